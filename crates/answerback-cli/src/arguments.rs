@@ -1,0 +1,26 @@
+//! What can be said on the command line.
+
+use clap::{Parser, Subcommand};
+
+use crate::command;
+
+/// The reply layer for AI agents and their tools.
+#[derive(Debug, Parser)]
+#[command(
+    name = "answerback",
+    version,
+    about,
+    propagate_version = true,
+    disable_help_subcommand = true,
+    after_help = "Exit codes: 0 good, 1 judged and not good, 2 could not judge (usage, unreadable, not JSON).\n\
+                  Data goes to standard output, everything else to standard error; '-' reads standard input."
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Check(command::check::Arguments),
+}

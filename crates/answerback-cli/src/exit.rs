@@ -1,0 +1,33 @@
+//! Exit codes. They are a promise: scripts read them.
+
+use std::process::ExitCode;
+
+/// What the program ends with.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Exit {
+    /// 0: everything was judged and is good.
+    Good,
+    /// 1: the input was judged and is not good.
+    NotGood,
+    /// 2: we could not judge it: wrong usage, unreadable, not JSON, or a needed input is missing.
+    /// clap ends with the same code.
+    CouldNotJudge,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Good => Self::SUCCESS,
+            Exit::NotGood => Self::from(1),
+            Exit::CouldNotJudge => Self::from(2),
+        }
+    }
+}
+
+/// Whether the reader of our output has gone away, as `head` does: nobody is left to tell.
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}

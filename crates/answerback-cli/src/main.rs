@@ -1,0 +1,22 @@
+//! The `answerback` program: it joins the library to files, terminals and pipes. One file a command.
+
+mod arguments;
+mod command;
+mod exit;
+mod input;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let arguments = arguments::Arguments::parse();
+    match command::run(arguments.command) {
+        Ok(exit) => exit.into(),
+        Err(error) if exit::is_closed_pipe(&error) => exit::Exit::Good.into(),
+        Err(error) => {
+            anstream::eprintln!("error: {error:#}");
+            exit::Exit::CouldNotJudge.into()
+        }
+    }
+}

@@ -1,0 +1,95 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::Value;
+
+use super::{atdf, governed, tool, ui};
+use crate::finding::ValidationError;
+
+/// How strictly a document is judged.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "the contracts define two profiles")]
+pub enum Profile {
+    /// To the letter. Everything we write passes it.
+    #[default]
+    Strict,
+    /// As upstream practice has it: what the contracts mark as tolerable is a warning.
+    Lenient,
+}
+
+/// A kind of document that we judge.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[non_exhaustive]
+pub enum Contract {
+    /// An ATDF enriched response.
+    Atdf,
+    /// A governed response.
+    Governed,
+    /// A UI envelope.
+    Ui,
+    /// A tool envelope.
+    Tool,
+    /// An ATDF tool descriptor.
+    Descriptor,
+}
+
+impl Contract {
+    /// All of them, in the order in which they are listed for people.
+    pub const ALL: [Self; 5] = [Self::Atdf, Self::Governed, Self::Ui, Self::Tool, Self::Descriptor];
+
+    /// The word for it on the command line and in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Atdf => "atdf",
+            Self::Governed => "governed",
+            Self::Ui => "ui",
+            Self::Tool => "tool",
+            Self::Descriptor => "descriptor",
+        }
+    }
+
+    /// What it is, for people.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Atdf => "ATDF enriched response",
+            Self::Governed => "governed response",
+            Self::Ui => "UI envelope",
+            Self::Tool => "tool envelope",
+            Self::Descriptor => "ATDF tool descriptor",
+        }
+    }
+
+    /// Judges a document: every finding, none left out. An empty list is a clean document; it is
+    /// valid as long as no finding is an error.
+    pub fn check(self, document: &Value, profile: Profile) -> Vec<ValidationError> {
+        match self {
+            Self::Atdf => atdf::check(document, profile),
+            Self::Governed => governed::check(document, profile),
+            Self::Ui => ui::check(document, profile),
+            Self::Tool => tool::check(document, profile),
+            Self::Descriptor => atdf::descriptor::check(document, profile),
+        }
+    }
+}
+
+impl fmt::Display for Contract {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Contract {
+    type Err = UnknownContract;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|contract| contract.as_str() == word)
+            .ok_or_else(|| UnknownContract(word.to_owned()))
+    }
+}
+
+/// A word that names no contract.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("no contract is called {0:?}; there are atdf, governed, ui, tool and descriptor")]
+pub struct UnknownContract(String);

@@ -1,0 +1,81 @@
+//! Every code, explained once. `answerback explain` and the reference in `docs/codes.md` print this table.
+
+use super::Severity;
+use crate::contract::{Profile, atdf, governed, tool, ui};
+
+/// A rule: what a code stands for. Each contract keeps its rules in its `check.rs`.
+#[derive(Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_structs, reason = "rules are constants of this crate")]
+pub struct Rule {
+    /// The stable code, such as `TOOL-004`.
+    pub code: &'static str,
+    /// What breaking it means under the strict profile.
+    pub severity: Severity,
+    /// What breaking it means under the lenient profile, where that is milder.
+    pub lenient: Severity,
+    /// The rule in one line, as a statement that holds for a good document.
+    pub title: &'static str,
+    /// Why the rule exists, and what breaks without it.
+    pub reason: &'static str,
+    /// How to mend a document that breaks it.
+    pub remedy: &'static str,
+}
+
+impl Rule {
+    /// How much breaking this rule matters under a profile.
+    pub const fn severity_under(&self, profile: Profile) -> Severity {
+        match profile {
+            Profile::Strict => self.severity,
+            Profile::Lenient => self.lenient,
+        }
+    }
+}
+
+/// Declares rules: `NAME = "CODE", severity [/ lenient severity], "title", "reason", "remedy";` and a
+/// table `RULES` of them all.
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $severity:ident $(/ $lenient:ident)?, $title:literal, $reason:literal, $remedy:literal;)+) => {
+        $(
+            $(#[$doc])*
+            #[doc = $title]
+            pub static $name: $crate::finding::Rule = $crate::finding::Rule {
+                code: $code,
+                severity: $crate::finding::Severity::$severity,
+                lenient: $crate::finding::codes::rules!(@lenient $severity $($lenient)?),
+                title: $title,
+                reason: $reason,
+                remedy: $remedy,
+            };
+        )+
+        /// All rules of this table, by code.
+        pub static RULES: &[&$crate::finding::Rule] = &[$(&$name),+];
+    };
+    (@lenient $severity:ident) => { $crate::finding::Severity::$severity };
+    (@lenient $severity:ident $lenient:ident) => { $crate::finding::Severity::$lenient };
+}
+pub(crate) use rules;
+
+rules! {
+    DUPLICATE_NAME = "DOC-001", Error,
+        "A name stands once in an object",
+        "Readers keep the first, the last or both: two of them can understand one signed document differently.",
+        "Remove or rename the member that is not meant.";
+    INTEGER_TOO_LARGE = "DOC-002", Error,
+        "An integer fits 64 bits",
+        "Most readers hold integers as 64 bits or as doubles and round the rest without saying so.",
+        "Send the number as a string, or as a decimal with an exponent if rounding does no harm.";
+    DIGITS_LOST = "DOC-003", Warning,
+        "A number has at most 17 significant digits",
+        "A double keeps no more; what is written on is not what was read.",
+        "Round the number, or send it as a string.";
+}
+
+/// Every rule there is, table by table.
+pub fn all() -> impl Iterator<Item = &'static Rule> {
+    [RULES, atdf::RULES, governed::RULES, ui::RULES, tool::RULES].into_iter().flatten().copied()
+}
+
+/// The rule with this code, in any letter case.
+pub fn find(code: &str) -> Option<&'static Rule> {
+    all().find(|rule| rule.code.eq_ignore_ascii_case(code))
+}

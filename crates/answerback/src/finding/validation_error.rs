@@ -1,0 +1,147 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Rule;
+use crate::json::Pointer;
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+#[expect(clippy::exhaustive_enums, reason = "the retry contract defines exactly these three")]
+pub enum Severity {
+    /// Must be fixed; the document is not valid, the call does not run.
+    Error,
+    /// Should be fixed; nothing is held up.
+    Warning,
+    /// Good to know.
+    Info,
+}
+
+impl Severity {
+    /// The lower-case word that JSON carries.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// One thing that is wrong with a document or a call: what, where, and what was expected.
+///
+/// ```
+/// use answerback::finding::{Severity, ValidationError};
+///
+/// let finding = ValidationError::new("VAL-001", Severity::Error)
+///     .with_path("/path".try_into()?)
+///     .with_message("Required field 'path' is missing")
+///     .with_expected("string");
+/// assert_eq!(finding.to_string(), "error VAL-001 at /path: Required field 'path' is missing");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct ValidationError {
+    /// The stable code, such as `VAL-001`; [`super::codes::find`] explains it.
+    pub error_code: Cow<'static, str>,
+    /// Where: the place in the document or the arguments. Something missing is reported at its own place.
+    pub field_path: Pointer,
+    /// What is wrong, in one line.
+    pub message: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What would be right, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_value: Option<String>,
+    /// What is there instead: a short, redacted preview.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actual_value: Option<String>,
+    /// For calls: the keyword of the schema that failed, as an evaluation path through `$ref`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema_path: Option<Pointer>,
+}
+
+impl ValidationError {
+    /// A finding at the root, with an empty message.
+    pub fn new(error_code: impl Into<Cow<'static, str>>, severity: Severity) -> Self {
+        Self {
+            error_code: error_code.into(),
+            field_path: Pointer::root(),
+            message: String::new(),
+            severity,
+            expected_value: None,
+            actual_value: None,
+            schema_path: None,
+        }
+    }
+
+    /// A finding of a documented rule; the rule's title is the message until another is set.
+    pub fn of(rule: &'static Rule, field_path: Pointer) -> Self {
+        Self::new(rule.code, rule.severity).with_path(field_path).with_message(rule.title)
+    }
+
+    /// Sets the place.
+    #[must_use]
+    pub fn with_path(mut self, field_path: Pointer) -> Self {
+        self.field_path = field_path;
+        self
+    }
+
+    /// Sets what is wrong.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+        self.message = message.into();
+        self
+    }
+
+    /// Sets how much it matters.
+    #[must_use]
+    pub fn with_severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
+    /// Sets what would be right.
+    #[must_use]
+    pub fn with_expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected_value = Some(expected.into());
+        self
+    }
+
+    /// Sets what is there instead. The caller has previewed and redacted it.
+    #[must_use]
+    pub fn with_actual(mut self, actual: impl Into<String>) -> Self {
+        self.actual_value = Some(actual.into());
+        self
+    }
+
+    /// Sets the failing keyword of the schema.
+    #[must_use]
+    pub fn with_schema_path(mut self, schema_path: Pointer) -> Self {
+        self.schema_path = Some(schema_path);
+        self
+    }
+
+    /// Whether this alone makes a document invalid or stops a call.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+impl fmt::Display for ValidationError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.field_path.is_root() { "(root)" } else { self.field_path.as_str() };
+        write!(formatter, "{} {} at {place}: {}", self.severity, self.error_code, self.message)
+    }
+}

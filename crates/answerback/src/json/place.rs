@@ -1,0 +1,63 @@
+use super::Pointer;
+use super::pointer::push_token;
+
+/// A place in a document while it is being walked: a chain of borrowed steps up to the root.
+///
+/// A checker visits every member and nearly always finds nothing wrong, so a place costs no
+/// allocation until [`Place::pointer`] is asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// The whole document.
+    Root,
+    /// A member of an object.
+    Key(&'a Place<'a>, &'a str),
+    /// An element of an array.
+    Index(&'a Place<'a>, usize),
+}
+
+impl<'a> Place<'a> {
+    /// The place of a member of the object here.
+    pub fn key(&'a self, name: &'a str) -> Self {
+        Place::Key(self, name)
+    }
+
+    /// The place of an element of the array here.
+    pub fn index(&'a self, index: usize) -> Self {
+        Place::Index(self, index)
+    }
+
+    /// The place as a JSON Pointer.
+    pub fn pointer(&self) -> Pointer {
+        let mut text = String::new();
+        self.write(&mut text);
+        Pointer::try_from(text).unwrap_or_default()
+    }
+
+    fn write(&self, text: &mut String) {
+        match self {
+            Place::Root => {}
+            Place::Key(parent, name) => {
+                parent.write(text);
+                push_token(text, name);
+            }
+            Place::Index(parent, index) => {
+                parent.write(text);
+                push_token(text, &index.to_string());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn becomes_a_pointer() {
+        let root = Place::Root;
+        let rows = root.key("a/rows");
+        let row = rows.index(12);
+        assert_eq!(row.key("x").pointer().as_str(), "/a~1rows/12/x");
+        assert!(root.pointer().is_root());
+    }
+}

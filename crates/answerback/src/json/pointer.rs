@@ -1,0 +1,138 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// An RFC 6901 JSON Pointer: the place of a value in a document. The root is the empty string.
+#[derive(Clone, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(try_from = "String", into = "String")]
+pub struct Pointer(String);
+
+impl Pointer {
+    /// The place of the whole document.
+    pub const fn root() -> Self {
+        Self(String::new())
+    }
+
+    /// The pointer as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is the whole document.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The place of a member below this one. An array index is its decimal digits.
+    #[must_use]
+    pub fn join(&self, token: &str) -> Self {
+        let mut text = String::with_capacity(self.0.len() + 1 + token.len());
+        text.push_str(&self.0);
+        push_token(&mut text, token);
+        Self(text)
+    }
+
+    /// The unescaped tokens, from the root down.
+    pub fn tokens(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.0.split('/').skip(1).map(unescape)
+    }
+
+    /// The place above this one and the last token, or `None` at the root.
+    pub fn split_last(&self) -> Option<(Self, Cow<'_, str>)> {
+        let (parent, last) = self.0.rsplit_once('/')?;
+        Some((Self(parent.to_owned()), unescape(last)))
+    }
+
+    /// The value at this place of `document`, if there is one.
+    pub fn find<'d>(&self, document: &'d Value) -> Option<&'d Value> {
+        document.pointer(&self.0)
+    }
+}
+
+impl TryFrom<String> for Pointer {
+    type Error = PointerError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let starts_well = text.is_empty() || text.starts_with('/');
+        let escapes_well =
+            text.split('~').skip(1).all(|after| after.starts_with('0') || after.starts_with('1'));
+        if starts_well && escapes_well { Ok(Self(text)) } else { Err(PointerError(text)) }
+    }
+}
+
+impl TryFrom<&str> for Pointer {
+    type Error = PointerError;
+
+    fn try_from(text: &str) -> Result<Self, Self::Error> {
+        Self::try_from(text.to_owned())
+    }
+}
+
+impl From<Pointer> for String {
+    fn from(pointer: Pointer) -> Self {
+        pointer.0
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// A text that is not a JSON Pointer.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("not a JSON Pointer: {0:?} (it is empty or starts with '/', and '~' is written ~0)")]
+pub struct PointerError(String);
+
+/// Appends `/` and the escaped token.
+pub(super) fn push_token(text: &mut String, token: &str) {
+    text.push('/');
+    if !token.contains(['~', '/']) {
+        text.push_str(token);
+        return;
+    }
+    for character in token.chars() {
+        match character {
+            '~' => text.push_str("~0"),
+            '/' => text.push_str("~1"),
+            other => text.push(other),
+        }
+    }
+}
+
+fn unescape(token: &str) -> Cow<'_, str> {
+    if token.contains('~') {
+        Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
+    } else {
+        Cow::Borrowed(token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_and_finds() {
+        let document = serde_json::json!({"a/b": {"~": [10, 20]}});
+        let place = Pointer::root().join("a/b").join("~").join("1");
+        assert_eq!(place.as_str(), "/a~1b/~0/1");
+        assert_eq!(place.find(&document), Some(&serde_json::json!(20)));
+        assert_eq!(place.tokens().collect::<Vec<_>>(), ["a/b", "~", "1"]);
+        assert_eq!(place.split_last().unwrap().0.as_str(), "/a~1b/~0");
+    }
+
+    #[test]
+    fn refuses_what_is_no_pointer() {
+        for text in ["a", "a/b", "/~", "/~2"] {
+            assert!(Pointer::try_from(text).is_err(), "{text}");
+        }
+        for text in ["", "/", "/~0", "/~1/"] {
+            assert!(Pointer::try_from(text).is_ok(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Points in time: one lenient ISO 8601 reader, one writer a contract.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A point in time, to the nanosecond, in UTC.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Timestamp(jiff::Timestamp);
+
+/// How a text said which time zone it means.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "a time has no offset, Z, or an offset in minutes")]
+pub enum Zone {
+    /// Not at all: `2026-02-07T20:07:00`.
+    Naive,
+    /// By the letter: `2026-02-07T20:07:00Z`.
+    Z,
+    /// By an offset: `2026-02-07T20:07:00+02:00`, in minutes east.
+    Offset(i16),
+}
+
+impl Zone {
+    /// Whether the text itself says that it is UTC.
+    pub fn is_utc(self) -> bool {
+        matches!(self, Self::Z | Self::Offset(0))
+    }
+}
+
+impl Timestamp {
+    /// Reads an ISO 8601 date and time: naive (taken as UTC), with offset or `Z`, with 0 to 9
+    /// fraction digits. The zone tells a stricter caller what stood there.
+    ///
+    /// # Errors
+    ///
+    /// When the text is none of these, or no such day or time exists.
+    ///
+    /// ```
+    /// use answerback::time::{Timestamp, Zone};
+    ///
+    /// let (time, zone) = Timestamp::parse("2026-02-07T22:07:00.5+02:00")?;
+    /// assert_eq!((time.to_utc_seconds(), zone), ("2026-02-07T20:07:00Z".into(), Zone::Offset(120)));
+    /// # Ok::<(), answerback::time::TimestampError>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<(Self, Zone), TimestampError> {
+        let error = || TimestampError(text.chars().take(64).collect());
+        let bytes = text.as_bytes();
+        let digits = |range: std::ops::Range<usize>| -> Option<i32> {
+            let part = bytes.get(range)?;
+            part.iter().all(u8::is_ascii_digit).then_some(())?;
+            Some(part.iter().fold(0, |sum, digit| sum * 10 + i32::from(digit - b'0')))
+        };
+        let separators = [(4, b'-'), (7, b'-'), (13, b':'), (16, b':')];
+        let separated = separators.iter().all(|&(at, byte)| bytes.get(at) == Some(&byte))
+            && matches!(bytes.get(10), Some(b'T' | b't' | b' '));
+        if !separated {
+            return Err(error());
+        }
+        let fields = [0..4, 5..7, 8..10, 11..13, 14..16, 17..19].map(digits);
+        let [Some(year), Some(month), Some(day), Some(hour), Some(minute), Some(second)] = fields
+        else {
+            return Err(error());
+        };
+        let mut rest = &bytes[19..];
+        let mut nanosecond = 0;
+        if let [b'.' | b',', fraction @ ..] = rest {
+            let length = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if length == 0 || length > 9 {
+                return Err(error());
+            }
+            nanosecond =
+                fraction[..length].iter().fold(0, |sum, digit| sum * 10 + i32::from(digit - b'0'));
+            nanosecond *= 10_i32.pow(9 - u32::try_from(length).unwrap_or(9));
+            rest = &fraction[length..];
+        }
+        let zone = zone(rest).ok_or_else(error)?;
+        // A leap second is read as the last second that clocks here know.
+        let second = if second == 60 { 59 } else { second };
+        let part = |number: i32| i8::try_from(number).map_err(|_| error());
+        let civil = jiff::civil::DateTime::new(
+            i16::try_from(year).map_err(|_| error())?,
+            part(month)?,
+            part(day)?,
+            part(hour)?,
+            part(minute)?,
+            part(second)?,
+            nanosecond,
+        )
+        .map_err(|_| error())?;
+        let offset = match zone {
+            Zone::Naive | Zone::Z => 0,
+            Zone::Offset(minutes) => i32::from(minutes) * 60,
+        };
+        let offset = jiff::tz::Offset::from_seconds(offset).map_err(|_| error())?;
+        let timestamp = offset.to_timestamp(civil).map_err(|_| error())?;
+        Ok((Self(timestamp), zone))
+    }
+
+    /// The point in time this many milliseconds after 1970 began, or the nearest one we can hold.
+    pub fn from_unix_millis(millis: i64) -> Self {
+        let held = jiff::Timestamp::from_millisecond(millis);
+        Self(held.unwrap_or(if millis < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX }))
+    }
+
+    /// The point in time this many microseconds after 1970 began, or the nearest one we can hold.
+    pub fn from_unix_micros(micros: i64) -> Self {
+        let held = jiff::Timestamp::from_microsecond(micros);
+        Self(held.unwrap_or(if micros < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX }))
+    }
+
+    /// Milliseconds since 1970 began.
+    pub fn unix_millis(self) -> i64 {
+        self.0.as_millisecond()
+    }
+
+    /// The span from `earlier` to here, in nanoseconds; negative when `earlier` is later.
+    pub fn nanos_since(self, earlier: Self) -> i128 {
+        self.0.as_nanosecond() - earlier.0.as_nanosecond()
+    }
+
+    /// This many whole days later, or the last point in time we can hold.
+    #[must_use]
+    pub fn plus_days(self, days: i32) -> Self {
+        let span = jiff::SignedDuration::from_hours(i64::from(days) * 24);
+        Self(self.0.checked_add(span).unwrap_or(jiff::Timestamp::MAX))
+    }
+
+    /// `2026-02-07T20:07:00.000000+00:00`: how ATDF and UI envelopes write a time.
+    pub fn to_offset_micros(self) -> String {
+        self.civil("%Y-%m-%dT%H:%M:%S%.6f+00:00")
+    }
+
+    /// `2026-02-07T20:07:00Z`: how tool envelopes and governed responses write a time.
+    pub fn to_utc_seconds(self) -> String {
+        self.civil("%Y-%m-%dT%H:%M:%SZ")
+    }
+
+    fn civil(self, form: &str) -> String {
+        jiff::tz::Offset::UTC.to_datetime(self.0).strftime(form).to_string()
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map(|(timestamp, _)| timestamp).map_err(serde::de::Error::custom)
+    }
+}
+
+/// A text that is not a date and time.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("not an ISO 8601 date and time such as 2026-02-07T20:07:00Z: {0:?}")]
+pub struct TimestampError(String);
+
+fn zone(text: &[u8]) -> Option<Zone> {
+    match text {
+        [] => Some(Zone::Naive),
+        b"Z" | b"z" => Some(Zone::Z),
+        [sign @ (b'+' | b'-'), offset @ ..] => {
+            let (hours, minutes) = match offset {
+                [h1, h2, b':', m1, m2] | [h1, h2, m1, m2] => ([h1, h2], [m1, m2]),
+                [h1, h2] => ([h1, h2], [&b'0', &b'0']),
+                _ => return None,
+            };
+            let number = |digits: [&u8; 2]| -> Option<i16> {
+                digits.iter().all(|digit| digit.is_ascii_digit()).then(|| {
+                    digits.iter().fold(0, |sum, digit| sum * 10 + i16::from(**digit - b'0'))
+                })
+            };
+            let (hours, minutes) = (number(hours)?, number(minutes)?);
+            if hours > 23 || minutes > 59 {
+                return None;
+            }
+            let east = hours * 60 + minutes;
+            Some(Zone::Offset(if *sign == b'-' { -east } else { east }))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lenient_reading() {
+        let table = [
+            ("2026-02-07T20:07:00Z", "2026-02-07T20:07:00.000000+00:00", Zone::Z),
+            ("2026-02-07t20:07:00.123456789z", "2026-02-07T20:07:00.123456+00:00", Zone::Z),
+            ("2026-02-07 20:07:00", "2026-02-07T20:07:00.000000+00:00", Zone::Naive),
+            ("2026-02-07T22:07:00+0200", "2026-02-07T20:07:00.000000+00:00", Zone::Offset(120)),
+            ("2026-02-07T19:07:00-01", "2026-02-07T20:07:00.000000+00:00", Zone::Offset(-60)),
+            ("2024-02-29T23:59:60Z", "2024-02-29T23:59:59.000000+00:00", Zone::Z),
+        ];
+        for (text, written, zone) in table {
+            let (timestamp, found) = Timestamp::parse(text).unwrap();
+            assert_eq!((timestamp.to_offset_micros().as_str(), found), (written, zone), "{text}");
+        }
+        for text in [
+            "",
+            "now",
+            "2026-02-07",
+            "2026-02-30T00:00:00Z",
+            "2026-02-07T24:00:00Z",
+            "2026-02-07T20:07Z",
+            "2026-02-07T20:07:00.Z",
+            "2026-02-07T20:07:00+25:00",
+            "2026-02-07T20:07:00Z ",
+            "2026-02-07T20:07:00.1234567890Z",
+            "+026-02-07T20:07:00Z",
+            "2026-02-07T20:07:00+02:0é",
+        ] {
+            assert!(Timestamp::parse(text).is_err(), "{text}");
+        }
+    }
+}
