@@ -13,10 +13,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-pub struct UuidV4(
-    #[cfg_attr(feature = "schema", schemars(extend("format" = "uuid", "pattern" = UUID_V4_PATTERN)))]
-     String,
-);
+#[cfg_attr(feature = "schema", schemars(extend("format" = "uuid", "pattern" = UUID_V4_PATTERN)))]
+pub struct UuidV4(String);
 
 #[cfg(feature = "schema")]
 const UUID_V4_PATTERN: &str =

@@ -1,17 +1,20 @@
 use serde_json::{Map, Value};
 
 use super::Profile;
-use crate::finding::{Rule, Severity, ValidationError, preview};
+use crate::finding::{Rule, ValidationError, preview};
 use crate::json::Place;
 
 /// What a check has found so far, and the questions every contract asks of a member.
 ///
-/// A question reports what is wrong under the rule it is given and answers with the typed value when
-/// the member is usable, so that a check reads as a list of its rules and never stops at the first finding.
+/// A question reports what is wrong under the rule it is given and answers with the typed value
+/// when the member is usable. So a check reads as a list of its rules and never stops at the first
+/// finding.
 pub(crate) struct Report {
     profile: Profile,
     findings: Vec<ValidationError>,
 }
+
+type Members = Map<String, Value>;
 
 impl Report {
     pub(crate) fn new(profile: Profile) -> Self {
@@ -34,16 +37,13 @@ impl Report {
         message: impl Into<String>,
     ) -> &mut ValidationError {
         let severity = rule.severity_under(self.profile);
-        let index = self.findings.len();
-        self.findings.push(
-            ValidationError::of(rule, place.pointer())
-                .with_severity(severity)
-                .with_message(message),
-        );
-        &mut self.findings[index]
+        let finding = ValidationError::of(rule, place.pointer())
+            .with_severity(severity)
+            .with_message(message);
+        self.findings.push_mut(finding)
     }
 
-    /// Adds a finding that names what was expected and shows what is there.
+    /// Adds a finding that says what was expected and shows what is there.
     pub(crate) fn wrong(
         &mut self,
         rule: &'static Rule,
@@ -52,22 +52,9 @@ impl Report {
         expected: impl Into<String>,
     ) {
         let expected = expected.into();
-        let found = self.add(rule, place, format!("{}: expected {expected}", rule.title));
+        let found = self.add(rule, place, format!("expected {expected}"));
         found.expected_value = Some(expected);
         found.actual_value = Some(preview(value));
-    }
-
-    /// Adds a finding that a required member is missing, at the member's own place.
-    pub(crate) fn missing(
-        &mut self,
-        rule: &'static Rule,
-        parent: &Place<'_>,
-        name: &str,
-        expected: &str,
-    ) {
-        let found =
-            self.add(rule, &parent.key(name), format!("the required member {name:?} is missing"));
-        found.expected_value = Some(expected.to_owned());
     }
 
     /// The root as an object.
@@ -75,30 +62,123 @@ impl Report {
         &mut self,
         rule: &'static Rule,
         document: &'d Value,
-    ) -> Option<&'d Map<String, Value>> {
-        let members = document.as_object();
+    ) -> Option<&'d Members> {
+        self.object(rule, &Place::Root, document)
+    }
+
+    /// A required member; when it is missing, that is reported at its own place.
+    pub(crate) fn required<'d>(
+        &mut self,
+        rule: &'static Rule,
+        parent: &Place<'_>,
+        members: &'d Members,
+        name: &str,
+        expected: &str,
+    ) -> Option<&'d Value> {
+        let member = members.get(name);
+        if member.is_none() {
+            let message = format!("the required member {name:?} is missing");
+            self.add(rule, &parent.key(name), message).expected_value = Some(expected.to_owned());
+        }
+        member
+    }
+
+    /// The value as an object.
+    pub(crate) fn object<'d>(
+        &mut self,
+        rule: &'static Rule,
+        place: &Place<'_>,
+        value: &'d Value,
+    ) -> Option<&'d Members> {
+        let members = value.as_object();
         if members.is_none() {
-            self.wrong(rule, &Place::Root, document, "an object");
+            self.wrong(rule, place, value, "an object");
         }
         members
     }
 
-    /// Warns of every member that the contract does not know.
+    /// The value as an array.
+    pub(crate) fn array<'d>(
+        &mut self,
+        rule: &'static Rule,
+        place: &Place<'_>,
+        value: &'d Value,
+    ) -> Option<&'d [Value]> {
+        let elements = value.as_array();
+        if elements.is_none() {
+            self.wrong(rule, place, value, "an array");
+        }
+        elements.map(Vec::as_slice)
+    }
+
+    /// The value as a string.
+    pub(crate) fn string<'d>(
+        &mut self,
+        rule: &'static Rule,
+        place: &Place<'_>,
+        value: &'d Value,
+    ) -> Option<&'d str> {
+        let text = value.as_str();
+        if text.is_none() {
+            self.wrong(rule, place, value, "a string");
+        }
+        text
+    }
+
+    /// The value as a string with something in it.
+    pub(crate) fn text<'d>(
+        &mut self,
+        rule: &'static Rule,
+        place: &Place<'_>,
+        value: &'d Value,
+    ) -> Option<&'d str> {
+        let text = value.as_str().filter(|text| !text.trim().is_empty());
+        if text.is_none() {
+            self.wrong(rule, place, value, "a string that is not blank");
+        }
+        text
+    }
+
+    /// The value as a boolean.
+    pub(crate) fn boolean(
+        &mut self,
+        rule: &'static Rule,
+        place: &Place<'_>,
+        value: &Value,
+    ) -> Option<bool> {
+        let flag = value.as_bool();
+        if flag.is_none() {
+            self.wrong(rule, place, value, "true or false");
+        }
+        flag
+    }
+
+    /// The value as one of a closed set of words.
+    pub(crate) fn one_of<'d>(
+        &mut self,
+        rule: &'static Rule,
+        place: &Place<'_>,
+        value: &'d Value,
+        words: &[&str],
+    ) -> Option<&'d str> {
+        let word = value.as_str().filter(|word| words.contains(word));
+        if word.is_none() {
+            self.wrong(rule, place, value, format!("one of: {}", words.join(", ")));
+        }
+        word
+    }
+
+    /// Reports every member that the contract does not know.
     pub(crate) fn unknown_members(
         &mut self,
         rule: &'static Rule,
         place: &Place<'_>,
-        members: &Map<String, Value>,
+        members: &Members,
         known: &[&str],
     ) {
         for name in members.keys().filter(|name| !known.contains(&name.as_str())) {
             let shown = preview(&Value::from(name.as_str()));
             self.add(rule, &place.key(name), format!("{shown} is not a member of this contract"));
         }
-    }
-
-    /// Whether anything found so far is an error.
-    pub(crate) fn has_errors(&self) -> bool {
-        self.findings.iter().any(|finding| finding.severity == Severity::Error)
     }
 }

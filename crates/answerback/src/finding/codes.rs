@@ -68,6 +68,10 @@ rules! {
         "A number has at most 17 significant digits",
         "A double keeps no more; what is written on is not what was read.",
         "Round the number, or send it as a string.";
+    UNREADABLE = "DOC-004", Error,
+        "A document that passes its check can be read",
+        "Check and reader disagree about this document, which is a mistake of ours.",
+        "Please report it, with the document if it can be shown.";
 }
 
 /// Every rule there is, table by table.

@@ -1,6 +1,14 @@
-use crate::finding::{Rule, ValidationError};
-use serde_json::Value;
-pub static RULES: &[&Rule] = &[];
-pub fn check(_document: &Value, _profile: super::Profile) -> Vec<ValidationError> {
-    Vec::new()
-}
+//! The tool envelope `dotbot-mcp-response@1`: how every MCP tool answers.
+
+mod builder;
+mod catalogue;
+mod check;
+mod types;
+
+pub use builder::{EnvelopeBuilder, ToolTimer};
+pub use catalogue::Catalogue;
+pub use check::{Policy, RULES, assert_envelope_schema, check, rule};
+pub use types::{
+    Action, Audit, EnvelopeResponse, ErrorObject, Intent, McpHost, SCHEMA_ID, SchemaId, Status,
+    same_tool,
+};

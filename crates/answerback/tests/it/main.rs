@@ -1,0 +1,4 @@
+//! The library from outside.
+
+mod rules;
+mod seeds;

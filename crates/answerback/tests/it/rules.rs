@@ -1,0 +1,144 @@
+//! Every rule of every contract, broken once: a good document, a patch that spoils it, and exactly the
+//! findings that must come of it. `tests/cases/<contract>.json` are the tables, `tests/documents` the good ones.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use answerback::contract::{Contract, Profile, recognise};
+use answerback::finding::codes;
+use answerback::json::patch::{Operation, apply};
+use answerback::json::{Limits, read};
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    /// What the case shows.
+    name: String,
+    /// The good document it starts from, in `tests/documents`.
+    document: String,
+    /// What spoils it.
+    patch: Vec<Operation>,
+    /// `code pointer` of each finding, in any order, under the strict profile.
+    strict: Vec<String>,
+    /// The same under the lenient profile, where that differs. A trailing `?` marks a finding that is no error.
+    #[serde(default)]
+    lenient: Option<Vec<String>>,
+}
+
+fn tests_folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests"))
+}
+
+fn document(name: &str) -> Value {
+    let path = tests_folder().join("documents").join(name).with_extension("json");
+    let bytes = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    read(&bytes, Limits::default()).unwrap().value
+}
+
+/// `code pointer`, and `?` when it is no error.
+fn found(contract: Contract, document: &Value, profile: Profile) -> BTreeSet<String> {
+    let findings = contract.check(document, profile);
+    let mark = |is_error: bool| if is_error { "" } else { "?" };
+    findings
+        .iter()
+        .map(|finding| {
+            format!("{} {}{}", finding.error_code, finding.field_path, mark(finding.is_error()))
+        })
+        .collect()
+}
+
+fn tables() -> Vec<(Contract, Vec<Case>)> {
+    let mut tables = Vec::new();
+    for contract in Contract::ALL {
+        let path = tests_folder().join("cases").join(contract.as_str()).with_extension("json");
+        let text =
+            fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let cases = serde_json::from_str(&text)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        tables.push((contract, cases));
+    }
+    tables
+}
+
+#[test]
+fn each_broken_rule_yields_exactly_its_finding() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for (contract, cases) in tables() {
+        for case in cases {
+            count += 1;
+            let spoiled = apply(&document(&case.document), &case.patch)
+                .unwrap_or_else(|error| panic!("{contract}: {}: {error}", case.name));
+            let lenient = case.lenient.as_ref().unwrap_or(&case.strict);
+            for (profile, expected) in
+                [(Profile::Strict, &case.strict), (Profile::Lenient, lenient)]
+            {
+                let expected: BTreeSet<String> = expected.iter().cloned().collect();
+                let found = found(contract, &spoiled, profile);
+                if found != expected {
+                    wrong.push(format!(
+                        "{contract}: {} ({profile:?})\n  expected {expected:?}\n  found    {found:?}",
+                        case.name
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(count >= 150, "only {count} cases");
+}
+
+#[test]
+fn no_rule_is_without_a_case() {
+    let tested: BTreeSet<String> = tables()
+        .iter()
+        .flat_map(|(_, cases)| cases)
+        .flat_map(|case| case.strict.iter().chain(case.lenient.iter().flatten()))
+        .filter_map(|finding| finding.split(' ').next())
+        .map(str::to_owned)
+        .collect();
+    let untested: Vec<&str> = codes::all()
+        .map(|rule| rule.code)
+        // The reader's own rules are tested beside the reader, the rules of calls beside the call checker.
+        .filter(|code| !code.starts_with("DOC-") && !code.starts_with("VAL-"))
+        // TOOL-005 needs to know which tool was called; it is tested beside the check.
+        .filter(|code| *code != "TOOL-005" && !tested.contains(*code))
+        .collect();
+    assert!(untested.is_empty(), "no case breaks {untested:?}");
+}
+
+#[test]
+fn good_documents_are_clean_and_recognised() {
+    for (contract, cases) in tables() {
+        let names: BTreeSet<&str> = cases.iter().map(|case| case.document.as_str()).collect();
+        for name in names {
+            let document = document(name);
+            assert_eq!(found(contract, &document, Profile::Strict), BTreeSet::new(), "{name}");
+            let recognised =
+                recognise(&document).unwrap_or_else(|| panic!("{name} is not recognised"));
+            assert_eq!(recognised.contract, contract, "{name}: {}", recognised.reason);
+        }
+    }
+}
+
+#[test]
+fn codes_are_unique_well_formed_and_explained() {
+    let mut seen = BTreeSet::new();
+    for rule in codes::all() {
+        assert!(seen.insert(rule.code), "{} stands twice", rule.code);
+        let (family, number) = rule.code.split_once('-').unwrap();
+        assert!(["DOC", "VAL", "ATDF", "GOV", "UI", "TOOL"].contains(&family), "{}", rule.code);
+        assert!(
+            number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit()),
+            "{}",
+            rule.code
+        );
+        for text in [rule.title, rule.reason, rule.remedy] {
+            assert!(text.len() > 8 && !text.contains('\n'), "{}: {text:?}", rule.code);
+        }
+        assert!(rule.lenient >= rule.severity, "{}: lenient is never stricter", rule.code);
+    }
+}
