@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 pub mod contract;
+pub mod convert;
 pub mod finding;
 mod id;
 pub mod json;

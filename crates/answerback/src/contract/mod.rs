@@ -1,7 +1,7 @@
 //! The four response contracts. Each folder has the same three files: `types`, `builder`, `check`.
 
 pub mod atdf;
-mod form;
+pub(crate) mod form;
 pub mod governed;
 mod invalid;
 mod kind;

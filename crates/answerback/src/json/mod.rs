@@ -5,12 +5,14 @@
 //! without allocating, and [`patch`] says how two documents differ.
 
 mod limits;
+mod locate;
 pub mod patch;
 mod place;
 mod pointer;
 mod read;
 
 pub use limits::Limits;
+pub use locate::{Position, locate};
 pub use place::Place;
 pub use pointer::Pointer;
 pub use read::{Document, ReadError, ReadErrorKind, read};

@@ -1,4 +1,6 @@
 //! The library from outside.
 
+mod convert;
+mod generate;
 mod rules;
 mod seeds;

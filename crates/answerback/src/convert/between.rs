@@ -1,0 +1,239 @@
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::slot::Slot;
+use super::{Inputs, MissingInput, Reply, atdf, governed, tool, ui};
+use crate::contract::{Contract, Invalid, Profile};
+use crate::json::Pointer;
+use crate::json::patch::{self, Operation};
+
+/// A converted document, and what it cannot show.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Converted {
+    /// The document in the target contract. It passes the strict check.
+    pub document: Value,
+    /// Places of the source that the target has no member for. They ride in its extension slot.
+    pub carried: Vec<Pointer>,
+}
+
+/// Writes a document of one contract as another.
+///
+/// Going there and back gives the document one started from, as long as nobody changed what was visible
+/// in between; what was changed wins.
+///
+/// # Errors
+///
+/// When the document does not meet its own contract (leniently), when the target requires what neither
+/// document nor inputs have, or when the result would not meet the target contract.
+///
+/// ```
+/// use answerback::contract::Contract;
+/// use answerback::convert::{Inputs, convert};
+///
+/// let atdf = serde_json::json!({
+///     "status": "success",
+///     "data": {"message": "Email is valid", "domain": "example.com"},
+///     "meta": {"timestamp": "2026-03-04T05:06:07Z"},
+/// });
+/// let inputs = Inputs::default().with_tool("validate_email", "1.0.0");
+/// let tool = convert(&atdf, Contract::Atdf, Contract::Tool, &inputs)?.document;
+/// assert_eq!(tool["summary"], "Email is valid");
+/// assert_eq!(tool["data"]["domain"], "example.com");
+///
+/// let home = convert(&tool, Contract::Tool, Contract::Atdf, &Inputs::default())?.document;
+/// assert_eq!(home, atdf);
+/// # Ok::<(), answerback::convert::ConvertError>(())
+/// ```
+pub fn convert(
+    document: &Value,
+    from: Contract,
+    to: Contract,
+    inputs: &Inputs,
+) -> Result<Converted, ConvertError> {
+    for contract in [from, to] {
+        if contract == Contract::Descriptor {
+            return Err(ConvertError::NotAReply(contract));
+        }
+    }
+    Invalid::unless_valid(from.check(document, Profile::Lenient)).map_err(ConvertError::Source)?;
+    if from == to {
+        return Ok(Converted { document: document.clone(), carried: Vec::new() });
+    }
+    let mut visible = document.clone();
+    let slot = Slot::take(&mut visible, from);
+    let reply = believed(&visible, from, &slot);
+
+    let mut plain = write(&reply, to, inputs)?;
+    if let Some(exact) = slot.exact.get(to.as_str()) {
+        patch::apply_where_it_fits(&mut plain.document, exact);
+        if is_all_of(&plain.document, to, &visible, from) {
+            // The source may have been as loose as the lenient profile allows, and so is what we restore.
+            return finished(plain.document, to, Profile::Lenient, Vec::new());
+        }
+    }
+    let mut carry = slot;
+    carry.exact.remove(to.as_str());
+    carry.lifted = plain.lifted;
+    carry.reply = hidden(&reply, &plain.document, to, &carry.lifted);
+    let unseen = Slot { lifted: carry.lifted.clone(), ..Slot::default() };
+    let carried = places(&lost(&plain.document, to, &unseen, &visible, from));
+    // Kept even when it is empty: it tells that the reply came from there.
+    let exact = lost(&plain.document, to, &carry, document, from);
+    carry.exact.insert(from.as_str().to_owned(), exact);
+    let mut target = plain.document;
+    carry.put(&mut target, to);
+    finished(target, to, Profile::Strict, carried)
+}
+
+/// Why a document could not be converted.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConvertError {
+    /// The source does not meet its own contract.
+    #[error("the document does not meet its contract: {0}")]
+    Source(#[source] Invalid),
+    /// The target requires something that is not there.
+    #[error(transparent)]
+    Missing(#[from] MissingInput),
+    /// The result would not meet the target contract.
+    #[error("the result would not meet its contract: {0}")]
+    Target(#[source] Invalid),
+    /// Descriptors describe tools; they are not replies.
+    #[error("a {} is not a reply", .0.title())]
+    NotAReply(Contract),
+}
+
+/// A document in a target contract, before anything is carried.
+pub(super) struct Plain {
+    pub(super) document: Value,
+    /// Names in the visible body under which artifacts, missions and signals are shown.
+    pub(super) lifted: Vec<String>,
+}
+
+fn read(document: &Value, contract: Contract, lifted: &[String]) -> Reply {
+    match contract {
+        Contract::Atdf => atdf::read(document, lifted),
+        Contract::Governed => governed::read(document, lifted),
+        Contract::Tool => tool::read(document, lifted),
+        _ => ui::read(document),
+    }
+}
+
+fn write(reply: &Reply, contract: Contract, inputs: &Inputs) -> Result<Plain, MissingInput> {
+    match contract {
+        Contract::Atdf => Ok(atdf::write(reply)),
+        Contract::Governed => governed::write(reply, inputs),
+        Contract::Tool => tool::write(reply, inputs),
+        _ => Ok(ui::write(reply)),
+    }
+}
+
+/// The reply of a document: what is visible, completed by what is carried. A carried member is believed only
+/// where it would be shown as what is visible now; what somebody changed since wins.
+fn believed(visible: &Value, contract: Contract, slot: &Slot) -> Reply {
+    let shown = read(visible, contract, &slot.lifted);
+    if slot.reply.is_empty() {
+        return shown;
+    }
+    let mut trusted = slot.clone();
+    let told = members(&shown);
+    loop {
+        let candidate = trusted.over(&shown);
+        let inputs = inputs_of(visible, contract);
+        let again = match write(&candidate, contract, &inputs) {
+            Ok(plain) => members(&read(&plain.document, contract, &plain.lifted)),
+            Err(_) => Value::Null,
+        };
+        let contradicted: Vec<String> = trusted
+            .reply
+            .keys()
+            .filter(|name| again.get(name) != told.get(name))
+            .cloned()
+            .collect();
+        if contradicted.is_empty() {
+            return candidate;
+        }
+        for name in contradicted {
+            trusted.reply.shift_remove(&name);
+        }
+    }
+}
+
+/// The members of the reply that the written document does not show.
+fn hidden(
+    reply: &Reply,
+    document: &Value,
+    contract: Contract,
+    lifted: &[String],
+) -> serde_json::Map<String, Value> {
+    let shown = members(&read(document, contract, lifted));
+    let whole = members(reply);
+    let whole = whole.as_object().cloned().unwrap_or_default();
+    whole.into_iter().filter(|(name, value)| shown.get(name) != Some(value)).collect()
+}
+
+/// What would be lost on the way home: the steps from what we would write there to what the source is.
+fn lost(
+    target: &Value,
+    to: Contract,
+    carry: &Slot,
+    source: &Value,
+    from: Contract,
+) -> Vec<Operation> {
+    let home = believed(target, to, carry);
+    match write(&home, from, &inputs_of(source, from)) {
+        Ok(plain) => patch::between(&plain.document, source),
+        Err(_) => {
+            vec![Operation::Replace { path: Pointer::root(), value: source.clone() }]
+        }
+    }
+}
+
+/// Whether the document at home says all that the visible one here does, so that nothing need be carried.
+fn is_all_of(home: &Value, home_contract: Contract, here: &Value, contract: Contract) -> bool {
+    let mut visible = home.clone();
+    let slot = Slot::take(&mut visible, home_contract);
+    let reply = believed(&visible, home_contract, &slot);
+    write(&reply, contract, &inputs_of(here, contract)).is_ok_and(|plain| plain.document == *here)
+}
+
+/// What a document itself says of the things that its contract requires.
+fn inputs_of(document: &Value, contract: Contract) -> Inputs {
+    match contract {
+        Contract::Governed => governed::inputs(document),
+        Contract::Tool => tool::inputs(document),
+        _ => Inputs::default(),
+    }
+}
+
+fn finished(
+    document: Value,
+    contract: Contract,
+    profile: Profile,
+    carried: Vec<Pointer>,
+) -> Result<Converted, ConvertError> {
+    Invalid::unless_valid(contract.check(&document, profile)).map_err(ConvertError::Target)?;
+    Ok(Converted { document, carried })
+}
+
+fn members(reply: &Reply) -> Value {
+    serde_json::to_value(reply).unwrap_or_default()
+}
+
+fn places(steps: &[Operation]) -> Vec<Pointer> {
+    steps
+        .iter()
+        .filter_map(|step| match step {
+            Operation::Add { path, .. }
+            | Operation::Remove { path }
+            | Operation::Replace { path, .. } => Some(path.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A deserialisation that shrugs: what does not fit is not there.
+pub(super) fn fitting<T: for<'de> Deserialize<'de>>(value: Option<&Value>) -> Option<T> {
+    value.and_then(|value| T::deserialize(value).ok())
+}

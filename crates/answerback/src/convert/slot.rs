@@ -1,0 +1,92 @@
+//! The extension slot: what rides along unseen, so that the way back restores it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Reply;
+use crate::contract::Contract;
+use crate::json::patch::Operation;
+
+/// What a document carries beside its visible members.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub(super) struct Slot {
+    /// Members of the [`Reply`] that the document cannot show.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub(super) reply: Map<String, Value>,
+    /// Names in the visible body that are the reply's artifacts, missions or signals.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) lifted: Vec<String>,
+    /// For a contract the reply came through: what turns the document we would write into the one it was.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) exact: BTreeMap<String, Vec<Operation>>,
+}
+
+/// The name of our member inside `meta`, `metadata` and `_meta`.
+const NAME: &str = "answerback";
+
+impl Slot {
+    /// Takes the slot out of a document. One that is not ours stays where it is.
+    pub(super) fn take(document: &mut Value, contract: Contract) -> Self {
+        let Some(holder) = document.get_mut(holder(contract)).and_then(Value::as_object_mut) else {
+            return Self::default();
+        };
+        let slot = holder.get(NAME).and_then(|value| Self::deserialize(value).ok());
+        match slot {
+            Some(slot) if slot != Self::default() => {
+                holder.shift_remove(NAME);
+                if holder.is_empty() && contract_omits_empty_holder(contract) {
+                    let name = self::holder(contract);
+                    if let Some(members) = document.as_object_mut() {
+                        members.shift_remove(name);
+                    }
+                }
+                slot
+            }
+            _ => Self::default(),
+        }
+    }
+
+    /// Puts the slot into a document, unless there is nothing in it.
+    pub(super) fn put(&self, document: &mut Value, contract: Contract) {
+        if *self == Self::default() {
+            return;
+        }
+        let value = serde_json::to_value(self).unwrap_or_default();
+        if let Some(members) = document.as_object_mut() {
+            let holder =
+                members.entry(holder(contract)).or_insert_with(|| Value::Object(Map::new()));
+            if let Some(holder) = holder.as_object_mut() {
+                holder.insert(NAME.to_owned(), value);
+            }
+        }
+    }
+
+    /// Lays the carried members over what is visible.
+    pub(super) fn over(&self, visible: &Reply) -> Reply {
+        let mut members = serde_json::to_value(visible).unwrap_or_default();
+        if let Some(members) = members.as_object_mut() {
+            for (name, value) in &self.reply {
+                if members.contains_key(name) {
+                    members.insert(name.clone(), value.clone());
+                }
+            }
+        }
+        Reply::deserialize(members).unwrap_or_else(|_| visible.clone())
+    }
+}
+
+/// The member of the document that holds extensions.
+fn holder(contract: Contract) -> &'static str {
+    match contract {
+        Contract::Atdf => "meta",
+        Contract::Ui => "metadata",
+        _ => "_meta",
+    }
+}
+
+/// `meta` and `metadata` are members of their contracts; `_meta` is there only for extensions.
+fn contract_omits_empty_holder(contract: Contract) -> bool {
+    matches!(contract, Contract::Tool | Contract::Governed)
+}
