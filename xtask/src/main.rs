@@ -1,1 +1,67 @@
-fn main() {}
+//! Makes the generated files of this repository, or checks that they are current.
+//!
+//! `cargo xtask generate` writes them, `cargo xtask generate --check` fails when one would change.
+
+mod codes;
+mod mapping;
+mod picture;
+mod schemas;
+mod shot;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs};
+
+use anyhow::{Context, bail};
+
+/// A generated file: where it stands and what must be in it.
+struct Generated {
+    path: PathBuf,
+    text: String,
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["generate"] => generate(false),
+        ["generate", "--check"] => generate(true),
+        _ => {
+            eprintln!("usage: cargo xtask generate [--check]");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn generate(check: bool) -> anyhow::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask stands in the workspace")?;
+    let mut files = schemas::files();
+    files.push(codes::file());
+    files.push(mapping::file());
+    files.push(shot::file(root)?);
+    let mut stale = Vec::new();
+    for Generated { path, text } in files {
+        let whole = root.join(&path);
+        if fs::read_to_string(&whole).is_ok_and(|present| present == text) {
+            continue;
+        }
+        stale.push(path.display().to_string());
+        if !check {
+            fs::create_dir_all(whole.parent().context("a file stands in a folder")?)?;
+            fs::write(&whole, text).with_context(|| whole.display().to_string())?;
+        }
+    }
+    match (stale.is_empty(), check) {
+        (true, _) => eprintln!("generated files are current"),
+        (false, false) => eprintln!("wrote {}", stale.join(", ")),
+        (false, true) => bail!("not current: {}; run 'cargo xtask generate'", stale.join(", ")),
+    }
+    Ok(())
+}

@@ -1,30 +1,265 @@
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::PathBuf;
 
 use answerback::contract::{Contract, Profile, recognise};
-use answerback::json::Limits;
-use anyhow::bail;
+use answerback::finding::{Severity, ValidationError};
+use answerback::json::{Document, Limits, locate, read};
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::input::Input;
+use crate::options::{Format, LimitOptions, ProfileName};
+use crate::progress::Progress;
+use crate::sanitise::sanitise;
 
 /// Judge documents against their contract
+///
+/// The contract is recognised by the document's shape, and the answer says by what; --as names it instead.
+/// Every finding is reported, each with a code that `answerback explain` explains.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback check reply.json
+  answerback check --profile lenient --format json replies/*.json
+  my-tool | answerback check --as tool -
+  answerback check --ndjson log.ndjson
+
+JSON output is one line a document:
+  {\"file\", \"contract\", \"valid\", \"findings\": [{\"error_code\", \"field_path\", \"message\", \"severity\",
+   \"expected_value\"?, \"actual_value\"?}]}")]
 pub(crate) struct Arguments {
     /// The documents; '-' is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+
+    /// Judge by this contract instead of recognising it
+    #[arg(long = "as", value_name = "CONTRACT", value_parser = crate::options::contract())]
+    contract: Option<Contract>,
+
+    /// How strictly to judge
+    #[arg(long, value_enum, default_value_t = ProfileName::Strict)]
+    profile: ProfileName,
+
+    /// Each line of a file is a document of its own
+    #[arg(long)]
+    ndjson: bool,
+
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    #[command(flatten)]
+    limits: LimitOptions,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let mut exit = Exit::Good;
+    let stdout = anstream::AutoStream::auto(io::stdout());
+    let mut judge = Judge {
+        contract: arguments.contract,
+        profile: arguments.profile.into(),
+        format: arguments.format,
+        limits: arguments.limits.limits(),
+        out: BufWriter::with_capacity(1 << 16, stdout),
+        exit: Exit::Good,
+    };
     for file in &arguments.files {
-        let document = Input::new(file).document(Limits::default())?;
-        let Some(found) = recognise(&document.value) else { bail!("not recognised") };
-        let contract: Contract = found.contract;
-        if contract.check(&document.value, Profile::Strict).iter().any(|finding| finding.is_error())
-        {
-            exit = exit.max(Exit::NotGood);
+        let input = Input::new(file);
+        let judged = if arguments.ndjson { judge.lines(&input) } else { judge.file(&input) };
+        if let Err(error) = judged {
+            if crate::exit::is_closed_pipe(&error) {
+                return Err(error);
+            }
+            judge.could_not(&input.name(), None, &format!("{error:#}"))?;
         }
     }
-    Ok(exit)
+    judge.out.flush()?;
+    Ok(judge.exit)
 }
+
+/// One line of JSON output.
+#[derive(Serialize)]
+struct Line<'a> {
+    file: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    contract: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recognised_by: Option<&'a str>,
+    valid: bool,
+    findings: &'a [ValidationError],
+    /// Why the document could not be judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+struct Judge<W> {
+    contract: Option<Contract>,
+    profile: Profile,
+    format: Format,
+    limits: Limits,
+    out: W,
+    exit: Exit,
+}
+
+impl<W: Write> Judge<W> {
+    fn file(&mut self, input: &Input) -> anyhow::Result<()> {
+        let bytes = input.bytes(self.limits)?;
+        self.judge(&input.name(), None, &bytes)
+    }
+
+    /// Judges line by line, holding one line at a time.
+    fn lines(&mut self, input: &Input) -> anyhow::Result<()> {
+        let name = input.name();
+        let mut reader = BufReader::with_capacity(1 << 16, input.open()?);
+        let mut progress = Progress::new("documents");
+        let mut buffer = Vec::new();
+        for number in 1.. {
+            buffer.clear();
+            let most = self.limits.max_bytes as u64;
+            let read = io::Read::take(&mut reader, most + 1).read_until(b'\n', &mut buffer)?;
+            if read == 0 {
+                break;
+            }
+            progress.step(read as u64);
+            if read as u64 > most && !buffer.ends_with(b"\n") {
+                let error = format!("more than {most} bytes in one line, the limit --max-bytes");
+                self.could_not(&name, Some(number), &error)?;
+                skip_line(&mut reader)?;
+                continue;
+            }
+            if !buffer.trim_ascii().is_empty() {
+                self.judge(&name, Some(number), buffer.trim_ascii_end())?;
+            }
+        }
+        progress.finish();
+        Ok(())
+    }
+
+    fn judge(&mut self, name: &str, line: Option<u64>, bytes: &[u8]) -> anyhow::Result<()> {
+        let Document { value, mut findings, .. } = match read(bytes, self.limits) {
+            Ok(document) => document,
+            Err(error) => return self.could_not(name, line, &error.to_string()),
+        };
+        let (contract, recognised_by) = match (self.contract, recognise(&value)) {
+            (Some(contract), _) => (contract, None),
+            (None, Some(found)) => (found.contract, Some(found.reason)),
+            (None, None) => {
+                let told = "not recognised as one of the contracts; name it with --as atdf, governed, ui, tool or descriptor";
+                return self.could_not(name, line, told);
+            }
+        };
+        findings.extend(contract.check(&value, self.profile));
+        let valid = !findings.iter().any(ValidationError::is_error);
+        if !valid {
+            self.exit = self.exit.max(Exit::NotGood);
+        }
+        match self.format {
+            Format::Json => self.json(&Line {
+                file: name,
+                line,
+                contract: Some(contract.as_str()),
+                recognised_by: recognised_by.as_deref(),
+                valid,
+                findings: &findings,
+                error: None,
+            }),
+            Format::Text => {
+                let place = line.map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
+                self.heading(&place, contract, recognised_by.as_deref(), &findings)?;
+                let text = String::from_utf8_lossy(bytes);
+                for finding in &findings {
+                    self.finding(finding, &text)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn could_not(&mut self, name: &str, line: Option<u64>, error: &str) -> anyhow::Result<()> {
+        self.exit = self.exit.max(Exit::CouldNotJudge);
+        if self.format == Format::Json {
+            let findings = &[];
+            self.json(&Line { file: name, line, contract: None, recognised_by: None, valid: false, findings, error: Some(error) })?;
+        }
+        self.out.flush()?;
+        let place = line.map_or_else(String::new, |line| format!("{line}: "));
+        let named = if error.starts_with(name) || error.contains(&format!(" {name}")) { String::new() } else { format!("{name}: ") };
+        anstream::eprintln!("error: {}{place}{}", sanitise(&named), sanitise(error));
+        Ok(())
+    }
+
+    fn json(&mut self, line: &Line<'_>) -> anyhow::Result<()> {
+        serde_json::to_writer(&mut self.out, line)?;
+        self.out.write_all(b"\n")?;
+        Ok(())
+    }
+
+    fn heading(
+        &mut self,
+        place: &str,
+        contract: Contract,
+        recognised_by: Option<&str>,
+        findings: &[ValidationError],
+    ) -> anyhow::Result<()> {
+        let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+        let errors = count(Severity::Error);
+        let (style, mark, word) = if errors == 0 { (GOOD, '✔', "valid") } else { (BAD, '✘', "not a valid") };
+        let bold = Style::new().bold();
+        write!(self.out, "{style}{mark}{style:#} {bold}{}{bold:#}: {word} {}", sanitise(place), contract.title())?;
+        let parts: Vec<String> = [(errors, "error"), (count(Severity::Warning), "warning"), (count(Severity::Info), "note")]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}{}", if count == 1 { "" } else { "s" }))
+            .collect();
+        if !parts.is_empty() {
+            write!(self.out, ", {}", parts.join(", "))?;
+        }
+        if let Some(reason) = recognised_by {
+            write!(self.out, " {DIM}(recognised: {}){DIM:#}", sanitise(reason))?;
+        }
+        writeln!(self.out)?;
+        Ok(())
+    }
+
+    fn finding(&mut self, finding: &ValidationError, text: &str) -> anyhow::Result<()> {
+        let position = locate(text, &finding.field_path);
+        let (style, word) = match finding.severity {
+            Severity::Error => (BAD, "error"),
+            Severity::Warning => (WARN, "warning"),
+            Severity::Info => (DIM, "note"),
+        };
+        let path = if finding.field_path.is_root() { "(root)" } else { finding.field_path.as_str() };
+        let place = format!("{}:{}", position.line, position.column);
+        writeln!(
+            self.out,
+            "  {DIM}{place:>7}{DIM:#}  {style}{word:<7}{style:#}  {}  {}: {}",
+            finding.error_code,
+            sanitise(path),
+            sanitise(&finding.message)
+        )?;
+        if let Some(actual) = &finding.actual_value {
+            writeln!(self.out, "           {DIM}found {}{DIM:#}", sanitise(actual))?;
+        }
+        Ok(())
+    }
+}
+
+/// Passes over the rest of a line that is too long to be held.
+fn skip_line(reader: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let buffer = reader.fill_buf()?;
+        let (length, ends) = match buffer.iter().position(|&byte| byte == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (buffer.len(), buffer.is_empty()),
+        };
+        reader.consume(length);
+        if ends {
+            return Ok(());
+        }
+    }
+}
+
+const GOOD: Style = AnsiColor::Green.on_default().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const WARN: Style = AnsiColor::Yellow.on_default().bold();
+const DIM: Style = Style::new().dimmed();

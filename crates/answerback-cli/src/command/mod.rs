@@ -1,6 +1,13 @@
 //! One file a command: its arguments, its help, and what it does.
 
 pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod convert;
+pub(crate) mod explain;
+pub(crate) mod man;
+pub(crate) mod schema;
+pub(crate) mod show;
+pub(crate) mod validate;
 
 use crate::arguments::Command;
 use crate::exit::Exit;
@@ -9,5 +16,12 @@ use crate::exit::Exit;
 pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Check(arguments) => check::run(&arguments),
+        Command::Convert(arguments) => convert::run(&arguments),
+        Command::Show(arguments) => show::run(&arguments),
+        Command::Validate(arguments) => validate::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
     }
 }

@@ -120,7 +120,7 @@ fn read(document: &Value, contract: Contract, lifted: &[String]) -> Reply {
     }
 }
 
-fn write(reply: &Reply, contract: Contract, inputs: &Inputs) -> Result<Plain, MissingInput> {
+pub(super) fn write(reply: &Reply, contract: Contract, inputs: &Inputs) -> Result<Plain, MissingInput> {
     match contract {
         Contract::Atdf => Ok(atdf::write(reply)),
         Contract::Governed => governed::write(reply, inputs),
@@ -160,8 +160,9 @@ fn believed(visible: &Value, contract: Contract, slot: &Slot) -> Reply {
     }
 }
 
-/// The members of the reply that the written document does not show.
-fn hidden(
+/// The members of the reply that the written document does not show. Where the reply has none and the document
+/// shows what it was given as an input, there is nothing to keep.
+pub(super) fn hidden(
     reply: &Reply,
     document: &Value,
     contract: Contract,
@@ -170,7 +171,10 @@ fn hidden(
     let shown = members(&read(document, contract, lifted));
     let whole = members(reply);
     let whole = whole.as_object().cloned().unwrap_or_default();
-    whole.into_iter().filter(|(name, value)| shown.get(name) != Some(value)).collect()
+    whole
+        .into_iter()
+        .filter(|(name, value)| !value.is_null() && shown.get(name) != Some(value))
+        .collect()
 }
 
 /// What would be lost on the way home: the steps from what we would write there to what the source is.

@@ -16,6 +16,7 @@ mod between;
 mod body;
 mod governed;
 mod inputs;
+mod mapping;
 mod reply;
 mod slot;
 mod tool;
@@ -23,4 +24,5 @@ mod ui;
 
 pub use between::{ConvertError, Converted, convert};
 pub use inputs::{Inputs, MissingInput};
+pub use mapping::{MAPPING, Mapping};
 pub use reply::{Next, NextKind, Outcome, Reply, Reported, ToolFacts};

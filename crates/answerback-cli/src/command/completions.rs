@@ -1,0 +1,26 @@
+use std::io;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::arguments::Arguments as Program;
+use crate::exit::Exit;
+
+/// Print completions for a shell
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback completions bash > ~/.local/share/bash-completion/completions/answerback
+  answerback completions zsh > ~/.zfunc/_answerback
+  answerback completions fish > ~/.config/fish/completions/answerback.fish")]
+pub(crate) struct Arguments {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    let mut text = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Program::command(), "answerback", &mut text);
+    io::Write::write_all(&mut io::stdout(), &text)?;
+    Ok(Exit::Good)
+}

@@ -1,0 +1,46 @@
+use std::io::{self, Write};
+
+use answerback::schema;
+use anyhow::bail;
+
+use crate::exit::Exit;
+
+/// Print a contract's JSON Schema
+///
+/// Without a name, the schemas are listed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback schema
+  answerback schema tool > tool.schema.json")]
+pub(crate) struct Arguments {
+    /// Which schema
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+
+    /// How to print: a schema is JSON in any case, the list is text or JSON
+    #[arg(long, value_enum, default_value_t = crate::options::Format::Text)]
+    format: crate::options::Format,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    let mut out = io::stdout().lock();
+    let Some(name) = &arguments.name else {
+        for schema in schema::ALL {
+            match arguments.format {
+                crate::options::Format::Text => writeln!(out, "{:<12} {}", schema.name, schema.title)?,
+                crate::options::Format::Json => {
+                    writeln!(out, "{}", serde_json::json!({"name": schema.name, "title": schema.title}))?;
+                }
+            }
+        }
+        return Ok(Exit::Good);
+    };
+    let Some(schema) = schema::ALL.iter().find(|schema| schema.name == name) else {
+        let names: Vec<&str> = schema::ALL.iter().map(|schema| schema.name).collect();
+        let shown: String = name.chars().filter(|character| !character.is_control()).take(40).collect();
+        bail!("there is no schema {shown:?}; there are {}", names.join(", "));
+    };
+    serde_json::to_writer_pretty(&mut out, &schema.document())?;
+    writeln!(out)?;
+    Ok(Exit::Good)
+}

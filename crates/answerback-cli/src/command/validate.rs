@@ -1,0 +1,98 @@
+use std::io::{self, IsTerminal, Read, Write};
+use std::time::SystemTime;
+
+use answerback::Timestamp;
+use answerback::contract::atdf::EnrichedResponse;
+use answerback::contract::atdf::validators::{
+    validate_date_range, validate_email, validate_password_strength,
+};
+use anyhow::{Context, bail};
+
+use crate::exit::Exit;
+use crate::options::Format;
+
+/// Run one of the three ATDF validators
+///
+/// The answer is an ATDF enriched response: drawn on a terminal, JSON elsewhere.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback validate date-range 2030-01-01T00:00:00Z 2030-01-15T00:00:00Z
+  answerback validate email user@example.com
+  answerback validate password < secret.txt")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+
+    /// How to print the answer [default: text on a terminal, json elsewhere]
+    #[arg(long, value_enum, global = true)]
+    format: Option<Format>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// A start and an end, both in the future, in this order
+    DateRange {
+        /// ISO 8601 with an offset, such as 2030-01-01T00:00:00Z
+        start: String,
+        /// ISO 8601 with an offset
+        end: String,
+    },
+    /// An e-mail address
+    Email {
+        /// The address
+        address: String,
+    },
+    /// The strength of a password, which is read from standard input and never shown
+    Password,
+}
+
+/// No password is longer; what is longer is not read.
+const LONGEST_PASSWORD: u64 = 64 << 10;
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    let now = now();
+    let answer = match &arguments.what {
+        What::DateRange { start, end } => validate_date_range(start, end, now),
+        What::Email { address } => validate_email(address, now),
+        What::Password => validate_password_strength(&password()?, now),
+    };
+    print(&answer, arguments.format)?;
+    Ok(if answer.is_success() { Exit::Good } else { Exit::NotGood })
+}
+
+fn print(answer: &EnrichedResponse, format: Option<Format>) -> anyhow::Result<()> {
+    let document = answer.to_document();
+    let format =
+        format.unwrap_or(if io::stdout().is_terminal() { Format::Text } else { Format::Json });
+    match format {
+        Format::Json => writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&document)?)?,
+        Format::Text => crate::command::show::draw(&document)?,
+    }
+    Ok(())
+}
+
+/// The password: standard input without the line end that a shell adds.
+fn password() -> anyhow::Result<String> {
+    let mut input = io::stdin().lock();
+    if io::stdin().is_terminal() {
+        anstream::eprintln!("The password, then the end of input (it is shown while you type):");
+    }
+    let mut bytes = Vec::new();
+    (&mut input).take(LONGEST_PASSWORD + 1).read_to_end(&mut bytes).context("cannot read the password")?;
+    if bytes.len() as u64 > LONGEST_PASSWORD {
+        bail!("the password has more than {LONGEST_PASSWORD} bytes");
+    }
+    let mut password = String::from_utf8(bytes).ok().context("the password is not UTF-8")?;
+    if password.ends_with('\n') {
+        password.pop();
+        if password.ends_with('\r') {
+            password.pop();
+        }
+    }
+    Ok(password)
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_unix_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}

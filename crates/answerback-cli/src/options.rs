@@ -1,0 +1,65 @@
+//! Options that several commands share.
+
+use answerback::contract::{Contract, Profile};
+use answerback::json::Limits;
+use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+/// How strictly to judge, as a word.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum ProfileName {
+    /// To the letter
+    Strict,
+    /// As upstream practice has it: what is tolerable is a warning
+    Lenient,
+}
+
+impl From<ProfileName> for Profile {
+    fn from(name: ProfileName) -> Self {
+        match name {
+            ProfileName::Strict => Self::Strict,
+            ProfileName::Lenient => Self::Lenient,
+        }
+    }
+}
+
+/// How to print.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// Reads a contract's name.
+pub(crate) fn contract() -> impl TypedValueParser<Value = Contract> {
+    let names = Contract::ALL.map(Contract::as_str);
+    PossibleValuesParser::new(names).try_map(|word| word.parse::<Contract>())
+}
+
+/// The bounds within which input is read.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LimitOptions {
+    /// The largest document, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().max_bytes, hide_short_help = true)]
+    max_bytes: usize,
+
+    /// The deepest nesting, at most 512
+    #[arg(long, value_name = "LEVELS", default_value_t = Limits::default().max_depth, hide_short_help = true,
+          value_parser = clap::value_parser!(u16).range(1..=512).map(usize::from))]
+    max_depth: usize,
+
+    /// The longest member name, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().max_key_bytes, hide_short_help = true)]
+    max_key_bytes: usize,
+}
+
+impl LimitOptions {
+    pub(crate) fn limits(&self) -> Limits {
+        Limits::default()
+            .with_max_bytes(self.max_bytes)
+            .with_max_depth(self.max_depth)
+            .with_max_key_bytes(self.max_key_bytes)
+    }
+}

@@ -1,0 +1,57 @@
+//! How far long work has come, on standard error, when a person is looking.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// A line that is rewritten a few times a second. It shows nothing for work that is done at once.
+pub(crate) struct Progress {
+    unit: &'static str,
+    shown: bool,
+    watched: bool,
+    started: Instant,
+    next: Instant,
+    count: u64,
+    bytes: u64,
+}
+
+const PERIOD: Duration = Duration::from_millis(250);
+
+impl Progress {
+    pub(crate) fn new(unit: &'static str) -> Self {
+        let started = Instant::now();
+        let watched = std::io::stderr().is_terminal();
+        Self { unit, shown: false, watched, started, next: started + 4 * PERIOD, count: 0, bytes: 0 }
+    }
+
+    /// One more, of this many bytes.
+    pub(crate) fn step(&mut self, bytes: u64) {
+        self.count += 1;
+        self.bytes += bytes;
+        // The clock is read seldom: the work is a few microseconds a step.
+        if self.watched && self.count.is_multiple_of(256) && Instant::now() >= self.next {
+            self.draw();
+        }
+    }
+
+    /// Clears the line.
+    pub(crate) fn finish(&mut self) {
+        if self.shown {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+            self.shown = false;
+        }
+    }
+
+    fn draw(&mut self) {
+        self.next = Instant::now() + PERIOD;
+        self.shown = true;
+        let seconds = self.started.elapsed().as_secs_f64().max(0.001);
+        #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+        let (megabytes, rate) = (self.bytes as f64 / 1e6, self.count as f64 / seconds);
+        let _ = write!(
+            std::io::stderr(),
+            "\r\x1b[K{} {}, {megabytes:.1} MB, {rate:.0}/s",
+            self.count,
+            self.unit
+        );
+    }
+}

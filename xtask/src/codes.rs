@@ -1,0 +1,53 @@
+//! `docs/codes.md`: every code, from the table that `answerback explain` prints.
+
+use std::fmt::Write;
+
+use answerback::finding::{Rule, codes};
+
+use crate::Generated;
+
+const HEAD: &str = "# Codes\n\n\
+    Every finding has a code. `answerback explain CODE` prints what stands here; both come from one table.\n\
+    A severity behind a slash is that of the lenient profile.\n";
+
+const FAMILIES: [(&str, &str); 6] = [
+    ("DOC", "Any document: what reading it already tells"),
+    ("TOOL", "Tool envelopes"),
+    ("UI", "UI envelopes"),
+    ("ATDF", "ATDF enriched responses and tool descriptors"),
+    ("GOV", "Governed responses"),
+    ("VAL", "Calls: the retry contract"),
+];
+
+pub(crate) fn file() -> Generated {
+    let mut text = HEAD.to_owned();
+    for (family, title) in FAMILIES {
+        let rules: Vec<&Rule> =
+            codes::all().filter(|rule| rule.code.split('-').next() == Some(family)).collect();
+        if rules.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "\n## {family}: {title}\n");
+        text.push_str("| code | severity | the rule | why | remedy |\n|---|---|---|---|---|\n");
+        for rule in rules {
+            let severity = if rule.severity == rule.lenient {
+                rule.severity.to_string()
+            } else {
+                format!("{} / {}", rule.severity, rule.lenient)
+            };
+            let _ = writeln!(
+                text,
+                "| {} | {severity} | {} | {} | {} |",
+                rule.code,
+                cell(rule.title),
+                cell(rule.reason),
+                cell(rule.remedy)
+            );
+        }
+    }
+    Generated { path: "docs/codes.md".into(), text }
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "&lt;")
+}
