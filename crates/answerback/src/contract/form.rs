@@ -5,7 +5,6 @@ pub(crate) fn is_semver(text: &str) -> bool {
     let (text, build) =
         text.split_once('+').map_or((text, None), |(text, build)| (text, Some(build)));
     let (core, pre) = text.split_once('-').map_or((text, None), |(core, pre)| (core, Some(pre)));
-    let numbers: Vec<&str> = core.split('.').collect();
     let identifiers = |text: &str, numeric_without_zero: bool| {
         text.split('.').all(|part| {
             !part.is_empty()
@@ -13,8 +12,8 @@ pub(crate) fn is_semver(text: &str) -> bool {
                 && !(numeric_without_zero && is_digits(part) && has_leading_zero(part))
         })
     };
-    numbers.len() == 3
-        && numbers.iter().all(|number| is_digits(number) && !has_leading_zero(number))
+    core.split('.').count() == 3
+        && core.split('.').all(|number| is_digits(number) && !has_leading_zero(number))
         && pre.is_none_or(|pre| identifiers(pre, true))
         && build.is_none_or(|build| identifiers(build, false))
 }

@@ -37,7 +37,8 @@ macro_rules! rules {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $severity:ident $(/ $lenient:ident)?, $title:literal, $reason:literal, $remedy:literal;)+) => {
         $(
             $(#[$doc])*
-            #[doc = $title]
+            // As code, because titles name members of documents.
+            #[doc = concat!("`", $title, "`")]
             pub static $name: $crate::finding::Rule = $crate::finding::Rule {
                 code: $code,
                 severity: $crate::finding::Severity::$severity,

@@ -1,9 +1,32 @@
-use crate::finding::{Rule, ValidationError};
-use serde_json::Value;
-pub static RULES: &[&Rule] = &[];
-pub fn check(_document: &Value, _profile: super::Profile) -> Vec<ValidationError> {
-    Vec::new()
-}
-pub fn is_refusal_reason(code: &str) -> bool {
-    code == "OUT_OF_SCOPE"
-}
+//! The governed response: what an agent says, under which prompt, and what it attests about it.
+//!
+//! Here a response is judged by itself, or against an identity that somebody observed
+//! ([`Policy::with_agent`]). Where such an identity comes from, a manifest and a lock of prompts, is
+//! not this module's business; whoever has one hands it in as an [`AgentIdentity`].
+
+mod attestation;
+mod builder;
+mod check;
+mod failure;
+mod flat;
+mod identity;
+mod refusal;
+pub mod rule;
+#[cfg(feature = "schema")]
+mod schema;
+mod types;
+mod vocabulary;
+
+pub use attestation::Attestation;
+pub use builder::GovernedBuilder;
+pub use check::{Policy, check};
+pub use failure::Failure;
+pub use identity::{
+    AgentId, AgentIdentity, AgentVersion, IdentityError, PromptHash, ProtocolVersion,
+};
+pub use refusal::{Refusal, RefusalReason, RefusalSeverity};
+pub use rule::RULES;
+pub use types::{
+    Content, GovernedResponse, NextActions, RequestContext, Response, SuggestedHandoff,
+};
+pub use vocabulary::{AgentType, Confidence, ContentType, Flag, Format, RequestType, Status};

@@ -1,0 +1,483 @@
+mod content;
+
+use serde_json::{Map, Value};
+
+use super::flat::{GROUPS, Group, flat_groups, moves};
+use super::identity::is_newer_edition;
+use super::vocabulary::{Listed, Word};
+use super::{
+    AgentId, AgentIdentity, AgentType, AgentVersion, Confidence, Flag, PromptHash, ProtocolVersion,
+    RequestType, Status, rule,
+};
+use crate::UuidV4;
+use crate::contract::form::is_semver;
+use crate::contract::{Profile, Report};
+use crate::finding::{Rule, ValidationError};
+use crate::json::Place;
+use crate::time::{Timestamp, Zone};
+
+/// What a governed response is judged by.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Policy {
+    /// How strictly.
+    pub profile: Profile,
+    /// Who was observed to answer, if the response must be theirs.
+    pub agent: Option<AgentIdentity>,
+}
+
+impl Policy {
+    /// Demands that the response is this agent's, under this prompt: an identity that somebody
+    /// vouches for, not the response's own word.
+    #[must_use]
+    pub fn with_agent(mut self, agent: AgentIdentity) -> Self {
+        self.agent = Some(agent);
+        self
+    }
+}
+
+impl From<Profile> for Policy {
+    fn from(profile: Profile) -> Self {
+        Self { profile, ..Self::default() }
+    }
+}
+
+/// Judges a governed response: every finding, none left out.
+///
+/// ```
+/// use answerback::contract::{Profile, governed};
+///
+/// let document = serde_json::json!({"response_id": "1", "agent_id": "domain-02-analysis"});
+/// let findings = governed::check(&document, Profile::Strict);
+/// assert_eq!(findings[0].message, "the groups are flat; move agent_id into agent");
+/// assert_eq!(findings[1].field_path.as_str(), "/response_id");
+/// ```
+pub fn check(document: &Value, policy: impl Into<Policy>) -> Vec<ValidationError> {
+    let policy = policy.into();
+    let mut report = Report::new(policy.profile);
+    if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
+        let flat = flat_groups(members);
+        let mut check = Check { report: &mut report, policy: &policy, members, flat };
+        check.flat();
+        check.metadata();
+        check.agent();
+        let outcome = check.response();
+        check.request();
+        check.governance(&outcome);
+        check.next(&outcome);
+        check.rest();
+    }
+    report.into_findings()
+}
+
+type Members = Map<String, Value>;
+
+struct Check<'c, 'd> {
+    report: &'c mut Report,
+    policy: &'c Policy,
+    members: &'d Members,
+    /// Groups that are not judged before their members stand in them.
+    flat: Vec<&'static Group>,
+}
+
+/// What the response's content tells the rules about the other groups.
+#[derive(Default)]
+struct Outcome {
+    /// The status, if there is one.
+    status: Option<Status>,
+    /// Whether the content explains a flag that is false. `None` when the content is broken in a way
+    /// that is reported already and leaves this open.
+    explains: Option<bool>,
+}
+
+impl<'d> Check<'_, 'd> {
+    fn flat(&mut self) {
+        if !self.flat.is_empty() {
+            let moves = moves(&self.flat, self.members);
+            let message = format!("the groups are flat; move {moves}");
+            self.report.add(&rule::FLAT, &Place::Root, message).expected_value = Some(moves);
+        }
+    }
+
+    fn metadata(&mut self) {
+        let uuid = "a version 4 UUID";
+        if let Some(id) = self.required(&Place::Root, self.members, "response_id", uuid)
+            && !id.as_str().is_some_and(UuidV4::is_valid)
+        {
+            let place = Place::Root.key("response_id");
+            self.report.wrong(&rule::RESPONSE_ID_WRONG, &place, id, uuid);
+        }
+        let form = "a date and time such as 2026-02-11T00:45:15Z";
+        if let Some(time) = self.required(&Place::Root, self.members, "timestamp", form) {
+            let place = Place::Root.key("timestamp");
+            match time.as_str().and_then(zone) {
+                None => self.report.wrong(&rule::TIMESTAMP_WRONG, &place, time, form),
+                Some(Zone::Naive) => {
+                    self.report.wrong(&rule::TIMESTAMP_NAIVE, &place, time, "Z or an offset");
+                }
+                Some(_) => {}
+            }
+        }
+        let form = ProtocolVersion::EXPECTED;
+        if let Some(version) = self.required(&Place::Root, self.members, "protocol_version", form) {
+            let place = Place::Root.key("protocol_version");
+            match version.as_str() {
+                Some(text) if !is_semver(text) => {
+                    self.report.wrong(&rule::PROTOCOL_VERSION_WRONG, &place, version, form);
+                }
+                Some(text) if !ProtocolVersion::is_valid(text) => {
+                    self.report.wrong(&rule::PROTOCOL_MAJOR_UNKNOWN, &place, version, form);
+                }
+                Some(text) if is_newer_edition(text) => {
+                    self.report.wrong(&rule::PROTOCOL_NEWER, &place, version, "1.0.0");
+                }
+                Some(_) => {}
+                None => self.report.wrong(&rule::PROTOCOL_VERSION_WRONG, &place, version, form),
+            }
+        }
+    }
+
+    fn agent(&mut self) {
+        let place = Place::Root.key("agent");
+        let Some(agent) = self.group("agent") else { return };
+        let kind = self.word::<AgentType>(&rule::AGENT_TYPE_WRONG, &place, agent, "agent_type");
+        let id = self.formed(
+            (&rule::AGENT_ID_WRONG, AgentId::is_valid, AgentId::EXPECTED),
+            &place,
+            agent,
+            "agent_id",
+        );
+        let version = self.formed(
+            (&rule::AGENT_VERSION_WRONG, AgentVersion::is_valid, AgentVersion::EXPECTED),
+            &place,
+            agent,
+            "agent_version",
+        );
+        let hash = self.formed(
+            (&rule::PROMPT_HASH_WRONG, PromptHash::is_valid, PromptHash::EXPECTED),
+            &place,
+            agent,
+            "prompt_hash",
+        );
+        let Some(observed) = &self.policy.agent else { return };
+        let claims = [
+            ("agent_type", kind.map(AgentType::as_str), observed.agent_type.as_str()),
+            ("agent_id", id, observed.agent_id.as_str()),
+            ("agent_version", version, observed.agent_version.as_str()),
+            ("prompt_hash", hash, observed.prompt_hash.as_str()),
+        ];
+        for (name, claimed, observed) in claims {
+            if let Some(claimed) = claimed
+                && claimed != observed
+            {
+                let is_hash = name == "prompt_hash";
+                let rule =
+                    if is_hash { &rule::PROMPT_HASH_MISMATCH } else { &rule::AGENT_MISMATCH };
+                let message = format!("{name} is {claimed:?}, but {observed:?} was observed");
+                let found = self.report.add(rule, &place.key(name), message);
+                found.expected_value = Some(observed.to_owned());
+                found.actual_value = Some(claimed.to_owned());
+            }
+        }
+    }
+
+    fn response(&mut self) -> Outcome {
+        let place = Place::Root.key("response");
+        let Some(response) = self.group("response") else { return Outcome::default() };
+        let status = self.word::<Status>(&rule::STATUS_WRONG, &place, response, "status");
+        let explains = self.content(&place, response, status);
+        self.word::<Confidence>(&rule::CONFIDENCE_WRONG, &place, response, "confidence");
+        Outcome { status, explains }
+    }
+
+    fn request(&mut self) {
+        let place = Place::Root.key("request_context");
+        let Some(request) = self.group("request_context") else { return };
+        if let Some(id) = request.get("request_id")
+            && !id.as_str().is_some_and(UuidV4::is_valid)
+        {
+            let place = place.key("request_id");
+            self.report.wrong(&rule::REQUEST_ID_WRONG, &place, id, "a version 4 UUID");
+        }
+        self.word::<RequestType>(&rule::REQUEST_TYPE_WRONG, &place, request, "request_type");
+        let expected = "the request in short";
+        if let Some(summary) = self.required(&place, request, "request_summary", expected) {
+            let place = place.key("request_summary");
+            self.report.text(&rule::REQUEST_SUMMARY_WRONG, &place, summary);
+        }
+    }
+
+    fn governance(&mut self, outcome: &Outcome) {
+        let place = Place::Root.key("governance");
+        let Some(governance) = self.group("governance") else { return };
+        let mut any_false = false;
+        for flag in Flag::ALL {
+            let name = flag.as_str();
+            let Some(value) = self.required(&place, governance, name, "true or false") else {
+                continue;
+            };
+            let here = place.key(name);
+            if self.report.boolean(&rule::FLAG_WRONG, &here, value) == Some(false) {
+                any_false = true;
+                if outcome.status == Some(Status::Success) {
+                    let message = format!("the status is success, but {name} is false");
+                    self.report.add(&rule::SUCCESS_WITHOUT_ATTESTATION, &here, message);
+                }
+            }
+        }
+        let here = place.key("explanation");
+        match governance.get("explanation") {
+            Some(explanation) => {
+                self.report.text(&rule::EXPLANATION_WRONG, &here, explanation);
+            }
+            None if any_false && outcome.explains == Some(false) => {
+                let message = "a governance flag is false and nothing explains it";
+                self.report.add(&rule::EXPLANATION_MISSING, &here, message).expected_value =
+                    Some("a text that is not blank".to_owned());
+            }
+            None => {}
+        }
+        let here = place.key("audit_trail");
+        match governance.get("audit_trail") {
+            Some(trail) if is_reference(trail) => {}
+            Some(trail) => {
+                let expected = "a reference: a text, an array or an object with something in it";
+                self.report.wrong(&rule::AUDIT_TRAIL_WRONG, &here, trail, expected);
+            }
+            None => {
+                let message = "no audit trail is referenced";
+                self.report.add(&rule::AUDIT_TRAIL_MISSING, &here, message);
+            }
+        }
+    }
+
+    fn next(&mut self, outcome: &Outcome) {
+        let place = Place::Root.key("next_actions");
+        if self.is_flat("next_actions") {
+            return;
+        }
+        let wrong = &rule::NEXT_ACTIONS_WRONG;
+        let next = self.members.get("next_actions");
+        let next = match next.map(|value| self.report.object(wrong, &place, value)) {
+            // Whether a handoff was meant cannot be told.
+            Some(None) => return,
+            Some(Some(next)) => Some(next),
+            None => None,
+        };
+        let handoffs = self.entries(&place, next, "suggested_handoffs");
+        let here = place.key("suggested_handoffs");
+        for (index, entry) in handoffs.unwrap_or_default().iter().enumerate() {
+            self.handoff(&here.index(index), entry);
+        }
+        for name in ["followup_questions", "additional_context_needed"] {
+            let here = place.key(name);
+            let entries = self.entries(&place, next, name).unwrap_or_default();
+            for (index, entry) in entries.iter().enumerate() {
+                self.report.text(&rule::QUESTION_WRONG, &here.index(index), entry);
+            }
+        }
+        if outcome.status == Some(Status::Partial) && handoffs.is_some_and(<[Value]>::is_empty) {
+            let message = "the response is partial and suggests no handoff";
+            self.report.add(&rule::PARTIAL_WITHOUT_HANDOFF, &here, message);
+        }
+    }
+
+    /// The entries of an optional list: none when it is absent, `None` when it is no list.
+    fn entries(
+        &mut self,
+        place: &Place<'_>,
+        next: Option<&'d Members>,
+        name: &str,
+    ) -> Option<&'d [Value]> {
+        let Some(value) = next.and_then(|next| next.get(name)) else { return Some(&[]) };
+        self.report.array(&rule::NEXT_ACTIONS_WRONG, &place.key(name), value)
+    }
+
+    fn handoff(&mut self, place: &Place<'_>, entry: &'d Value) {
+        let rule = &rule::HANDOFF_WRONG;
+        let Some(handoff) = self.report.object(rule, place, entry) else { return };
+        let form = AgentId::EXPECTED;
+        if let Some(target) = self.report.required(rule, place, handoff, "target_agent", form)
+            && !target.as_str().is_some_and(AgentId::is_valid)
+        {
+            self.report.wrong(rule, &place.key("target_agent"), target, form);
+        }
+        self.text(rule, place, handoff, "reason");
+        let flag = "true or false";
+        if let Some(required) = self.report.required(rule, place, handoff, "required", flag) {
+            self.report.boolean(rule, &place.key("required"), required);
+        }
+    }
+
+    fn rest(&mut self) {
+        if let Some(meta) = self.members.get("_meta") {
+            self.report.object(&rule::META_WRONG, &Place::Root.key("_meta"), meta);
+        }
+        if self.flat.is_empty() {
+            let members = self.members;
+            self.report.unknown_members(&rule::MEMBER_UNKNOWN, &Place::Root, members, MEMBERS);
+        } else {
+            let strays = self.flat.iter().flat_map(|group| group.members);
+            let known: Vec<&str> = MEMBERS.iter().chain(strays).copied().collect();
+            let members = self.members;
+            self.report.unknown_members(&rule::MEMBER_UNKNOWN, &Place::Root, members, &known);
+        }
+    }
+
+    fn is_flat(&self, name: &str) -> bool {
+        self.flat.iter().any(|group| group.name == name)
+    }
+
+    /// A required group, unless it is flat.
+    fn group(&mut self, name: &'static str) -> Option<&'d Members> {
+        if self.is_flat(name) {
+            return None;
+        }
+        let value = self.members.get(name);
+        if value.is_none() {
+            let members = GROUPS.iter().find(|group| group.name == name);
+            let members = members.map(|group| group.members.join(", ")).unwrap_or_default();
+            let expected = format!("an object with {members}");
+            self.required(&Place::Root, self.members, name, &expected);
+        }
+        self.report.object(&rule::GROUP_WRONG, &Place::Root.key(name), value?)
+    }
+
+    fn required(
+        &mut self,
+        parent: &Place<'_>,
+        members: &'d Members,
+        name: &str,
+        expected: &str,
+    ) -> Option<&'d Value> {
+        self.report.required(&rule::MEMBER_MISSING, parent, members, name, expected)
+    }
+
+    /// A member without which the document is valid but thin.
+    fn advised(
+        &mut self,
+        rule: &'static Rule,
+        parent: &Place<'_>,
+        members: &'d Members,
+        name: &str,
+    ) -> Option<&'d Value> {
+        let value = members.get(name);
+        if value.is_none() {
+            self.report.add(rule, &parent.key(name), format!("the member {name:?} is missing"));
+        }
+        value
+    }
+
+    /// A required text, missing or blank under the same rule.
+    fn text(
+        &mut self,
+        rule: &'static Rule,
+        parent: &Place<'_>,
+        members: &'d Members,
+        name: &str,
+    ) -> Option<&'d str> {
+        let expected = "a string that is not blank";
+        let value = self.report.required(rule, parent, members, name, expected)?;
+        self.report.text(rule, &parent.key(name), value)
+    }
+
+    /// A required word of a closed set.
+    fn word<W: Word>(
+        &mut self,
+        rule: &'static Rule,
+        parent: &Place<'_>,
+        members: &'d Members,
+        name: &str,
+    ) -> Option<W> {
+        let Some(value) = members.get(name) else {
+            self.required(parent, members, name, &Listed(W::WORDS).to_string());
+            return None;
+        };
+        self.report.one_of(rule, &parent.key(name), value, W::WORDS).and_then(W::named)
+    }
+
+    /// A required text of a fixed form.
+    fn formed(
+        &mut self,
+        (rule, is_form, expected): (&'static Rule, fn(&str) -> bool, &str),
+        parent: &Place<'_>,
+        members: &'d Members,
+        name: &str,
+    ) -> Option<&'d str> {
+        let value = self.required(parent, members, name, expected)?;
+        let text = value.as_str().filter(|text| is_form(text));
+        if text.is_none() {
+            self.report.wrong(rule, &parent.key(name), value, expected);
+        }
+        text
+    }
+}
+
+const MEMBERS: &[&str] = &[
+    "response_id",
+    "timestamp",
+    "protocol_version",
+    "agent",
+    "response",
+    "request_context",
+    "governance",
+    "next_actions",
+    "_meta",
+];
+
+/// The zone of a date and time by ISO 8601, which has a T between the two.
+fn zone(text: &str) -> Option<Zone> {
+    let (_, zone) = Timestamp::parse(text).ok()?;
+    matches!(text.as_bytes().get(10), Some(b'T' | b't')).then_some(zone)
+}
+
+/// Whether a value can refer to a record.
+fn is_reference(value: &Value) -> bool {
+    match value {
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(entries) => !entries.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::governed::builder::samples;
+
+    #[test]
+    fn an_observed_identity_is_compared_member_by_member() {
+        let document = samples::answer().to_document();
+        let policy = |observed: AgentIdentity| Policy::default().with_agent(observed);
+        assert_eq!(check(&document, policy(samples::agent())), []);
+
+        let mut observed = samples::agent();
+        observed.agent_type = AgentType::Orchestrator;
+        observed.agent_id = "orchestrator-01".try_into().unwrap();
+        observed.agent_version = "1.2.1".try_into().unwrap();
+        observed.prompt_hash = "0".repeat(64).try_into().unwrap();
+        let told: Vec<String> =
+            check(&document, policy(observed)).iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        error GOV-015 at /agent/agent_type: agent_type is "domain", but "orchestrator" was observed
+        error GOV-015 at /agent/agent_id: agent_id is "domain-02-analysis", but "orchestrator-01" was observed
+        error GOV-015 at /agent/agent_version: agent_version is "1.2.0", but "1.2.1" was observed
+        error GOV-016 at /agent/prompt_hash: prompt_hash is "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", but "0000000000000000000000000000000000000000000000000000000000000000" was observed
+        "#);
+    }
+
+    #[test]
+    fn a_flat_response_is_told_where_its_members_belong() {
+        let document = serde_json::json!({
+            "response_id": "5e0b9a41-72cd-4f18-b3a6-0d9c8e7f6a55",
+            "timestamp": "2026-04-18T07:30:05Z", "protocol_version": "1.0.0",
+            "agent_type": "domain", "agent_id": "a", "agent_version": "1.0.0", "prompt_hash": "x",
+            "status": "success", "content": {}, "confidence": "high",
+            "request_type": "query", "request_summary": "?", "within_scope": true,
+        });
+        let told: Vec<String> =
+            check(&document, Profile::Strict).iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(told.join("\n"), @"error GOV-003 at (root): the groups are flat; move agent_type, agent_id, agent_version, prompt_hash into agent; status, content, confidence into response; request_type, request_summary into request_context; within_scope into governance");
+    }
+}

@@ -1,0 +1,192 @@
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::vocabulary::words;
+use super::{AgentId, Attestation, Flag, Status};
+
+words! {
+    /// Why an agent does not do what it was asked.
+    RefusalReason {
+        /// The request is not for this agent's domain.
+        OutOfScope = "OUT_OF_SCOPE",
+        /// The request would have the agent do another domain's work.
+        BoundaryViolation = "BOUNDARY_VIOLATION",
+        /// The agent's standards cannot be met.
+        QualityCannotBeMet = "QUALITY_CANNOT_BE_MET",
+        /// A prompt's hash is not the one in the lock.
+        HashVerificationFailure = "HASH_VERIFICATION_FAILURE",
+        /// An agent is named that the manifest does not know.
+        InvalidAgentReference = "INVALID_AGENT_REFERENCE",
+        /// An archetype's composition breaks its rules.
+        CompositionViolation = "COMPOSITION_VIOLATION",
+        /// Something immutable was to be changed.
+        ImmutabilityViolation = "IMMUTABILITY_VIOLATION",
+        /// The request does not say enough.
+        InsufficientContext = "INSUFFICIENT_CONTEXT",
+        /// The request can be understood in several ways.
+        AmbiguousRequest = "AMBIGUOUS_REQUEST",
+        /// Several ways lead there, and the choice is not the agent's.
+        MultipleValidApproaches = "MULTIPLE_VALID_APPROACHES",
+    }
+    /// How grave a refusal is.
+    RefusalSeverity {
+        /// The caller can mend the request.
+        Low = "Low",
+        /// The request belongs elsewhere, or has to change.
+        Medium = "Medium",
+        /// A rule of governance would have been broken.
+        High = "High",
+        /// What governance rests on cannot be trusted.
+        Critical = "Critical",
+    }
+}
+
+impl RefusalReason {
+    /// How grave it is.
+    pub const fn severity(self) -> RefusalSeverity {
+        match self {
+            Self::HashVerificationFailure | Self::ImmutabilityViolation => {
+                RefusalSeverity::Critical
+            }
+            Self::BoundaryViolation | Self::InvalidAgentReference | Self::CompositionViolation => {
+                RefusalSeverity::High
+            }
+            Self::OutOfScope | Self::QualityCannotBeMet => RefusalSeverity::Medium,
+            Self::InsufficientContext | Self::AmbiguousRequest | Self::MultipleValidApproaches => {
+                RefusalSeverity::Low
+            }
+        }
+    }
+
+    /// Whether identity or integrity is in doubt. Such a refusal carries a security flag, and work
+    /// halts: we fail closed.
+    pub const fn is_security(self) -> bool {
+        matches!(
+            self,
+            Self::HashVerificationFailure
+                | Self::InvalidAgentReference
+                | Self::ImmutabilityViolation
+        )
+    }
+
+    /// The status of a response that gives this reason. What a question back can settle is only
+    /// partial.
+    pub const fn status(self) -> Status {
+        match self {
+            Self::AmbiguousRequest | Self::MultipleValidApproaches => Status::Partial,
+            _ => Status::Refused,
+        }
+    }
+
+    /// Whether another agent could do it, so that the refusal should name one.
+    pub const fn is_for_another_agent(self) -> bool {
+        matches!(self, Self::OutOfScope | Self::BoundaryViolation)
+    }
+
+    /// What an agent can attest when it refuses for this reason. Under a security reason that is
+    /// nothing at all.
+    pub fn attestation(self) -> Attestation {
+        let doubtful = Attestation::upheld().without(Flag::QualityStandardsMet);
+        match self {
+            _ if self.is_security() => Attestation::withheld(),
+            // What an invalid composition covers is not defined, so nothing lies within it.
+            Self::OutOfScope | Self::BoundaryViolation | Self::CompositionViolation => {
+                doubtful.without(Flag::WithinScope)
+            }
+            _ => doubtful,
+        }
+    }
+}
+
+/// The content of a refusal: why, by which rule, and who could help.
+///
+/// ```
+/// use answerback::contract::governed::{Refusal, RefusalReason, Status};
+///
+/// let refusal = Refusal::new(RefusalReason::OutOfScope, "Pricing is not analysis.")
+///     .with_suggested_agent("domain-05-product".try_into()?)
+///     .with_governance_rule("scope");
+/// assert_eq!(refusal.refusal_reason.status(), Status::Refused);
+/// assert!(!refusal.security_flag);
+/// # Ok::<(), answerback::contract::governed::IdentityError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// Why.
+    pub refusal_reason: RefusalReason,
+    /// Why, in words.
+    pub explanation: String,
+    /// The agent to ask instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggested_agent: Option<AgentId>,
+    /// The rule that forbids it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governance_rule: Option<String>,
+    /// Whether work has to halt because identity or integrity is in doubt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub security_flag: bool,
+    /// Members that the contract does not know, kept as they came.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl Refusal {
+    /// A refusal; the security flag follows from the reason.
+    pub fn new(refusal_reason: RefusalReason, explanation: impl Into<String>) -> Self {
+        Self {
+            refusal_reason,
+            explanation: explanation.into(),
+            suggested_agent: None,
+            governance_rule: None,
+            security_flag: refusal_reason.is_security(),
+            extra: Map::new(),
+        }
+    }
+
+    /// Names the agent to ask instead.
+    #[must_use]
+    pub fn with_suggested_agent(mut self, agent: AgentId) -> Self {
+        self.suggested_agent = Some(agent);
+        self
+    }
+
+    /// Names the rule that forbids it.
+    #[must_use]
+    pub fn with_governance_rule(mut self, rule: impl Into<String>) -> Self {
+        self.governance_rule = Some(rule.into());
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_its_consequences() {
+        let table: Vec<String> = RefusalReason::ALL
+            .iter()
+            .map(|reason| {
+                let flags: String = Flag::ALL
+                    .iter()
+                    .map(|flag| if reason.attestation().flag(*flag) { '+' } else { '-' })
+                    .collect();
+                let security = if reason.is_security() { " security" } else { "" };
+                format!("{reason} {} {} {flags}{security}", reason.severity(), reason.status())
+            })
+            .collect();
+        insta::assert_snapshot!(table.join("\n"), @"
+        OUT_OF_SCOPE Medium refused -+-+
+        BOUNDARY_VIOLATION High refused -+-+
+        QUALITY_CANNOT_BE_MET Medium refused ++-+
+        HASH_VERIFICATION_FAILURE Critical refused ---- security
+        INVALID_AGENT_REFERENCE High refused ---- security
+        COMPOSITION_VIOLATION High refused -+-+
+        IMMUTABILITY_VIOLATION Critical refused ---- security
+        INSUFFICIENT_CONTEXT Low refused ++-+
+        AMBIGUOUS_REQUEST Low partial ++-+
+        MULTIPLE_VALID_APPROACHES Low partial ++-+
+        ");
+    }
+}
