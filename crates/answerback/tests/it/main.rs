@@ -2,3 +2,4 @@
 
 mod rules;
 mod seeds;
+mod ui;

@@ -8,17 +8,27 @@ use std::ops::Range;
 /// `<your name>` alone.
 pub(super) fn find(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
-    // Nearly every text has none of these, and a loop without an exit runs many bytes at a time.
-    if !bytes.iter().fold(false, |found, byte| found | matches!(byte, b'<' | b'=' | b':')) {
-        return None;
-    }
-    let range = bytes.iter().enumerate().find_map(|(at, byte)| match byte {
-        b'<' => tag(bytes, at),
-        b'=' => handler(bytes, at),
-        b':' => script_link(bytes, at),
-        _ => None,
+    let range = bytes.chunks(CHUNK).enumerate().find_map(|(number, chunk)| {
+        // Nearly every chunk has no mark, and a loop without an exit looks at many bytes at a time.
+        if !chunk.iter().fold(false, |found, byte| found | is_mark(*byte)) {
+            return None;
+        }
+        let marks = chunk.iter().enumerate().filter(|(_, byte)| is_mark(**byte));
+        let mut places = marks.map(|(at, byte)| (number * CHUNK + at, *byte));
+        places.find_map(|(at, mark)| match mark {
+            b'<' => tag(bytes, at),
+            b'=' => handler(bytes, at),
+            _ => script_link(bytes, at),
+        })
     })?;
     text.get(range)
+}
+
+const CHUNK: usize = 64;
+
+/// Whether code could be found by this byte.
+fn is_mark(byte: u8) -> bool {
+    matches!(byte, b'<' | b'=' | b':')
 }
 
 /// A tag that opens or closes at `at`, up to the end of its name.
@@ -53,18 +63,17 @@ fn handler(bytes: &[u8], at: usize) -> Option<Range<usize>> {
 /// A link that runs a script, whose `:` stands at `at`.
 fn script_link(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let rest = &bytes[at + 1..];
+    // "JavaScript: 40 %" is a sentence; a link has no space there.
+    rest.first().filter(|byte| !byte.is_ascii_whitespace())?;
     let scheme = |name: &str| {
         let start = at.checked_sub(name.len())?;
         let apart = start == 0 || !bytes[start - 1].is_ascii_alphanumeric();
         (apart && bytes[start..at].eq_ignore_ascii_case(name.as_bytes())).then_some(start..at + 1)
     };
-    // "JavaScript: 40 %" is a sentence; a link has no space there.
-    let runs = rest.first().is_some_and(|byte| !byte.is_ascii_whitespace());
-    let html = starts_with(rest, "text/html") || starts_with(rest, "image/svg");
+    let is_page = starts_with(rest, "text/html") || starts_with(rest, "image/svg");
     scheme("javascript")
         .or_else(|| scheme("vbscript"))
-        .filter(|_| runs)
-        .or_else(|| scheme("data").filter(|_| html))
+        .or_else(|| scheme("data").filter(|_| is_page))
 }
 
 fn starts_with(bytes: &[u8], prefix: &str) -> bool {

@@ -5,8 +5,27 @@ use serde_json::{Number, Value};
 /// Whether a value takes more than `budget` bytes as compact JSON. Nothing is written to find out, and
 /// counting stops as soon as the budget is used up.
 pub(super) fn exceeds(value: &Value, budget: usize) -> bool {
-    let mut left = Left(budget);
-    left.take(value).is_none()
+    let is_small = at_worst(value, budget).is_some();
+    !is_small && Left(budget).take(value).is_none()
+}
+
+/// What is left of a budget if every character had to be escaped: for a small value that settles it
+/// without a look into its texts.
+fn at_worst(value: &Value, left: usize) -> Option<usize> {
+    let text = |text: &str, left: usize| left.checked_sub(text.len().saturating_mul(6) + 3);
+    match value {
+        // The longest number is -2.2250738585072014e-308, and a comma follows.
+        Value::Null | Value::Bool(_) | Value::Number(_) => left.checked_sub(25),
+        Value::String(string) => text(string, left),
+        Value::Array(elements) => {
+            elements.iter().try_fold(left.checked_sub(3)?, |left, element| at_worst(element, left))
+        }
+        Value::Object(members) => {
+            members.iter().try_fold(left.checked_sub(3)?, |left, (name, member)| {
+                at_worst(member, text(name, left)?)
+            })
+        }
+    }
 }
 
 /// The bytes that are left of a budget.
@@ -36,11 +55,9 @@ impl Left {
 
     fn take_text(&mut self, text: &str) -> Option<()> {
         self.spend(text.len() + 2)?;
-        let escapes: usize = text.bytes().map(|byte| usize::from(is_escaped(byte))).sum();
-        if escapes == 0 {
-            return Some(());
-        }
-        self.spend(text.bytes().map(escape_cost).sum())
+        // Small sums in small chunks: so the compiler counts many bytes at a time.
+        let cost = |chunk: &[u8]| chunk.iter().fold(0_u8, |sum, byte| sum + escape_cost(*byte));
+        text.as_bytes().chunks(48).try_for_each(|chunk| self.spend(usize::from(cost(chunk))))
     }
 
     fn take_number(&mut self, number: &Number) -> Option<()> {
@@ -63,17 +80,11 @@ impl Write for Left {
     }
 }
 
-fn is_escaped(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
 /// How many bytes escaping adds to this one.
-fn escape_cost(byte: u8) -> usize {
-    match byte {
-        b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0c | b'\r' => 1,
-        0..0x20 => 5,
-        _ => 0,
-    }
+fn escape_cost(byte: u8) -> u8 {
+    let has_letter = matches!(byte, 0x08 | b'\t' | b'\n' | 0x0c | b'\r');
+    let is_mark = byte == b'"' || byte == b'\\';
+    u8::from(byte < 0x20) * 5 - u8::from(has_letter) * 4 + u8::from(is_mark)
 }
 
 #[cfg(test)]
@@ -94,6 +105,15 @@ mod tests {
             let length = value.to_string().len();
             assert!(!exceeds(&value, length), "{value}");
             assert!(exceeds(&value, length - 1), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_is_called_small_is_small() {
+        let longest = json!([-2.225_073_858_507_201_4e-308, i64::MIN, "\u{1}", {"\u{1}": []}]);
+        for value in [longest, json!([]), json!({}), json!(""), json!(false), json!([[], [{}]])] {
+            let length = value.to_string().len();
+            assert!(at_worst(&value, length - 1).is_none(), "{value}");
         }
     }
 }
