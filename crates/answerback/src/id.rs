@@ -71,7 +71,7 @@ impl fmt::Display for UuidV4 {
 pub struct UuidError(String);
 
 /// The text of a UUID of this version; the version and variant bits are set here.
-fn written(mut bytes: [u8; 16], version: u8) -> String {
+pub(crate) fn written(mut bytes: [u8; 16], version: u8) -> String {
     use fmt::Write;
     bytes[6] = bytes[6] & 0x0f | version << 4;
     bytes[8] = bytes[8] & 0x3f | 0x80;
@@ -86,7 +86,7 @@ fn written(mut bytes: [u8; 16], version: u8) -> String {
     text
 }
 
-fn is_uuid(text: &str, version: u8) -> bool {
+pub(crate) fn is_uuid(text: &str, version: u8) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(index, byte)| match index {
             8 | 13 | 18 | 23 => byte == b'-',

@@ -93,6 +93,10 @@ impl Timestamp {
         };
         let offset = jiff::tz::Offset::from_seconds(offset).map_err(|_| error())?;
         let timestamp = offset.to_timestamp(civil).map_err(|_| error())?;
+        // An offset must not lead out of the years that four digits can write.
+        if jiff::tz::Offset::UTC.to_datetime(timestamp).year() < 0 {
+            return Err(error());
+        }
         Ok((Self(timestamp), zone))
     }
 
@@ -220,6 +224,7 @@ mod tests {
             "2026-02-07T20:07:00Z ",
             "2026-02-07T20:07:00.1234567890Z",
             "+026-02-07T20:07:00Z",
+            "0000-01-01T00:00:00+01:00",
             "2026-02-07T20:07:00+02:0é",
         ] {
             assert!(Timestamp::parse(text).is_err(), "{text}");

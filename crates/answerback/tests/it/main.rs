@@ -4,3 +4,4 @@ mod convert;
 mod generate;
 mod rules;
 mod seeds;
+mod ui;

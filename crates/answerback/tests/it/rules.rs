@@ -63,6 +63,19 @@ fn tables() -> Vec<(Contract, Vec<Case>)> {
     tables
 }
 
+/// The good documents of a contract, by name.
+pub(crate) fn good_documents(contract: Contract) -> Vec<(String, Value)> {
+    let cases = tables().into_iter().filter(|(of, _)| *of == contract).flat_map(|(_, cases)| cases);
+    let names: BTreeSet<String> = cases.map(|case| case.document).collect();
+    names.into_iter().map(|name| (name.clone(), document(&name))).collect()
+}
+
+/// The spoiled documents of a contract, each with what its case shows.
+pub(crate) fn spoiled_documents(contract: Contract) -> Vec<(String, Value)> {
+    let cases = tables().into_iter().filter(|(of, _)| *of == contract).flat_map(|(_, cases)| cases);
+    cases.map(|case| (case.name, apply(&document(&case.document), &case.patch).unwrap())).collect()
+}
+
 #[test]
 fn each_broken_rule_yields_exactly_its_finding() {
     let mut wrong = Vec::new();

@@ -1,6 +1,35 @@
-use crate::finding::{Rule, ValidationError};
-use serde_json::Value;
-pub static RULES: &[&Rule] = &[];
-pub fn check(_document: &Value, _profile: super::Profile) -> Vec<ValidationError> {
-    Vec::new()
-}
+//! The UI envelope: how an agent hands its answer to whatever shows it to people.
+//!
+//! The envelope is data and nothing else: [`ResponseBuilder`] and the helpers write it, [`check()`]
+//! judges it, [`PresentationRouter`] says how it is best shown and [`ArtifactRegistry`] keeps track of
+//! the artifacts that answers brought. Nothing here draws.
+
+mod artifact;
+mod artifact_check;
+mod builder;
+mod check;
+mod content;
+mod helpers;
+mod markup;
+mod registry;
+mod router;
+mod size;
+mod types;
+
+pub use artifact::{Artifact, ArtifactContent, ArtifactType};
+pub use builder::ResponseBuilder;
+pub use check::{Policy, RULES, check, rule, validate_response_envelope};
+pub use content::{
+    ChartArtifact, CodeBlockArtifact, DocumentArtifact, FileReferenceArtifact, Section,
+    TableArtifact, TimelineArtifact, TimelineEvent,
+};
+pub use helpers::{
+    clarification_response, error_response, minimal_response, mission_proposal_response,
+    text_response,
+};
+pub use registry::{
+    ArtifactId, ArtifactIdError, ArtifactRegistry, ArtifactStatus, ArtifactVersion, Provenance,
+    RegisteredArtifact, RegistryError,
+};
+pub use router::{Obstacle, PassedOver, Presentation, PresentationRouter, Reason, Route};
+pub use types::{MissionReference, ResponseEnvelope, ResponseType, SignalReference, UiHints};

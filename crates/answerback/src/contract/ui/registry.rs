@@ -1,0 +1,472 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Artifact, ArtifactType};
+use crate::id::{is_uuid, written};
+use crate::time::Timestamp;
+
+/// Names an artifact through all its versions: a UUID of version 7, so that ids sort by time.
+///
+/// ```
+/// use answerback::Timestamp;
+/// use answerback::contract::ui::ArtifactId;
+///
+/// let id = ArtifactId::new(Timestamp::from_unix_millis(1_770_494_820_000), [7; 10]);
+/// assert_eq!(id.as_str(), "019c39bb-d6a0-7707-8707-070707070707");
+/// ```
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ArtifactId(String);
+
+impl ArtifactId {
+    /// The id made at this time of these random bytes.
+    pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
+        let [_, _, time @ ..] = now.unix_millis().to_be_bytes();
+        let mut bytes = [0; 16];
+        bytes[..6].copy_from_slice(&time);
+        bytes[6..].copy_from_slice(&random);
+        Self(written(bytes, 7))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for ArtifactId {
+    type Error = ArtifactIdError;
+
+    fn try_from(mut text: String) -> Result<Self, Self::Error> {
+        if is_uuid(&text, b'7') {
+            // One id in two letter cases would be two artifacts.
+            text.make_ascii_lowercase();
+            Ok(Self(text))
+        } else {
+            Err(ArtifactIdError(text))
+        }
+    }
+}
+
+impl TryFrom<&str> for ArtifactId {
+    type Error = ArtifactIdError;
+
+    fn try_from(text: &str) -> Result<Self, Self::Error> {
+        Self::try_from(text.to_owned())
+    }
+}
+
+impl From<ArtifactId> for String {
+    fn from(id: ArtifactId) -> Self {
+        id.0
+    }
+}
+
+impl fmt::Display for ArtifactId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// A text that is not the id of an artifact.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("not a version 7 UUID: {0:?}")]
+pub struct ArtifactIdError(String);
+
+/// One version of an artifact.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[non_exhaustive]
+pub struct ArtifactVersion {
+    /// Which artifact.
+    pub id: ArtifactId,
+    /// Which version, counted from 1.
+    pub version: NonZeroU32,
+}
+
+impl fmt::Display for ArtifactVersion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} version {}", self.id, self.version)
+    }
+}
+
+/// Where a version of an artifact stands.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these four")]
+pub enum ArtifactStatus {
+    /// It may still change hands.
+    Draft,
+    /// It can be relied upon.
+    Final,
+    /// It should not be used any more, and nothing takes its place. This is for good.
+    Deprecated,
+    /// A newer version has taken its place. This is for good.
+    Superseded,
+}
+
+impl ArtifactStatus {
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Final => "final",
+            Self::Deprecated => "deprecated",
+            Self::Superseded => "superseded",
+        }
+    }
+
+    /// Whether it can still become something else.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Draft | Self::Final)
+    }
+}
+
+impl fmt::Display for ArtifactStatus {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// Where a version of an artifact comes from.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Provenance {
+    /// Who made it: an agent or a tool.
+    pub source: String,
+    /// When.
+    pub created: Timestamp,
+    /// The answer that brought it, by its id.
+    pub response_id: Option<String>,
+    /// The versions of artifacts it was made from.
+    pub derived_from: Vec<ArtifactVersion>,
+}
+
+impl Provenance {
+    /// Made by `source`, from nothing that is registered.
+    pub fn new(source: impl Into<String>, created: Timestamp) -> Self {
+        Self { source: source.into(), created, response_id: None, derived_from: Vec::new() }
+    }
+
+    /// Names the answer that brought it.
+    #[must_use]
+    pub fn with_response(mut self, response_id: impl Into<String>) -> Self {
+        self.response_id = Some(response_id.into());
+        self
+    }
+
+    /// Names a version of an artifact it was made from.
+    #[must_use]
+    pub fn with_parent(mut self, parent: ArtifactVersion) -> Self {
+        self.derived_from.push(parent);
+        self
+    }
+}
+
+/// A version of an artifact as the registry keeps it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RegisteredArtifact {
+    /// Which version of which artifact.
+    pub key: ArtifactVersion,
+    /// Where it stands.
+    pub status: ArtifactStatus,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// The artifact itself.
+    pub artifact: Artifact,
+}
+
+/// Keeps track of artifacts: their versions, where each stands and where it comes from.
+///
+/// It is a value in memory; whoever wants to keep it stores it. Of each artifact the versions count from 1
+/// without a gap, all but the newest are superseded, and what a version was made from was registered
+/// before it.
+///
+/// ```
+/// use answerback::Timestamp;
+/// use answerback::contract::ui::*;
+///
+/// let now = Timestamp::from_unix_millis(1_770_494_820_000);
+/// let id = ArtifactId::new(now, [7; 10]);
+/// let script = |code: &str| Artifact::new("Script", CodeBlockArtifact::new(code, "python"));
+///
+/// let mut registry = ArtifactRegistry::default();
+/// registry.register(id.clone(), script("print(1)"), Provenance::new("coder", now))?;
+/// registry.supersede(&id, script("print(2)"), Provenance::new("coder", now))?;
+/// registry.finalise(&id)?;
+///
+/// let latest = registry.latest(&id).unwrap();
+/// assert_eq!((latest.key.version.get(), latest.status), (2, ArtifactStatus::Final));
+/// assert_eq!(registry.history(&id)[0].status, ArtifactStatus::Superseded);
+/// # Ok::<(), RegistryError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ArtifactRegistry {
+    /// The versions of each artifact, oldest first; never empty.
+    lines: BTreeMap<ArtifactId, Vec<RegisteredArtifact>>,
+}
+
+impl ArtifactRegistry {
+    /// Adds a new artifact as a draft, in version 1.
+    ///
+    /// # Errors
+    ///
+    /// When the id is taken, or the artifact was made from one that is not registered.
+    pub fn register(
+        &mut self,
+        id: ArtifactId,
+        artifact: Artifact,
+        provenance: Provenance,
+    ) -> Result<&RegisteredArtifact, RegistryError> {
+        self.know_parents(&provenance)?;
+        if self.lines.contains_key(&id) {
+            return Err(RegistryError::Taken(id));
+        }
+        let key = ArtifactVersion { id: id.clone(), version: NonZeroU32::MIN };
+        let status = ArtifactStatus::Draft;
+        let line = self.lines.entry(id).or_default();
+        Ok(line.push_mut(RegisteredArtifact { key, status, provenance, artifact }))
+    }
+
+    /// Puts a new version in the place of the latest. It stands where that one stood: the successor of a
+    /// draft is a draft, the successor of a final artifact is final.
+    ///
+    /// # Errors
+    ///
+    /// When the artifact is not known, is deprecated, has run out of version numbers, or the new version was
+    /// made from an artifact that is not registered.
+    pub fn supersede(
+        &mut self,
+        id: &ArtifactId,
+        artifact: Artifact,
+        provenance: Provenance,
+    ) -> Result<&RegisteredArtifact, RegistryError> {
+        self.know_parents(&provenance)?;
+        let line = self.lines.get_mut(id).ok_or_else(|| RegistryError::Unknown(id.clone()))?;
+        let latest = open_latest(id, line)?;
+        let version = latest.key.version.checked_add(1);
+        let version = version.ok_or_else(|| RegistryError::Exhausted(id.clone()))?;
+        let status = std::mem::replace(&mut latest.status, ArtifactStatus::Superseded);
+        let key = ArtifactVersion { id: id.clone(), version };
+        Ok(line.push_mut(RegisteredArtifact { key, status, provenance, artifact }))
+    }
+
+    /// Makes the latest version final. Doing it twice changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the artifact is not known or is deprecated.
+    pub fn finalise(&mut self, id: &ArtifactId) -> Result<&RegisteredArtifact, RegistryError> {
+        self.settle(id, ArtifactStatus::Final)
+    }
+
+    /// Says that the artifact should not be used any more. This cannot be taken back.
+    ///
+    /// # Errors
+    ///
+    /// When the artifact is not known or is deprecated already.
+    pub fn deprecate(&mut self, id: &ArtifactId) -> Result<&RegisteredArtifact, RegistryError> {
+        self.settle(id, ArtifactStatus::Deprecated)
+    }
+
+    /// The latest version of an artifact, wherever it stands.
+    pub fn latest(&self, id: &ArtifactId) -> Option<&RegisteredArtifact> {
+        self.lines.get(id)?.last()
+    }
+
+    /// A version of an artifact.
+    pub fn version(&self, key: &ArtifactVersion) -> Option<&RegisteredArtifact> {
+        let position = usize::try_from(key.version.get()).ok()?.checked_sub(1)?;
+        self.lines.get(&key.id)?.get(position)
+    }
+
+    /// All versions of an artifact, oldest first; none when it is not known.
+    pub fn history(&self, id: &ArtifactId) -> &[RegisteredArtifact] {
+        self.lines.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// The latest version of every artifact, by id and so by age.
+    pub fn iter(&self) -> impl Iterator<Item = &RegisteredArtifact> {
+        self.lines.values().filter_map(|line| line.last())
+    }
+
+    /// The youngest artifact of a type that can be used, in its latest version.
+    pub fn find_latest(&self, artifact_type: ArtifactType) -> Option<&RegisteredArtifact> {
+        let mut usable = self.lines.values().rev().filter_map(|line| line.last());
+        usable
+            .find(|entry| entry.status.is_open() && entry.artifact.artifact_type() == artifact_type)
+    }
+
+    fn settle(
+        &mut self,
+        id: &ArtifactId,
+        status: ArtifactStatus,
+    ) -> Result<&RegisteredArtifact, RegistryError> {
+        let line = self.lines.get_mut(id).ok_or_else(|| RegistryError::Unknown(id.clone()))?;
+        let latest = open_latest(id, line)?;
+        latest.status = status;
+        Ok(latest)
+    }
+
+    fn know_parents(&self, provenance: &Provenance) -> Result<(), RegistryError> {
+        match provenance.derived_from.iter().find(|parent| self.version(parent).is_none()) {
+            Some(parent) => Err(RegistryError::UnknownParent(parent.clone())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The latest version of a line, if anything can still become of it.
+fn open_latest<'r>(
+    id: &ArtifactId,
+    line: &'r mut [RegisteredArtifact],
+) -> Result<&'r mut RegisteredArtifact, RegistryError> {
+    let latest = line.last_mut().ok_or_else(|| RegistryError::Unknown(id.clone()))?;
+    if latest.status.is_open() {
+        Ok(latest)
+    } else {
+        Err(RegistryError::Closed { key: latest.key.clone(), status: latest.status })
+    }
+}
+
+/// Why the registry did not do what it was asked to. It is as it was before.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegistryError {
+    /// The id stands for another artifact.
+    #[error("artifact {0} is registered already; supersede it")]
+    Taken(ArtifactId),
+    /// There is no such artifact.
+    #[error("artifact {0} is not registered")]
+    Unknown(ArtifactId),
+    /// Nothing can become of this version any more.
+    #[error("artifact {key} is {status}; register a new one")]
+    Closed {
+        /// The version.
+        key: ArtifactVersion,
+        /// Where it stands.
+        status: ArtifactStatus,
+    },
+    /// The provenance names a version that is not there.
+    #[error("the provenance names artifact {0}, which is not registered")]
+    UnknownParent(ArtifactVersion),
+    /// There are no version numbers left.
+    #[error("artifact {0} has no version numbers left; register a new one")]
+    Exhausted(ArtifactId),
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{ArtifactContent, CodeBlockArtifact};
+    use super::*;
+
+    fn id(number: u8) -> ArtifactId {
+        ArtifactId::new(Timestamp::from_unix_millis(i64::from(number)), [number; 10])
+    }
+
+    fn code() -> Artifact {
+        Artifact::new("Code", CodeBlockArtifact::new("x", "text"))
+    }
+
+    fn made() -> Provenance {
+        Provenance::new("coder", Timestamp::from_unix_millis(0))
+    }
+
+    #[test]
+    fn ids_are_uuids_of_version_7() {
+        let text = "019C39BB-d6a0-7707-8707-070707070707";
+        assert_eq!(ArtifactId::try_from(text).unwrap().as_str(), text.to_lowercase());
+        assert!(ArtifactId::try_from("07070707-0707-4707-8707-070707070707").is_err());
+        assert!(id(1) < id(2));
+        let read: ArtifactId = serde_json::from_str(&format!("{text:?}")).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap(), text.to_lowercase());
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused_and_changes_nothing() {
+        let mut registry = ArtifactRegistry::default();
+        registry.register(id(1), code(), made()).unwrap();
+        registry.register(id(2), code(), made()).unwrap();
+        registry.deprecate(&id(2)).unwrap();
+        let before = registry.clone();
+        let far = ArtifactVersion { id: id(1), version: NonZeroU32::MAX };
+        let refusals = [
+            registry.register(id(1), code(), made()).unwrap_err(),
+            registry.supersede(&id(3), code(), made()).unwrap_err(),
+            registry.finalise(&id(3)).unwrap_err(),
+            registry.supersede(&id(2), code(), made()).unwrap_err(),
+            registry.finalise(&id(2)).unwrap_err(),
+            registry.deprecate(&id(2)).unwrap_err(),
+            registry.supersede(&id(1), code(), made().with_parent(far)).unwrap_err(),
+        ];
+        assert_eq!(registry, before);
+        insta::assert_snapshot!(refusals.map(|error| error.to_string()).join("\n"), @r#"
+        artifact 00000000-0001-7101-8101-010101010101 is registered already; supersede it
+        artifact 00000000-0003-7303-8303-030303030303 is not registered
+        artifact 00000000-0003-7303-8303-030303030303 is not registered
+        artifact 00000000-0002-7202-8202-020202020202 version 1 is deprecated; register a new one
+        artifact 00000000-0002-7202-8202-020202020202 version 1 is deprecated; register a new one
+        artifact 00000000-0002-7202-8202-020202020202 version 1 is deprecated; register a new one
+        the provenance names artifact 00000000-0001-7101-8101-010101010101 version 4294967295, which is not registered
+        "#);
+    }
+
+    #[test]
+    fn the_youngest_that_can_be_used_is_found() {
+        let mut registry = ArtifactRegistry::default();
+        for number in 1..=3 {
+            registry.register(id(number), code(), made()).unwrap();
+        }
+        let parent = registry.latest(&id(1)).unwrap().key.clone();
+        let data = Artifact::new("Data", ArtifactContent::JsonData(1.into()));
+        let provenance = made().with_parent(parent).with_response("r-1");
+        registry.register(id(4), data, provenance).unwrap();
+        registry.deprecate(&id(3)).unwrap();
+        let found = registry.find_latest(ArtifactType::CodeBlock).unwrap();
+        assert_eq!(found.key.id, id(2));
+        assert!(registry.find_latest(ArtifactType::Table).is_none());
+        assert_eq!(registry.iter().count(), 4);
+        assert!(registry.history(&id(9)).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn the_invariants_hold_whatever_is_done(
+            steps in proptest::collection::vec((0_u8..4, 0_u8..3, proptest::option::of(0_u8..3)), 0..60),
+        ) {
+            let mut registry = ArtifactRegistry::default();
+            for (step, number, parent) in steps {
+                let mut provenance = made();
+                if let Some(parent) = parent.and_then(|parent| registry.latest(&id(parent))) {
+                    provenance = provenance.with_parent(parent.key.clone());
+                }
+                // Refusals are part of the game.
+                let _ = match step {
+                    0 => registry.register(id(number), code(), provenance).is_ok(),
+                    1 => registry.supersede(&id(number), code(), provenance).is_ok(),
+                    2 => registry.finalise(&id(number)).is_ok(),
+                    _ => registry.deprecate(&id(number)).is_ok(),
+                };
+            }
+            for latest in registry.iter() {
+                let history = registry.history(&latest.key.id);
+                prop_assert_eq!(history.last(), Some(latest));
+                prop_assert!(latest.status != ArtifactStatus::Superseded);
+                for (version, entry) in (1..).zip(history) {
+                    prop_assert_eq!(entry.key.version.get(), version);
+                    prop_assert_eq!(registry.version(&entry.key), Some(entry));
+                    let is_last = entry == latest;
+                    prop_assert!(is_last || entry.status == ArtifactStatus::Superseded);
+                    for parent in &entry.provenance.derived_from {
+                        prop_assert!(registry.version(parent).is_some());
+                    }
+                }
+            }
+        }
+    }
+}
