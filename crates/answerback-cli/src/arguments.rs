@@ -23,4 +23,5 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(command::check::Arguments),
+    Show(command::show::Arguments),
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod command;
 mod exit;
 mod input;
+mod show;
 
 use std::process::ExitCode;
 

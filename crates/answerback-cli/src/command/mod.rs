@@ -1,6 +1,7 @@
 //! One file a command: its arguments, its help, and what it does.
 
 pub(crate) mod check;
+pub(crate) mod show;
 
 use crate::arguments::Command;
 use crate::exit::Exit;
@@ -9,5 +10,6 @@ use crate::exit::Exit;
 pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Check(arguments) => check::run(&arguments),
+        Command::Show(arguments) => show::run(&arguments),
     }
 }
