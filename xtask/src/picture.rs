@@ -50,20 +50,27 @@ pub(crate) fn svg(ansi: &str, title: &str) -> String {
         middle = width / 2.0,
     );
     for (row, line) in lines.iter().enumerate() {
-        let y = TITLE_BAR + MARGIN / 2.0 + pixels(row + 1) * LINE_HEIGHT - 5.0;
-        let visible: Vec<&Run> = line.iter().filter(|run| !run.text.trim().is_empty()).collect();
-        if visible.is_empty() {
+        let top = TITLE_BAR + MARGIN / 2.0 + pixels(row) * LINE_HEIGHT;
+        let (shapes, words): (Vec<&Run>, Vec<&Run>) = line.iter().partition(|run| run.is_shape);
+        for run in shapes {
+            let _ = writeln!(picture, "<g{}>{}</g>", run.style.attributes(), drawn(run, top));
+        }
+        let mut words = words.into_iter().filter(|run| !run.text.trim().is_empty()).peekable();
+        if words.peek().is_none() {
             continue;
         }
-        let _ = write!(picture, "<text y=\"{y:.1}\">");
-        for run in visible {
+        let _ = write!(picture, "<text y=\"{:.1}\">", top + LINE_HEIGHT - 5.0);
+        for run in words {
+            // Spaces at the ends are only distance, which the columns say already.
+            let before = run.text.len() - run.text.trim_start().len();
+            let after = run.text.len() - run.text.trim_end().len();
             let _ = write!(
                 picture,
                 "<tspan x=\"{:.1}\" textLength=\"{:.1}\" lengthAdjust=\"spacingAndGlyphs\"{}>{}</tspan>",
-                MARGIN + pixels(run.column) * CELL_WIDTH,
-                pixels(run.columns) * CELL_WIDTH,
+                MARGIN + pixels(run.column + before) * CELL_WIDTH,
+                pixels(run.columns - before - after) * CELL_WIDTH,
                 run.style.attributes(),
-                escaped(&run.text),
+                escaped(run.text.trim()),
             );
         }
         picture.push_str("</text>\n");
@@ -72,6 +79,69 @@ pub(crate) fn svg(ansi: &str, title: &str) -> String {
     picture
 }
 
+/// Whether a character is drawn as a shape: few fonts have braille dots, and few have blocks and
+/// bars that meet.
+fn is_shape(character: char) -> bool {
+    matches!(character, '\u{2801}'..='\u{28ff}' | '\u{2588}'..='\u{258f}' | '│' | '┃')
+}
+
+/// Braille as dots, blocks and bars as rectangles.
+fn drawn(run: &Run, top: f64) -> String {
+    let mut shapes = String::new();
+    let rectangle = |shapes: &mut String, left: f64, top: f64, width: f64, height: f64| {
+        let _ = write!(
+            shapes,
+            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"
+        );
+    };
+    let mut column = run.column;
+    // Equal neighbours are one shape: between two blocks side by side a seam would show.
+    for group in run
+        .text
+        .chars()
+        .collect::<Vec<_>>()
+        .chunk_by(|one, next| *one == FULL_BLOCK && *next == FULL_BLOCK)
+    {
+        let left = MARGIN + pixels(column) * CELL_WIDTH;
+        column += group.len();
+        let code = u32::from(group[0]);
+        match group[0] {
+            '│' => rectangle(&mut shapes, left + CELL_WIDTH / 2.0 - 0.5, top, 1.0, LINE_HEIGHT),
+            '┃' => rectangle(&mut shapes, left + CELL_WIDTH / 2.0 - 1.0, top, 2.5, LINE_HEIGHT),
+            // From the full block at 2588 down to an eighth at 258f.
+            '\u{2588}'..='\u{258f}' => {
+                let eighths = f64::from(0x2590 - code) / 8.0;
+                let width = CELL_WIDTH * eighths * pixels(group.len());
+                rectangle(&mut shapes, left, top + 3.0, width, LINE_HEIGHT - 6.0);
+            }
+            _ => {
+                for (bit, (across, down)) in BRAILLE.into_iter().enumerate() {
+                    if code & (1 << bit) != 0 {
+                        let x = left + CELL_WIDTH * (0.25 + 0.5 * across);
+                        let y = top + LINE_HEIGHT * (0.125 + 0.25 * down);
+                        let _ = write!(shapes, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"1.3\"/>");
+                    }
+                }
+            }
+        }
+    }
+    shapes
+}
+
+const FULL_BLOCK: char = '█';
+
+/// Where the dots of the eight bits of a braille character stand.
+const BRAILLE: [(f64, f64); 8] = [
+    (0.0, 0.0),
+    (0.0, 1.0),
+    (0.0, 2.0),
+    (1.0, 0.0),
+    (1.0, 1.0),
+    (1.0, 2.0),
+    (0.0, 3.0),
+    (1.0, 3.0),
+];
+
 /// Text of one style on one line.
 #[derive(Debug, Eq, PartialEq)]
 struct Run {
@@ -79,9 +149,11 @@ struct Run {
     columns: usize,
     text: String,
     style: Style,
+    is_shape: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "SGR has this many switches")]
 struct Style {
     colour: Option<usize>,
     bold: bool,
@@ -118,7 +190,7 @@ impl Style {
         }
         for (is_set, attribute) in [
             (self.bold, " font-weight=\"bold\""),
-            (self.dim, " opacity=\"0.55\""),
+            (self.dim, " fill-opacity=\"0.55\""),
             (self.italic, " font-style=\"italic\""),
             (self.underline, " text-decoration=\"underline\""),
             (self.strike, " text-decoration=\"line-through\""),
@@ -131,8 +203,8 @@ impl Style {
     }
 }
 
-/// The lines of a text as runs. A run ends where the style changes or where a character is not one
-/// column wide: fonts disagree about those, and a run of its own puts the next one right again.
+/// The lines of a text as runs. A run ends where the style changes, at two spaces, and where a
+/// character is not one column wide: fonts disagree about those, and the next run stands right again.
 fn runs(ansi: &str) -> Vec<Vec<Run>> {
     let mut style = Style::default();
     ansi.lines()
@@ -142,7 +214,8 @@ fn runs(ansi: &str) -> Vec<Vec<Run>> {
             let mut rest = line;
             while let Some(character) = rest.chars().next() {
                 if let Some(after) = rest.strip_prefix("\u{1b}[") {
-                    let end = after.find(|c: char| !matches!(c, '0'..='9' | ';')).unwrap_or(after.len());
+                    let end =
+                        after.find(|c: char| !matches!(c, '0'..='9' | ';')).unwrap_or(after.len());
                     if after[end..].starts_with('m') {
                         style.apply(&after[..end]);
                     }
@@ -151,17 +224,22 @@ fn runs(ansi: &str) -> Vec<Vec<Run>> {
                 }
                 rest = &rest[character.len_utf8()..];
                 let Some(columns) = character.width() else { continue };
+                let is_shape = is_shape(character);
                 match runs.last_mut() {
                     Some(last) if columns == 0 => last.text.push(character),
                     Some(last)
-                        if last.style == style
+                        if (last.style, last.is_shape) == (style, is_shape)
                             && columns == 1
-                            && last.columns == last.text.chars().count() =>
+                            && last.columns == last.text.chars().count()
+                            && !(character == ' ' && last.text.ends_with(' ')) =>
                     {
                         last.text.push(character);
                         last.columns += 1;
                     }
-                    _ => runs.push(Run { column, columns, text: character.to_string(), style }),
+                    _ => {
+                        let text = character.to_string();
+                        runs.push(Run { column, columns, text, style, is_shape });
+                    }
                 }
                 column += columns;
             }
@@ -184,7 +262,7 @@ mod tests {
     use super::*;
 
     fn run(column: usize, columns: usize, text: &str, style: Style) -> Run {
-        Run { column, columns, text: text.to_owned(), style }
+        Run { column, columns, text: text.to_owned(), style, is_shape: false }
     }
 
     #[test]
@@ -211,10 +289,14 @@ mod tests {
     #[test]
     fn the_picture_is_well_formed_and_says_what_it_shows() {
         let picture = svg("<b> & \u{1b}[36m\"x\"\u{1b}[0m\u{7}", "answerback show");
-        assert!(picture.contains("&lt;b&gt; &amp; "), "{picture}");
+        assert!(picture.contains(">&lt;b&gt; &amp;</tspan>"), "{picture}");
         assert!(picture.contains("fill=\"#66d9e8\">&quot;x&quot;</tspan>"), "{picture}");
         assert!(picture.contains("aria-label=\"answerback show\""));
         assert!(!picture.contains(['\u{1b}', '\u{7}']));
+        assert!(
+            svg("⠁⣿█▌", "").matches("<circle").count() == 3 + 1 + 8,
+            "dots, beside the buttons"
+        );
         assert_eq!(picture.matches("<text").count(), picture.matches("</text>").count());
     }
 }

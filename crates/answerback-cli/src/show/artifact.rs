@@ -66,19 +66,16 @@ pub(crate) fn artifact(sheet: Sheet, artifact: &Value) -> Vec<Line> {
     let about = if size.is_empty() { kind.clone() } else { format!("{kind} · {size}") };
     let mut lines = vec![sheet.heading(&title, &about)];
     let is_free = matches!(kind.as_str(), "json_data" | "mission_draft");
-    match drawn {
-        Some(body) => {
-            lines.extend(indented(body, 2));
-            let others = if is_free { Map::new() } else { rest(fields, known) };
-            lines.extend(others_of(sheet, others));
+    if let Some(body) = drawn {
+        lines.extend(indented(body, 2));
+        let others = if is_free { Map::new() } else { rest(fields, known) };
+        lines.extend(others_of(sheet, others));
+    } else {
+        if let Some(note) = why_a_tree(&kind, content) {
+            lines.extend(indented(inner.note(note), 2));
         }
-        None => {
-            if let Some(note) = why_a_tree(&kind, content) {
-                lines.extend(indented(inner.note(note), 2));
-            }
-            if !content.is_null() {
-                lines.extend(indented(tree(inner, content), 2));
-            }
+        if !content.is_null() {
+            lines.extend(indented(tree(inner, content), 2));
         }
     }
     let metadata = match members.get("metadata") {

@@ -85,7 +85,7 @@ fn error(sheet: Sheet, code: &str, details: &Map<String, Value>) -> Vec<Line> {
     if !results.is_empty() && !is_told {
         heading(inner, &mut body, "checks");
         body.extend(results.iter().take(sheet.rows).flat_map(|(name, result)| {
-            verdict(inner, result, &beginning(&name.replace('_', " "), 120).0.to_owned())
+            verdict(inner, result, beginning(&name.replace('_', " "), 120).0)
         }));
     }
     part(inner, &mut body, "suggested value", details.get("suggested_value"));

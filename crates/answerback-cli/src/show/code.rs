@@ -215,9 +215,9 @@ mod tests {
             (
                 "python",
                 "def f(x1): # hi\n  return 'a\\'b' + 2",
-                "kkk......cccc|..kkkkkk.tttttt...n|",
+                "kkk........cccc|..kkkkkk.tttttt...n|",
             ),
-            ("rust", "let x: &'a str = \"é\"; // ü", "kkk................ttt..cccc|"),
+            ("rust", "let x: &'a str = \"é\"; // ü", "kkk..............ttt..cccc|"),
             ("rust", "/* a\nb */ 1_000", "cccc|cccc.nnnnn|"),
             ("sql", "SELECT 1 -- x", "kkkkkk.n.cccc|"),
             ("js", "`a\n${b}` null", "tt|ttttt.kkkk|"),

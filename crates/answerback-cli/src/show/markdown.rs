@@ -346,12 +346,40 @@ mod tests {
                     > quoted\n> > deeper\n\n```rust\nfn main() {}\n```\n\n\
                     | a | b |\n|---|--:|\n| x | 10 |\n| y | 9 |\n\n---\n\
                     ![pic](https://example.com/p.png)\n\n<script>alert(1)</script>\n";
-        insta::assert_snapshot!(drawn(text, 50), @r"");
+        insta::assert_snapshot!(drawn(text, 50), @r#"
+        Title
+
+        Some soft and strong text with `code`, a link
+        (https://example.com/a) and https://example.com.
+
+        • one
+        • two
+          1. inner
+          2. more
+        • [x] done
+
+        │ quoted
+
+        │ │ deeper
+
+        1 │ fn main() {}
+
+        a   b
+        ─  ──
+        x  10
+        y   9
+
+        ────────────────────────────────────────
+
+        [image: pic] (https://example.com/p.png)
+
+        <script>alert(1)</script>
+        "#);
     }
 
     #[test]
     fn entities_are_not_a_way_around_the_gate() {
-        insta::assert_snapshot!(drawn("a &#27;[31m &#x202e;b &#x9b;", 50), @r"");
-        insta::assert_snapshot!(drawn("[ok](https://a.example/&#27;]8;;x)", 50), @r"");
+        insta::assert_snapshot!(drawn("a &#27;[31m &#x202e;b &#x9b;", 50), @r"a ␛[31m \u{202e}b \u{9b}");
+        insta::assert_snapshot!(drawn("[ok](https://a.example/&#27;]8;;x)", 50), @r"ok (https://a.example/␛]8;;x)");
     }
 }

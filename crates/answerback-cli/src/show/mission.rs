@@ -26,22 +26,22 @@ pub(crate) fn draft(
     let inner = sheet.in_card();
     let status = text(mission, "status").unwrap_or("no status".into());
     let mut body = objective(inner, mission).wrapped(inner.width);
-    body.push(id(inner, mission));
+    body.extend(id(inner, mission).wrapped(inner.width));
     let known: Vec<&str> = KNOWN.into_iter().chain(DECISIONS).collect();
     let others = rest(mission, &known);
     if !others.is_empty() {
         body.push(Line::default());
         body.extend(tree(inner, &Value::Object(others)));
     }
-    let named = DECISIONS.iter().find_map(|name| mission.get(*name)?.as_array());
+    let allowed = DECISIONS.iter().find_map(|name| mission.get(*name)?.as_array());
     let awaits = metadata
         .and_then(|metadata| metadata.get("awaiting_approval"))
         .and_then(Value::as_bool)
         .unwrap_or(status == "proposed");
-    let decisions = match named {
-        Some(names) => {
-            let names: Vec<String> = names.iter().take(8).map(|name| brief(name, 24)).collect();
-            Some(names.join(" · "))
+    let decisions = match allowed {
+        Some(allowed) => {
+            let words: Vec<String> = allowed.iter().take(8).map(|word| brief(word, 24)).collect();
+            Some(words.join(" · "))
         }
         None => awaits.then(|| ALL_DECISIONS.to_owned()),
     };
@@ -69,7 +69,7 @@ pub(crate) fn reference(sheet: Sheet, mission: &Value) -> Vec<Line> {
     lines.extend(
         sheet.hanging([sheet.signed(&status), sheet.plain("  ")], objective(sheet, members)),
     );
-    lines.extend(indented(vec![id(inner, members)], 2));
+    lines.extend(indented(id(inner, members).wrapped(inner.width), 2));
     let others = rest(members, &KNOWN);
     if !others.is_empty() {
         lines.extend(indented(tree(inner, &Value::Object(others)), 2));

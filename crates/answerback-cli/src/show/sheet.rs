@@ -13,6 +13,9 @@ const WIDEST_PROSE: usize = 110;
 /// The characters of one text that are drawn before the rest is only counted.
 const MOST_CHARACTERS: usize = 20_000;
 
+/// Where a mark takes half of the sheet, its text goes below it, this far to the right.
+const NARROW_MARK: usize = 2;
+
 /// Room to draw in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sheet {
@@ -90,10 +93,14 @@ impl Sheet {
         self.hanging(mark, Line::from(self.dim(text)))
     }
 
-    /// A mark and, beside it, text that wraps under itself.
+    /// A mark and, beside it, text that wraps under itself; below it, where the mark is too long.
     pub(crate) fn hanging(self, mark: impl Into<Line>, text: impl Into<Line>) -> Vec<Line> {
         let mark = mark.into();
         let indent = mark.width();
+        if indent > NARROW_MARK && indent * 2 > self.width {
+            let below = text.into().wrapped(self.narrower(NARROW_MARK).width);
+            return std::iter::once(mark).chain(indented(below, NARROW_MARK)).collect();
+        }
         let wrapped = text.into().wrapped(self.prose().width.saturating_sub(indent).max(1));
         let mut mark = Some(mark);
         wrapped
@@ -109,18 +116,12 @@ impl Sheet {
     /// Names and values below each other, the values aligned.
     pub(crate) fn fields(self, fields: Vec<(Span, Line)>) -> Vec<Line> {
         let widest = fields.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
-        let column = widest.min(self.width / 3).max(1) + 2;
+        let column = widest.min(self.width / 2) + 2;
         fields
             .into_iter()
             .flat_map(|(name, value)| {
                 let name = Line::from(name).shortened(column - 2, self.charset).padded(column);
-                let wrapped = value.wrapped(self.prose().width.saturating_sub(column).max(1));
-                let mut name = Some(name);
-                wrapped.into_iter().map(move |rest| {
-                    let mut line = name.take().unwrap_or_else(|| Line::default().padded(column));
-                    line.join(rest);
-                    line
-                })
+                self.hanging(name, value)
             })
             .collect()
     }

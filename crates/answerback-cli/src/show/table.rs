@@ -323,7 +323,8 @@ mod tests {
 
     #[test]
     fn the_widest_shrinks_first_then_the_right_most_goes() {
-        let table: [(&[(usize, usize)], usize, &[usize]); 6] = [
+        type Case<'c> = (&'c [(usize, usize)], usize, &'c [usize]);
+        let table: [Case<'_>; 6] = [
             (&[(5, 5), (8, 8)], 40, &[5, 8]),
             (&[(30, 10), (10, 10)], 32, &[20, 10]),
             (&[(30, 10), (30, 10)], 42, &[20, 20]),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use answerback::Timestamp;
 use serde_json::{Map, Value};
 
 use super::brief::{brief, list, rest, text};
@@ -13,6 +14,9 @@ use super::width::{beginning, shortened};
 
 /// From here on there is room to show the time since the beginning too.
 const ROOMY: usize = 96;
+
+/// An event in fewer columns than this is a column of words.
+const NARROWEST: usize = 18;
 
 /// Draws the events of a timeline artifact in the order of the document.
 pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec<Line>> {
@@ -52,11 +56,14 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
 /// `3 events · 45 s`, for the artifact's heading.
 pub(crate) fn size(content: &Map<String, Value>) -> String {
     let events = list(content, "events");
-    let moments = || events.iter().filter_map(moment_of).map(|moment| moment.time);
+    let stamps = events.iter().filter_map(|event| event.get("timestamp")?.as_str());
+    let times = stamps.filter_map(|stamp| Timestamp::parse(stamp).ok());
+    let range = times.fold(None, |range, (time, _)| match range {
+        None => Some((time, time)),
+        Some((first, last)) => Some((time.min(first), time.max(last))),
+    });
     let mut size = counted(events.len(), "event");
-    if let (Some(first), Some(last)) = (moments().min(), moments().max())
-        && events.len() > 1
-    {
+    if let Some((first, last)) = range.filter(|_| events.len() > 1) {
         size = format!("{size} · {}", span(last.nanos_since(first)));
     }
     size
@@ -135,6 +142,8 @@ struct Columns {
     since: usize,
     step: usize,
     status: usize,
+    /// There is no room beside the time: what happened stands below it.
+    is_stacked: bool,
 }
 
 impl Columns {
@@ -148,12 +157,17 @@ impl Columns {
         let step = with_gap(widest(&step));
         let statuses = rows.iter().filter_map(|row| row.status.as_deref());
         let status = statuses.map(|word| sheet.signed(word).width()).max().unwrap_or_default();
-        Self { sheet, clock, since, step, status: with_gap(status) }
+        let status = with_gap(status);
+        let is_stacked = sheet.width < clock + since + step + status + NARROWEST;
+        Self { sheet, clock, since, step, status, is_stacked }
     }
 
     fn draw(&self, row: &Row<'_>, is_last: bool) -> Vec<Line> {
         let sheet = self.sheet;
         let tone = row.status.as_deref().map_or(Tone::Neutral, Tone::of);
+        if self.is_stacked {
+            return self.stacked(row, tone, is_last);
+        }
         let right = |text: &str, width: usize| {
             let span = sheet.dim(text);
             let mut line = Line::default().padded(width.saturating_sub(span.width() + 2));
@@ -187,6 +201,24 @@ impl Columns {
         for other in &row.others {
             let text = Line::from(sheet.dim(other));
             lines.extend(text.wrapped(room + self.status).into_iter().take(3).map(below));
+        }
+        lines
+    }
+}
+
+impl Columns {
+    fn stacked(&self, row: &Row<'_>, tone: Tone, is_last: bool) -> Vec<Line> {
+        let sheet = self.sheet;
+        let mut head = Line::from([sheet.span("● ", tone.style()), sheet.plain(&row.written)]);
+        head.push(sheet.dim(format!(" {}", step(row))));
+        let mut lines = head.wrapped(sheet.width);
+        let mut text = vec![Line::from(sheet.plain(&row.event))];
+        text.extend(row.others.iter().map(|other| Line::from(sheet.dim(other))));
+        text.extend(row.status.as_deref().map(|word| Line::from(sheet.signed(word))));
+        for line in text.iter().flat_map(|line| line.wrapped(sheet.narrower(2).width)) {
+            let mut whole = Line::from(sheet.dim(if is_last { "  " } else { "│ " }));
+            whole.join(line);
+            lines.push(whole);
         }
         lines
     }

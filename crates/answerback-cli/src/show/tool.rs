@@ -156,7 +156,7 @@ fn next(sheet: Sheet, envelope: &Map<String, Value>) -> Vec<Line> {
                         ));
                     }
                     None => {
-                        body.extend(inner.note(format!("not an action: {}", brief(action, 80))))
+                        body.extend(inner.note(format!("not an action: {}", brief(action, 80))));
                     }
                 }
             }

@@ -16,7 +16,7 @@ const DEEPEST: usize = 6;
 pub(crate) fn tree(sheet: Sheet, value: &Value) -> Vec<Line> {
     let mut tree = Tree { sheet, lines: Vec::new(), most: sheet.lines() };
     if children(value).is_empty() {
-        tree.leaf(Line::default(), Line::default(), Line::default(), value);
+        tree.leaf(Line::default(), &Line::default(), Line::default(), value);
     } else {
         tree.children(&Line::default(), value, 0);
     }
@@ -35,7 +35,7 @@ impl Tree {
         let children = children(value);
         // The deeper, the fewer: one long list does not push its neighbours off the sheet.
         let most = (sheet.rows >> depth.min(3)).max(3);
-        let shown = if children.len() > most + 1 { most } else { children.len() };
+        let shown = if children.len() > most.saturating_add(1) { most } else { children.len() };
         for (index, (name, child)) in children.iter().take(shown).enumerate() {
             if self.lines.len() >= self.most {
                 self.more(guides, children.len() - index);
@@ -52,14 +52,14 @@ impl Tree {
             } else {
                 label.push(sheet.dim(index.to_string()));
             }
-            self.child(branch, below, label, child, depth);
+            self.child(branch, &below, label, child, depth);
         }
         if shown < children.len() {
             self.more(guides, children.len() - shown);
         }
     }
 
-    fn child(&mut self, branch: Line, below: Line, mut label: Line, value: &Value, depth: usize) {
+    fn child(&mut self, branch: Line, below: &Line, mut label: Line, value: &Value, depth: usize) {
         let sheet = self.sheet;
         let is_container = matches!(value, Value::Array(_) | Value::Object(_));
         if !is_container || is_blank(value) {
@@ -99,11 +99,11 @@ impl Tree {
         whole.join(label);
         whole.push(sheet.dim(size));
         self.lines.push(whole);
-        self.children(&below, value, depth + 1);
+        self.children(below, value, depth + 1);
     }
 
     /// A plain value; a long text wraps, for a few lines.
-    fn leaf(&mut self, branch: Line, below: Line, label: Line, value: &Value) {
+    fn leaf(&mut self, branch: Line, below: &Line, label: Line, value: &Value) {
         const MOST_LINES: usize = 6;
         let sheet = self.sheet;
         let mut head = branch;

@@ -26,8 +26,9 @@ pub(super) fn bars(sheet: Sheet, data: &Data) -> Vec<Line> {
     let is_single = data.series.len() == 1;
     let mut bars = Vec::new();
     for index in 0..longest.min(sheet.rows) {
+        let mut is_named = false;
         for (number, series) in data.series.iter().enumerate() {
-            let Some(&(x, value)) = series.points.get(index) else { continue };
+            let Some(&Some((x, value))) = series.points.get(index) else { continue };
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
@@ -36,7 +37,8 @@ pub(super) fn bars(sheet: Sheet, data: &Data) -> Vec<Line> {
             let at = if data.labels.is_empty() { index } else { x.max(0.0) as usize };
             let name = if data.labels.is_empty() { exact(x + 1.0) } else { data.label(at) };
             // Of a group only the first bar is named.
-            let name = if number == 0 { name } else { String::new() };
+            let name = if is_named { String::new() } else { name };
+            is_named = true;
             bars.push(Bar { name, value, text: exact(value), series: number });
         }
     }
@@ -61,15 +63,16 @@ pub(super) fn shares(sheet: Sheet, data: &Data) -> Vec<Line> {
         if data.series.len() > 1 {
             lines.push(sheet.strong(&series.name).into());
         }
-        let total: f64 = series.points.iter().map(|(_, value)| value.max(0.0)).sum();
+        let total: f64 = series.present().map(|(_, value)| value.max(0.0)).sum();
         let mut bars: Vec<Bar> = series
             .points
             .iter()
             .enumerate()
-            .map(|(index, &(_, value))| {
+            .filter_map(|(index, point)| {
+                let (_, value) = (*point)?;
                 let share = if total > 0.0 { value.max(0.0) / total * 100.0 } else { 0.0 };
                 let text = format!("{share:>5.1} %  {}", exact(value));
-                Bar { name: data.label(index), value, text, series: number }
+                Some(Bar { name: data.label(index), value, text, series: number })
             })
             .collect();
         bars.sort_by(|one, other| other.value.total_cmp(&one.value));

@@ -28,7 +28,15 @@ pub(super) struct Data {
 #[derive(Debug)]
 pub(super) struct Series {
     pub(super) name: String,
-    pub(super) points: Vec<(f64, f64)>,
+    /// In the order of the document; a gap where there is no number.
+    pub(super) points: Vec<Option<(f64, f64)>>,
+}
+
+impl Series {
+    /// The points that are there.
+    pub(super) fn present(&self) -> impl Iterator<Item = (f64, f64)> + Clone {
+        self.points.iter().flatten().copied()
+    }
 }
 
 impl Data {
@@ -59,7 +67,7 @@ impl Data {
         }
         read.x_title = title(content, members, "x");
         read.y_title = title(content, members, "y");
-        read.series.iter().any(|series| !series.points.is_empty()).then_some(read)
+        read.series.iter().any(|series| series.present().next().is_some()).then_some(read)
     }
 
     fn dataset(&mut self, set: &Value) {
@@ -104,11 +112,12 @@ impl Data {
                 }
                 None => position,
             };
-            match y.and_then(number) {
-                Some(y) => points.push((x, y)),
-                // A gap in the data is written as null.
-                None => self.unplotted += usize::from(!y.is_some_and(Value::is_null)),
+            let point = y.and_then(number).map(|y| (x, y));
+            // A gap in the data is written as null; anything else that is no number is odd.
+            if point.is_none() && !y.is_some_and(Value::is_null) {
+                self.unplotted += 1;
             }
+            points.push(point);
         }
         self.series.push(Series { name: name.to_owned(), points });
     }

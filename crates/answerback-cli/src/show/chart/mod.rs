@@ -44,7 +44,7 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
 pub(crate) fn size(content: &Map<String, Value>) -> String {
     let kind = content.get("chart_type").map_or_else(String::new, |kind| brief(kind, 20));
     let Some(data) = Data::read(content) else { return kind };
-    let points = data.series.iter().map(|series| series.points.len()).sum();
+    let points = data.series.iter().map(|series| series.present().count()).sum();
     let mut size = counted(points, "point");
     if data.series.len() > 1 {
         size = format!("{} series · {size}", data.series.len() + data.left_out);

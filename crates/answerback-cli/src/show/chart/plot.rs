@@ -24,7 +24,7 @@ pub(super) fn scatter(sheet: Sheet, data: &Data) -> Vec<Line> {
 }
 
 fn draw(sheet: Sheet, data: &Data, is_joined: bool) -> Vec<Line> {
-    let points = || data.series.iter().flat_map(|series| series.points.iter().copied());
+    let points = || data.series.iter().flat_map(Series::present);
     let y =
         Scale::over(points().map(|(_, y)| y), 5, if is_joined { Zero::IfNear } else { Zero::Free });
     // The same number of rows between any two marks.
@@ -87,15 +87,19 @@ impl Grid {
     fn series(&mut self, index: usize, series: &Series, x: &Scale, y: &Scale, is_joined: bool) {
         let (across, down) = self.resolution();
         let height = self.dots.len() * down;
-        let at = |&(px, py): &(f64, f64)| {
+        let at = |(px, py): (f64, f64)| {
             (x.place(px, self.width * across), height - 1 - y.place(py, height))
         };
-        let places: Vec<(usize, usize)> = series.points.iter().map(at).collect();
+        let all: Vec<Option<(usize, usize)>> =
+            series.points.iter().map(|point| point.map(at)).collect();
         if is_joined {
-            for pair in places.windows(2) {
-                self.segment(index, pair[0], pair[1]);
+            for pair in all.windows(2) {
+                if let [Some(from), Some(to)] = pair {
+                    self.segment(index, *from, *to);
+                }
             }
         }
+        let places: Vec<(usize, usize)> = all.into_iter().flatten().collect();
         // Signs as long as they leave the line to be seen.
         let has_room = !is_joined || places.len() <= self.width / 3;
         for &(column, row) in &places {

@@ -82,7 +82,7 @@ impl Scale {
     pub(super) fn label(&self, tick: f64) -> String {
         let tick = if tick.abs() < self.step / 1e6 { 0.0 } else { tick };
         let largest = self.low.abs().max(self.high.abs());
-        if largest >= 1e15 || largest < 1e-4 {
+        if !(1e-4..1e15).contains(&largest) {
             return format!("{tick:.1e}");
         }
         let (unit, name) = match largest {
