@@ -23,4 +23,11 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(command::check::Arguments),
+    Convert(command::convert::Arguments),
+    Show(command::show::Arguments),
+    Validate(command::validate::Arguments),
+    Schema(command::schema::Arguments),
+    Explain(command::explain::Arguments),
+    Completions(command::completions::Arguments),
+    Man(command::man::Arguments),
 }

@@ -4,6 +4,10 @@ mod arguments;
 mod command;
 mod exit;
 mod input;
+mod options;
+mod output;
+mod progress;
+mod show;
 
 use std::process::ExitCode;
 
@@ -15,7 +19,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) if exit::is_closed_pipe(&error) => exit::Exit::Good.into(),
         Err(error) => {
-            anstream::eprintln!("error: {error:#}");
+            output::say(&format!("error: {error:#}"));
             exit::Exit::CouldNotJudge.into()
         }
     }

@@ -4,8 +4,11 @@
 pub mod contract;
 pub mod convert;
 pub mod finding;
+pub mod governance;
 mod id;
 pub mod json;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod time;
 
 pub use finding::{Severity, ValidationError};

@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::{Format, LimitOptions, ProfileName};
 use crate::progress::Progress;
-use crate::sanitise::sanitise;
+use crate::output::{quiet_json, sanitise};
 
 /// Judge documents against their contract
 ///
@@ -189,8 +189,8 @@ impl<W: Write> Judge<W> {
     }
 
     fn json(&mut self, line: &Line<'_>) -> anyhow::Result<()> {
-        serde_json::to_writer(&mut self.out, line)?;
-        self.out.write_all(b"\n")?;
+        let text = serde_json::to_string(line)?;
+        writeln!(self.out, "{}", quiet_json(&text))?;
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::LimitOptions;
-use crate::sanitise::sanitise;
+use crate::output::{quiet_json, sanitise};
 
 /// Write a reply in another contract
 ///
@@ -171,12 +171,11 @@ fn refused(what: &str, invalid: &Invalid) -> Exit {
 }
 
 fn print(document: &Value, layout: Layout) -> anyhow::Result<Exit> {
-    let mut out = io::stdout().lock();
-    match layout {
-        Layout::Pretty => serde_json::to_writer_pretty(&mut out, document)?,
-        Layout::Json => serde_json::to_writer(&mut out, document)?,
-    }
-    writeln!(out)?;
+    let text = match layout {
+        Layout::Pretty => serde_json::to_string_pretty(document)?,
+        Layout::Json => serde_json::to_string(document)?,
+    };
+    writeln!(io::stdout(), "{}", quiet_json(&text))?;
     Ok(Exit::Good)
 }
 

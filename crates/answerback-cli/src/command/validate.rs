@@ -2,6 +2,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::time::SystemTime;
 
 use answerback::Timestamp;
+use answerback::contract::Contract;
 use answerback::contract::atdf::EnrichedResponse;
 use answerback::contract::atdf::validators::{
     validate_date_range, validate_email, validate_password_strength,
@@ -10,6 +11,7 @@ use anyhow::{Context, bail};
 
 use crate::exit::Exit;
 use crate::options::Format;
+use crate::output::quiet_json;
 
 /// Run one of the three ATDF validators
 ///
@@ -65,8 +67,11 @@ fn print(answer: &EnrichedResponse, format: Option<Format>) -> anyhow::Result<()
     let format =
         format.unwrap_or(if io::stdout().is_terminal() { Format::Text } else { Format::Json });
     match format {
-        Format::Json => writeln!(io::stdout(), "{}", serde_json::to_string_pretty(&document)?)?,
-        Format::Text => crate::command::show::draw(&document)?,
+        Format::Json => {
+            let text = serde_json::to_string_pretty(&document)?;
+            writeln!(io::stdout(), "{}", quiet_json(&text))?;
+        }
+        Format::Text => crate::command::show::draw(Contract::Atdf, &document)?,
     }
     Ok(())
 }

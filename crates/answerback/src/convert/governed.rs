@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::between::{Plain, fitting};
 use super::tool::text;
 use super::{Inputs, MissingInput, Next, NextKind, Outcome, Reply, Reported, body};
+use crate::contract::governed::RefusalReason;
 use crate::finding::Severity;
 use crate::id::UuidV4;
 use crate::time::Timestamp;
@@ -134,7 +135,7 @@ fn status(reply: &Reply) -> &'static str {
 
 /// The error that gives one of the contract's reasons to refuse.
 fn refusal(reply: &Reply) -> Option<&Reported> {
-    reply.errors().find(|error| crate::contract::governed::is_refusal_reason(&error.code))
+    reply.errors().find(|error| RefusalReason::ALL.iter().any(|reason| reason.as_str() == error.code))
 }
 
 fn written_content(reply: &Reply) -> (Value, Vec<String>) {

@@ -1,7 +1,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::contract::governed::{AgentId, AgentIdentity, AgentType, PromptHash};
+use crate::contract::governed::{AgentId, AgentIdentity, AgentType, AgentVersion, PromptHash};
 
 /// A prompt lock: for every prompt its file, hash, type and version.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -28,7 +28,7 @@ pub struct LockedPrompt {
     #[serde(rename = "type")]
     pub agent_type: AgentType,
     /// The prompt's version.
-    pub version: String,
+    pub version: AgentVersion,
 }
 
 impl Lock {
@@ -76,7 +76,7 @@ impl Lock {
     /// });
     /// let lock = answerback::governance::Lock::from_document(&document)?;
     /// let identity = lock.identity("domain-02-analysis")?;
-    /// assert_eq!(identity.agent_version, "1.0.0");
+    /// assert_eq!(identity.agent_version.as_str(), "1.0.0");
     /// # Ok::<(), answerback::governance::LockError>(())
     /// ```
     pub fn identity(&self, agent_id: &str) -> Result<AgentIdentity, LockError> {

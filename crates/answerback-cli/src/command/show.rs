@@ -1,0 +1,172 @@
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use anstream::{AutoStream, ColorChoice};
+use answerback::contract::{Contract, Profile, recognise};
+use answerback::json::Document;
+use anyhow::Context;
+use serde_json::Value;
+
+use crate::exit::Exit;
+use crate::input::Input;
+use crate::options::{Format, LimitOptions};
+use crate::output::{quiet_json, say};
+use crate::show::{self, Charset, Sheet};
+
+/// Draw envelopes on the terminal: tables, charts, documents, code, timelines
+///
+/// The contract is recognised by the document's shape. A document that is broken in places is drawn
+/// as far as it goes. Text of the document can never act on the terminal: escape sequences, controls
+/// and characters that hide or reorder text are shown, not sent.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    answerback show reply.json\n  \
+    agent run | answerback show -\n  \
+    answerback show --width 120 --all reply.json | less\n  \
+    answerback show --color always reply.json | less -R\n  \
+    answerback show --as tool broken.json\n\n\
+    Exit codes: 0 drawn, 2 unreadable, not JSON or not recognised. A document that breaks its contract\n\
+    is drawn and ends with 0; standard error then says that answerback check has findings.")]
+pub(crate) struct Arguments {
+    /// The documents; '-' is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Draw it as this contract instead of recognising it
+    #[arg(long = "as", value_name = "CONTRACT", value_parser = crate::options::contract())]
+    contract: Option<Contract>,
+
+    /// Columns to draw in [default: the terminal's width, else 80]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(20..=1000))]
+    width: Option<u16>,
+
+    /// Rows of a table, events, signals and bars to draw before the rest is counted
+    #[arg(long, value_name = "N", default_value_t = 50, conflicts_with = "all",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    rows: u32,
+
+    /// Draw every row
+    #[arg(long)]
+    all: bool,
+
+    /// When to use colours; auto looks at the terminal and `NO_COLOR`
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    color: Color,
+
+    /// Use ASCII only, for terminals without Unicode
+    #[arg(long)]
+    ascii: bool,
+
+    /// Draw it, or print the parsed document as one line of JSON
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    #[command(flatten)]
+    limits: LimitOptions,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    let output = std::io::stdout();
+    let choice = match arguments.color {
+        Color::Auto => AutoStream::choice(&output),
+        Color::Always => ColorChoice::Always,
+        Color::Never => ColorChoice::Never,
+    };
+    let in_colour = choice != ColorChoice::Never;
+    let sheet = arguments.sheet();
+    let is_several = arguments.files.len() > 1 && arguments.format == Format::Text;
+    let mut output = AutoStream::new(output.lock(), choice);
+    let mut exit = Exit::Good;
+    for (index, file) in arguments.files.iter().enumerate() {
+        let input = Input::new(file);
+        let text = match arguments.shown(&input, sheet, in_colour) {
+            Ok(text) => text,
+            Err(error) => {
+                say(&format!("error: {error:#}"));
+                exit = Exit::CouldNotJudge;
+                continue;
+            }
+        };
+        if is_several {
+            let gap = if index > 0 { "\n" } else { "" };
+            let heading = show::file_heading(sheet, &input.name(), in_colour);
+            write!(output, "{gap}{heading}").context("cannot write")?;
+        }
+        output.write_all(text.as_bytes()).context("cannot write")?;
+    }
+    output.flush().context("cannot write")?;
+    Ok(exit)
+}
+
+/// Draws one document of ours as this terminal can show it.
+pub(crate) fn draw(contract: Contract, document: &Value) -> anyhow::Result<()> {
+    let output = std::io::stdout();
+    let choice = AutoStream::choice(&output);
+    let sheet = Sheet { width: terminal_width(), rows: 50, charset: Charset::Unicode };
+    let text = show::draw(sheet, contract, document, choice != ColorChoice::Never);
+    AutoStream::new(output.lock(), choice).write_all(text.as_bytes()).context("cannot write")
+}
+
+/// The terminal's columns, else 80.
+fn terminal_width() -> usize {
+    let output = std::io::stdout();
+    let terminal = output.is_terminal().then(|| terminal_size::terminal_size_of(&output));
+    let columns = terminal.flatten().map_or(80, |(terminal_size::Width(columns), _)| columns);
+    usize::from(columns.max(20))
+}
+
+impl Arguments {
+    fn sheet(&self) -> Sheet {
+        Sheet {
+            width: self.width.map_or_else(terminal_width, usize::from),
+            rows: if self.all { usize::MAX } else { usize::try_from(self.rows).unwrap_or(50) },
+            charset: if self.ascii { Charset::Ascii } else { Charset::Unicode },
+        }
+    }
+
+    /// One document as text.
+    fn shown(&self, input: &Input, sheet: Sheet, in_colour: bool) -> anyhow::Result<String> {
+        let document = input.document(self.limits.limits())?;
+        if self.format == Format::Json {
+            return Ok(format!("{}\n", quiet_json(&document.value.to_string())));
+        }
+        let contract = match self.contract {
+            Some(contract) => contract,
+            None => {
+                recognise(&document.value)
+                    .with_context(|| {
+                        format!(
+                            "{}: not recognised as any contract; name it with --as {}",
+                            input.name(),
+                            Contract::ALL.map(Contract::as_str).join("|")
+                        )
+                    })?
+                    .contract
+            }
+        };
+        tell_findings(input, contract, &document);
+        Ok(show::draw(sheet, contract, &document.value, in_colour))
+    }
+}
+
+/// Says on standard error that the document breaks its contract, when it does.
+fn tell_findings(input: &Input, contract: Contract, document: &Document) {
+    let found = contract.check(&document.value, Profile::Strict);
+    let all = || document.findings.iter().chain(&found);
+    if all().any(answerback::ValidationError::is_error) {
+        let count = all().count();
+        let findings =
+            if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") };
+        say(&format!(
+            "{}: drawn as far as it goes; `answerback check --as {contract}` has {findings}",
+            input.name()
+        ));
+    }
+}

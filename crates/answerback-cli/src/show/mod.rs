@@ -1,0 +1,88 @@
+//! Documents drawn on a terminal.
+//!
+//! A drawer takes a [`Sheet`] and a part of the document as it is, typed or not, and gives back
+//! lines: what is broken in one place is drawn as far as it can be and never blanks the rest. Text
+//! becomes printable in one place, [`sanitise`], through which every [`Span`] is made.
+
+mod artifact;
+mod atdf;
+mod banner;
+mod brief;
+mod chart;
+mod code;
+mod descriptor;
+mod document;
+mod governed;
+mod language;
+mod markdown;
+mod mission;
+mod moment;
+mod sanitise;
+mod sheet;
+mod signals;
+mod span;
+mod style;
+mod table;
+mod timeline;
+mod tool;
+mod tree;
+mod ui;
+mod width;
+
+use answerback::contract::Contract;
+use serde_json::Value;
+
+pub(crate) use self::sanitise::{Charset, acts, sanitise};
+pub(crate) use self::sheet::Sheet;
+use self::span::Line;
+
+/// Draws a document under its contract as text, with colours or without.
+pub(crate) fn draw(sheet: Sheet, contract: Contract, document: &Value, in_colour: bool) -> String {
+    written(sheet, lines(sheet, contract, document), in_colour)
+}
+
+/// The name of a file above its document, where there are several.
+pub(crate) fn file_heading(sheet: Sheet, name: &str, in_colour: bool) -> String {
+    let mut lines = vec![sheet.heading(name, "")];
+    lines.push(Line::default());
+    written(sheet, lines, in_colour)
+}
+
+fn lines(sheet: Sheet, contract: Contract, document: &Value) -> Vec<Line> {
+    let Some(members) = document.as_object() else {
+        let mut lines = sheet.note(format!("expected an object, found {}", brief::kind(document)));
+        lines.extend(tree::tree(sheet, document));
+        return lines;
+    };
+    match contract {
+        Contract::Ui => ui::draw(sheet, members),
+        Contract::Tool => tool::draw(sheet, members),
+        Contract::Governed => governed::draw(sheet, members),
+        Contract::Atdf => atdf::draw(sheet, members),
+        Contract::Descriptor => descriptor::draw(sheet, members),
+        // A contract that the library learns before this file does.
+        _ => tree::tree(sheet, document),
+    }
+}
+
+/// Lines as text. No line is wider than the sheet, whoever drew it.
+fn written(sheet: Sheet, lines: Vec<Line>, in_colour: bool) -> String {
+    use std::fmt::Write as _;
+
+    let mut text = String::new();
+    for line in lines {
+        let start = text.len();
+        for span in line.shortened(sheet.width, sheet.charset).spans() {
+            let style = span.style();
+            // Writing to a string cannot fail.
+            let _ = if in_colour {
+                write!(text, "{style}{}{style:#}", span.text())
+            } else {
+                write!(text, "{}", span.text())
+            };
+        }
+        text.truncate(start + text[start..].trim_end_matches(' ').len());
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,183 @@
+//! The one gate between a document and the terminal.
+//!
+//! Every text that is drawn becomes a [`super::span::Span`], and a span is made here or not at all.
+//! What comes out is printable: no control, no bidirectional override, nothing that hides a neighbour.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use unicode_width::UnicodeWidthChar;
+
+/// What the terminal can print.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Charset {
+    /// UTF-8.
+    #[default]
+    Unicode,
+    /// Bytes below 0x7f only. On an 8-bit terminal the second half of a UTF-8 character can be a
+    /// C1 control, so text outside ASCII is escaped, not passed on.
+    Ascii,
+}
+
+/// Accents stacked on one letter before the next ones are spelled out: some scripts need three.
+const MOST_MARKS: usize = 4;
+
+/// The text with everything that would act instead of being seen made visible: controls as their
+/// pictures (`␛`), the rest as `\u{202e}`. A line break is a control here; callers split lines first.
+pub(crate) fn sanitise(text: &str, charset: Charset) -> Cow<'_, str> {
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    let mut base = None;
+    let mut marks = 0;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let next = characters.peek().copied();
+        if matches!(character, ' '..='~') {
+            shown.push(character);
+        } else if character == '\t' {
+            shown.push_str("    ");
+        } else if charset == Charset::Ascii {
+            push_ascii(&mut shown, character);
+        } else if character.is_control() {
+            push_control(&mut shown, character);
+        } else if joins(base, character, next) {
+            shown.push(character);
+            continue;
+        } else if acts(character) || (is_mark(character) && (base.is_none() || marks == MOST_MARKS))
+        {
+            push_escape(&mut shown, character);
+        } else if is_mark(character) {
+            marks += 1;
+            shown.push(character);
+            continue;
+        } else {
+            shown.push(character);
+        }
+        marks = 0;
+        base = Some(character);
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a character acts on what stands around it, or is there without being seen.
+pub(crate) fn acts(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
+            | '\u{13430}'..='\u{1345f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// The two invisible characters of ordinary emoji, where they do just that: `❤️`, `👩‍💻`.
+fn joins(base: Option<char>, character: char, next: Option<char>) -> bool {
+    let is_picture = |neighbour: Option<char>| {
+        neighbour.is_some_and(
+            |neighbour| matches!(neighbour, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}'),
+        )
+    };
+    match character {
+        '\u{fe0f}' => is_picture(base) && next != Some('\u{fe0f}'),
+        '\u{200d}' => is_picture(base) && is_picture(next),
+        _ => false,
+    }
+}
+
+fn is_mark(character: char) -> bool {
+    character.width() == Some(0)
+}
+
+fn push_escape(shown: &mut String, character: char) {
+    // Writing to a string cannot fail.
+    let _ = write!(shown, "{}", character.escape_unicode());
+}
+
+fn push_control(shown: &mut String, character: char) {
+    match character {
+        '\0'..='\u{1f}' => {
+            shown.push(char::from_u32(0x2400 + u32::from(character)).unwrap_or('\u{2426}'));
+        }
+        '\u{7f}' => shown.push('\u{2421}'),
+        _ => push_escape(shown, character),
+    }
+}
+
+/// Our own drawing characters have a likeness in ASCII; anything else is spelled out.
+fn push_ascii(shown: &mut String, character: char) {
+    let likeness = match character {
+        '─' | '━' | '╌' | '–' | '—' | '−' | '·' => "-",
+        '│' | '┃' | '▏' | '▎' | '▍' | '▌' | '▋' | '▊' | '▉' => "|",
+        '┌' | '┐' | '└' | '┘' | '├' | '┤' | '┬' | '┴' | '┼' | '╭' | '╮' | '╰' | '╯' | '╵' => {
+            "+"
+        }
+        '█' => "#",
+        '▓' => "=",
+        '▒' => ":",
+        '░' => ".",
+        '▚' => "%",
+        '▞' => "/",
+        '•' | '●' => "*",
+        'µ' => "u",
+        '✔' => "v",
+        '✘' | '×' => "x",
+        '⚠' => "!",
+        'ℹ' => "i",
+        '→' => "->",
+        '…' => "...",
+        '“' | '”' => "\"",
+        '‘' | '’' => "'",
+        _ => return push_escape(shown, character),
+    };
+    shown.push_str(likeness);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_acts_is_made_visible() {
+        let table = [
+            ("plain text", "plain text"),
+            ("grüße, 日本語", "grüße, 日本語"),
+            ("\u{1b}[31mred", "␛[31mred"),
+            ("a\nb\r\0\u{7f}", "a␊b␍␀␡"),
+            ("a\tb", "a    b"),
+            ("\u{9b}31m", r"\u{9b}31m"),
+            ("\u{1b}]8;;https://example.com\u{7}x", "␛]8;;https://example.com␇x"),
+            ("user\u{202e}nimda", r"user\u{202e}nimda"),
+            ("pay\u{200b}pal\u{2066}\u{feff}", r"pay\u{200b}pal\u{2066}\u{feff}"),
+            ("tag\u{e0041}", r"tag\u{e0041}"),
+            ("\u{3164}", r"\u{3164}"),
+            ("cafe\u{301}", "cafe\u{301}"),
+            ("\u{301}alone", r"\u{301}alone"),
+            ("z\u{300}\u{301}\u{302}\u{303}\u{304}", "z\u{300}\u{301}\u{302}\u{303}\\u{304}"),
+            ("❤\u{fe0f} 👩\u{200d}💻", "❤\u{fe0f} 👩\u{200d}💻"),
+            ("a\u{200d}b a\u{fe0f}", r"a\u{200d}b a\u{fe0f}"),
+        ];
+        for (text, shown) in table {
+            assert_eq!(sanitise(text, Charset::Unicode), shown);
+        }
+    }
+
+    #[test]
+    fn ascii_leaves_nothing_else() {
+        assert_eq!(sanitise("├─ ok… é\u{1b}", Charset::Ascii), r"+- ok... \u{e9}\u{1b}");
+        let all: String = (0..=0x0001_ffff).filter_map(char::from_u32).collect();
+        assert!(sanitise(&all, Charset::Ascii).bytes().all(|byte| (b' '..=b'~').contains(&byte)));
+    }
+
+    #[test]
+    fn no_character_acts_alone() {
+        for character in (0..=0x0010_ffff).filter_map(char::from_u32) {
+            let text = character.to_string();
+            let shown = sanitise(&text, Charset::Unicode);
+            assert!(!shown.chars().any(acts), "{character:?}");
+            assert_eq!(sanitise(&shown, Charset::Unicode), shown, "twice is once: {character:?}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What a drawer draws on: how wide it is, how much may stand on it, which characters it takes.
+
+use anstyle::Style;
+
+use super::sanitise::Charset;
+use super::span::{Line, Span};
+use super::style::{DIM, PLAIN, STRONG, Tone};
+use super::width::{beginning, shortened};
+
+/// Prose over this width is hard to read, and a rule across 400 columns looks lost.
+const WIDEST_PROSE: usize = 110;
+
+/// The characters of one text that are drawn before the rest is only counted.
+const MOST_CHARACTERS: usize = 20_000;
+
+/// Where a mark takes half of the sheet, its text goes below it, this far to the right.
+const NARROW_MARK: usize = 2;
+
+/// Room to draw in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sheet {
+    pub(crate) width: usize,
+    /// How many rows, events or signals are drawn before the rest is counted.
+    pub(crate) rows: usize,
+    pub(crate) charset: Charset,
+}
+
+impl Sheet {
+    pub(crate) fn span(self, text: impl AsRef<str>, style: Style) -> Span {
+        Span::new(text.as_ref(), style, self.charset)
+    }
+
+    pub(crate) fn plain(self, text: impl AsRef<str>) -> Span {
+        self.span(text, PLAIN)
+    }
+
+    pub(crate) fn strong(self, text: impl AsRef<str>) -> Span {
+        self.span(text, STRONG)
+    }
+
+    pub(crate) fn dim(self, text: impl AsRef<str>) -> Span {
+        self.span(text, DIM)
+    }
+
+    /// A status word behind its sign, in the colour of what it means.
+    pub(crate) fn signed(self, word: &str) -> Span {
+        let tone = Tone::of(word);
+        self.span(format!("{} {}", tone.sign(), shortened(word, 16)), tone.style())
+    }
+
+    /// The same sheet with less room; a little always stays.
+    pub(crate) fn narrower(self, columns: usize) -> Self {
+        Self { width: self.width.saturating_sub(columns).max(8), ..self }
+    }
+
+    /// The same sheet, no wider than prose should be.
+    pub(crate) fn prose(self) -> Self {
+        Self { width: self.width.min(WIDEST_PROSE), ..self }
+    }
+
+    /// How many lines of code or prose are drawn: such a line says less than a row.
+    pub(crate) fn lines(self) -> usize {
+        self.rows.saturating_mul(4)
+    }
+
+    /// A text of any length as wrapped lines.
+    pub(crate) fn paragraph(self, text: &str, style: Style) -> Vec<Line> {
+        let (shown, more) = self.beginning(text);
+        let mut lines: Vec<Line> = shown
+            .lines()
+            .flat_map(|line| Line::from(self.span(line, style)).wrapped(self.prose().width))
+            .collect();
+        if more > 0 {
+            lines.push(self.more(more, "character"));
+        }
+        lines
+    }
+
+    /// As much of a text as is drawn, and how many characters are left out.
+    pub(crate) fn beginning(self, text: &str) -> (&str, usize) {
+        beginning(text, MOST_CHARACTERS.min(self.rows.saturating_mul(400)))
+    }
+
+    /// `… 950 more rows`.
+    pub(crate) fn more(self, count: usize, what: &str) -> Line {
+        let plural = if count == 1 { "" } else { "s" };
+        self.dim(format!("… {} more {what}{plural}", grouped(count as u64))).into()
+    }
+
+    /// A remark of ours about the document.
+    pub(crate) fn note(self, text: impl AsRef<str>) -> Vec<Line> {
+        let mark = self.span("⚠ ", Tone::Warning.style());
+        self.hanging(mark, Line::from(self.dim(text)))
+    }
+
+    /// A mark and, beside it, text that wraps under itself; below it, where the mark is too long.
+    pub(crate) fn hanging(self, mark: impl Into<Line>, text: impl Into<Line>) -> Vec<Line> {
+        let mark = mark.into();
+        let indent = mark.width();
+        if indent > NARROW_MARK && indent * 2 > self.width {
+            let below = text.into().wrapped(self.narrower(NARROW_MARK).width);
+            return std::iter::once(mark).chain(indented(below, NARROW_MARK)).collect();
+        }
+        let wrapped = text.into().wrapped(self.prose().width.saturating_sub(indent).max(1));
+        let mut mark = Some(mark);
+        wrapped
+            .into_iter()
+            .map(|rest| {
+                let mut line = mark.take().unwrap_or_else(|| Line::default().padded(indent));
+                line.join(rest);
+                line
+            })
+            .collect()
+    }
+
+    /// Names and values below each other, the values aligned.
+    pub(crate) fn fields(self, fields: Vec<(Span, Line)>) -> Vec<Line> {
+        let widest = fields.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
+        let column = widest.min(self.width / 2) + 2;
+        fields
+            .into_iter()
+            .flat_map(|(name, value)| {
+                let name = Line::from(name).shortened(column - 2, self.charset).padded(column);
+                self.hanging(name, value)
+            })
+            .collect()
+    }
+
+    /// A rule that opens a section: its title at the left, what it is at the right.
+    pub(crate) fn heading(self, title: &str, about: &str) -> Line {
+        let sheet = self.prose();
+        let mut line = Line::from([sheet.dim("── "), sheet.strong(beginning(title, 200).0)]);
+        // What does not fit at the right goes, the least telling part first.
+        let mut about = about;
+        while !about.is_empty() {
+            let end = sheet.dim(format!(" {about} ──"));
+            let used = line.width() + end.width();
+            if used + 4 <= sheet.width {
+                line.push(sheet.dim(format!(" {}", "─".repeat(sheet.width - used - 1))));
+                line.push(end);
+                return line;
+            }
+            about = about.rsplit_once(" · ").map_or("", |(before, _)| before);
+        }
+        let mut line = line.shortened(sheet.width.saturating_sub(3), sheet.charset);
+        let rule = sheet.width.saturating_sub(line.width() + 1);
+        line.push(sheet.dim(format!(" {}", "─".repeat(rule))));
+        line
+    }
+
+    /// A box with a title in its upper edge.
+    pub(crate) fn card(self, title: Line, body: Vec<Line>, style: Style) -> Vec<Line> {
+        let sheet = self.prose();
+        let inner = sheet.width.saturating_sub(4).max(1);
+        let edge = |left: &str, mut middle: Line, right: &str| {
+            let mut line = Line::from(sheet.span(left, style));
+            let rule = (inner + 1).saturating_sub(middle.width());
+            middle.push(sheet.span("─".repeat(rule), style));
+            line.join(middle);
+            line.push(sheet.span(right, style));
+            line
+        };
+        let mut title = title.shortened(inner.saturating_sub(2), sheet.charset);
+        if !title.is_empty() {
+            let mut spaced = Line::from(sheet.plain(" "));
+            spaced.join(title);
+            spaced.push(sheet.plain(" "));
+            title = spaced;
+        }
+        let mut lines = vec![edge("╭─", title, "╮")];
+        for row in body {
+            let mut line = Line::from(sheet.span("│ ", style));
+            line.join(row.shortened(inner, sheet.charset).padded(inner));
+            line.push(sheet.span(" │", style));
+            lines.push(line);
+        }
+        lines.push(edge("╰─", Line::default(), "╯"));
+        lines
+    }
+
+    /// The room inside a [`Sheet::card`].
+    pub(crate) fn in_card(self) -> Self {
+        self.prose().narrower(4)
+    }
+}
+
+/// Lines moved to the right.
+pub(crate) fn indented(lines: Vec<Line>, columns: usize) -> Vec<Line> {
+    lines
+        .into_iter()
+        .map(|line| {
+            if line.is_empty() {
+                return line;
+            }
+            let mut moved = Line::default().padded(columns);
+            moved.join(line);
+            moved
+        })
+        .collect()
+}
+
+/// `1 row`, `2,500 rows`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    format!("{} {what}{}", grouped(count as u64), if count == 1 { "" } else { "s" })
+}
+
+/// A count with its thousands set apart.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

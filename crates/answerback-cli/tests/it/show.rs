@@ -1,0 +1,395 @@
+//! `answerback show`: what is drawn, and what can never be sent.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_answerback"));
+    command.current_dir(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/show"));
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn show(arguments: &[&str]) -> Output {
+    program().arg("show").args(arguments).output().expect("the program starts")
+}
+
+/// Shows a document handed in on standard input.
+fn show_value(document: &Value, arguments: &[&str]) -> Output {
+    show_text(document.to_string(), arguments)
+}
+
+fn show_text(document: String, arguments: &[&str]) -> Output {
+    let mut child = program()
+        .arg("show")
+        .args(arguments)
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut input = child.stdin.take().expect("its input is a pipe");
+    let writer = std::thread::spawn(move || {
+        // The program may end before it has read everything; that is its right.
+        let _ = input.write_all(document.as_bytes());
+    });
+    let output = child.wait_with_output().expect("its output is read");
+    writer.join().expect("writing does not panic");
+    output
+}
+
+fn told(output: &Output) -> String {
+    let mut text = format!("exit: {}\n", output.status.code().expect("it is not killed"));
+    // Writing to a string cannot fail.
+    for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+        let said = std::str::from_utf8(bytes).expect("it prints UTF-8");
+        let _ = write!(text, "----- {name} -----\n{said}");
+    }
+    text
+}
+
+/// The columns a line takes; the drawings use wide characters only in the fixtures' own text.
+fn columns(line: &str) -> usize {
+    unicode_width::UnicodeWidthStr::width(line)
+}
+
+#[test]
+fn every_contract_and_kind_at_three_widths() {
+    for name in [
+        "report",
+        "tables",
+        "charts",
+        "texts",
+        "missions",
+        "clarification",
+        "failure",
+        "broken",
+        "atdf-error",
+        "atdf-success",
+        "tool",
+        "governed",
+        "governed-refused",
+        "descriptor",
+    ] {
+        for width in ["60", "80", "120"] {
+            // Rows are few so that a person still reads the snapshots.
+            let file = format!("{name}.json");
+            let output = show(&["--width", width, "--rows", "8", &file]);
+            insta::assert_snapshot!(format!("{name}-{width}"), told(&output));
+        }
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_asked() {
+    for name in [
+        "report",
+        "tables",
+        "charts",
+        "texts",
+        "missions",
+        "broken",
+        "atdf-error",
+        "tool",
+        "governed",
+        "governed-refused",
+        "descriptor",
+        "clarification",
+    ] {
+        for width in [20, 25, 40, 60, 80, 120, 200, 400] {
+            for flag in ["--all", "--ascii"] {
+                let output = show(&["--width", &width.to_string(), flag, &format!("{name}.json")]);
+                assert!(output.status.success(), "{name} at {width}");
+                for line in String::from_utf8(output.stdout).unwrap().lines() {
+                    assert!(columns(line) <= width, "{name} at {width}: {line}");
+                    assert!(flag == "--all" || line.is_ascii(), "{name}: {line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn narrow_wide_and_ascii() {
+    insta::assert_snapshot!("report-20", told(&show(&["--width", "20", "report.json"])));
+    insta::assert_snapshot!("report-400", told(&show(&["--width", "400", "report.json"])));
+    insta::assert_snapshot!("report-ascii", told(&show(&["--ascii", "report.json"])));
+}
+
+#[test]
+fn colours() {
+    let coloured = show(&["--color", "always", "missions.json"]);
+    insta::assert_snapshot!("missions-colour", told(&coloured).replace('\u{1b}', "␛"));
+    let plain = show(&["--color", "never", "missions.json"]);
+    assert_eq!(show(&["missions.json"]).stdout, plain.stdout, "a pipe is not a terminal");
+    assert_eq!(without_sgr(&String::from_utf8(coloured.stdout).unwrap()).as_bytes(), plain.stdout);
+    let asked = program().args(["show", "missions.json"]).env("NO_COLOR", "1").output().unwrap();
+    assert_eq!(asked.stdout, plain.stdout);
+}
+
+#[test]
+fn json_is_the_document_unchanged() {
+    let output = show(&["--format", "json", "report.json", "tool.json"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 2);
+    for (line, name) in lines.into_iter().zip(["report", "tool"]) {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .join(format!("tests/fixtures/show/{name}.json"));
+        let file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(line).unwrap(), file);
+    }
+    let any = show_value(&json!([1, {"a\u{202e}": "\u{9b}"}]), &["--format", "json"]);
+    assert_eq!(
+        told(&any),
+        "exit: 0\n----- stdout -----\n[1,{\"a\\u202e\":\"\\u009b\"}]\n----- stderr -----\n"
+    );
+}
+
+#[test]
+fn what_breaks_its_contract_is_drawn_and_said() {
+    let twice = r#"{"response_type": "text", "summary": "one", "summary": "two"}"#;
+    insta::assert_snapshot!("findings", told(&show_text(twice.to_owned(), &[])));
+}
+
+#[test]
+fn what_cannot_be_drawn() {
+    insta::assert_snapshot!(
+        "several",
+        told(&show(&["atdf-success.json", "missing.json", "failure.json"]))
+    );
+    insta::assert_snapshot!("unrecognised", told(&show_value(&json!({"hello": "world"}), &[])));
+    insta::assert_snapshot!("not-json", told(&show(&["../../it/show.rs"])));
+    insta::assert_snapshot!(
+        "forced",
+        told(&show_value(&json!(["not", "an", "envelope"]), &["--as", "ui"]))
+    );
+    insta::assert_snapshot!("usage", told(&show(&["--as", "poem", "report.json"])));
+    insta::assert_snapshot!("help", told(&show(&["--help"])));
+}
+
+/// Texts that would do harm, if they were sent as they are.
+const HOSTILE: [&str; 12] = [
+    "\u{1b}[31mred\u{1b}[0m",
+    "\u{1b}]0;title\u{7}",
+    "\u{1b}]8;;https://evil.example\u{1b}\\click\u{1b}]8;;\u{1b}\\",
+    "\u{9b}2J",
+    "\u{9d}52;c;aGk=\u{9c}",
+    "line\r\nover\rwritten\u{8}\u{8}",
+    "user\u{202e}nimda\u{2066}x\u{2069}",
+    "zero\u{200b}width\u{200d}\u{2060}\u{feff}",
+    "tag\u{e0041}\u{e0042} shy\u{ad} fill\u{3164}",
+    "\u{0}\u{7f}\u{85}\u{2028}\u{2029}",
+    "z\u{300}\u{301}\u{302}\u{303}\u{304}\u{305}\u{306}\u{307}",
+    "**&#27;[31m** [a](https://e.example/&#27;]8;;x) `&#x9b;` &#x202e; ![&#7;](&#27;)",
+];
+
+/// The document with a hostile text in place of every text, and as the name of an extra member
+/// of every object. What tells how to draw it stays.
+fn poisoned(value: &Value, hostile: &str) -> Value {
+    const TELLING: [&str; 6] =
+        ["artifact_type", "chart_type", "schema_id", "format", "language", "timestamp"];
+    match value {
+        Value::String(_) => hostile.into(),
+        Value::Array(items) => items.iter().map(|item| poisoned(item, hostile)).collect(),
+        Value::Object(members) => {
+            let mut poison: serde_json::Map<String, Value> = members
+                .iter()
+                .map(|(name, item)| {
+                    let telling = TELLING.contains(&name.as_str());
+                    (name.clone(), if telling { item.clone() } else { poisoned(item, hostile) })
+                })
+                .collect();
+            poison.insert(hostile.to_owned(), hostile.into());
+            poison.into()
+        }
+        other => other.clone(),
+    }
+}
+
+/// The text without the colour sequences we write; anything else that begins with ESC stays.
+fn without_sgr(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("\u{1b}[") {
+        kept.push_str(&rest[..at]);
+        let parameters = &rest[at + 2..];
+        let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';').unwrap_or(0);
+        if parameters[end..].starts_with('m') {
+            rest = &parameters[end + 1..];
+        } else {
+            kept.push_str("\u{1b}[");
+            rest = parameters;
+        }
+    }
+    kept + rest
+}
+
+fn assert_quiet(text: &str, context: &str) {
+    let loud = text.chars().find(|&character| {
+        (character.is_control() && character != '\n')
+            || matches!(character,
+                '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+    });
+    assert_eq!(loud, None, "{context}");
+}
+
+#[test]
+fn hostile_text_is_shown_and_never_sent() {
+    for name in [
+        "report",
+        "tables",
+        "charts",
+        "texts",
+        "missions",
+        "clarification",
+        "failure",
+        "broken",
+        "atdf-error",
+        "atdf-success",
+        "tool",
+        "governed",
+        "governed-refused",
+        "descriptor",
+    ] {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .join(format!("tests/fixtures/show/{name}.json"));
+        let document: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        let contract = match name.split('-').next().unwrap() {
+            word @ ("atdf" | "tool" | "governed" | "descriptor") => word,
+            _ => "ui",
+        };
+        for (index, hostile) in HOSTILE.iter().enumerate() {
+            let poison = poisoned(&document, hostile);
+            let context = format!("{name} with text {index}");
+            let plain = show_value(&poison, &["--as", contract]);
+            assert!(plain.status.success(), "{context}");
+            assert_quiet(&String::from_utf8(plain.stdout).unwrap(), &context);
+            assert_quiet(&String::from_utf8(plain.stderr).unwrap(), &context);
+            if index % 4 != 0 {
+                continue;
+            }
+            // Few rows and colours on: the cuts must not let anything through either.
+            let coloured = show_value(
+                &poison,
+                &["--as", contract, "--color", "always", "--width", "30", "--rows", "2"],
+            );
+            let coloured = without_sgr(&String::from_utf8(coloured.stdout).unwrap());
+            assert_quiet(&coloured, &format!("{context}, coloured"));
+        }
+    }
+}
+
+#[test]
+fn hostile_names_of_files_are_quiet_too() {
+    let output = show(&["\u{1b}[31m\u{202e}.json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_quiet(&String::from_utf8(output.stderr).unwrap(), "stderr");
+}
+
+/// Documents that are large in each way a document can be.
+fn large() -> Vec<(&'static str, Value)> {
+    let artifact = |kind: &str, content: Value| {
+        json!({"response_type": "report", "summary": "large", "timestamp": "2026-03-12T10:00:00Z",
+               "artifacts": [{"artifact_type": kind, "title": "t", "content": content, "metadata": {}}]})
+    };
+    let cell = "longest ".repeat(10 * 1024 * 128);
+    let word = "longest ".repeat(1024 * 64);
+    let numbers: Vec<usize> = (0..100_000).collect();
+    let rows: Vec<Value> = numbers.iter().map(|n| json!([n, n * 2, "x"])).collect();
+    let node = |n: &usize| (format!("k{n}"), json!({"v": [n]}));
+    let nodes: serde_json::Map<String, Value> = numbers.iter().take(34_000).map(node).collect();
+    let event =
+        |n: &usize| json!({"timestamp": "2026-03-12T10:00:00Z", "event": n, "status": "ok"});
+    let signal =
+        |n: &usize| json!({"signal_type": format!("t{n}"), "signal_layer": format!("l{n}")});
+    vec![
+        ("cell", artifact("table", json!({"columns": ["a", "b"], "rows": [[cell, 1]]}))),
+        ("rows", artifact("table", json!({"columns": ["a", "b", "c"], "rows": rows}))),
+        ("columns", artifact("table", json!({"columns": numbers, "rows": [numbers]}))),
+        ("nodes", artifact("json_data", nodes.into())),
+        ("code", artifact("code_block", json!({"code": word, "language": "rust"}))),
+        (
+            "lines",
+            artifact("code_block", json!({"code": "x\n".repeat(1_000_000), "language": "c"})),
+        ),
+        (
+            "prose",
+            artifact(
+                "document",
+                json!({"format": "markdown", "sections": [{"heading": word, "content": word}]}),
+            ),
+        ),
+        (
+            "brackets",
+            artifact(
+                "document",
+                json!({"format": "markdown", "sections": [{"content": "[".repeat(1_000_000)}]}),
+            ),
+        ),
+        (
+            "quotes",
+            artifact(
+                "document",
+                json!({"format": "markdown", "sections": [{"content": ">".repeat(1_000_000)}]}),
+            ),
+        ),
+        (
+            "points",
+            artifact(
+                "chart",
+                json!({"chart_type": "line", "data": {"datasets": [{"data": numbers}]}}),
+            ),
+        ),
+        (
+            "bars",
+            artifact(
+                "chart",
+                json!({"chart_type": "bar", "data": {"labels": numbers, "datasets": [{"data": numbers}]}}),
+            ),
+        ),
+        (
+            "events",
+            artifact("timeline", json!({"events": numbers.iter().map(event).collect::<Vec<_>>()})),
+        ),
+        (
+            "signals",
+            artifact(
+                "signal_batch",
+                json!({"signals": numbers.iter().map(signal).collect::<Vec<_>>()}),
+            ),
+        ),
+        (
+            "summary",
+            json!({"response_type": "text", "summary": word, "ui_hints": {"priority": word, "suggested_actions": [word]}}),
+        ),
+        (
+            "tool",
+            json!({"schema_id": "dotbot-mcp-response@1", "tool": word, "summary": word, "errors": [{"code": word, "message": word}], "data": word}),
+        ),
+    ]
+}
+
+#[test]
+fn large_documents_are_drawn_fast_and_do_not_flood() {
+    for (name, document) in large() {
+        let start = Instant::now();
+        let output = show_value(&document, &[]);
+        let took = start.elapsed();
+        assert!(output.status.success(), "{name}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines = text.lines().count();
+        assert!(lines <= 500, "{name}: {lines} lines");
+        // Without optimisation and with other tests beside it; a release build takes a tenth.
+        assert!(took < Duration::from_secs(20), "{name}: {took:?}");
+    }
+}
