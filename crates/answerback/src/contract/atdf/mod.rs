@@ -6,13 +6,13 @@
 mod builder;
 mod check;
 pub mod descriptor;
-//mod enrich;
+mod enrich;
 mod types;
 pub mod validators;
 
 pub use builder::{DEFAULT_SOLUTION, ErrorBuilder, SuccessBuilder};
 pub use check::{RULES, check, rule};
-//pub use enrich::{EnrichSource, enrich};
+pub use enrich::{EnrichSource, enrich};
 pub use types::{
     Details, EnrichedResponse, ErrorData, ErrorResponse, Examples, Expected, InvalidExample, Meta,
     Status, SuccessData, SuccessResponse, ValidExamples,
