@@ -40,7 +40,8 @@ impl Condition {
     pub(super) fn judge(&self, schema: &Schema<'_>, value: &Value) -> Option<Verdict> {
         let kind = type_of(value);
         if !self.applies_to.is_empty() && !self.applies_to.contains(&kind) {
-            let reason = format!("not checked: it applies to {}s only", self.applies_to.join("s and "));
+            let reason =
+                format!("not checked: it applies to {}s only", self.applies_to.join("s and "));
             return Some(Verdict::NotChecked(reason));
         }
         Some(Verdict::Holds(schema.validator(&self.alone)?.is_valid(value)))
@@ -145,51 +146,82 @@ impl Keyword {
 
 /// The keywords that set conditions, in the order in which they are told.
 const KEYWORDS: &[Keyword] = &[
-    keyword("type", "type", ANYTHING, |kind, _| Some(format!("be {}", kinds(kind)?))).in_words_only(),
-    keyword("const", "exact_value", ANYTHING, |value, _| Some(format!("be exactly {}", preview(value)))),
+    keyword("type", "type", ANYTHING, |kind, _| Some(format!("be {}", kinds(kind)?)))
+        .in_words_only(),
+    keyword("const", "exact_value", ANYTHING, |value, _| {
+        Some(format!("be exactly {}", preview(value)))
+    }),
     keyword("enum", "allowed_values", ANYTHING, |values, _| {
         Some(format!("be one of: {}", shown::values(values.as_array()?)))
     }),
     keyword("format", "format", STRING, |format, _| {
         Some(format!("be {}", format_words(format.as_str()?)))
-    }).in_words_only(),
-    keyword("minLength", "min_length", STRING, |least, _| Some(format!("have at least {}", counted(least, "character")?))),
-    keyword("maxLength", "max_length", STRING, |most, _| Some(format!("have at most {}", counted(most, "character")?))),
-    keyword("pattern", "pattern", STRING, |pattern, _| Some(format!("match the pattern {}", shown::pattern(pattern.as_str()?)))),
+    })
+    .in_words_only(),
+    keyword("minLength", "min_length", STRING, |least, _| {
+        Some(format!("have at least {}", counted(least, "character")?))
+    }),
+    keyword("maxLength", "max_length", STRING, |most, _| {
+        Some(format!("have at most {}", counted(most, "character")?))
+    }),
+    keyword("pattern", "pattern", STRING, |pattern, _| {
+        Some(format!("match the pattern {}", shown::pattern(pattern.as_str()?)))
+    }),
     keyword("minimum", "min_value", NUMBER, |bound, part| {
         // In draft 4 the exclusive bounds are flags beside the bound.
-        let words = if part.get("exclusiveMinimum") == Some(&json!(true)) { "be greater than" } else { "be at least" };
+        let words = if part.get("exclusiveMinimum") == Some(&json!(true)) {
+            "be greater than"
+        } else {
+            "be at least"
+        };
         Some(format!("{words} {}", preview(bound)))
-    }).beside(&["exclusiveMinimum"]),
+    })
+    .beside(&["exclusiveMinimum"]),
     keyword("maximum", "max_value", NUMBER, |bound, part| {
-        let words = if part.get("exclusiveMaximum") == Some(&json!(true)) { "be less than" } else { "be at most" };
+        let words = if part.get("exclusiveMaximum") == Some(&json!(true)) {
+            "be less than"
+        } else {
+            "be at most"
+        };
         Some(format!("{words} {}", preview(bound)))
-    }).beside(&["exclusiveMaximum"]),
+    })
+    .beside(&["exclusiveMaximum"]),
     keyword("exclusiveMinimum", "exclusive_min_value", NUMBER, |bound, _| {
         bound.is_number().then(|| format!("be greater than {}", preview(bound)))
     }),
     keyword("exclusiveMaximum", "exclusive_max_value", NUMBER, |bound, _| {
         bound.is_number().then(|| format!("be less than {}", preview(bound)))
     }),
-    keyword("multipleOf", "multiple_of", NUMBER, |factor, _| Some(format!("be a multiple of {}", preview(factor)))),
-    keyword("minItems", "min_items", ARRAY, |least, _| Some(format!("have at least {}", counted(least, "item")?))),
-    keyword("maxItems", "max_items", ARRAY, |most, _| Some(format!("have at most {}", counted(most, "item")?))),
+    keyword("multipleOf", "multiple_of", NUMBER, |factor, _| {
+        Some(format!("be a multiple of {}", preview(factor)))
+    }),
+    keyword("minItems", "min_items", ARRAY, |least, _| {
+        Some(format!("have at least {}", counted(least, "item")?))
+    }),
+    keyword("maxItems", "max_items", ARRAY, |most, _| {
+        Some(format!("have at most {}", counted(most, "item")?))
+    }),
     keyword("uniqueItems", "unique_items", ARRAY, |unique, _| {
         (unique == &json!(true)).then(|| "have no item twice".to_owned())
     }),
     keyword("prefixItems", "first_items", ARRAY, |parts, _| {
         let parts = parts.as_array()?.iter().take(5).map(described).collect::<Vec<_>>();
         Some(format!("start with, in this order: {}", parts.join(", ")))
-    }).in_words_only(),
+    })
+    .in_words_only(),
     keyword("items", "items", ARRAY, |part, _| match part {
         Value::Bool(false) => Some("have no further items".to_owned()),
         Value::Object(_) => Some(format!("have only items that are {}", described(part))),
         _ => None,
-    }).beside(&["prefixItems"]).in_words_only(),
+    })
+    .beside(&["prefixItems"])
+    .in_words_only(),
     keyword("contains", "contains", ARRAY, |part, beside| {
         let least = beside.get("minContains").map_or_else(|| "1".to_owned(), preview);
         Some(format!("contain at least {least} of this: {}", described(part)))
-    }).beside(&["minContains", "maxContains"]).in_words_only(),
+    })
+    .beside(&["minContains", "maxContains"])
+    .in_words_only(),
     keyword("required", "required", OBJECT, |names, _| {
         let names: Vec<&str> = names.as_array()?.iter().filter_map(Value::as_str).collect();
         (!names.is_empty()).then(|| format!("have {}", shown::names(names)))
@@ -203,23 +235,47 @@ const KEYWORDS: &[Keyword] = &[
             }
             Value::Bool(false) if names.is_empty() => None,
             Value::Bool(false) => Some(format!("have no members other than {names}")),
-            Value::Object(_) => Some(format!("have only further members that are {}", described(part))),
+            Value::Object(_) => {
+                Some(format!("have only further members that are {}", described(part)))
+            }
             _ => None,
         }
-    }).beside(&["properties", "patternProperties"]).in_words_only(),
-    keyword("propertyNames", "member_names", OBJECT, |part, _| Some(format!("have only member names that are {}", described(part)))).in_words_only(),
-    keyword("minProperties", "min_members", OBJECT, |least, _| Some(format!("have at least {}", counted(least, "member")?))),
-    keyword("maxProperties", "max_members", OBJECT, |most, _| Some(format!("have at most {}", counted(most, "member")?))),
+    })
+    .beside(&["properties", "patternProperties"])
+    .in_words_only(),
+    keyword("propertyNames", "member_names", OBJECT, |part, _| {
+        Some(format!("have only member names that are {}", described(part)))
+    })
+    .in_words_only(),
+    keyword("minProperties", "min_members", OBJECT, |least, _| {
+        Some(format!("have at least {}", counted(least, "member")?))
+    }),
+    keyword("maxProperties", "max_members", OBJECT, |most, _| {
+        Some(format!("have at most {}", counted(most, "member")?))
+    }),
     keyword("dependentRequired", "dependent_members", OBJECT, |dependents, _| {
-        let told: Vec<String> = dependents.as_object()?.iter().take(5).map(|(name, needed)| {
-            let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
-            format!("{} when {} is given", shown::names(needed), shown::names([name.as_str()]))
-        }).collect();
+        let told: Vec<String> = dependents
+            .as_object()?
+            .iter()
+            .take(5)
+            .map(|(name, needed)| {
+                let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
+                format!("{} when {} is given", shown::names(needed), shown::names([name.as_str()]))
+            })
+            .collect();
         (!told.is_empty()).then(|| format!("have {}", told.join(", and ")))
-    }).in_words_only(),
-    keyword("anyOf", "any_of", ANYTHING, |parts, _| Some(format!("be at least one of these: {}", alternatives(parts)?))).in_words_only(),
-    keyword("oneOf", "one_of", ANYTHING, |parts, _| Some(format!("be exactly one of these: {}", alternatives(parts)?))).in_words_only(),
-    keyword("not", "not", ANYTHING, |part, _| Some(format!("not be {}", described(part)))).in_words_only(),
+    })
+    .in_words_only(),
+    keyword("anyOf", "any_of", ANYTHING, |parts, _| {
+        Some(format!("be at least one of these: {}", alternatives(parts)?))
+    })
+    .in_words_only(),
+    keyword("oneOf", "one_of", ANYTHING, |parts, _| {
+        Some(format!("be exactly one of these: {}", alternatives(parts)?))
+    })
+    .in_words_only(),
+    keyword("not", "not", ANYTHING, |part, _| Some(format!("not be {}", described(part))))
+        .in_words_only(),
 ];
 
 /// What a part of a schema asks for, in a few words.
@@ -239,7 +295,11 @@ fn described(part: &Value) -> String {
     let mut words = members.get("type").and_then(kinds).unwrap_or_else(|| "a value".to_owned());
     let properties = members.get("properties").and_then(Value::as_object);
     let marked = properties.into_iter().flatten().find_map(|(name, property)| {
-        Some(format!(" whose {} is {}", shown::names([name.as_str()]), preview(property.get("const")?)))
+        Some(format!(
+            " whose {} is {}",
+            shown::names([name.as_str()]),
+            preview(property.get("const")?)
+        ))
     });
     let required = members.get("required").and_then(Value::as_array);
     let names: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
@@ -341,26 +401,50 @@ mod tests {
             (json!({"maxItems": 1}), "x must have at most 1 item"),
             (json!({"uniqueItems": true}), "x must have no item twice"),
             (json!({"items": {"type": "string"}}), "x must have only items that are a string"),
-            (json!({"prefixItems": [{"type": "string"}, {"const": 1}]}), "x must start with, in this order: a string, 1"),
+            (
+                json!({"prefixItems": [{"type": "string"}, {"const": 1}]}),
+                "x must start with, in this order: a string, 1",
+            ),
             (json!({"contains": {"const": 5}}), "x must contain at least 1 of this: 5"),
             (json!({"required": ["a", "b"]}), r#"x must have "a", "b""#),
             (json!({"additionalProperties": false}), "x must have no members"),
-            (json!({"additionalProperties": false, "properties": {"a": {}}}), r#"x must have no members other than "a""#),
-            (json!({"additionalProperties": {"type": "number"}}), "x must have only further members that are a number"),
-            (json!({"propertyNames": {"pattern": "^k"}}), "x must have only member names that are a value that matches the pattern ^k"),
+            (
+                json!({"additionalProperties": false, "properties": {"a": {}}}),
+                r#"x must have no members other than "a""#,
+            ),
+            (
+                json!({"additionalProperties": {"type": "number"}}),
+                "x must have only further members that are a number",
+            ),
+            (
+                json!({"propertyNames": {"pattern": "^k"}}),
+                "x must have only member names that are a value that matches the pattern ^k",
+            ),
             (json!({"minProperties": 1}), "x must have at least 1 member"),
             (json!({"maxProperties": 2}), "x must have at most 2 members"),
             (json!({"dependentRequired": {"a": ["b"]}}), r#"x must have "b" when "a" is given"#),
-            (json!({"anyOf": [{"type": "string"}, {"type": "object", "properties": {"kind": {"const": "c"}}}]}), r#"x must be at least one of these: a string; or an object whose "kind" is "c""#),
-            (json!({"oneOf": [{"type": "null"}, {"type": "object", "required": ["r"]}]}), r#"x must be exactly one of these: null; or an object with "r""#),
+            (
+                json!({"anyOf": [{"type": "string"}, {"type": "object", "properties": {"kind": {"const": "c"}}}]}),
+                r#"x must be at least one of these: a string; or an object whose "kind" is "c""#,
+            ),
+            (
+                json!({"oneOf": [{"type": "null"}, {"type": "object", "required": ["r"]}]}),
+                r#"x must be exactly one of these: null; or an object with "r""#,
+            ),
             (json!({"not": {"enum": [0]}}), "x must not be one of 0"),
         ];
         for (part, sentence) in table {
             let found = conditions("x", part.as_object().unwrap());
-            let sentences: Vec<&str> = found.iter().map(|condition| condition.sentence.as_str()).collect();
+            let sentences: Vec<&str> =
+                found.iter().map(|condition| condition.sentence.as_str()).collect();
             assert_eq!(sentences, [sentence], "{part}");
         }
-        for silent in [json!({"uniqueItems": false}), json!({"title": "t"}), json!({"items": true}), json!({"additionalProperties": true})] {
+        for silent in [
+            json!({"uniqueItems": false}),
+            json!({"title": "t"}),
+            json!({"items": true}),
+            json!({"additionalProperties": true}),
+        ] {
             assert_eq!(conditions("x", silent.as_object().unwrap()).len(), 0, "{silent}");
         }
     }

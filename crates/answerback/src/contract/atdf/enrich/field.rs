@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::condition::{Condition, Verdict, conditions};
@@ -54,31 +56,40 @@ impl Judged {
     }
 }
 
-/// The fields that the findings are about, in the order of the findings.
+/// The first fields that the findings are about, at most `most`, and how many more there are.
 pub(super) fn fields<'f, 's>(
     findings: &[&'f ValidationError],
     schema: &Schema<'s>,
     arguments: &'f Value,
-) -> Vec<Field<'f, 's>> {
+    most: usize,
+) -> (Vec<Field<'f, 's>>, usize) {
     let mut fields: Vec<Field<'f, 's>> = Vec::new();
+    let mut more: BTreeSet<&Pointer> = BTreeSet::new();
     for finding in findings {
-        let found = Field::new(finding, schema, arguments);
-        match fields.iter_mut().find(|field| field.place == found.place) {
+        let is_full = fields.len() == most;
+        match fields.iter_mut().find(|field| field.place == finding.field_path) {
+            None if is_full => {
+                more.insert(&finding.field_path);
+            }
+            None => fields.push(Field::new(finding, schema, arguments)),
             Some(field) => {
-                for part in found.parts {
+                for part in Field::new(finding, schema, arguments).parts {
                     if !field.parts.iter().any(|seen| std::ptr::eq(*seen, part)) {
                         field.parts.push(part);
                     }
                 }
             }
-            None => fields.push(found),
         }
     }
-    fields
+    (fields, more.len())
 }
 
 impl<'f, 's> Field<'f, 's> {
-    fn new(finding: &'f ValidationError, schema: &Schema<'s>, arguments: &'f Value) -> Self {
+    pub(super) fn new(
+        finding: &'f ValidationError,
+        schema: &Schema<'s>,
+        arguments: &'f Value,
+    ) -> Self {
         let place = finding.field_path.clone();
         let value = place.find(arguments);
         let located = finding.schema_path.as_ref().and_then(|path| schema.locate(path));
@@ -218,14 +229,17 @@ impl<'f, 's> Field<'f, 's> {
             judged.iter().map(|one| one.sentence.as_str()).collect::<Vec<_>>().join("; ")
         };
         let step = match (&self.mistake, suggested) {
-            (Mistake::Missing, Some(value)) => format!("Add {name} with the value {}", preview(value)),
+            (Mistake::Missing, Some(value)) => {
+                format!("Add {name} with the value {}", preview(value))
+            }
             (Mistake::Missing, None) => {
                 let rest = told(judged.iter().filter(|one| one.name != "present").collect());
                 let rest = if rest.is_empty() { rest } else { format!(": {rest}") };
                 format!("Add {name}{rest}{example}")
             }
             (Mistake::Unknown { owner }, _) => {
-                let last = self.place.split_last().map(|(_, last)| last.into_owned()).unwrap_or_default();
+                let last =
+                    self.place.split_last().map(|(_, last)| last.into_owned()).unwrap_or_default();
                 let meant = known_names(owner, schema);
                 let mut meant = meant.into_iter().filter(|known| is_near_name(known, &last));
                 match (meant.next(), meant.next()) {

@@ -62,19 +62,19 @@ pub fn enrich(
     has_errors.then(|| match source {
         EnrichSource::Call { schema, arguments } => {
             let schema = Schema::new(schema);
-            let shown = findings.iter().map(|finding| as_shown(finding, &schema, arguments));
-            let findings: Vec<ValidationError> = shown.collect();
-            let errors = only_errors(&findings);
+            let shown = |finding: &ValidationError| as_shown(finding, &schema, arguments);
+            let errors = only_errors(findings);
             let field = field_name(&errors, "arguments");
-            let error = ErrorBuilder::new(call_code(&errors), message(&errors), field);
+            let error = ErrorBuilder::new(call_code(&errors), message(&errors, shown), field);
             let error = enriched_call(error, &errors, &schema, arguments);
-            with_findings(error, &findings).finish(now)
+            with_findings(error, findings, shown).finish(now)
         }
         EnrichSource::Document { document } => {
             let errors = only_errors(findings);
             let field = field_name(&errors, "document");
-            let error = ErrorBuilder::new(SEVERAL, message(&errors), field);
-            with_findings(document::enriched(error, &errors, document), findings).finish(now)
+            let error = ErrorBuilder::new(SEVERAL, message(&errors, bounded), field);
+            let error = document::enriched(error, &errors, document);
+            with_findings(error, findings, bounded).finish(now)
         }
     })
 }
@@ -83,9 +83,14 @@ fn only_errors(findings: &[ValidationError]) -> Vec<&ValidationError> {
     findings.iter().filter(|finding| finding.is_error()).collect()
 }
 
-fn with_findings(error: ErrorBuilder, findings: &[ValidationError]) -> ErrorBuilder {
+fn with_findings(
+    error: ErrorBuilder,
+    findings: &[ValidationError],
+    shown: impl Fn(&ValidationError) -> ValidationError,
+) -> ErrorBuilder {
     let left_out = findings.len().saturating_sub(MOST_FINDINGS);
-    let error = error.findings(findings.iter().take(MOST_FINDINGS));
+    let kept: Vec<ValidationError> = findings.iter().take(MOST_FINDINGS).map(shown).collect();
+    let error = error.findings(&kept);
     if left_out == 0 { error } else { error.detail("errors_left_out", left_out) }
 }
 
@@ -124,13 +129,16 @@ fn one_place<'e>(errors: &[&'e ValidationError]) -> Option<&'e Pointer> {
     errors.iter().all(|finding| finding.field_path == *place).then_some(place)
 }
 
-fn message(errors: &[&ValidationError]) -> String {
+fn message(
+    errors: &[&ValidationError],
+    shown: impl Fn(&ValidationError) -> ValidationError,
+) -> String {
     match errors {
         [] => String::new(),
-        [only] => shown::sentence(&only.message),
-        [first, rest @ ..] => {
-            let more = rest.len();
-            shown::sentence(&format!("{} problems, the first: {}", more + 1, first.message))
+        [only] => shown(only).message,
+        [first, ..] => {
+            let told = format!("{} problems, the first: {}", errors.len(), shown(first).message);
+            shown::sentence(&told)
         }
     }
 }
@@ -144,11 +152,11 @@ fn enriched_call(
     if let Some(unread) = errors.iter().find(|finding| finding.error_code == "VAL-004") {
         return not_json(error, unread);
     }
-    let all = fields(errors, schema, arguments);
+    let (all, left_out) = fields(errors, schema, arguments, MOST_FIELDS);
     let is_single = all.len() == 1;
     let mut steps = Vec::new();
     let mut valid: Vec<(String, Vec<Value>)> = Vec::new();
-    for field in all.iter().take(MOST_FIELDS) {
+    for field in &all {
         let judged = field.judged(schema);
         let examples = field.examples(schema);
         let suggested = field.suggestion(schema);
@@ -164,7 +172,6 @@ fn enriched_call(
             valid.push((field.key(is_single), examples));
         }
     }
-    let left_out = all.len().saturating_sub(MOST_FIELDS);
     if left_out > 0 {
         steps.push(format!("Put the other {left_out} fields right that details.errors names"));
     }
@@ -246,7 +253,11 @@ fn with_conditions(
             constraints.entry(one.name).or_insert_with(|| constraint.clone());
         }
         let Some(verdict) = &one.verdict else { continue };
-        let name = if is_single { one.name.to_owned() } else { format!("{} {}", field.key(false), one.name) };
+        let name = if is_single {
+            one.name.to_owned()
+        } else {
+            format!("{} {}", field.key(false), one.name)
+        };
         let result = Value::from(verdict.clone());
         // Several parts may set the same condition; it holds when all of them do.
         if results.get(&name).is_none_or(|held| held == &Value::Bool(true)) {
@@ -294,23 +305,20 @@ fn with_examples(
             error = error.valid_examples_by_name(firsts.collect());
         }
     }
-    for field in fields.iter().take(MOST_FIELDS) {
+    for field in fields {
         if let Some(value) = field.wrong_value() {
-            error = error.invalid_example(shown::value(value), &field.finding.message);
+            let reason = shown::sentence(&field.finding.message);
+            error = error.invalid_example(shown::value(value), reason);
         }
     }
     error
 }
 
 /// A finding as it may be shown: bounded, and without what a secret field held.
-fn as_shown(
-    finding: &ValidationError,
-    schema: &Schema<'_>,
-    arguments: &Value,
-) -> ValidationError {
+fn as_shown(finding: &ValidationError, schema: &Schema<'_>, arguments: &Value) -> ValidationError {
     let mut shown = finding.clone();
-    let found = fields(&[finding], schema, arguments);
-    if let Some(field) = found.first().filter(|field| field.is_secret) {
+    let field = Field::new(finding, schema, arguments);
+    if field.is_secret {
         shown.actual_value = shown.actual_value.map(|_| shown::NOT_SHOWN.to_owned());
         let secret = field.value.map(|value| match value {
             Value::String(text) => text.clone(),
@@ -321,6 +329,12 @@ fn as_shown(
             shown.message = shown.message.replace(&secret, shown::NOT_SHOWN);
         }
     }
+    bounded(&shown)
+}
+
+/// A finding whose texts are lines of a bounded length.
+fn bounded(finding: &ValidationError) -> ValidationError {
+    let mut shown = finding.clone();
     shown.message = shown::sentence(&shown.message);
     shown.expected_value = shown.expected_value.map(|text| shown::sentence(&text));
     shown.actual_value = shown.actual_value.map(|text| shown::sentence(&text));
@@ -335,7 +349,7 @@ mod tests {
     use super::*;
     use crate::Severity;
     use crate::contract::atdf::{ValidExamples, check};
-    use crate::contract::{Contract, Profile, atdf};
+    use crate::contract::{Contract, Profile};
 
     fn now() -> Timestamp {
         Timestamp::from_unix_millis(1_698_402_600_000)
@@ -596,26 +610,118 @@ mod tests {
     #[test]
     fn codes_fields_suggestions_and_solutions() {
         let table = [
-            (json!({"guest": "x", "room": "Suite"}), "INVALID_ENUM_VALUE", "/room", json!("suite"), "1) Change room to \"suite\" 2)"),
-            (json!({"guest": "x", "guests": "3"}), "TYPE_MISMATCH", "/guests", json!(3), "1) Change guests to 3 2)"),
-            (json!({"guest": "x", "guests": 0}), "CONSTRAINT_VIOLATION", "/guests", json!(null), "1) Change guests: guests must be at least 1 (for example 1) 2)"),
-            (json!({}), "REQUIRED_FIELD_MISSING", "/guest", json!(null), "1) Add guest: guest must be a string; guest must have at least 1 character; guest must have at most 40 characters (for example \"example\") 2)"),
-            (json!({"guest": "x", "Room": 1}), "UNKNOWN_FIELD", "/Room", json!(null), "1) Rename Room: \"room\" is meant, perhaps 2)"),
-            (json!({"guest": "x", "zzz": 1}), "UNKNOWN_FIELD", "/zzz", json!(null), "1) Remove zzz 2)"),
-            (json!({"guest": "x", "tags": ["a", "b", "c"]}), "ARRAY_LENGTH_VIOLATION", "/tags", json!(null), "1) Change tags: tags must have at most 2 items (for example [\"example\"]) 2)"),
-            (json!({"guest": "x", "tags": [1]}), "TYPE_MISMATCH", "/tags/0", json!("1"), "1) Change tags[0] to \"1\" 2)"),
-            (json!({"guest": "x", "code": "A"}), "PATTERN_MISMATCH", "/code", json!(null), "1) Change code: code must match the pattern ^[A-Z]{2}-\\d{3}$ (for example \"AA-111\") 2)"),
-            (json!({"guest": ""}), "STRING_LENGTH_VIOLATION", "/guest", json!(null), "1) Change guest: guest must have at least 1 character (for example \"example\") 2)"),
-            (json!({"guest": "x", "email": "n"}), "FORMAT_VIOLATION", "/email", json!(null), "1) Change email: email must be an e-mail address (user@example.com) (for example \"user@example.com\") 2)"),
-            (json!({"guest": 1, "room": "attic"}), "VALIDATION_FAILED", "arguments", json!(null), "1) Change guest to \"1\" 2) Change room: room must be one of: \"single\", \"double\", \"suite\" (for example \"single\") 3)"),
-            (json!([]), "TYPE_MISMATCH", "arguments", json!(null), "1) Change arguments: arguments must be an object (for example {\"guest\":\"example\"}) 2)"),
-            (json!({"guest": "x", "pay": {"kind": "card"}}), "CONSTRAINT_VIOLATION", "/pay", json!(null), "1) Change pay: pay must be exactly one of these: an object whose \"kind\" is \"card\"; or an object whose \"kind\" is \"cash\" (for example {\"kind\":\"card\",\"number\":\"example\"}) 2)"),
+            (
+                json!({"guest": "x", "room": "Suite"}),
+                "INVALID_ENUM_VALUE",
+                "/room",
+                json!("suite"),
+                "1) Change room to \"suite\" 2)",
+            ),
+            (
+                json!({"guest": "x", "guests": "3"}),
+                "TYPE_MISMATCH",
+                "/guests",
+                json!(3),
+                "1) Change guests to 3 2)",
+            ),
+            (
+                json!({"guest": "x", "guests": 0}),
+                "CONSTRAINT_VIOLATION",
+                "/guests",
+                json!(null),
+                "1) Change guests: guests must be at least 1 (for example 1) 2)",
+            ),
+            (
+                json!({}),
+                "REQUIRED_FIELD_MISSING",
+                "/guest",
+                json!(null),
+                "1) Add guest: guest must be a string; guest must have at least 1 character; guest must have at most 40 characters (for example \"example\") 2)",
+            ),
+            (
+                json!({"guest": "x", "Room": 1}),
+                "UNKNOWN_FIELD",
+                "/Room",
+                json!(null),
+                "1) Rename Room: \"room\" is meant, perhaps 2)",
+            ),
+            (
+                json!({"guest": "x", "zzz": 1}),
+                "UNKNOWN_FIELD",
+                "/zzz",
+                json!(null),
+                "1) Remove zzz 2)",
+            ),
+            (
+                json!({"guest": "x", "tags": ["a", "b", "c"]}),
+                "ARRAY_LENGTH_VIOLATION",
+                "/tags",
+                json!(null),
+                "1) Change tags: tags must have at most 2 items (for example [\"example\"]) 2)",
+            ),
+            (
+                json!({"guest": "x", "tags": [1]}),
+                "TYPE_MISMATCH",
+                "/tags/0",
+                json!("1"),
+                "1) Change tags[0] to \"1\" 2)",
+            ),
+            (
+                json!({"guest": "x", "code": "A"}),
+                "PATTERN_MISMATCH",
+                "/code",
+                json!(null),
+                "1) Change code: code must match the pattern ^[A-Z]{2}-\\d{3}$ (for example \"AA-111\") 2)",
+            ),
+            (
+                json!({"guest": ""}),
+                "STRING_LENGTH_VIOLATION",
+                "/guest",
+                json!(null),
+                "1) Change guest: guest must have at least 1 character (for example \"example\") 2)",
+            ),
+            (
+                json!({"guest": "x", "email": "n"}),
+                "FORMAT_VIOLATION",
+                "/email",
+                json!(null),
+                "1) Change email: email must be an e-mail address (user@example.com) (for example \"user@example.com\") 2)",
+            ),
+            (
+                json!({"guest": 1, "room": "attic"}),
+                "VALIDATION_FAILED",
+                "arguments",
+                json!(null),
+                "1) Change guest to \"1\" 2) Change room: room must be one of: \"single\", \"double\", \"suite\" (for example \"single\") 3)",
+            ),
+            (
+                json!([]),
+                "TYPE_MISMATCH",
+                "arguments",
+                json!(null),
+                "1) Change arguments: arguments must be an object (for example {\"guest\":\"example\"}) 2)",
+            ),
+            (
+                json!({"guest": "x", "pay": {"kind": "card"}}),
+                "CONSTRAINT_VIOLATION",
+                "/pay",
+                json!(null),
+                "1) Change pay: pay must be exactly one of these: an object whose \"kind\" is \"card\"; or an object whose \"kind\" is \"cash\" (for example {\"kind\":\"card\",\"number\":\"example\"}) 2)",
+            ),
         ];
         for (arguments, code, field, suggested, solution) in table {
             let data = enriched(&hotel(), &arguments)["data"].take();
             let details = &data["details"];
-            assert_eq!((data["code"].as_str(), details["field"].as_str()), (Some(code), Some(field)), "{arguments}");
-            assert_eq!(details.get("suggested_value").unwrap_or(&Value::Null), &suggested, "{arguments}");
+            assert_eq!(
+                (data["code"].as_str(), details["field"].as_str()),
+                (Some(code), Some(field)),
+                "{arguments}"
+            );
+            assert_eq!(
+                details.get("suggested_value").unwrap_or(&Value::Null),
+                &suggested,
+                "{arguments}"
+            );
             let told = details["solution"].as_str().unwrap();
             assert!(told.starts_with(solution), "{arguments}\n{told}\n{solution}");
         }
@@ -632,7 +738,10 @@ mod tests {
         let source = EnrichSource::Call { schema: &schema, arguments: &arguments };
         let document = enrich(&[finding], &source, now()).unwrap().to_document();
         assert_eq!(document["data"]["details"]["suggested_value"], "5");
-        assert_eq!(document["data"]["details"]["expected"]["conditions"], json!(["pay.number must be a string"]));
+        assert_eq!(
+            document["data"]["details"]["expected"]["conditions"],
+            json!(["pay.number must be a string"])
+        );
     }
 
     #[test]
@@ -644,7 +753,8 @@ mod tests {
                 "login": {"type": "object", "required": ["user"]},
             },
         });
-        let arguments = json!({"password": "hunter2", "note": "topmost", "login": {"api_key": "sk-abc"}});
+        let arguments =
+            json!({"password": "hunter2", "note": "topmost", "login": {"api_key": "sk-abc"}});
         let mut findings = findings(&schema, &arguments);
         for finding in &mut findings {
             finding.actual_value = Some("hunter2 topmost".to_owned());
@@ -676,20 +786,27 @@ mod tests {
     fn without_errors_there_is_nothing_to_say() {
         let warning = ValidationError::new("VAL-003", Severity::Warning);
         let source = EnrichSource::Document { document: &Value::Null };
-        assert!(enrich(&[warning], &source, now()).is_none() && enrich(&[], &source, now()).is_none());
+        assert!(
+            enrich(&[warning], &source, now()).is_none() && enrich(&[], &source, now()).is_none()
+        );
     }
 
     #[test]
     fn output_is_bounded() {
-        let properties: Map<String, Value> =
-            (0..500).map(|index| (format!("field_{index}_{}", "n".repeat(500)), json!({"enum": (0..500).collect::<Vec<_>>()}))).collect();
-        let arguments: Value = properties.keys().map(|name| (name.clone(), json!("v".repeat(10_000)))).collect();
+        let properties: Map<String, Value> = (0..500)
+            .map(|index| {
+                (
+                    format!("field_{index}_{}", "n".repeat(500)),
+                    json!({"enum": (0..500).collect::<Vec<_>>()}),
+                )
+            })
+            .collect();
+        let arguments: Value =
+            properties.keys().map(|name| (name.clone(), json!("v".repeat(10_000)))).collect();
         let schema = json!({"properties": properties});
         let all = findings(&schema, &arguments);
-        let t = std::time::Instant::now();
         let source = EnrichSource::Call { schema: &schema, arguments: &arguments };
         let text = enrich(&all, &source, now()).unwrap().to_document().to_string();
-        println!("TIME {:?}", t.elapsed());
         assert!(text.len() < 50_000, "{}", text.len());
         let broken = json!({"type": 5, "properties": {"a": {"$ref": "#/properties/a"}}});
         let finding = ValidationError::new("VAL-002", Severity::Error)
@@ -762,19 +879,38 @@ mod tests {
         let text = (
             some("minLength", (0_u8..6).prop_map(Value::from).boxed()),
             some("maxLength", (0_u8..9).prop_map(Value::from).boxed()),
-            some("pattern", prop::sample::select(vec!["^[a-z]+$", "\\d{2,3}", "^(ab|c)*$", "^[^x]"]).prop_map(Value::from).boxed()),
-            some("format", prop::sample::select(vec!["date", "email", "uuid", "uri", "ipv4"]).prop_map(Value::from).boxed()),
-        ).prop_map(|(a, b, c, d)| part("string", [a, b, c, d]));
+            some(
+                "pattern",
+                prop::sample::select(vec!["^[a-z]+$", "\\d{2,3}", "^(ab|c)*$", "^[^x]"])
+                    .prop_map(Value::from)
+                    .boxed(),
+            ),
+            some(
+                "format",
+                prop::sample::select(vec!["date", "email", "uuid", "uri", "ipv4"])
+                    .prop_map(Value::from)
+                    .boxed(),
+            ),
+        )
+            .prop_map(|(a, b, c, d)| part("string", [a, b, c, d]));
         let amount = (
             prop::sample::select(vec!["integer", "number"]),
             some("minimum", number().boxed()),
             some("maximum", number().boxed()),
             some("exclusiveMinimum", number().boxed()),
             some("multipleOf", (1_u8..7).prop_map(Value::from).boxed()),
-        ).prop_map(|(kind, a, b, c, d)| part(kind, [a, b, c, d]));
-        let chosen = prop::collection::vec(prop_oneof![number(), "[a-c]{1,4}".prop_map(Value::from)], 1..4)
-            .prop_map(|values| json!({"enum": values}));
-        let leaf = prop_oneof![text, amount, chosen, Just(json!({"type": "boolean"})), Just(json!({"const": "k"}))];
+        )
+            .prop_map(|(kind, a, b, c, d)| part(kind, [a, b, c, d]));
+        let chosen =
+            prop::collection::vec(prop_oneof![number(), "[a-c]{1,4}".prop_map(Value::from)], 1..4)
+                .prop_map(|values| json!({"enum": values}));
+        let leaf = prop_oneof![
+            text,
+            amount,
+            chosen,
+            Just(json!({"type": "boolean"})),
+            Just(json!({"const": "k"}))
+        ];
         leaf.prop_recursive(3, 16, 3, |inner| {
             prop_oneof![
                 (inner.clone(), 0_u8..3, any::<bool>())
@@ -790,19 +926,27 @@ mod tests {
     fn part<const N: usize>(kind: &str, members: [(&str, Option<Value>); N]) -> Value {
         let mut part = Map::new();
         part.insert("type".to_owned(), kind.into());
-        part.extend(members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+        part.extend(
+            members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))),
+        );
         Value::Object(part)
     }
 
     fn any_value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
-            Just(Value::Null), any::<bool>().prop_map(Value::from), (-30_i64..30).prop_map(Value::from),
-            "[a-z0-9é]{0,8}".prop_map(Value::from), Just(json!("7")),
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            (-30_i64..30).prop_map(Value::from),
+            "[a-z0-9é]{0,8}".prop_map(Value::from),
+            Just(json!("7")),
         ];
-        leaf.prop_recursive(2, 8, 3, |inner| prop_oneof![
-            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
-            prop::collection::vec(("[a-c]", inner), 0..3).prop_map(|members| members.into_iter().collect()),
-        ])
+        leaf.prop_recursive(2, 8, 3, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+                prop::collection::vec(("[a-c]", inner), 0..3)
+                    .prop_map(|members| members.into_iter().collect()),
+            ]
+        })
     }
 
     proptest! {
@@ -826,7 +970,7 @@ mod tests {
             let details = &error.data.details;
             let located = Schema::new(&schema);
             let errors: Vec<&ValidationError> = all.iter().collect();
-            let found = fields(&errors, &located, &arguments);
+            let (found, _) = fields(&errors, &located, &arguments, MOST_FIELDS);
             let accepts = |field: &Field<'_, '_>, value: &Value| {
                 let path = field.finding.schema_path.as_ref().unwrap();
                 let part = located.locate(path).unwrap().field;
@@ -846,7 +990,7 @@ mod tests {
             if let Some(suggested) = &details.suggested_value {
                 prop_assert!(accepts(&found[0], suggested), "{:#}", document);
             }
-            prop_assert_eq!(atdf::EnrichedResponse::from_document(&document).unwrap().to_document(), document);
+            prop_assert_eq!(EnrichedResponse::from_document(&document).unwrap().to_document(), document);
         }
     }
 }

@@ -50,7 +50,9 @@ impl<'a, 's> Sampler<'a, 's> {
         for all in members.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             self.merge(merged, all, depth + 1);
         }
-        for (name, value) in members.iter().filter(|(name, _)| !matches!(name.as_str(), "$ref" | "allOf")) {
+        for (name, value) in
+            members.iter().filter(|(name, _)| !matches!(name.as_str(), "$ref" | "allOf"))
+        {
             merge_keyword(merged, name, value);
         }
     }
@@ -127,7 +129,9 @@ impl<'a, 's> Sampler<'a, 's> {
             let wanted = merged.get("minContains").and_then(Value::as_u64).unwrap_or(1);
             let wanted = usize::try_from(wanted).unwrap_or(LONGEST).min(LONGEST);
             let found = self.within(Some(part), depth, wanted, use_given);
-            list.extend(found.iter().cycle().take(if found.is_empty() { 0 } else { wanted }).cloned());
+            list.extend(
+                found.iter().cycle().take(if found.is_empty() { 0 } else { wanted }).cloned(),
+            );
         }
         let missing = least.saturating_sub(list.len());
         // An empty list is a poor example where one item would do.
@@ -150,7 +154,8 @@ impl<'a, 's> Sampler<'a, 's> {
         let empty = Map::new();
         let properties = merged.get("properties").and_then(Value::as_object).unwrap_or(&empty);
         let required = merged.get("required").and_then(Value::as_array);
-        let mut names: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
+        let mut names: Vec<&str> =
+            required.into_iter().flatten().filter_map(Value::as_str).collect();
         let mut next = 0;
         while next < names.len() && names.len() < LONGEST {
             let dependents = merged.get("dependentRequired").and_then(|all| all.get(names[next]));
@@ -170,10 +175,12 @@ impl<'a, 's> Sampler<'a, 's> {
         }
         let mut object = Map::new();
         for name in names {
-            let part = properties.get(name).or_else(|| {
-                merged.get("additionalProperties").filter(|part| part.is_object())
-            });
-            object.extend(self.within(part, depth, 1, use_given).pop().map(|value| (name.to_owned(), value)));
+            let part = properties
+                .get(name)
+                .or_else(|| merged.get("additionalProperties").filter(|part| part.is_object()));
+            object.extend(
+                self.within(part, depth, 1, use_given).pop().map(|value| (name.to_owned(), value)),
+            );
         }
         vec![Value::Object(object)]
     }
@@ -183,7 +190,12 @@ impl<'a, 's> Sampler<'a, 's> {
 fn given(merged: &Map<String, Value>) -> Vec<Value> {
     let list = |name: &str| merged.get(name).and_then(Value::as_array).into_iter().flatten();
     let one = |name: &str| merged.get(name).into_iter();
-    one("const").chain(list("examples")).chain(one("default")).chain(list("enum").take(8)).cloned().collect()
+    one("const")
+        .chain(list("examples"))
+        .chain(one("default"))
+        .chain(list("enum").take(8))
+        .cloned()
+        .collect()
 }
 
 /// The alternatives of which one has to be met.
@@ -207,7 +219,10 @@ fn merge_keyword(merged: &mut Map<String, Value>, name: &str, value: &Value) {
     match (name, &mut *held, value) {
         ("properties", Value::Object(held), Value::Object(more)) => {
             for (name, part) in more {
-                let both = held.get(name).filter(|one| *one != part).map(|one| json!({"allOf": [one, part]}));
+                let both = held
+                    .get(name)
+                    .filter(|one| *one != part)
+                    .map(|one| json!({"allOf": [one, part]}));
                 held.insert(name.clone(), both.unwrap_or_else(|| part.clone()));
             }
         }
@@ -220,12 +235,20 @@ fn merge_keyword(merged: &mut Map<String, Value>, name: &str, value: &Value) {
         }
         ("enum", Value::Array(held), Value::Array(more)) => held.retain(|one| more.contains(one)),
         ("type", Value::Array(_), Value::String(_)) => *held = value.clone(),
-        ("minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties", one, other) => {
+        (
+            "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties",
+            one,
+            other,
+        ) => {
             if number(other) > number(one) {
                 *held = value.clone();
             }
         }
-        ("maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties", one, other) => {
+        (
+            "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties",
+            one,
+            other,
+        ) => {
             if number(other) < number(one) {
                 *held = value.clone();
             }
@@ -254,7 +277,14 @@ fn kinds(merged: &Map<String, Value>) -> Vec<&str> {
     if speaks_of(&["items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"]) {
         kinds.push("array");
     }
-    if speaks_of(&["properties", "required", "additionalProperties", "minProperties", "maxProperties", "propertyNames"]) {
+    if speaks_of(&[
+        "properties",
+        "required",
+        "additionalProperties",
+        "minProperties",
+        "maxProperties",
+        "propertyNames",
+    ]) {
         kinds.push("object");
     }
     kinds.extend(["string", "integer", "boolean"]);
@@ -265,7 +295,11 @@ fn count(merged: &Map<String, Value>, name: &str) -> usize {
     let count = merged.get(name).and_then(Value::as_f64).unwrap_or(0.0);
     // Counts that are not whole numbers within reason are nonsense or out of reach.
     if count.is_finite() && (0.0..=1e6).contains(&count) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 1e6")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 0 and 1e6"
+        )]
         let count = count.ceil() as usize;
         count
     } else {
@@ -291,9 +325,15 @@ fn numbers(merged: &Map<String, Value>, is_integer: bool) -> Vec<Value> {
     }
     found.extend([10.0, 100.0, -1.0, 0.5]);
     let in_bounds = |number: &f64| {
-        number.is_finite() && low.is_none_or(|low| *number >= low) && high.is_none_or(|high| *number <= high)
+        number.is_finite()
+            && low.is_none_or(|low| *number >= low)
+            && high.is_none_or(|high| *number <= high)
     };
-    found.into_iter().filter(in_bounds).filter_map(|number| plain_number(number, is_integer)).collect()
+    found
+        .into_iter()
+        .filter(in_bounds)
+        .filter_map(|number| plain_number(number, is_integer))
+        .collect()
 }
 
 /// A whole number without a fraction where it is one and can be told exactly.
@@ -316,7 +356,9 @@ fn texts(merged: &Map<String, Value>) -> Vec<String> {
     let most = merged.get("maxLength").map_or(usize::MAX, |_| count(merged, "maxLength"));
     let mut found: Vec<String> = Vec::new();
     if let Some(format) = merged.get("format").and_then(Value::as_str) {
-        found.extend(FORMATS.iter().filter(|(name, _)| *name == format).map(|(_, text)| (*text).to_owned()));
+        found.extend(
+            FORMATS.iter().filter(|(name, _)| *name == format).map(|(_, text)| (*text).to_owned()),
+        );
     }
     if let Some(pattern) = merged.get("pattern").and_then(Value::as_str) {
         for repeated in [0, 1, 2, 3, least] {
@@ -376,7 +418,9 @@ fn write_match(hir: &Hir, repeated: usize, text: &mut String) -> Option<()> {
         HirKind::Class(class) => text.push(readable(class)?),
         HirKind::Repetition(repetition) => {
             let least = usize::try_from(repetition.min).ok()?;
-            let most = repetition.max.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+            let most = repetition
+                .max
+                .map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
             for _ in 0..repeated.clamp(least, most.max(least)).min(LONGEST) {
                 write_match(&repetition.sub, repeated, text)?;
             }
@@ -399,7 +443,10 @@ fn readable(class: &Class) -> Option<char> {
         class.iter().any(|range| (range.start()..=range.end()).contains(&character))
     };
     let first = class.iter().next().map(|range| range.start());
-    ['a', 'A', '1', 'b', 'x', '-', '_', '.', ' '].into_iter().find(|character| holds(*character)).or(first)
+    ['a', 'A', '1', 'b', 'x', '-', '_', '.', ' ']
+        .into_iter()
+        .find(|character| holds(*character))
+        .or(first)
 }
 
 /// This many items, all different where they have to be.
@@ -416,10 +463,12 @@ fn varied(items: &[Value], wanted: usize, is_unique: bool) -> Vec<Value> {
         turn += 1;
         let next = match &items[0] {
             Value::String(text) => format!("{text}{turn}").into(),
-            Value::Number(number) => match number.as_i64().and_then(|number| number.checked_add(turn)) {
-                Some(next) => next.into(),
-                None => break,
-            },
+            Value::Number(number) => {
+                match number.as_i64().and_then(|number| number.checked_add(turn)) {
+                    Some(next) => next.into(),
+                    None => break,
+                }
+            }
             _ => break,
         };
         if !varied.contains(&next) {
@@ -445,9 +494,15 @@ mod tests {
             (json!({"type": "string", "maxLength": 3}), json!("exa")),
             (json!({"type": "string", "minLength": 9}), json!("examplexx")),
             (json!({"type": "string", "pattern": "^[A-Z]{3}-\\d{2,}$"}), json!("AAA-11")),
-            (json!({"type": "string", "pattern": "^(red|green)+$", "minLength": 5}), json!("redred")),
+            (
+                json!({"type": "string", "pattern": "^(red|green)+$", "minLength": 5}),
+                json!("redred"),
+            ),
             (json!({"type": "string", "pattern": "^(?=a)a+$"}), json!("a")),
-            (json!({"type": "string", "format": "uuid"}), json!("123e4567-e89b-42d3-a456-426614174000")),
+            (
+                json!({"type": "string", "format": "uuid"}),
+                json!("123e4567-e89b-42d3-a456-426614174000"),
+            ),
             (json!({"type": "integer", "minimum": 7}), json!(7)),
             (json!({"type": "integer", "exclusiveMinimum": 7, "maximum": 8}), json!(8)),
             (json!({"type": "number", "minimum": 0.2, "maximum": 0.3}), json!(0.2)),
@@ -458,14 +513,32 @@ mod tests {
             (json!({"enum": ["b", "a"]}), json!("b")),
             (json!({"type": "integer", "default": "no", "examples": [9]}), json!(9)),
             (json!({"type": "array", "items": {"type": "integer"}}), json!([1])),
-            (json!({"type": "array", "items": {"type": "integer"}, "minItems": 3, "uniqueItems": true}), json!([1, 0, 10])),
+            (
+                json!({"type": "array", "items": {"type": "integer"}, "minItems": 3, "uniqueItems": true}),
+                json!([1, 0, 10]),
+            ),
             (json!({"type": "array", "contains": {"const": 5}}), json!([5])),
-            (json!({"type": "array", "prefixItems": [{"const": 1}, {"type": "string"}], "items": false, "minItems": 2}), json!([1, "example"])),
-            (json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["b"]}), json!({"b": "example"})),
-            (json!({"type": "object", "required": ["x"], "dependentRequired": {"x": ["y"]}}), json!({"x": "example", "y": "example"})),
+            (
+                json!({"type": "array", "prefixItems": [{"const": 1}, {"type": "string"}], "items": false, "minItems": 2}),
+                json!([1, "example"]),
+            ),
+            (
+                json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["b"]}),
+                json!({"b": "example"}),
+            ),
+            (
+                json!({"type": "object", "required": ["x"], "dependentRequired": {"x": ["y"]}}),
+                json!({"x": "example", "y": "example"}),
+            ),
             (json!({"allOf": [{"type": "integer"}, {"minimum": 4}, {"maximum": 4}]}), json!(4)),
-            (json!({"anyOf": [{"const": 3}, {"type": "string"}], "type": "string"}), json!("example")),
-            (json!({"$ref": "#/$defs/n", "$defs": {"n": {"type": "object", "required": ["n"], "properties": {"n": {"type": "null"}}}}}), json!({"n": null})),
+            (
+                json!({"anyOf": [{"const": 3}, {"type": "string"}], "type": "string"}),
+                json!("example"),
+            ),
+            (
+                json!({"$ref": "#/$defs/n", "$defs": {"n": {"type": "object", "required": ["n"], "properties": {"n": {"type": "null"}}}}}),
+                json!({"n": null}),
+            ),
             (json!({"type": "string", "not": {"const": "example"}}), json!("a")),
         ];
         for (part, sample) in table {

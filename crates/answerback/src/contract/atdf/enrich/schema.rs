@@ -56,8 +56,13 @@ impl<'s> Schema<'s> {
                     here = self.step(here, &tokens.next()?)?;
                     true
                 }
-                "items" | "additionalItems" | "unevaluatedItems" | "contains"
-                | "additionalProperties" | "unevaluatedProperties" | "propertyNames" => true,
+                "items"
+                | "additionalItems"
+                | "unevaluatedItems"
+                | "contains"
+                | "additionalProperties"
+                | "unevaluatedProperties"
+                | "propertyNames" => true,
                 "allOf" | "anyOf" | "oneOf" | "dependentSchemas" | "dependencies" | "$defs"
                 | "definitions" => {
                     here = self.step(here, &tokens.next()?)?;
@@ -151,9 +156,9 @@ impl<'s> Schema<'s> {
 /// Whether a part refers to others.
 fn refers(part: &Value) -> bool {
     match part {
-        Value::Object(members) => members
-            .iter()
-            .any(|(name, member)| matches!(name.as_str(), "$ref" | "$dynamicRef") || refers(member)),
+        Value::Object(members) => members.iter().any(|(name, member)| {
+            matches!(name.as_str(), "$ref" | "$dynamicRef") || refers(member)
+        }),
         Value::Array(elements) => elements.iter().any(refers),
         _ => false,
     }
@@ -238,9 +243,21 @@ mod tests {
         });
         let schema = Schema::new(&root);
         for (path, field, failing) in [
-            ("/properties/a/$ref/properties/next/$ref/properties/size/type", json!({"type": "integer"}), None),
-            ("/properties/b/allOf/1/minLength", root["properties"]["b"].clone(), Some(json!({"minLength": 3}))),
-            ("/properties/c/items/$ref/pattern", json!({"$ref": "#named"}), Some(root["$defs"]["x"].clone())),
+            (
+                "/properties/a/$ref/properties/next/$ref/properties/size/type",
+                json!({"type": "integer"}),
+                None,
+            ),
+            (
+                "/properties/b/allOf/1/minLength",
+                root["properties"]["b"].clone(),
+                Some(json!({"minLength": 3})),
+            ),
+            (
+                "/properties/c/items/$ref/pattern",
+                json!({"$ref": "#named"}),
+                Some(root["$defs"]["x"].clone()),
+            ),
             ("/properties/d/prefixItems/0/const", json!({"const": 1}), None),
             ("/required", root.clone(), None),
         ] {

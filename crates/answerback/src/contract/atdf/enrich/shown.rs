@@ -46,7 +46,8 @@ pub(super) fn pattern(pattern: &str) -> String {
 pub(super) fn name(place: &Pointer, whole: &str) -> String {
     let mut name = String::new();
     for token in place.tokens() {
-        if !name.is_empty() && !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit()) {
+        if !name.is_empty() && !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
+        {
             name.push('[');
             name.push_str(&token);
             name.push(']');
@@ -83,11 +84,8 @@ fn without_secrets(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
             let hidden = members.iter().map(|(name, member)| {
-                let shown = if is_secret_name(name) {
-                    NOT_SHOWN.into()
-                } else {
-                    without_secrets(member)
-                };
+                let shown =
+                    if is_secret_name(name) { NOT_SHOWN.into() } else { without_secrets(member) };
                 (name.clone(), shown)
             });
             Value::Object(hidden.collect::<Map<_, _>>())
@@ -135,7 +133,8 @@ mod tests {
         assert_eq!(value(&json!("a b")), "a b");
         assert_eq!(value(&json!(5)), 5);
         assert_eq!(value(&json!("a\u{202e}b")), "\"a\\u{202e}b\"");
-        let nested = json!({"user": "x", "auth": [{"password": "hunter2"}], "client": {"apiKey": "k"}});
+        let nested =
+            json!({"user": "x", "auth": [{"password": "hunter2"}], "client": {"apiKey": "k"}});
         assert_eq!(
             value(&nested),
             r#"{"user":"x","auth":"(not shown)","client":{"apiKey":"(not shown)"}}"#
@@ -150,6 +149,9 @@ mod tests {
         assert_eq!(name(&place(""), "arguments"), "arguments");
         assert_eq!(name(&place("/a~1b\n"), "arguments"), "a/b\u{fffd}");
         assert_eq!(names(["a", "b"]), r#""a", "b""#);
-        assert_eq!(values(&(0..12).map(Value::from).collect::<Vec<_>>()), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more");
+        assert_eq!(
+            values(&(0..12).map(Value::from).collect::<Vec<_>>()),
+            "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"
+        );
     }
 }

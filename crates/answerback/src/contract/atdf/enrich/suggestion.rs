@@ -8,7 +8,8 @@ pub(super) fn suggestion(
     parts: &[&Map<String, Value>],
     validator: &Validator,
 ) -> Option<Value> {
-    let only = parts.iter().find_map(|part| part.get("const").cloned().or_else(|| only_allowed(part)));
+    let only =
+        parts.iter().find_map(|part| part.get("const").cloned().or_else(|| only_allowed(part)));
     let meant = || {
         let value = value?;
         let allowed = parts.iter().find_map(|part| part.get("enum").and_then(Value::as_array));
@@ -147,7 +148,9 @@ mod tests {
 
     #[test]
     fn one_edit() {
-        for (one, other) in [("abc", "ab"), ("abc", "abd"), ("abc", "acb"), ("abc", "xabc"), ("abcd", "bacd")] {
+        for (one, other) in
+            [("abc", "ab"), ("abc", "abd"), ("abc", "acb"), ("abc", "xabc"), ("abcd", "bacd")]
+        {
             assert!(is_one_edit(one, other) && is_one_edit(other, one), "{one} {other}");
         }
         for (one, other) in [("abc", "abc"), ("abc", "a"), ("abcd", "badc"), ("", "")] {
