@@ -92,7 +92,8 @@ impl Timestamp {
             Zone::Offset(minutes) => i32::from(minutes) * 60,
         };
         let offset = jiff::tz::Offset::from_seconds(offset).map_err(|_| error())?;
-        let timestamp = offset.to_timestamp(civil).map_err(|_| error())?;
+        // The last hours of the year 9999 stand for "never" in many documents; we hold the last point we can.
+        let timestamp = offset.to_timestamp(civil).unwrap_or(jiff::Timestamp::MAX);
         // An offset must not lead out of the years that four digits can write.
         if jiff::tz::Offset::UTC.to_datetime(timestamp).year() < 0 {
             return Err(error());
@@ -207,6 +208,7 @@ mod tests {
             ("2026-02-07T22:07:00+0200", "2026-02-07T20:07:00.000000+00:00", Zone::Offset(120)),
             ("2026-02-07T19:07:00-01", "2026-02-07T20:07:00.000000+00:00", Zone::Offset(-60)),
             ("2024-02-29T23:59:60Z", "2024-02-29T23:59:59.000000+00:00", Zone::Z),
+            ("9999-12-31T23:59:59Z", "9999-12-30T22:00:00.999999+00:00", Zone::Z),
         ];
         for (text, written, zone) in table {
             let (timestamp, found) = Timestamp::parse(text).unwrap();

@@ -5,7 +5,7 @@ use answerback::Timestamp;
 use answerback::contract::Contract;
 use answerback::contract::atdf::EnrichedResponse;
 use answerback::contract::atdf::validators::{
-    validate_date_range, validate_email, validate_password_strength,
+    DateLimits, validate_date_range, validate_email, validate_password_strength,
 };
 use anyhow::{Context, bail};
 
@@ -38,6 +38,9 @@ enum What {
         start: String,
         /// ISO 8601 with an offset
         end: String,
+        /// Enforce the advised bounds too: at least a day ahead, at most a year, 1 to 30 days long
+        #[arg(long)]
+        enforce_limits: bool,
     },
     /// An e-mail address
     Email {
@@ -54,12 +57,15 @@ const LONGEST_PASSWORD: u64 = 64 << 10;
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let now = now();
     let answer = match &arguments.what {
-        What::DateRange { start, end } => validate_date_range(start, end, now),
+        What::DateRange { start, end, enforce_limits } => {
+            let limits = if *enforce_limits { DateLimits::Enforced } else { DateLimits::Advised };
+            validate_date_range(start, end, limits, now)
+        }
         What::Email { address } => validate_email(address, now),
         What::Password => validate_password_strength(&password()?, now),
     };
     print(&answer, arguments.format)?;
-    Ok(if answer.is_success() { Exit::Good } else { Exit::NotGood })
+    Ok(if answer.code().is_none() { Exit::Good } else { Exit::NotGood })
 }
 
 fn print(answer: &EnrichedResponse, format: Option<Format>) -> anyhow::Result<()> {

@@ -1,5 +1,7 @@
 //! Forms of text that several contracts ask for.
 
+use crate::time::{Timestamp, Zone};
+
 /// Whether a text is a version by Semantic Versioning 2.0.0.
 pub(crate) fn is_semver(text: &str) -> bool {
     let (text, build) =
@@ -33,6 +35,19 @@ pub(crate) fn is_relative_path(path: &str) -> bool {
 pub(crate) fn is_code(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_uppercase())
         && text.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
+}
+
+/// Whether a text is a date and time by RFC 3339: with `T`, and with `Z` or an offset in hours and minutes.
+pub(crate) fn is_rfc3339(text: &str) -> bool {
+    let colon_in_offset = || text.len() > 6 && text.as_bytes()[text.len() - 3] == b':';
+    match Timestamp::parse(text) {
+        Ok((_, zone)) if !text.contains([' ', ',']) => match zone {
+            Zone::Naive => false,
+            Zone::Z => true,
+            Zone::Offset(_) => colon_in_offset(),
+        },
+        _ => false,
+    }
 }
 
 fn is_digits(text: &str) -> bool {
@@ -69,6 +84,29 @@ mod tests {
             ["", " ", "/etc/x", "C:/x", "c:\\x", "\\\\host\\share", "a\\b", "~/x", "FILE:///x"]
         {
             assert!(!is_relative_path(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn times() {
+        for good in [
+            "2023-10-27T10:35:00Z",
+            "2024-02-29t23:59:60.5z",
+            "2023-10-27T10:35:00.000001+00:00",
+            "2023-10-27T10:35:00-11:30",
+        ] {
+            assert!(is_rfc3339(good), "{good}");
+        }
+        for bad in [
+            "2023-10-27T10:35:00",
+            "2023-10-27 10:35:00Z",
+            "2023-10-27T10:35:00+0200",
+            "2023-10-27T10:35:00+02",
+            "2023-10-27T10:35:00,5Z",
+            "2023-10-27",
+            "",
+        ] {
+            assert!(!is_rfc3339(bad), "{bad}");
         }
     }
 

@@ -77,7 +77,10 @@ rules! {
 
 /// Every rule there is, table by table.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    [RULES, atdf::RULES, governed::RULES, ui::RULES, tool::RULES].into_iter().flatten().copied()
+    [RULES, atdf::RULES, atdf::descriptor::RULES, governed::RULES, ui::RULES, tool::RULES]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 /// The rule with this code, in any letter case.

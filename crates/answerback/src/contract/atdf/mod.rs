@@ -1,9 +1,19 @@
-use crate::finding::{Rule, ValidationError};
-use serde_json::Value;
-pub static RULES: &[&Rule] = &[];
-pub fn check(_document: &Value, _profile: super::Profile) -> Vec<ValidationError> {
-    Vec::new()
-}
-pub mod descriptor {
-    pub use super::check;
-}
+//! The ATDF enriched response: a result, or an error that says what was expected and how to get there.
+//!
+//! Beside the three files of every contract stand the [`validators`] of the guide, tool
+//! [`descriptor`]s, and [`enrich()`], which makes an enriched error of any list of findings.
+
+mod builder;
+mod check;
+pub mod descriptor;
+mod enrich;
+mod types;
+pub mod validators;
+
+pub use builder::{DEFAULT_SOLUTION, ErrorBuilder, SuccessBuilder};
+pub use check::{RULES, check, rule};
+pub use enrich::{EnrichSource, enrich};
+pub use types::{
+    Details, EnrichedResponse, ErrorData, ErrorResponse, Examples, Expected, InvalidExample, Meta,
+    Status, SuccessData, SuccessResponse, ValidExamples,
+};

@@ -1,0 +1,9 @@
+//! ATDF tool descriptors, basic 1.x and enhanced 2.x, and their conversion to and from MCP tools.
+
+mod check;
+mod convert;
+mod types;
+
+pub use check::{RULES, check, rule};
+pub use convert::{McpToolError, descriptor_to_mcp, mcp_to_descriptor};
+pub use types::{Descriptor, Edition, Failure, HowToUse, Input, Outputs};

@@ -1,0 +1,46 @@
+use serde_json::Value;
+
+use super::response::numbered;
+use super::shown;
+use crate::contract::atdf::ErrorBuilder;
+use crate::contract::atdf::check::is_secret_name;
+use crate::finding::{ValidationError, codes};
+
+/// How many findings are told of in full.
+const MOST: usize = 8;
+
+/// Adds what the rules say that a document breaks: each rule as a condition, its remedy as a step.
+pub(super) fn enriched(
+    mut error: ErrorBuilder,
+    errors: &[&ValidationError],
+    document: &Value,
+) -> ErrorBuilder {
+    let mut steps: Vec<String> = Vec::new();
+    let mut told: Vec<&str> = Vec::new();
+    for finding in errors.iter().take(MOST) {
+        let rule = codes::find(&finding.error_code);
+        let place = shown::name(&finding.field_path, "document");
+        let condition = rule.map_or(finding.message.as_str(), |rule| rule.title);
+        if !told.contains(&condition) {
+            told.push(condition);
+            error = error.condition(shown::sentence(condition));
+        }
+        if let Some(expected) = &finding.expected_value {
+            error = error.constraint(place.clone(), shown::sentence(expected));
+        }
+        error = error.validation_result(format!("{place} {}", finding.error_code), false);
+        if let Some(value) = finding.field_path.find(document) {
+            let is_secret = finding.field_path.tokens().any(|token| is_secret_name(&token));
+            let value = if is_secret { shown::NOT_SHOWN.into() } else { shown::value(value) };
+            error = error.received(place.clone(), value);
+        }
+        let remedy = rule.map_or(finding.message.as_str(), |rule| rule.remedy);
+        steps.push(shown::sentence(&format!("{place}: {}", remedy.trim_end_matches('.'))));
+    }
+    let left_out = errors.len().saturating_sub(MOST);
+    if left_out > 0 {
+        steps.push(format!("Put the other {left_out} findings right that details.errors names"));
+    }
+    steps.push("Check the document again".to_owned());
+    error.solution(numbered(&steps))
+}

@@ -1,0 +1,310 @@
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::condition::{Condition, Verdict, conditions};
+use super::sample::Sampler;
+use super::schema::{Located, Schema};
+use super::shown;
+use super::suggestion::{is_near_name, suggestion};
+use crate::contract::atdf::check::is_secret_name;
+use crate::finding::{ValidationError, preview};
+use crate::json::Pointer;
+
+/// How many conditions of one field are told.
+const MOST_CONDITIONS: usize = 12;
+/// How many valid examples of one field are shown.
+const MOST_EXAMPLES: usize = 2;
+
+/// One place of the arguments that is wrong, with all that the schema says of it.
+pub(super) struct Field<'f, 's> {
+    pub(super) place: Pointer,
+    /// The place as people write it.
+    pub(super) name: String,
+    /// Why it is wrong: the first finding here.
+    pub(super) finding: &'f ValidationError,
+    /// What was sent, if anything was.
+    pub(super) value: Option<&'f Value>,
+    /// Whether what was sent must not be shown.
+    pub(super) is_secret: bool,
+    mistake: Mistake<'s>,
+    /// The parts of the schema that judge the value.
+    parts: Vec<&'s Value>,
+}
+
+/// What is wrong with a field.
+enum Mistake<'s> {
+    /// It is there, and not as it has to be.
+    Wrong,
+    /// It is not there.
+    Missing,
+    /// It is there, and the object it stands in knows no such member.
+    Unknown { owner: &'s Value },
+}
+
+/// A condition on a field and whether it holds.
+pub(super) struct Judged {
+    pub(super) name: &'static str,
+    pub(super) sentence: String,
+    pub(super) constraint: Option<Value>,
+    pub(super) verdict: Option<Verdict>,
+}
+
+impl Judged {
+    fn fails(&self) -> bool {
+        matches!(self.verdict, Some(Verdict::Holds(false)))
+    }
+}
+
+/// The first fields that the findings are about, at most `most`, and how many more there are.
+pub(super) fn fields<'f, 's>(
+    findings: &[&'f ValidationError],
+    schema: &Schema<'s>,
+    arguments: &'f Value,
+    most: usize,
+) -> (Vec<Field<'f, 's>>, usize) {
+    let mut fields: Vec<Field<'f, 's>> = Vec::new();
+    let mut more: BTreeSet<&Pointer> = BTreeSet::new();
+    for finding in findings {
+        let is_full = fields.len() == most;
+        match fields.iter_mut().find(|field| field.place == finding.field_path) {
+            None if is_full => {
+                more.insert(&finding.field_path);
+            }
+            None => fields.push(Field::new(finding, schema, arguments)),
+            Some(field) => {
+                for part in Field::new(finding, schema, arguments).parts {
+                    if !field.parts.iter().any(|seen| std::ptr::eq(*seen, part)) {
+                        field.parts.push(part);
+                    }
+                }
+            }
+        }
+    }
+    (fields, more.len())
+}
+
+impl<'f, 's> Field<'f, 's> {
+    pub(super) fn new(
+        finding: &'f ValidationError,
+        schema: &Schema<'s>,
+        arguments: &'f Value,
+    ) -> Self {
+        let place = finding.field_path.clone();
+        let value = place.find(arguments);
+        let located = finding.schema_path.as_ref().and_then(|path| schema.locate(path));
+        let (mistake, parts) = match located {
+            None if value.is_none() => (Mistake::Missing, Vec::new()),
+            None => (Mistake::Wrong, Vec::new()),
+            Some(located) => mistake(&place, value, &located, schema, arguments),
+        };
+        let mut is_secret = place.tokens().any(|token| is_secret_name(&token));
+        for facet in parts.iter().flat_map(|part| schema.facets(part)) {
+            is_secret |= facet.get("writeOnly") == Some(&json!(true))
+                || facet.get("format") == Some(&json!("password"));
+        }
+        let name = shown::name(&place, "arguments");
+        Self { place, name, finding, value, is_secret, mistake, parts }
+    }
+
+    pub(super) fn is_missing(&self) -> bool {
+        matches!(self.mistake, Mistake::Missing)
+    }
+
+    /// What was sent and is not right, where it may be shown. Of a member that is not known it is the name
+    /// that is wrong, not the value.
+    pub(super) fn wrong_value(&self) -> Option<&'f Value> {
+        self.value.filter(|_| matches!(self.mistake, Mistake::Wrong) && !self.is_secret)
+    }
+
+    /// The conditions on this field, each judged where there is a value to judge.
+    pub(super) fn judged(&self, schema: &Schema<'s>) -> Vec<Judged> {
+        let mut judged: Vec<Judged> = Vec::new();
+        if let Mistake::Unknown { owner } = self.mistake {
+            judged.extend(self.unknown(owner, schema));
+        }
+        if self.is_missing() && !self.place.is_root() {
+            judged.push(Judged {
+                name: "present",
+                sentence: shown::sentence(&format!("{} must be given", self.name)),
+                constraint: None,
+                verdict: Some(Verdict::Holds(false)),
+            });
+        }
+        for facet in self.parts.iter().flat_map(|part| schema.facets(part)) {
+            for condition in conditions(&self.name, facet) {
+                let is_told = judged.iter().any(|told| told.sentence == condition.sentence);
+                if !is_told && judged.len() < MOST_CONDITIONS {
+                    judged.push(self.judge(condition, schema));
+                }
+            }
+        }
+        if judged.is_empty() {
+            judged.push(self.as_found());
+        }
+        judged
+    }
+
+    fn judge(&self, condition: Condition, schema: &Schema<'s>) -> Judged {
+        let verdict = self.value.and_then(|value| condition.judge(schema, value));
+        let Condition { name, sentence, constraint, .. } = condition;
+        Judged { name, sentence, constraint, verdict }
+    }
+
+    /// The condition that a member breaks which its object does not know.
+    fn unknown(&self, owner: &'s Value, schema: &Schema<'s>) -> Option<Judged> {
+        let names = known_names(owner, schema);
+        let (parent, _) = self.place.split_last()?;
+        let parent = shown::name(&parent, "arguments");
+        let sentence = if names.is_empty() {
+            format!("{parent} must not have {}", self.name)
+        } else {
+            format!("{parent} must have no members other than {}", shown::names(names))
+        };
+        let verdict = Some(Verdict::Holds(false));
+        let sentence = shown::sentence(&sentence);
+        Some(Judged { name: "known_members", sentence, constraint: None, verdict })
+    }
+
+    /// Without a schema to look into, what the finding itself says.
+    fn as_found(&self) -> Judged {
+        let sentence = match &self.finding.expected_value {
+            Some(expected) => format!("{} must be: {expected}", self.name),
+            None => self.finding.message.clone(),
+        };
+        let verdict = Some(Verdict::Holds(false));
+        Judged { name: "valid", sentence: shown::sentence(&sentence), constraint: None, verdict }
+    }
+
+    /// The format that the schema names.
+    pub(super) fn format(&self, schema: &Schema<'s>) -> Option<&'s str> {
+        let facets = self.parts.iter().flat_map(|part| schema.facets(part));
+        facets.into_iter().find_map(|facet| facet.get("format")?.as_str())
+    }
+
+    /// Values that the schema accepts here, validated.
+    pub(super) fn examples(&self, schema: &Schema<'s>) -> Vec<Value> {
+        let Some(whole) = self.parts.first() else { return Vec::new() };
+        let sampler = Sampler::new(schema);
+        // What the author of the schema gives for a secret may be one.
+        let find = |part: &Value| {
+            let found = sampler.valid(part, MOST_EXAMPLES, !self.is_secret);
+            found.into_iter().filter(shown::is_showable).collect::<Vec<_>>()
+        };
+        let near = if self.parts.len() > 1 { find(&self.all_parts()) } else { Vec::new() };
+        if near.is_empty() { find(whole) } else { near }
+    }
+
+    /// The value that was certainly meant.
+    pub(super) fn suggestion(&self, schema: &Schema<'s>) -> Option<Value> {
+        if self.is_secret || self.parts.is_empty() {
+            return None;
+        }
+        let facets: Vec<&Map<String, Value>> =
+            self.parts.iter().flat_map(|part| schema.facets(part)).collect();
+        let validator = schema.validator(&self.all_parts())?;
+        suggestion(self.value, &facets, &validator).filter(shown::is_showable)
+    }
+
+    /// All parts as one.
+    fn all_parts(&self) -> Value {
+        match self.parts.as_slice() {
+            [only] => (*only).clone(),
+            parts => json!({"allOf": parts}),
+        }
+    }
+
+    /// What to do about it, in one step.
+    pub(super) fn step(
+        &self,
+        judged: &[Judged],
+        example: Option<&Value>,
+        suggested: Option<&Value>,
+        schema: &Schema<'s>,
+    ) -> String {
+        let name = &self.name;
+        let example = example.map(|example| format!(" (for example {})", preview(example)));
+        let example = example.unwrap_or_default();
+        let told = |judged: Vec<&Judged>| {
+            judged.iter().map(|one| one.sentence.as_str()).collect::<Vec<_>>().join("; ")
+        };
+        let step = match (&self.mistake, suggested) {
+            (Mistake::Missing, Some(value)) => {
+                format!("Add {name} with the value {}", preview(value))
+            }
+            (Mistake::Missing, None) => {
+                let rest = told(judged.iter().filter(|one| one.name != "present").collect());
+                let rest = if rest.is_empty() { rest } else { format!(": {rest}") };
+                format!("Add {name}{rest}{example}")
+            }
+            (Mistake::Unknown { owner }, _) => {
+                let last =
+                    self.place.split_last().map(|(_, last)| last.into_owned()).unwrap_or_default();
+                let meant = known_names(owner, schema);
+                let mut meant = meant.into_iter().filter(|known| is_near_name(known, &last));
+                match (meant.next(), meant.next()) {
+                    (Some(meant), None) => {
+                        format!("Rename {name}: {} is meant, perhaps", shown::names([meant]))
+                    }
+                    _ => format!("Remove {name}"),
+                }
+            }
+            (Mistake::Wrong, Some(value)) => format!("Change {name} to {}", preview(value)),
+            (Mistake::Wrong, None) => {
+                let failed: Vec<&Judged> = judged.iter().filter(|one| one.fails()).collect();
+                let failed = if failed.is_empty() { judged.iter().collect() } else { failed };
+                format!("Change {name}: {}{example}", told(failed))
+            }
+        };
+        shown::sentence(&step)
+    }
+}
+
+fn mistake<'s>(
+    place: &Pointer,
+    value: Option<&Value>,
+    located: &Located<'s>,
+    schema: &Schema<'s>,
+    arguments: &Value,
+) -> (Mistake<'s>, Vec<&'s Value>) {
+    let last = place.split_last();
+    match (located.keyword.as_str(), &last) {
+        ("required" | "dependentRequired" | "dependencies", Some((_, name))) if value.is_none() => {
+            let part = schema
+                .property(located.failing, name)
+                .or_else(|| schema.property(located.field, name));
+            (Mistake::Missing, part.into_iter().collect())
+        }
+        ("additionalProperties" | "unevaluatedProperties", Some((parent, name)))
+            if parent.find(arguments).is_some_and(Value::is_object)
+                && schema.property(located.field, name).is_none() =>
+        {
+            (Mistake::Unknown { owner: located.field }, Vec::new())
+        }
+        _ => {
+            let mistake = if value.is_some() { Mistake::Wrong } else { Mistake::Missing };
+            let mut parts = vec![located.field];
+            let is_covered = schema.facets(located.field).iter().any(|facet| {
+                located.failing.as_object().is_some_and(|failing| std::ptr::eq(*facet, failing))
+            });
+            // A branch that was entered says more than the whole, which allows others.
+            if !is_covered && located.failing.is_object() {
+                parts.push(located.failing);
+            }
+            (mistake, parts)
+        }
+    }
+}
+
+fn known_names<'s>(owner: &'s Value, schema: &Schema<'s>) -> Vec<&'s str> {
+    let mut names: Vec<&str> = Vec::new();
+    for facet in schema.facets(owner) {
+        let properties = facet.get("properties").and_then(Value::as_object);
+        for name in properties.into_iter().flat_map(Map::keys) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}

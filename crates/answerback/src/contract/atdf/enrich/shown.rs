@@ -1,0 +1,157 @@
+//! What may be shown of values and names that others chose: bounded, quiet, without secrets.
+
+use serde_json::{Map, Value};
+use unicode_general_category::{GeneralCategory, get_general_category};
+
+use crate::contract::atdf::check::is_secret_name;
+use crate::finding::preview;
+use crate::json::Pointer;
+
+/// What stands in place of a secret.
+pub(super) const NOT_SHOWN: &str = "(not shown)";
+
+/// The longest name of a field, in characters.
+const LONGEST_NAME: usize = 128;
+/// The longest sentence, in characters.
+const LONGEST_SENTENCE: usize = 300;
+/// The longest value that is shown as it is, in bytes of JSON.
+const LARGEST_VALUE: usize = 400;
+
+/// A value as it is when it is small and quiet, else a preview of it; members that hold secrets are hidden.
+pub(super) fn value(value: &Value) -> Value {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        Value::String(text) if text.chars().count() <= 100 && is_quiet(text) => value.clone(),
+        other => preview(&without_secrets(other)).into(),
+    }
+}
+
+/// Whether an example may be shown as it is.
+pub(super) fn is_showable(value: &Value) -> bool {
+    let text = value.to_string();
+    text.len() <= LARGEST_VALUE && is_quiet(&text)
+}
+
+/// One line of a bounded length.
+pub(super) fn sentence(text: &str) -> String {
+    bounded(text, LONGEST_SENTENCE)
+}
+
+/// A pattern as it is meant, without the backslashes that JSON adds.
+pub(super) fn pattern(pattern: &str) -> String {
+    bounded(pattern, LONGEST_NAME)
+}
+
+/// The place of a field as people write it: `options.tags[2]`, or the word for the whole at the root.
+pub(super) fn name(place: &Pointer, whole: &str) -> String {
+    let mut name = String::new();
+    for token in place.tokens() {
+        if !name.is_empty() && !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            name.push('[');
+            name.push_str(&token);
+            name.push(']');
+        } else {
+            if !name.is_empty() {
+                name.push('.');
+            }
+            name.push_str(&token);
+        }
+    }
+    if name.is_empty() { whole.to_owned() } else { bounded(&name, LONGEST_NAME) }
+}
+
+/// Names in quotes, at most ten of them.
+pub(super) fn names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    list(names.into_iter().map(|name| preview(&Value::from(bounded(name, LONGEST_NAME)))))
+}
+
+/// Values as JSON, at most ten of them.
+pub(super) fn values(values: &[Value]) -> String {
+    list(values.iter().map(preview))
+}
+
+fn list(entries: impl Iterator<Item = String>) -> String {
+    const MOST: usize = 10;
+    let entries: Vec<String> = entries.collect();
+    let more = entries.len().saturating_sub(MOST);
+    let shown = entries.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
+}
+
+/// A copy in which the members that hold secrets are hidden.
+fn without_secrets(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let hidden = members.iter().map(|(name, member)| {
+                let shown =
+                    if is_secret_name(name) { NOT_SHOWN.into() } else { without_secrets(member) };
+                (name.clone(), shown)
+            });
+            Value::Object(hidden.collect::<Map<_, _>>())
+        }
+        Value::Array(elements) => elements.iter().map(without_secrets).collect(),
+        other => other.clone(),
+    }
+}
+
+fn bounded(text: &str, longest: usize) -> String {
+    let mut shown: String = text
+        .chars()
+        .map(|character| if is_quiet_character(character) { character } else { '\u{fffd}' })
+        .take(longest + 1)
+        .collect();
+    if let Some((end, _)) = shown.char_indices().nth(longest) {
+        shown.truncate(end);
+        shown.pop();
+        shown.push('…');
+    }
+    shown
+}
+
+fn is_quiet(text: &str) -> bool {
+    text.chars().all(is_quiet_character)
+}
+
+/// Whether a character is only seen: controls, formats and separators of lines act.
+fn is_quiet_character(character: char) -> bool {
+    use GeneralCategory::{Control, Format, LineSeparator, ParagraphSeparator, PrivateUse};
+    !matches!(
+        get_general_category(character),
+        Control | Format | LineSeparator | ParagraphSeparator | PrivateUse
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_are_small_quiet_and_without_secrets() {
+        assert_eq!(value(&json!("a b")), "a b");
+        assert_eq!(value(&json!(5)), 5);
+        assert_eq!(value(&json!("a\u{202e}b")), "\"a\\u{202e}b\"");
+        let nested =
+            json!({"user": "x", "auth": [{"password": "hunter2"}], "client": {"apiKey": "k"}});
+        assert_eq!(
+            value(&nested),
+            r#"{"user":"x","auth":"(not shown)","client":{"apiKey":"(not shown)"}}"#
+        );
+        assert!(!is_showable(&json!("x".repeat(1000))) && !is_showable(&json!("\u{7f}")));
+    }
+
+    #[test]
+    fn names_are_readable() {
+        let place = |text: &str| Pointer::try_from(text).unwrap();
+        assert_eq!(name(&place("/options/tags/2"), "arguments"), "options.tags[2]");
+        assert_eq!(name(&place(""), "arguments"), "arguments");
+        assert_eq!(name(&place("/a~1b\n"), "arguments"), "a/b\u{fffd}");
+        assert_eq!(names(["a", "b"]), r#""a", "b""#);
+        assert_eq!(
+            values(&(0..12).map(Value::from).collect::<Vec<_>>()),
+            "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"
+        );
+    }
+}

@@ -1,0 +1,48 @@
+//! The three validators of the enriched-response guide. Each answers with an enriched response that passes
+//! the strict check; the clock is handed in.
+
+mod date_range;
+mod email;
+mod password;
+
+pub use date_range::{DateLimits, validate_date_range};
+pub use email::validate_email;
+pub use password::validate_password_strength;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Timestamp;
+    use crate::contract::{Contract, Profile};
+
+    #[test]
+    fn every_answer_is_clean_under_strict() {
+        let now = Timestamp::from_unix_micros(1_698_402_600_123_456);
+        let answers = [
+            validate_date_range("x", "", DateLimits::Advised, now),
+            validate_date_range("2023-10-28T00:00:00", "2023-10-29", DateLimits::Advised, now),
+            validate_date_range(
+                "2023-10-28T00:00:00Z",
+                "2023-10-29T00:00:00Z",
+                DateLimits::Enforced,
+                now,
+            ),
+            validate_date_range(
+                "2023-10-28T00:00:00Z",
+                "2023-11-29T00:00:00Z",
+                DateLimits::Advised,
+                now,
+            ),
+            validate_email("", now),
+            validate_email("nobody", now),
+            validate_email("user@example.com", now),
+            validate_password_strength("", now),
+            validate_password_strength("MyPassword1", now),
+            validate_password_strength("MyP@ssw0rd!", now),
+        ];
+        for answer in answers {
+            let document = answer.to_document();
+            assert_eq!(Contract::Atdf.check(&document, Profile::Strict), [], "{document}");
+        }
+    }
+}
