@@ -63,17 +63,24 @@ fn tables() -> Vec<(Contract, Vec<Case>)> {
     tables
 }
 
+fn cases(contract: Contract) -> impl Iterator<Item = Case> {
+    tables().into_iter().filter(move |(of, _)| *of == contract).flat_map(|(_, cases)| cases)
+}
+
+fn spoiled(contract: Contract, case: &Case) -> Value {
+    apply(&document(&case.document), &case.patch)
+        .unwrap_or_else(|error| panic!("{contract}: {}: {error}", case.name))
+}
+
 /// The good documents of a contract, by name.
 pub(crate) fn good_documents(contract: Contract) -> Vec<(String, Value)> {
-    let cases = tables().into_iter().filter(|(of, _)| *of == contract).flat_map(|(_, cases)| cases);
-    let names: BTreeSet<String> = cases.map(|case| case.document).collect();
+    let names: BTreeSet<String> = cases(contract).map(|case| case.document).collect();
     names.into_iter().map(|name| (name.clone(), document(&name))).collect()
 }
 
 /// The spoiled documents of a contract, each with what its case shows.
 pub(crate) fn spoiled_documents(contract: Contract) -> Vec<(String, Value)> {
-    let cases = tables().into_iter().filter(|(of, _)| *of == contract).flat_map(|(_, cases)| cases);
-    cases.map(|case| (case.name, apply(&document(&case.document), &case.patch).unwrap())).collect()
+    cases(contract).map(|case| (case.name.clone(), spoiled(contract, &case))).collect()
 }
 
 #[test]
@@ -83,8 +90,7 @@ fn each_broken_rule_yields_exactly_its_finding() {
     for (contract, cases) in tables() {
         for case in cases {
             count += 1;
-            let spoiled = apply(&document(&case.document), &case.patch)
-                .unwrap_or_else(|error| panic!("{contract}: {}: {error}", case.name));
+            let spoiled = spoiled(contract, &case);
             let lenient = case.lenient.as_ref().unwrap_or(&case.strict);
             for (profile, expected) in
                 [(Profile::Strict, &case.strict), (Profile::Lenient, lenient)]

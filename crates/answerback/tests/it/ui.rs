@@ -59,7 +59,8 @@ mod schema {
 
     fn validator() -> jsonschema::Validator {
         let schema = schemars::schema_for!(ResponseEnvelope);
-        jsonschema::validator_for(schema.as_value()).unwrap()
+        jsonschema::validator_for(schema.as_value())
+            .unwrap_or_else(|error| panic!("the schema does not compile: {error}"))
     }
 
     #[test]

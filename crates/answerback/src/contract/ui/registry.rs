@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 /// use answerback::contract::ui::ArtifactId;
 ///
 /// let id = ArtifactId::new(Timestamp::from_unix_millis(1_770_494_820_000), [7; 10]);
-/// assert_eq!(id.as_str(), "019c39bb-d6a0-7707-8707-070707070707");
+/// assert_eq!(id.as_str(), "019c39b6-fea0-7707-8707-070707070707");
 /// ```
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
@@ -379,7 +379,7 @@ mod tests {
 
     #[test]
     fn ids_are_uuids_of_version_7() {
-        let text = "019C39BB-d6a0-7707-8707-070707070707";
+        let text = "019C39B6-fea0-7707-8707-070707070707";
         assert_eq!(ArtifactId::try_from(text).unwrap().as_str(), text.to_lowercase());
         assert!(ArtifactId::try_from("07070707-0707-4707-8707-070707070707").is_err());
         assert!(id(1) < id(2));
