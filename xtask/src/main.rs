@@ -1,6 +1,7 @@
 //! Makes the generated files of this repository, or checks that they are current.
 //!
 //! `cargo xtask generate` writes them, `cargo xtask generate --check` fails when one would change.
+#![expect(clippy::print_stderr, reason = "this is a program for people at a terminal")]
 
 mod codes;
 mod mapping;
@@ -41,7 +42,8 @@ fn main() -> ExitCode {
 }
 
 fn generate(check: bool) -> anyhow::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask stands in the workspace")?;
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask stands in the workspace")?;
     let mut files = schemas::files();
     files.push(codes::file());
     files.push(mapping::file());

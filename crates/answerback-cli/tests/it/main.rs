@@ -1,3 +1,10 @@
 //! The program as its users run it: exit code, standard output and standard error in one snapshot.
 
+mod check;
+mod convert;
+mod explain;
+mod help;
+mod hostile;
+mod program;
 mod show;
+mod validate;

@@ -1,12 +1,11 @@
 //! `answerback show`: what is drawn, and what can never be sent.
 
-use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use crate::program::{run, run_with, told};
 
 /// The documents in the folder of fixtures: each kind and contract, good and bad.
 const DOCUMENTS: [&str; 14] = [
@@ -26,17 +25,8 @@ const DOCUMENTS: [&str; 14] = [
     "descriptor",
 ];
 
-fn program() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_answerback"));
-    command.current_dir(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/show"));
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE"] {
-        command.env_remove(name);
-    }
-    command
-}
-
 fn show(arguments: &[&str]) -> Output {
-    program().arg("show").args(arguments).output().expect("the program starts")
+    run("tests/fixtures/show", &[&["show"], arguments].concat())
 }
 
 /// Shows a document handed in on standard input.
@@ -45,33 +35,7 @@ fn show_value(document: &Value, arguments: &[&str]) -> Output {
 }
 
 fn show_text(document: String, arguments: &[&str]) -> Output {
-    let mut child = program()
-        .arg("show")
-        .args(arguments)
-        .arg("-")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let mut input = child.stdin.take().expect("its input is a pipe");
-    let writer = std::thread::spawn(move || {
-        // The program may end before it has read everything; that is its right.
-        let _ = input.write_all(document.as_bytes());
-    });
-    let output = child.wait_with_output().expect("its output is read");
-    writer.join().expect("writing does not panic");
-    output
-}
-
-fn told(output: &Output) -> String {
-    let mut text = format!("exit: {}\n", output.status.code().expect("it is not killed"));
-    // Writing to a string cannot fail.
-    for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
-        let said = std::str::from_utf8(bytes).expect("it prints UTF-8");
-        let _ = write!(text, "----- {name} -----\n{said}");
-    }
-    text
+    run_with("tests/fixtures/show", &[&["show"], arguments, &["-"]].concat(), document)
 }
 
 /// The columns a line takes; the drawings use wide characters only in the fixtures' own text.

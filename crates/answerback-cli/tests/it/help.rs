@@ -1,0 +1,62 @@
+//! Every help text, at three widths; completions and manual pages.
+
+use crate::program::{program, run, told};
+
+const COMMANDS: [&[&str]; 12] = [
+    &[],
+    &["check"],
+    &["convert"],
+    &["show"],
+    &["validate"],
+    &["validate", "date-range"],
+    &["validate", "email"],
+    &["validate", "password"],
+    &["schema"],
+    &["explain"],
+    &["completions"],
+    &["man"],
+];
+
+#[test]
+fn every_command_helps_at_three_widths() {
+    for command in COMMANDS {
+        for width in ["60", "80", "120"] {
+            let output =
+                program(".").args(command).arg("--help").env("COLUMNS", width).output().unwrap();
+            let name = if command.is_empty() { "answerback".to_owned() } else { command.join("-") };
+            insta::assert_snapshot!(format!("{name}-help-{width}"), told(&output));
+        }
+    }
+}
+
+#[test]
+fn wrong_usage_says_what_is_right() {
+    for (name, arguments) in [
+        ("no-command", &[][..]),
+        ("unknown-command", &["chekc"]),
+        ("no-file", &["check"]),
+        ("unknown-contract", &["check", "--as", "toll", "x.json"]),
+        ("unknown-target", &["convert", "--to", "html", "x.json"]),
+        ("bad-tool", &["convert", "--to", "tool", "--tool", "nameless", "x.json"]),
+        ("agent-without-lock", &["convert", "--to", "governed", "--agent", "a", "x.json"]),
+        ("bad-depth", &["check", "--max-depth", "9999", "x.json"]),
+    ] {
+        insta::assert_snapshot!(format!("usage-{name}"), told(&run(".", arguments)));
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_are_there() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = run(".", &["completions", shell]);
+        assert!(output.status.success(), "{shell}");
+        assert!(String::from_utf8(output.stdout).unwrap().contains("convert"), "{shell}");
+    }
+    let page = String::from_utf8(run(".", &["man"]).stdout).unwrap();
+    assert!(page.starts_with(".ie") || page.starts_with(".TH"), "{page}");
+    let folder = std::env::temp_dir().join(format!("answerback-man-{}", std::process::id()));
+    let output = program(".").args(["man", "--dir"]).arg(&folder).output().unwrap();
+    assert!(output.status.success());
+    assert!(folder.join("answerback-check.1").is_file());
+    std::fs::remove_dir_all(folder).unwrap();
+}
