@@ -5,6 +5,7 @@ pub mod contract;
 pub mod finding;
 mod id;
 pub mod json;
+pub mod message;
 pub mod time;
 
 pub use finding::{Severity, ValidationError};

@@ -12,9 +12,10 @@ pub mod secrets;
 pub mod val;
 mod validation_error;
 
+pub(crate) use aggregate::importance;
 pub use aggregate::{Aggregate, Group, aggregate};
 pub use codes::Rule;
 pub use paths::relative_paths;
-pub(crate) use preview::kind_of_place;
 pub use preview::{Preview, preview};
+pub(crate) use preview::{kind_of_place, window};
 pub use validation_error::{Severity, ValidationError};

@@ -260,7 +260,7 @@ impl<'p> Line<'p> {
 }
 
 /// The beginning of a text, up to the last word that ends within `bytes`; and whether that is all of it.
-fn window(text: &str, bytes: usize) -> (&str, bool) {
+pub(crate) fn window(text: &str, bytes: usize) -> (&str, bool) {
     if text.len() <= bytes {
         return (text, true);
     }

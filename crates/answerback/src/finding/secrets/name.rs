@@ -13,9 +13,10 @@ use super::SecretKind;
 /// assert_eq!(kind_of_name("max_tokens"), None);
 /// ```
 pub fn kind_of_name(name: &str) -> Option<SecretKind> {
-    // Longer names are not names.
+    // Longer names, and names with as many spaces, are sentences.
     const LONGEST: usize = 128;
-    if name.len() > LONGEST {
+    const SPACES: usize = 2;
+    if name.len() > LONGEST || name.bytes().filter(|byte| *byte == b' ').count() > SPACES {
         return None;
     }
     let mut words: [Word; 12] = [Word::default(); 12];
@@ -124,7 +125,7 @@ fn kind_of_word(word: &str, before: &str, is_last: bool) -> Option<SecretKind> {
         "secrets" => SecretKind::Secret,
         glued if glued.ends_with("secret") => SecretKind::Secret,
         "credential" | "credentials" | "creds" => SecretKind::Credentials,
-        "authorization" | "authentication" if is_last => SecretKind::Authorization,
+        "authorization" if is_last => SecretKind::Authorization,
         "bearer" if is_last => SecretKind::Token,
         "accesskey" => SecretKind::ApiKey,
         glued if glued.ends_with("apikey") => SecretKind::ApiKey,
@@ -321,6 +322,7 @@ mod tests {
             "名前",
             "stop_token",
             "boarding_pass",
+            "Missing value for Password",
             "secret_id",
             "keyword",
             "monkey",

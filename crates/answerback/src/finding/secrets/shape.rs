@@ -144,8 +144,7 @@ impl Search<'_> {
     /// Judges the word `start..end` together with what follows it, and moves on.
     fn word(&mut self, start: usize, end: usize) {
         let word = &self.text[start..end];
-        if self.private_key_block(start) || self.url_password(start, end) || self.header(word, end)
-        {
+        if self.armoured_block(start) || self.url_password(start, end) || self.header(word, end) {
             return;
         }
         if let Some(kind) = kind_of_make(word).or_else(|| self.kind_of_random(word, start)) {
@@ -188,23 +187,24 @@ impl Search<'_> {
         word.split('.').any(is_random).then_some(SecretKind::Token)
     }
 
-    /// `-----BEGIN … PRIVATE KEY-----` up to its end, or to the end of the text.
-    fn private_key_block(&mut self, start: usize) -> bool {
+    /// `-----BEGIN … PRIVATE KEY-----` up to its end, or to the end of the text. Certificates and
+    /// public keys are passed over.
+    fn armoured_block(&mut self, start: usize) -> bool {
         let Some(header) = self.text[start..].strip_prefix("-----BEGIN ") else { return false };
         let Some(title_length) = header.find("-----") else { return false };
-        if !header[..title_length].ends_with("PRIVATE KEY")
-            && !header[..title_length].ends_with("PRIVATE KEY BLOCK")
-        {
-            return false;
-        }
+        let title = &header[..title_length];
         let body = start + "-----BEGIN ".len() + title_length;
-        let end = self.text[body..].find("-----END ").map_or(self.text.len(), |at| {
+        let end = self.text[body..].find("-----END ").map(|at| {
             let footer = body + at + "-----END ".len();
             self.text[footer..]
                 .find("-----")
                 .map_or(self.text.len(), |at| footer + at + "-----".len())
         });
-        self.mark(start, end, SecretKind::PrivateKey);
+        if title.contains("PRIVATE KEY") {
+            self.mark(start, end.unwrap_or(self.text.len()), SecretKind::PrivateKey);
+        } else {
+            self.at = end.unwrap_or(body);
+        }
         true
     }
 
@@ -294,10 +294,9 @@ impl Search<'_> {
         let mut value = end + quotes + spaces + usize::from(sign.is_some());
         let space_after = count_of(&self.bytes[value..], |byte| byte == b' ').min(4);
         value += space_after;
-        let opening =
-            count_of(&self.bytes[value..], |byte| matches!(byte, b'"' | b'\'' | b'\\')).min(4);
-        let quote = self.bytes[value..value + opening].iter().copied().find(|byte| *byte != b'\\');
-        value += opening;
+        value += count_of(&self.bytes[value..], |byte| byte == b'\\').min(3);
+        let quote = self.bytes.get(value).copied().filter(|byte| matches!(byte, b'"' | b'\''));
+        value += usize::from(quote.is_some());
         let tail = &self.text[value..];
         let length = match quote {
             Some(quote) => tail.find([char::from(quote), '\\']),
@@ -311,9 +310,19 @@ impl Search<'_> {
         .unwrap_or(tail.len());
         let content = tail[..length].trim_end();
         let tight = sign == Some(b'=') && spaces == 0 && space_after == 0;
+        let bare = match content.split_once(' ') {
+            Some((scheme, rest))
+                if kind == SecretKind::Authorization
+                    && !rest.contains(' ')
+                    && scheme.len() <= 8 =>
+            {
+                rest
+            }
+            _ => content,
+        };
         let stands_in = content.is_empty()
-            || STAND_INS.iter().any(|word| content.eq_ignore_ascii_case(word))
-            || content.starts_with(['$', '{', '<', '%', '[', '*', '('])
+            || STAND_INS.iter().any(|word| bare.eq_ignore_ascii_case(word))
+            || bare.starts_with(['$', '{', '<', '%', '[', '*', '('])
             || content
                 .bytes()
                 .all(|byte| byte == b'*' || byte == b'x' || byte == b'.' || byte == b'?');
@@ -378,7 +387,12 @@ fn is_body(prefix: &str, body: &str, at_edge: bool) -> bool {
         "eyJ" => body.contains('.') || body.len() >= 40,
         // `risk-assessment-2024`: a word may end in these letters.
         "sk-" => {
-            (has_digit() && (has_capital() || at_edge && body.len() >= 20 && !body.contains('-')))
+            let long_part = |part: &str| {
+                part.len() >= 16
+                    && part.bytes().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+            };
+            has_digit() && has_capital()
+                || at_edge && body.split('-').any(long_part)
                 || is_random(body)
         }
         "hf_" | "npm_" | "gsk_" | "ntn_" => at_edge && (has_capital() || has_digit()),
