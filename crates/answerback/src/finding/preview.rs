@@ -200,7 +200,7 @@ impl<'p> Line<'p> {
                     self.push(":");
                     match kind_of_name(name) {
                         Some(kind) if can_hold_a_secret(member) => {
-                            self.push(&self.preview.show_secret(kind))
+                            self.push(&self.preview.show_secret(kind));
                         }
                         _ => self.value(member, depth + 1),
                     }

@@ -1,5 +1,7 @@
+use std::fmt::Write;
+
 use super::Failure;
-use super::entry::secret_kind;
+use super::entry::{clean, secret_kind};
 use super::hint::{NAME, expected_type, meant_field, nearest_option};
 use super::schema::{Part, keyword};
 use super::tools::suggested_tool;
@@ -75,44 +77,7 @@ fn clauses(failure: &Failure<'_>, aggregate: &Aggregate<'_>) -> Vec<String> {
     let mut parts: Vec<(Kind, String)> = Vec::with_capacity(aggregate.groups.len());
     let mut renamed: Vec<String> = Vec::new();
     for group in aggregate.groups.iter().filter(|group| group.finding.is_error()) {
-        let finding = group.finding;
-        let kind = kind(finding);
-        let detail = match kind {
-            Kind::Remove => match meant_field(failure, finding) {
-                Some(meant) => {
-                    let parent = finding
-                        .field_path
-                        .split_last()
-                        .map(|(parent, _)| parent)
-                        .unwrap_or_default();
-                    renamed.push(parent.join(&meant).as_str().to_owned());
-                    let mut detail = name(group);
-                    detail.push_str(" to ");
-                    push_name(&mut detail, &meant, NAME);
-                    parts.push((Kind::Rename, detail));
-                    continue;
-                }
-                None => name(group),
-            },
-            Kind::Retype => match expected_type(failure, finding) {
-                Some(wanted) => format!("{} as {}", name(group), with_article(&wanted)),
-                None => {
-                    parts.push((Kind::Other, name(group)));
-                    continue;
-                }
-            },
-            Kind::Choose if is_secret(failure, finding) => name(group),
-            Kind::Choose => match nearest_option(failure, finding) {
-                Some(near) => format!("{} (did you mean {near}?)", name(group)),
-                None => name(group),
-            },
-            Kind::Tool => match suggested_tool(finding) {
-                Some(tool) => format!("call {tool} if that is the tool you meant"),
-                None => "call a tool that exists, by its exact name".to_owned(),
-            },
-            _ => name(group),
-        };
-        parts.push((kind, detail));
+        parts.push(part(failure, group, &mut renamed));
     }
     // What is sent under another name is there already.
     let is_renamed = |group: &&Group<'_>| renamed.iter().any(|path| *path == group.path);
@@ -127,6 +92,51 @@ fn clauses(failure: &Failure<'_>, aggregate: &Aggregate<'_>) -> Vec<String> {
         clauses.push(clause(same[0].0, &list(&shown, same.len() - shown.len()), same.len()));
     }
     clauses
+}
+
+/// What kind of correction a finding calls for, and of what; notes a field that gets another's value.
+fn part(failure: &Failure<'_>, group: &Group<'_>, renamed: &mut Vec<String>) -> (Kind, String) {
+    let finding = group.finding;
+    let mut field = name(group);
+    let mut kind = kind(finding);
+    match kind {
+        Kind::Remove => {
+            if let Some(meant) = meant_field(failure, finding)
+                && let Some((parent, _)) = finding.field_path.split_last()
+            {
+                renamed.push(parent.join(&meant).as_str().to_owned());
+                field.push_str(" to ");
+                push_name(&mut field, &meant, NAME);
+                kind = Kind::Rename;
+            }
+        }
+        Kind::Retype => match expected_type(failure, finding) {
+            Some(wanted) => {
+                field.push_str(if wanted.starts_with(['a', 'e', 'i', 'o', 'u']) {
+                    " as an "
+                } else {
+                    " as a "
+                });
+                field.push_str(&wanted);
+            }
+            None => kind = Kind::Other,
+        },
+        Kind::Choose => {
+            if !is_secret(failure, finding)
+                && let Some(near) = nearest_option(failure, finding)
+            {
+                let _ = write!(field, " (did you mean {near}?)");
+            }
+        }
+        Kind::Tool => {
+            field = match suggested_tool(finding) {
+                Some(tool) => format!("call {} if that is the tool you meant", clean(tool, None)),
+                None => "call a tool that exists, by its exact name".to_owned(),
+            }
+        }
+        _ => {}
+    }
+    (kind, field)
 }
 
 fn clause(kind: Kind, fields: &str, count: usize) -> String {
@@ -229,9 +239,4 @@ fn list(shown: &[&str], more: usize) -> String {
         ([first @ .., last], 0) => format!("{} and {last}", first.join(", ")),
         (all, more) => format!("{} and {more} more", all.join(", ")),
     }
-}
-
-fn with_article(noun: &str) -> String {
-    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-    format!("{article} {noun}")
 }

@@ -3,6 +3,8 @@
 //! What has to be there is bounded by construction and counted first. The findings then give way in
 //! steps: shorter actual values, shorter expectations and hints, one line each, fewer of them.
 
+use std::fmt::Write;
+
 use super::action::{GENERIC, call_to_action};
 use super::entry::{Entry, clean};
 use super::progress::{progress, repetition};
@@ -200,7 +202,7 @@ impl<'m> Frame<'m> {
                 (_, Style::Compact) => "\n",
             });
             let noun = if left_out == 1 { "error" } else { "errors" };
-            message.push_str(&format!("…and {left_out} more {noun}"));
+            let _ = write!(message, "…and {left_out} more {noun}");
         }
         if room.extras {
             for text in [&self.progress, &self.repair_line(), &self.advice].into_iter().flatten() {
@@ -215,10 +217,8 @@ impl<'m> Frame<'m> {
         if self.has_errors {
             message.push_str("Validation failed for tool ");
             push_name(message, self.failure.tool, NAME);
-            message.push_str(&format!(
-                " (attempt {}/{}):",
-                self.failure.attempt, self.failure.max_attempts
-            ));
+            let Failure { attempt, max_attempts, .. } = self.failure;
+            let _ = write!(message, " (attempt {attempt}/{max_attempts}):");
         } else {
             message.push_str("Validation passed with notes for tool ");
             push_name(message, self.failure.tool, NAME);

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::fmt::Write;
 
 use super::budget::Room;
 use super::schema::{Part, keyword, owner};
@@ -207,7 +208,7 @@ fn expected<'g>(
     if finding.error_code == val::REQUIRED_FIELD_MISSING.code
         && let Some(description) = description(finding, failure)
     {
-        expected.to_mut().push_str(&format!(" ({description})"));
+        let _ = write!(expected.to_mut(), " ({description})");
     }
     (Some(expected), None)
 }
@@ -261,7 +262,7 @@ fn list_options(options: &[serde_json::Value], actual: &str) -> (String, Option<
         named += 1;
     }
     if named < options.len() {
-        short.push_str(&format!(" ({} more)", options.len() - named));
+        let _ = write!(short, " ({} more)", options.len() - named);
     }
     if full.len() <= OPTIONS { (full, Some(short)) } else { (short.clone(), Some(short)) }
 }

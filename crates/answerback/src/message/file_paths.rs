@@ -41,7 +41,7 @@ fn path_fault(finding: &ValidationError) -> &'static str {
         "Write the path with forward slashes and without a drive letter."
     } else if path.starts_with('/') || path.starts_with('…') {
         "Write the path relative to the workspace, without the directories above it."
-    } else if path.starts_with("~") {
+    } else if path.starts_with('~') {
         "Write the path relative to the workspace; '~' is not expanded."
     } else if path.split('/').any(|part| part == "..") {
         "Write the path without '..'."

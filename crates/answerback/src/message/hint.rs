@@ -1,6 +1,8 @@
 //! How to mend one finding: "did you mean" for closed sets, the rule for open values. Never a value
 //! made up for the model to copy.
 
+use std::fmt::Write;
+
 use serde_json::Value;
 
 use super::Failure;
@@ -16,7 +18,6 @@ pub(super) const NAME: usize = 128;
 pub(super) fn standard(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
     match finding.error_code.as_ref() {
         "VAL-002" => type_mismatch(failure, finding),
-        "VAL-003" => None,
         "VAL-005" => unknown_field(failure, finding),
         "VAL-006" => match keyword(finding).as_deref() {
             Some("minItems" | "contains" | "minContains") => {
@@ -168,7 +169,7 @@ fn unknown_field(failure: &Failure<'_>, finding: &ValidationError) -> Option<Str
         push_name(&mut hint, name, 32);
     }
     if fields.len() > SHOWN {
-        hint.push_str(&format!(" ({} more)", fields.len() - SHOWN));
+        let _ = write!(hint, " ({} more)", fields.len() - SHOWN);
     }
     hint.push('.');
     Some(hint)

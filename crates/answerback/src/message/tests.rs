@@ -635,3 +635,30 @@ fn thousands_of_findings_are_bounded() {
         assert!(message.contains("more errors"));
     }
 }
+
+/// The examples of the documentation are what the formatter says.
+#[test]
+fn the_documentation_shows_what_is_said() {
+    let page = include_str!("../../../../docs/message-format.md");
+    let example = |name: &str| {
+        let (_, after) =
+            page.split_once(&format!("<!-- example: {name} -->\n```text\n")).expect("an example");
+        after.split_once("\n```").expect("an end").0
+    };
+    let findings = typical();
+    let previous = [("VAL-001", "/path"), ("VAL-002", "/limit")];
+    let schema = json!({"properties": {"encoding": {"enum": ["utf-8", "ascii", "utf-16"]}}});
+    let failure = Failure::new("read_file", &findings[1..3])
+        .with_attempt(2, 3)
+        .with_schema(&schema)
+        .with_previous(&previous);
+    assert_eq!(shown(&failure), example("detailed"));
+    let compact = Formatting::default().with_style(Style::Compact);
+    assert_eq!(StandardFormatter.format(&failure, &compact), example("compact"));
+    let note =
+        [finding("VAL-005", "/extra", "Unknown field 'extra'").with_severity(Severity::Warning)];
+    assert_eq!(shown(&Failure::new("read_file", &note)), example("notes"));
+    for version in [DETAILED_VERSION, COMPACT_VERSION] {
+        assert!(page.contains(version), "{version}");
+    }
+}

@@ -1,5 +1,7 @@
 //! Which tool was meant by a call of one that does not exist.
 
+use std::fmt::Write;
+
 use serde_json::{Map, Value};
 
 use super::suggest::{distance, words};
@@ -66,7 +68,7 @@ pub fn unknown_tool(called: &str, arguments: &Value, tools: &[Tool<'_>]) -> Vali
         push_name(&mut expected, tool.name, NAME);
     }
     if ranked.len() > NAMED {
-        expected.push_str(&format!(" ({} more)", ranked.len() - NAMED));
+        let _ = write!(expected, " ({} more)", ranked.len() - NAMED);
     }
     ValidationError::of(&val::INVALID_ENUM_VALUE, Pointer::root())
         .with_message(message)
@@ -192,16 +194,16 @@ impl Name {
     }
 }
 
-/// The share of the letters of `these` words that have a like word among `those`.
-fn covered(these: &[Vec<char>], those: &[Vec<char>]) -> f64 {
-    let (mut all, mut found) = (0.0, 0.0);
-    for word in these {
-        let nearest = those.iter().map(|other| similarity(word, other)).fold(0.0, f64::max);
+/// The share of the letters of the words sought that have a like word among those offered.
+fn covered(sought: &[Vec<char>], offered: &[Vec<char>]) -> f64 {
+    let (mut letters, mut found) = (0.0, 0.0);
+    for word in sought {
+        let nearest = offered.iter().map(|other| similarity(word, other)).fold(0.0, f64::max);
         let weight = count(word.len());
-        all += weight;
+        letters += weight;
         found += if nearest >= 0.6 { weight * nearest } else { 0.0 };
     }
-    if all == 0.0 { 0.0 } else { found / all }
+    if letters == 0.0 { 0.0 } else { found / letters }
 }
 
 fn similarity(a: &[char], b: &[char]) -> f64 {

@@ -143,7 +143,7 @@ const BASE64URL: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 
 /// A secret of every make we know, and of none.
 fn secret() -> impl Strategy<Value = String> {
-    let made = |prefixes: &'static [&'static str], alphabet, length: std::ops::Range<usize>| {
+    let made = |prefixes: &'static [&'static str], alphabet, length: Range<usize>| {
         (proptest::sample::select(prefixes), dice(alphabet, length))
             .prop_map(|(prefix, body)| format!("{prefix}{body}"))
             .boxed()
