@@ -169,7 +169,9 @@ fn common_pattern(members: &[&ValidationError]) -> String {
 
 /// Orders paths that differ in indices by number: 2 before 10.
 fn by_index(a: &str, b: &str) -> std::cmp::Ordering {
-    let number = |token: &str| is_index(token).then(|| (token.len(), token.to_owned()));
+    fn number(token: &str) -> Option<(usize, &str)> {
+        is_index(token).then_some((token.len(), token))
+    }
     a.split('/').map(number).cmp(b.split('/').map(number))
 }
 

@@ -190,6 +190,9 @@ impl Search<'_> {
     /// `-----BEGIN … PRIVATE KEY-----` up to its end, or to the end of the text. Certificates and
     /// public keys are passed over.
     fn armoured_block(&mut self, start: usize) -> bool {
+        if self.bytes[start] != b'-' {
+            return false;
+        }
         let Some(header) = self.text[start..].strip_prefix("-----BEGIN ") else { return false };
         let Some(title_length) = header.find("-----") else { return false };
         let title = &header[..title_length];
@@ -210,7 +213,10 @@ impl Search<'_> {
 
     /// The password in `scheme://user:password@host`, or a user that is a token.
     fn url_password(&mut self, start: usize, end: usize) -> bool {
-        if !self.text[end..].starts_with("://") || !self.bytes[start].is_ascii_alphabetic() {
+        if self.bytes.get(end) != Some(&b':')
+            || !self.text[end..].starts_with("://")
+            || !self.bytes[start].is_ascii_alphabetic()
+        {
             return false;
         }
         let authority = end + "://".len();
@@ -237,6 +243,9 @@ impl Search<'_> {
 
     /// What follows `Bearer`, `Basic` and the like.
     fn header(&mut self, word: &str, end: usize) -> bool {
+        if !(5..=6).contains(&word.len()) {
+            return false;
+        }
         let Some(scheme) = ["bearer", "basic", "token", "apikey"]
             .into_iter()
             .find(|scheme| word.eq_ignore_ascii_case(scheme))
@@ -278,8 +287,8 @@ impl Search<'_> {
 
     /// The value in `password=…`, `"api_key": "…"`, `--token …` and their kin.
     fn assignment(&mut self, word: &str, end: usize) {
-        let name = &word[word.rfind(['/', '.']).map_or(0, |at| at + 1)..];
-        if name.len() < 3 {
+        // Behind most words stands a space and another word.
+        if word.len() < 3 || end == self.bytes.len() {
             return;
         }
         let rest = &self.bytes[end..];
@@ -290,6 +299,7 @@ impl Search<'_> {
         if sign.is_none() && !is_option {
             return;
         }
+        let name = &word[word.rfind(['/', '.']).map_or(0, |at| at + 1)..];
         let Some(kind) = kind_of_name(name) else { return };
         let mut value = end + quotes + spaces + usize::from(sign.is_some());
         let space_after = count_of(&self.bytes[value..], |byte| byte == b' ').min(4);
