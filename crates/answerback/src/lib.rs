@@ -9,6 +9,7 @@ mod id;
 pub mod json;
 #[cfg(feature = "schema")]
 pub mod schema;
+pub mod message;
 pub mod time;
 
 pub use finding::{Severity, ValidationError};

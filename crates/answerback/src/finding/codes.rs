@@ -1,6 +1,6 @@
 //! Every code, explained once. `answerback explain` and the reference in `docs/codes.md` print this table.
 
-use super::Severity;
+use super::{Severity, val};
 use crate::contract::{Profile, atdf, governed, tool, ui};
 
 /// A rule: what a code stands for. Each contract keeps its rules in its `check.rs`.
@@ -77,7 +77,7 @@ rules! {
 
 /// Every rule there is, table by table.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    [RULES, atdf::RULES, atdf::descriptor::RULES, governed::RULES, ui::RULES, tool::RULES]
+    [RULES, val::RULES, atdf::RULES, atdf::descriptor::RULES, governed::RULES, ui::RULES, tool::RULES]
         .into_iter()
         .flatten()
         .copied()

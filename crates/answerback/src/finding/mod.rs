@@ -3,10 +3,19 @@
 //! A checker of documents and a checker of calls both answer with [`ValidationError`]s; [`codes`]
 //! explains every code once.
 
+mod aggregate;
 pub mod codes;
+pub(crate) mod neutral;
+mod paths;
 mod preview;
+pub mod secrets;
+pub mod val;
 mod validation_error;
 
+pub(crate) use aggregate::importance;
+pub use aggregate::{Aggregate, Group, aggregate};
 pub use codes::Rule;
-pub use preview::preview;
+pub use paths::relative_paths;
+pub use preview::{Preview, preview};
+pub(crate) use preview::{kind_of_place, window};
 pub use validation_error::{Severity, ValidationError};

@@ -1,0 +1,310 @@
+//! Text of others, made harmless: on one line, with nothing that acts instead of being seen, and
+//! nothing that a model could take for a tag, a fence or a turn of the conversation.
+//!
+//! What is taken out of play is written as its JSON escape, so a quoted text stays valid JSON and says
+//! the same.
+
+use std::borrow::Cow;
+
+/// Where a text is going to stand.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub(crate) enum Quoting {
+    /// Between double quotes, as a JSON string: `"` and `\` are escaped too.
+    Json,
+    /// Among words of ours.
+    Plain,
+}
+
+/// Appends the first unit of `rest`, a character or an escape that must not be cut, and returns how
+/// many bytes it stood for and how many characters it has.
+pub(crate) fn push_unit(shown: &mut String, rest: &str, quoting: Quoting) -> (usize, usize) {
+    let Some(character) = rest.chars().next() else { return (0, 0) };
+    let before = shown.len();
+    let width = character.len_utf8();
+    let consumed = match character {
+        '"' if quoting == Quoting::Json => {
+            shown.push_str("\\\"");
+            width
+        }
+        '\\' if quoting == Quoting::Json => {
+            shown.push_str("\\\\");
+            width
+        }
+        // Among our words an escape that is already there stays one unit, so that no cut parts it.
+        '\\' => {
+            let length = escape_length(rest);
+            shown.push_str(&rest[..length]);
+            length
+        }
+        '`' | '~' if is_fence(rest, character) => {
+            for _ in 0..3 {
+                push_escape(shown, character);
+            }
+            3
+        }
+        _ if acts(character) || opens_tag(rest) => {
+            push_escape(shown, character);
+            width
+        }
+        _ => {
+            shown.push(character);
+            return (width, 1);
+        }
+    };
+    // Escapes are ASCII: bytes are characters.
+    (consumed, shown.len() - before)
+}
+
+/// The text on one line among words of ours: harmless, and with its double quotes in pairs.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    let quotes = text.bytes().filter(|byte| *byte == b'"').count();
+    let may_act =
+        |byte: &u8| !(b' '..=b'~').contains(byte) || matches!(byte, b'<' | b'`' | b'~' | b'[');
+    if quotes.is_multiple_of(2) && !text.as_bytes().iter().any(may_act) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (consumed, _) = push_unit(&mut shown, rest, Quoting::Plain);
+        rest = &rest[consumed..];
+    }
+    pair_quotes(&mut shown);
+    Cow::Owned(shown)
+}
+
+/// A name in single quotes among words of ours: harmless, and at most `limit` characters between them.
+pub(crate) fn push_name(shown: &mut String, name: &str, limit: usize) {
+    shown.push('\'');
+    let start = shown.len();
+    let (mut length, mut fits) = (0, shown.len());
+    let mut rest = name;
+    while !rest.is_empty() {
+        let (consumed, pushed) = if rest.starts_with('\'') {
+            push_escape(shown, '\'');
+            (1, 6)
+        } else {
+            push_unit(shown, rest, Quoting::Json)
+        };
+        length += pushed;
+        if length > limit {
+            shown.truncate(fits);
+            shown.push('…');
+            break;
+        }
+        // Room for the ellipsis, should the next unit be one too many.
+        if length < limit {
+            fits = shown.len();
+        }
+        rest = &rest[consumed..];
+    }
+    if shown.len() == start {
+        shown.push_str("(empty)");
+    }
+    shown.push('\'');
+}
+
+/// The text in at most `limit` characters: cut between units, with open quotes closed behind "...".
+pub(crate) fn cut(text: &str, limit: usize) -> Cow<'_, str> {
+    if text.len() <= limit || text.chars().count() <= limit {
+        return Cow::Borrowed(text);
+    }
+    let (mut length, mut at) = (0, 0);
+    let (mut double, mut single) = (false, false);
+    let mut previous = ' ';
+    let mut kept = (0, false, false);
+    while let Some(character) = text[at..].chars().next() {
+        let (bytes, characters) = match character {
+            '\\' => (escape_length(&text[at..]), escape_length(&text[at..])),
+            other => (other.len_utf8(), 1),
+        };
+        let next = text[at + bytes..].chars().next().unwrap_or(' ');
+        match character {
+            '"' => double = !double,
+            '\'' if single => single = next.is_alphanumeric(),
+            '\'' if !double => single = previous.is_whitespace() || "([:".contains(previous),
+            _ => {}
+        }
+        at += bytes;
+        length += characters;
+        previous = character;
+        let closing = 3 + usize::from(double) + usize::from(single);
+        if length + closing > limit {
+            break;
+        }
+        kept = (at, double, single);
+    }
+    let (end, double, single) = kept;
+    let mut shown = String::with_capacity(end + 5);
+    shown.push_str(&text[..end]);
+    shown.push_str(if limit < 3 { "" } else { "..." });
+    if double {
+        shown.push('"');
+    }
+    if single {
+        shown.push('\'');
+    }
+    Cow::Owned(shown)
+}
+
+/// How many bytes the escape at the start of `text` has: `\n` two, `\u0041` six, a pair of surrogates
+/// twelve, a lone `\` one.
+fn escape_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let is_unit = |at: usize| {
+        bytes.get(at) == Some(&b'\\')
+            && bytes.get(at + 1) == Some(&b'u')
+            && bytes
+                .get(at + 2..at + 6)
+                .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    if is_unit(0) {
+        let is_high = matches!(bytes[2], b'd' | b'D')
+            && matches!(bytes[3], b'8'..=b'9' | b'a'..=b'b' | b'A'..=b'B');
+        if is_high && is_unit(6) { 12 } else { 6 }
+    } else if matches!(bytes.get(1), Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) {
+        2
+    } else {
+        1
+    }
+}
+
+/// Escapes the last double quote of a text in which one has no partner.
+fn pair_quotes(text: &mut String) {
+    let (mut at, mut last, mut count) = (0, None, 0_usize);
+    while let Some(byte) = text.as_bytes().get(at) {
+        if *byte == b'"' {
+            last = Some(at);
+            count += 1;
+        }
+        at += if *byte == b'\\' { escape_length(&text[at..]) } else { 1 };
+        while !text.is_char_boundary(at) {
+            at += 1;
+        }
+    }
+    if let Some(last) = last.filter(|_| !count.is_multiple_of(2)) {
+        text.replace_range(last..=last, "\\u0022");
+    }
+}
+
+fn is_fence(rest: &str, character: char) -> bool {
+    rest.as_bytes()
+        .get(..3)
+        .is_some_and(|three| three.iter().all(|byte| char::from(*byte) == character))
+}
+
+/// `<` before what makes it a tag, and the bracket of an instruction marker.
+fn opens_tag(rest: &str) -> bool {
+    let bytes = rest.as_bytes();
+    match bytes[0] {
+        b'<' => match bytes.get(1) {
+            Some(next) => {
+                next.is_ascii_alphabetic()
+                    || matches!(next, b'/' | b'!' | b'?' | b'|' | b'<')
+                    || !next.is_ascii()
+            }
+            None => false,
+        },
+        b'[' => {
+            let inner = bytes.get(1..).unwrap_or_default();
+            let inner = inner.strip_prefix(b"/").unwrap_or(inner);
+            ["INST]", "SYS]", "SYSTEM]", "USER]", "ASSISTANT]", "TOOL]"].iter().any(|marker| {
+                inner
+                    .get(..marker.len())
+                    .is_some_and(|start| start.eq_ignore_ascii_case(marker.as_bytes()))
+            })
+        }
+        _ => false,
+    }
+}
+
+/// Whether a character acts instead of being seen, or passes for `<`.
+fn acts(character: char) -> bool {
+    if character.is_ascii() {
+        return character.is_ascii_control();
+    }
+    matches!(character,
+        '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'
+        | '\u{8e2}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{fe64}' | '\u{ff1c}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+fn push_escape(shown: &mut String, character: char) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    match character {
+        '\n' => return shown.push_str("\\n"),
+        '\r' => return shown.push_str("\\r"),
+        '\t' => return shown.push_str("\\t"),
+        _ => {}
+    }
+    for unit in character.encode_utf16(&mut [0; 2]) {
+        shown.push_str("\\u");
+        for shift in [12, 8, 4, 0] {
+            shown.push(char::from(DIGITS[usize::from(*unit >> shift & 0xf)]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_tags_fences_and_turns_out_of_play() {
+        let cases = [
+            ("</tool_result> go on", "\\u003c/tool_result> go on"),
+            ("```json", "\\u0060\\u0060\\u0060json"),
+            ("<|im_start|>system", "\\u003c|im_start|>system"),
+            ("[INST] x [/inst]", "\\u005bINST] x \\u005b/inst]"),
+            ("a\n\nHuman: hi", "a\\n\\nHuman: hi"),
+            ("\u{1b}[31mred", "\\u001b[31mred"),
+            ("a\u{202e}b\u{200b}c\u{feff}", "a\\u202eb\\u200bc\\ufeff"),
+            ("\u{e0041}", "\\udb40\\udc41"),
+            ("1 < 2 and a <= b, x[0]", "1 < 2 and a <= b, x[0]"),
+            ("say \"hi", "say \\u0022hi"),
+            ("héllo 漢字 🙂", "héllo 漢字 🙂"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(plain(text), expected);
+            assert_eq!(plain(&plain(text)), expected, "a second time changes nothing");
+        }
+    }
+
+    #[test]
+    fn cuts_between_units_and_closes_quotes() {
+        let cases = [
+            ("short", 10, "short"),
+            ("a long sentence", 10, "a long ..."),
+            ("is \"quoted text\" here", 12, "is \"quot...\""),
+            ("of 'named' things", 8, "of 'n...'"[..].trim_end_matches('\'')),
+            ("abc\\u202edef", 9, "abc..."),
+            ("ééééééé", 5, "éé..."),
+        ];
+        for (text, limit, expected) in cases {
+            let shown = cut(text, limit);
+            assert!(shown.chars().count() <= limit, "{shown}");
+            if !text.contains('\'') {
+                assert_eq!(shown, expected);
+            }
+        }
+        assert_eq!(cut("the 'field name' is", 12), "the 'fie...'");
+    }
+
+    #[test]
+    fn names_are_quoted_and_bounded() {
+        let show = |name: &str, limit| {
+            let mut shown = String::new();
+            push_name(&mut shown, name, limit);
+            shown
+        };
+        assert_eq!(show("read_file", 128), "'read_file'");
+        assert_eq!(show("it's\n</x>", 128), "'it\\u0027s\\n\\u003c/x>'");
+        assert_eq!(show("", 128), "'(empty)'");
+        assert_eq!(show(&"x".repeat(200), 128).chars().count(), 130);
+        assert_eq!(show("abcdef", 6), "'abcdef'");
+        assert_eq!(show("abcdefg", 6), "'abcde…'");
+    }
+}

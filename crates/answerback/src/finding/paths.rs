@@ -1,0 +1,249 @@
+//! Absolute paths of the machine, shown without what lies above them.
+
+use std::borrow::Cow;
+
+/// Directories at the root of the machines that agents run on. An absolute POSIX path begins with one
+/// of them or ends in a file name; anything else with slashes is a route or a JSON Pointer.
+const TOP: &[&str] = &[
+    "home",
+    "Users",
+    "root",
+    "var",
+    "etc",
+    "usr",
+    "tmp",
+    "opt",
+    "mnt",
+    "media",
+    "srv",
+    "private",
+    "proc",
+    "sys",
+    "dev",
+    "run",
+    "boot",
+    "bin",
+    "sbin",
+    "lib",
+    "lib64",
+    "nix",
+    "snap",
+    "Library",
+    "Applications",
+    "System",
+    "Volumes",
+    "Network",
+    "workspace",
+    "workspaces",
+    "work",
+    "app",
+    "code",
+    "repo",
+    "repos",
+    "src",
+    "build",
+    "builds",
+    "project",
+    "projects",
+    "github",
+    "vercel",
+    "codebuild",
+    "kaggle",
+    "content",
+    "mount",
+    "cygdrive",
+    "export",
+    "net",
+    "storage",
+    "sdcard",
+    "github-actions",
+    "sandbox",
+];
+
+/// The text with absolute paths (POSIX, drive, UNC, `file:`) shown relative to `root` when they lie
+/// below it, and as `…/` and their last two parts when they do not.
+///
+/// ```
+/// use answerback::finding::relative_paths;
+///
+/// assert_eq!(relative_paths("no file /home/ada/app/src/main.rs", None), "no file …/src/main.rs");
+/// assert_eq!(relative_paths("/home/ada/app/src/main.rs", Some("/home/ada/app")), "src/main.rs");
+/// assert_eq!(relative_paths("at /items/0/qty", None), "at /items/0/qty");
+/// ```
+pub fn relative_paths<'t>(text: &'t str, root: Option<&str>) -> Cow<'t, str> {
+    let bytes = text.as_bytes();
+    let mut shown = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(found) = bytes[at..].iter().position(|byte| matches!(byte, b'/' | b'\\')) {
+        let separator = at + found;
+        at = separator + 1;
+        let Some(start) = path_start(bytes, separator) else { continue };
+        let end = path_end(text, separator);
+        if let Some(relative) = shorten(&text[start..end], root) {
+            // An overlap cannot be: a start lies behind the end of the path before it.
+            shown.push_str(&text[copied..start.max(copied)]);
+            shown.push_str(&relative);
+            copied = end;
+        }
+        at = end.max(at);
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    shown.push_str(&text[copied..]);
+    Cow::Owned(shown)
+}
+
+/// Where the path begins whose first separator is here, if an absolute path begins here.
+fn path_start(bytes: &[u8], separator: usize) -> Option<usize> {
+    let before = |back: usize| separator.checked_sub(back).map(|at| bytes[at]);
+    let is_edge = |byte: Option<u8>| {
+        byte.is_none_or(|byte| {
+            !byte.is_ascii() && byte != 0xa6 || b" \t\r\n\"'`([{<,;=|>@".contains(&byte)
+        })
+    };
+    // `C:\` and `C:/`, but not the `s:/` of `https://`.
+    if before(1) == Some(b':')
+        && before(2).is_some_and(|drive| drive.is_ascii_alphabetic())
+        && is_edge(before(3))
+        && bytes.get(separator + 1) != Some(&b'/')
+    {
+        return Some(separator - 2);
+    }
+    if separator >= 5
+        && bytes[separator - 5..separator].eq_ignore_ascii_case(b"file:")
+        && is_edge(before(6))
+    {
+        return Some(separator - 5);
+    }
+    let is_unc = bytes[separator] == b'\\' && bytes.get(separator + 1) == Some(&b'\\');
+    let is_posix = bytes[separator] == b'/';
+    ((is_unc || is_posix)
+        && (is_edge(before(1)) || is_posix && before(1) == Some(b':') && !is_word(before(2))))
+    .then_some(separator)
+}
+
+fn is_word(byte: Option<u8>) -> bool {
+    byte.is_some_and(|byte| byte.is_ascii_alphanumeric())
+}
+
+fn path_end(text: &str, from: usize) -> usize {
+    text[from..]
+        .find(|character: char| {
+            character.is_whitespace()
+                || character.is_control()
+                || "\"'`<>|;,()[]{}:*?".contains(character)
+        })
+        .map_or(text.len(), |length| from + length)
+}
+
+/// An absolute path without what lies above it; `None` if it is no absolute path.
+fn shorten(path: &str, root: Option<&str>) -> Option<String> {
+    let (scheme, place) = match path.get(..5).filter(|start| start.eq_ignore_ascii_case("file:")) {
+        Some(_) => (true, &path[5..]),
+        None => (false, path),
+    };
+    let foreign = scheme || !place.starts_with('/');
+    let mut parts: Vec<&str> = place.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
+    if let Some(below) = root.and_then(|root| below(&parts, root)) {
+        return Some(if below.is_empty() { ".".to_owned() } else { below.join("/") });
+    }
+    let has_drive = parts.first().is_some_and(|part| part.len() == 2 && part.ends_with(':'));
+    if has_drive {
+        parts.remove(0);
+    }
+    let known = parts.first().is_some_and(|first| TOP.contains(first));
+    let is_file = parts.len() >= 2 && parts.last().is_some_and(|last| has_extension(last));
+    if parts.is_empty() || !(foreign || has_drive || known && parts.len() >= 2 || is_file) {
+        return None;
+    }
+    Some(format!("…/{}", parts[parts.len().saturating_sub(2)..].join("/")))
+}
+
+/// The parts below the root, if the path lies there.
+fn below<'p, 'a>(parts: &'a [&'p str], root: &str) -> Option<&'a [&'p str]> {
+    let mut rest = parts;
+    let mut depth = 0;
+    for part in root.split(['/', '\\']).filter(|part| !part.is_empty()) {
+        let (first, others) = rest.split_first()?;
+        if *first != part {
+            return None;
+        }
+        rest = others;
+        depth += 1;
+    }
+    // A path that climbs out again is not below.
+    (depth > 0 && !rest.contains(&"..")).then_some(rest)
+}
+
+fn has_extension(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(stem, extension)| {
+        !stem.is_empty()
+            && (1..=5).contains(&extension.len())
+            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && extension.bytes().any(|byte| byte.is_ascii_alphabetic())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shortens_what_is_absolute() {
+        for (text, expected) in [
+            ("/home/ada/app/src/main.rs", "…/src/main.rs"),
+            ("/etc/passwd", "…/etc/passwd"),
+            ("open /Users/ada/notes.txt: denied", "open …/ada/notes.txt: denied"),
+            (r"C:\Users\ada\x.txt", "…/ada/x.txt"),
+            (r#""C:\\Users\\ada\\x.txt""#, "\"…/ada/x.txt\""),
+            ("d:/data/in.csv", "…/data/in.csv"),
+            (r"\\server\share\plans\q3.xlsx", "…/plans/q3.xlsx"),
+            ("file:///home/ada/x.txt", "…/ada/x.txt"),
+            ("(/opt/tool/bin)", "(…/tool/bin)"),
+            ("--out=/tmp/a/b", "--out=…/a/b"),
+            ("/data/2024/report.pdf", "…/2024/report.pdf"),
+            ("a /var/log/x and /var/log/y", "a …/log/x and …/log/y"),
+        ] {
+            assert_eq!(relative_paths(text, None), expected);
+            assert_eq!(relative_paths(expected, None), expected, "a second time changes nothing");
+        }
+    }
+
+    #[test]
+    fn leaves_pointers_routes_and_addresses() {
+        for text in [
+            "/items/0/qty",
+            "/path",
+            "at /a~1b/c",
+            "https://example.com/home/x/y",
+            "src/main.rs",
+            "./home/x",
+            "~/x/y.txt",
+            "and/or",
+            "1/2",
+            "/",
+            "//",
+            r"\n",
+            r"\d+\.\d+",
+            "http://a/b.html",
+            "/api/v1/users",
+            "a: /x/y",
+            "text/html",
+            "…/src/main.rs",
+            "s3://bucket/home/a/b",
+        ] {
+            assert_eq!(relative_paths(text, None), text);
+        }
+    }
+
+    #[test]
+    fn a_root_makes_paths_relative_to_it() {
+        let root = Some("/srv/app");
+        assert_eq!(relative_paths("/srv/app/a/b/c.rs", root), "a/b/c.rs");
+        assert_eq!(relative_paths("/srv/app", root), ".");
+        assert_eq!(relative_paths("/srv/application/a/c.rs", root), "…/a/c.rs");
+        assert_eq!(relative_paths("/srv/app/../key", root), "…/../key");
+        assert_eq!(relative_paths(r"C:\work\app\x\y.rs", Some(r"C:\work\app")), "x/y.rs");
+    }
+}

@@ -1,0 +1,134 @@
+//! What must never leave: passwords, keys and tokens, found by the member's name and by their shape.
+//!
+//! [`redact`] marks the secret parts of a text and leaves the rest as it is; [`redact_value`] does it
+//! to a whole document, where member names tell too. Hosts, versions, UUIDs, git hashes, hex digests
+//! and ordinary words are not secrets: a mark where none is needed hides what a model has to mend.
+
+mod name;
+mod randomness;
+mod shape;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use serde_json::Value;
+
+pub use name::kind_of_name;
+pub use shape::find;
+
+/// What a secret is, as far as it can be told.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[non_exhaustive]
+pub enum SecretKind {
+    /// A key of an API.
+    ApiKey,
+    /// The value of an `Authorization` header.
+    Authorization,
+    /// A cookie.
+    Cookie,
+    /// Several of the others together.
+    Credentials,
+    /// A hashed password, which can be attacked offline.
+    PasswordHash,
+    /// A password or passphrase.
+    Password,
+    /// A short number known to one person: PIN, one-time code, card check digits.
+    Pin,
+    /// A private key.
+    PrivateKey,
+    /// A shared secret.
+    Secret,
+    /// A bearer token of any make.
+    Token,
+}
+
+impl SecretKind {
+    /// What stands where the secret stood, such as `[redacted: API key]`.
+    pub const fn mark(self) -> &'static str {
+        match self {
+            Self::ApiKey => "[redacted: API key]",
+            Self::Authorization => "[redacted: authorization]",
+            Self::Cookie => "[redacted: cookie]",
+            Self::Credentials => "[redacted: credentials]",
+            Self::PasswordHash => "[redacted: password hash]",
+            Self::Password => "[redacted: password]",
+            Self::Pin => "[redacted: PIN]",
+            Self::PrivateKey => "[redacted: private key]",
+            Self::Secret => "[redacted: secret]",
+            Self::Token => "[redacted: token]",
+        }
+    }
+}
+
+/// A secret inside a text.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Secret {
+    /// Where it stands, in bytes.
+    pub range: Range<usize>,
+    /// What it is.
+    pub kind: SecretKind,
+}
+
+/// The text with its secret parts marked.
+///
+/// ```
+/// use answerback::finding::secrets::redact;
+///
+/// assert_eq!(
+///     redact("postgres://app:hunter2@db.example.com/orders"),
+///     "postgres://app:[redacted: password]@db.example.com/orders",
+/// );
+/// assert_eq!(redact("see www.example.com, version 1.2.3"), "see www.example.com, version 1.2.3");
+/// ```
+pub fn redact(text: &str) -> Cow<'_, str> {
+    let secrets = find(text);
+    if secrets.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut redacted = String::with_capacity(text.len());
+    let mut shown = 0;
+    for Secret { range, kind } in secrets {
+        redacted.push_str(&text[shown..range.start]);
+        redacted.push_str(kind.mark());
+        shown = range.end;
+    }
+    redacted.push_str(&text[shown..]);
+    Cow::Owned(redacted)
+}
+
+/// The document with every secret marked: in strings, in member names, and whole where the member's
+/// name says that its value is one.
+pub fn redact_value(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(redact(text).into_owned()),
+        Value::Array(items) => items.iter().map(redact_value).collect(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| (redact(name).into_owned(), redact_member(name, member)))
+            .collect(),
+        other => other.clone(),
+    }
+}
+
+/// A member's value with every secret marked, its name considered.
+pub fn redact_member(name: &str, value: &Value) -> Value {
+    match kind_of_name(name) {
+        Some(kind) if can_hold_a_secret(value) => Value::from(kind.mark()),
+        _ => redact_value(value),
+    }
+}
+
+/// Whether a value below a telling name is worth hiding; `null`, `true` and what is empty give nothing away.
+pub(crate) fn can_hold_a_secret(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) => false,
+        Value::Number(_) => true,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

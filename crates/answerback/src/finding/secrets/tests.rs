@@ -1,0 +1,206 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::finding::preview;
+
+#[test]
+fn marks_what_is_secret() {
+    for (text, expected) in [
+        ("sk-proj-Zk3vN8qLw2Tx9RbY5sJm", "[redacted: API key]"),
+        ("use sk-ant-api03-abcDEF123456789012345678, please", "use [redacted: API key], please"),
+        ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "[redacted: token]"),
+        ("github_pat_11ABCDEFG0abcdefghijkl_mnop", "[redacted: token]"),
+        ("xoxb-123456789012-abcdefGHIJ", "[redacted: token]"),
+        ("AKIAIOSFODNN7EXAMPLE", "[redacted: API key]"),
+        ("key:ASIAIOSFODNN7EXAMPLE.", "key:[redacted: API key]"),
+        ("AIzaSyA1234567890abcdefghijklmnopqrstuv", "[redacted: API key]"),
+        (
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r",
+            "[redacted: token]",
+        ),
+        (
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----\nrest",
+            "[redacted: private key]\nrest",
+        ),
+        ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3Blbn", "[redacted: private key]"),
+        ("postgres://app:hunter2@db:5432/x", "postgres://app:[redacted: password]@db:5432/x"),
+        ("redis://:s3cr/et@cache:6379/0", "redis://:[redacted: password]@cache:6379/0"),
+        (
+            "Server=db;User Id=sa;Password=Abc!23;",
+            "Server=db;User Id=sa;Password=[redacted: password];",
+        ),
+        ("Authorization: Bearer abc.def-123", "Authorization: [redacted: authorization]"),
+        ("curl -H 'X: Bearer 0a1b2c3d4e5f'", "curl -H 'X: Bearer [redacted: token]'"),
+        ("Basic YWxhZGRpbjpvcGVuc2VzYW1l", "Basic [redacted: password]"),
+        (
+            "https://x.example/a?token=abcd1234&b=2",
+            "https://x.example/a?token=[redacted: token]&b=2",
+        ),
+        (r#"{"password": "let me in"}"#, r#"{"password": "[redacted: password]"}"#),
+        (r#"{\"api_key\":\"abc\"}"#, r#"{\"api_key\":\"[redacted: API key]\"}"#),
+        ("login --password hunter2 now", "login --password [redacted: password] now"),
+        ("DB_PASSWORD=correcthorse make", "DB_PASSWORD=[redacted: password] make"),
+        ("password: hunter2!", "password: [redacted: password]"),
+        ("$2b$12$KIXQ4Rj8Q1Zz7e9bYvV0HuZ8u1", "[redacted: password hash]"),
+        ("id Zk3vN8qLw2Tx9RbY5sJm7cPd4HfGa1Ue=", "id [redacted: token]"),
+        ("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "[redacted: token]"),
+    ] {
+        assert_eq!(redact(text), expected);
+        assert_eq!(redact(expected), expected, "a second time changes nothing");
+    }
+}
+
+#[test]
+fn leaves_what_is_not() {
+    for text in [
+        "www.example.com",
+        "1.2.3",
+        "v10.4.1-beta.2+build.77",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==",
+        "aGVsbG8=",
+        "aGVsbG8gd29ybGQ=",
+        "VGhlIHF1aWNrIGJyb3duIGZveA==",
+        "The password must be at least 8 characters.",
+        "Enter the secret: it is on the card",
+        "token: string",
+        "def f(password=None, token=token): pass",
+        "api_key=os.environ[\"KEY\"]",
+        "password = getpass()",
+        "https://user@host.example/path",
+        "http://localhost:8080/a@b",
+        "https://example.com:443/x?page_token=5",
+        "Basic authentication",
+        "Authorization: Bearer token",
+        "Authorization: Bearer <token>",
+        "bearer of bad news",
+        "token ring network",
+        "risk-assessment-report-2024-final",
+        "task-management-system-v2-release",
+        "sk-learn",
+        "call_a1B2c3D4e5F6g7H8i9J0k1L2",
+        "toolu_01A09q90qw90lq917835lq9Xa",
+        "2024-05-01T12:00:00.000000+00:00",
+        "IMG_20240101_123456_HDR.jpeg",
+        "src/components/UserProfileCard2.tsx",
+        "com.example.project.MyClass$Inner2",
+        "$1,234.56 and $6 more",
+        "ada@example.com",
+        "-----BEGIN CERTIFICATE-----\nMIIDdTCCAl2gAwIBAgIVAMIIujU7wCQYDVQQGEwJVUzELMAkGA1UECBMCQ0ExFDAS\n-----END CERTIFICATE-----",
+        "{email: '', password: ''}",
+        "0x742d35Cc6634C0532925a3b844Bc454e4438f44e",
+        "SELECT * FROM tokens WHERE id = 5",
+        "GET /oauth/token HTTP/1.1",
+        "user:pass",
+        "a:b@c",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4",
+        "[redacted: API key]",
+        "SQLITE_CONSTRAINT_FOREIGNKEY",
+        "getElementsByClassNameAndAttribute",
+        "XMLHttpRequestEventTarget",
+        "9781234567897",
+        "+1-555-0100-1234",
+        "AAPL,GOOG,MSFT",
+        "漢字とかな",
+        "",
+    ] {
+        assert_eq!(redact(text), text);
+        assert!(find(text).is_empty());
+    }
+}
+
+#[test]
+fn documents_are_marked_by_name_and_by_shape() {
+    let document = json!({
+        "user": "ada", "password": 12345, "nested": {"apiKey": ["a", "b"], "note": "ghp_16C7e42F292c6912E7710c838347Ae178B4a"},
+        "hash": "Zm9v", "max_tokens": 100, "token": null,
+    });
+    assert_eq!(
+        redact_value(&document),
+        json!({
+            "user": "ada", "password": "[redacted: password]", "nested": {"apiKey": "[redacted: API key]", "note": "[redacted: token]"},
+            "hash": "Zm9v", "max_tokens": 100, "token": null,
+        })
+    );
+}
+
+/// As many characters of an alphabet, each as likely as the other.
+fn dice(
+    alphabet: &'static str,
+    length: impl Into<proptest::collection::SizeRange>,
+) -> impl Strategy<Value = String> {
+    let characters: Vec<char> = alphabet.chars().collect();
+    proptest::collection::vec(proptest::sample::select(characters), length)
+        .prop_map(String::from_iter)
+}
+
+const BASE62: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const BASE64URL: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// A secret of every make we know, and of none.
+fn secret() -> impl Strategy<Value = String> {
+    let made = |prefixes: &'static [&'static str], alphabet, length: Range<usize>| {
+        (proptest::sample::select(prefixes), dice(alphabet, length))
+            .prop_map(|(prefix, body)| format!("{prefix}{body}"))
+            .boxed()
+    };
+    prop_oneof![
+        made(&["sk-", "sk-proj-", "sk-ant-api03-", "sk_live_"], BASE62, 24..49),
+        made(&["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "npm_"], BASE62, 36..37),
+        made(&["github_pat_11", "glpat-"], BASE62, 20..60),
+        made(&["xoxb-123456789012-", "xoxp-", "xoxa-2-", "xapp-1-"], BASE62, 12..30),
+        made(&["AKIA", "ASIA"], "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16..17),
+        made(&["AIza"], BASE64URL, 35..36),
+        (dice(BASE64URL, 20..60), dice(BASE64URL, 20..60), dice(BASE64URL, 43))
+            .prop_map(|(head, body, tail)| format!("eyJ{head}.eyJ{body}.{tail}")),
+        dice(BASE62, 32..65),
+        dice(BASE64, 40),
+        dice(BASE64, 64..500).prop_map(|body| format!(
+            "-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----"
+        )),
+    ]
+}
+
+fn has_piece_of(text: &str, secret: &str) -> bool {
+    // Markers of the block and prefixes that everybody knows are not the secret.
+    let body = secret
+        .trim_start_matches("-----BEGIN PRIVATE KEY-----")
+        .trim_end_matches("-----END PRIVATE KEY-----");
+    body.as_bytes().windows(8).any(|piece| text.as_bytes().windows(8).any(|window| window == piece))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10_000, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_planted_secret_never_appears(
+        secret in secret(),
+        before in "([a-zé ,.:(\"/<]{0,12} |)[ \"'(=:,]?",
+        after in "([ \"',;)\n][a-z <]{0,12})?",
+        name in "[a-z_]{1,8}",
+        hidden_in in 0..4,
+    ) {
+        let text = format!("{before}{secret}{after}");
+        let value = match hidden_in {
+            0 => json!(text),
+            1 => json!([1, {&name: [text]}]),
+            2 => json!({&name: {"deep": text}}),
+            _ => json!({&text: 1}),
+        };
+        for shown in [preview(&value), redact_value(&value).to_string(), redact(&text).into_owned()] {
+            prop_assert!(!has_piece_of(&shown, &secret), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_value_below_a_telling_name_never_appears(value in "[!-~]{8,40}", name in "(db_|user_|my-)?(password|secret|api_key|token|Passphrase)") {
+        let document = json!({"a": [{&name: value}]});
+        for shown in [preview(&document), redact_value(&document).to_string()] {
+            prop_assert!(!has_piece_of(&shown, &value), "{shown}");
+        }
+    }
+}
