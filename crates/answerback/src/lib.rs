@@ -1,12 +1,20 @@
 //! The reply layer for AI agents and their tools.
 #![warn(missing_docs)]
 
+pub mod case;
+pub mod config;
 pub mod contract;
+mod digest;
 pub mod finding;
 mod id;
 pub mod json;
+pub mod provider;
+pub mod retry;
 pub mod time;
 
+pub use digest::{Digest, DigestError};
 pub use finding::{Severity, ValidationError};
-pub use id::{UuidError, UuidV4};
+pub use id::{UuidError, UuidV4, UuidV7};
+pub use provider::ToolResult;
+pub use retry::RetryTracker;
 pub use time::Timestamp;
