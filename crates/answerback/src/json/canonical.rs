@@ -73,30 +73,29 @@ fn write_string(sink: &mut impl Write, text: &str) -> fmt::Result {
 }
 
 fn write_number(sink: &mut impl Write, number: &Number) -> fmt::Result {
-    if let Some(double) = number.as_f64().filter(|_| number.is_f64()) {
-        write_double(sink, double)
-    } else {
-        write!(sink, "{number}")
-    }
+    let text = number.to_string();
+    if number.is_f64() { write_double(sink, &text) } else { sink.write_str(&text) }
 }
 
-/// The shortest digits that read back as this double, placed as ECMAScript's `Number::toString` does.
-fn write_double(sink: &mut impl Write, double: f64) -> fmt::Result {
-    if double == 0.0 {
+/// The digits of a double, which are already the shortest that read back as it, placed as
+/// ECMAScript's `Number::toString` places them.
+fn write_double(sink: &mut impl Write, text: &str) -> fmt::Result {
+    let (sign, text) = text.strip_prefix('-').map_or(("", text), |text| ("-", text));
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let length = |digits: &str| i32::try_from(digits.len()).unwrap_or(i32::MAX);
+    let digits = format!("{whole}{fraction}");
+    let significant = digits.trim_start_matches('0');
+    // `point` is where the decimal point stands, counted from the first significant digit.
+    let point = exponent.parse::<i32>().unwrap_or(0) + length(whole)
+        - (length(&digits) - length(significant));
+    let digits = significant.trim_end_matches('0');
+    if digits.is_empty() {
         return sink.write_char('0');
     }
-    // Rust's `{:e}` has the same shortest digits; only their layout differs.
-    let scientific = format!("{:e}", double.abs());
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let digits: String = mantissa.chars().filter(|digit| *digit != '.').collect();
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
+    let count = length(digits);
     let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
-    if double < 0.0 {
-        sink.write_char('-')?;
-    }
-    // `point` is where the decimal point stands, counted in digits from the first.
-    let point = exponent + 1;
+    sink.write_str(sign)?;
     if (count..=21).contains(&point) {
         write!(sink, "{digits}{}", zeros(point - count))
     } else if (1..=21).contains(&point) {
@@ -105,6 +104,7 @@ fn write_double(sink: &mut impl Write, double: f64) -> fmt::Result {
     } else if (-5..=0).contains(&point) {
         write!(sink, "0.{}{digits}", zeros(-point))
     } else {
+        let exponent = point - 1;
         let sign = if exponent < 0 { '-' } else { '+' };
         let (first, rest) = digits.split_at(1);
         let dot = if rest.is_empty() { "" } else { "." };
@@ -114,9 +114,21 @@ fn write_double(sink: &mut impl Write, double: f64) -> fmt::Result {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+
+    proptest! {
+        #[test]
+        fn reads_back_as_itself(double in any::<f64>(), name in any::<String>(), integer in any::<i64>()) {
+            let value = json!({ "double": double, "text": name, &name: integer });
+            let text = canonical(&value);
+            let read: Value = serde_json::from_str(&text).unwrap();
+            prop_assert_eq!(canonical(&read), text);
+            prop_assert_eq!(read["double"].as_f64(), value["double"].as_f64());
+        }
+    }
 
     /// The number samples of RFC 8785, appendix B, by their bits.
     #[test]
@@ -157,7 +169,10 @@ mod tests {
             canonical(&value),
             "{\"\\r\":5,\"1\":4,\"\u{80}\":6,\"€\":3,\"\u{1f600}\":2,\"\u{fb33}\":1}"
         );
-        assert_eq!(canonical(&json!({"b": {"d": 1, "c": 2}, "a": []})), r#"{"a":[],"b":{"c":2,"d":1}}"#);
+        assert_eq!(
+            canonical(&json!({"b": {"d": 1, "c": 2}, "a": []})),
+            r#"{"a":[],"b":{"c":2,"d":1}}"#
+        );
     }
 
     #[test]

@@ -18,7 +18,9 @@ impl Wire for Anthropic {
 
     fn is_list(&self, list: &Value) -> bool {
         let entries = elements(list, &["", "/tools"]);
-        entries.is_some_and(|entries| entries.iter().any(|(_, tool)| tool.get("input_schema").is_some()))
+        entries.is_some_and(|entries| {
+            entries.iter().any(|(_, tool)| tool.get("input_schema").is_some())
+        })
     }
 
     fn calls(&self, message: &Value) -> Option<Vec<CallPlace>> {

@@ -23,7 +23,8 @@ impl Wire for Bedrock {
 
     fn is_list(&self, list: &Value) -> bool {
         let entries = elements(list, &LISTS);
-        entries.is_some_and(|entries| entries.iter().any(|(_, tool)| tool.get("toolSpec").is_some()))
+        entries
+            .is_some_and(|entries| entries.iter().any(|(_, tool)| tool.get("toolSpec").is_some()))
     }
 
     /// A message, or the response around it.

@@ -29,9 +29,9 @@ fn declarations(list: &Value) -> Option<Vec<(Pointer, &Value)>> {
 impl Wire for Gemini {
     fn tools(&self, list: &Value) -> Option<Vec<ToolPlace>> {
         let place = |(place, tool): &(Pointer, &Value)| {
-            let names = ["parametersJsonSchema", "parameters_json_schema"];
-            let named = names.into_iter().find(|name| tool.get(name).is_some());
-            ToolPlace::at(place, named.unwrap_or("parameters"))
+            let whole = ["parametersJsonSchema", "parameters_json_schema"];
+            let schema = whole.into_iter().find(|name| tool.get(name).is_some());
+            ToolPlace::at(place, schema.unwrap_or("parameters"))
         };
         Some(declarations(list)?.iter().map(place).collect())
     }
@@ -101,7 +101,8 @@ fn json_schema(declared: &Map<String, Value>) -> Value {
             }
             // The API writes 64-bit numbers as texts.
             (
-                "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties" | "maxProperties",
+                "minItems" | "maxItems" | "minLength" | "maxLength" | "minProperties"
+                | "maxProperties",
                 Value::String(digits),
             ) => digits.parse::<u64>().map_or_else(|_| value.clone(), Value::from),
             _ => value.clone(),

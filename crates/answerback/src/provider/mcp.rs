@@ -16,13 +16,16 @@ impl Wire for Mcp {
 
     fn is_list(&self, list: &Value) -> bool {
         let entries = elements(list, &["", "/tools", "/result/tools"]);
-        entries.is_some_and(|entries| entries.iter().any(|(_, tool)| tool.get("inputSchema").is_some()))
+        entries.is_some_and(|entries| {
+            entries.iter().any(|(_, tool)| tool.get("inputSchema").is_some())
+        })
     }
 
     /// A `tools/call` request, or only its `params`.
     fn calls(&self, message: &Value) -> Option<Vec<CallPlace>> {
         let root = Pointer::root();
-        let holder = if message.get("params").is_some() { root.join("params") } else { root.clone() };
+        let holder =
+            if message.get("params").is_some() { root.join("params") } else { root.clone() };
         holder.find(message)?.as_object()?;
         Some(vec![CallPlace { id: root.join("id"), ..CallPlace::at(&holder, "id", "arguments") }])
     }

@@ -18,7 +18,6 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use crate::json::Pointer;
-use crate::retry::Sent;
 pub use tool_result::{ToolResult, ToolRole, ToolStatus};
 use wire::Wire;
 
@@ -81,15 +80,6 @@ pub enum Arguments {
     Text(String),
     /// A value; `null` where there were none.
     Value(Value),
-}
-
-impl<'a> From<&'a Arguments> for Sent<'a> {
-    fn from(arguments: &'a Arguments) -> Self {
-        match arguments {
-            Arguments::Text(text) => Self::Text(text),
-            Arguments::Value(value) => Self::Value(value),
-        }
-    }
 }
 
 impl Provider {
@@ -158,7 +148,9 @@ impl Provider {
             let name = place.name.find(message).and_then(Value::as_str);
             let name = name.ok_or_else(|| wrong(place.name.clone(), "the tool's name"))?;
             let arguments = match place.arguments.find(message) {
-                Some(Value::String(text)) if self.wire().sends_text() => Arguments::Text(text.clone()),
+                Some(Value::String(text)) if self.wire().sends_text() => {
+                    Arguments::Text(text.clone())
+                }
                 Some(value) => Arguments::Value(value.clone()),
                 None => Arguments::Value(Value::Null),
             };
@@ -295,5 +287,7 @@ pub struct TurnError(String);
 
 /// An object of these members.
 fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>())
+    Value::Object(
+        members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>(),
+    )
 }

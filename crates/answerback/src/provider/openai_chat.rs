@@ -12,7 +12,11 @@ impl Wire for OpenAiChat {
         let entries = elements(list, &["", "/tools"])?;
         // A custom tool takes free text and has no schema to check against.
         let functions = entries.iter().filter(|(_, tool)| tool.get("custom").is_none());
-        Some(functions.map(|(place, _)| ToolPlace::at(&place.join("function"), "parameters")).collect())
+        Some(
+            functions
+                .map(|(place, _)| ToolPlace::at(&place.join("function"), "parameters"))
+                .collect(),
+        )
     }
 
     fn is_list(&self, list: &Value) -> bool {

@@ -69,8 +69,8 @@ impl ToolResult {
     pub fn not_run(tool_call_id: impl Into<String>) -> Self {
         Self::error(
             tool_call_id,
-            "Not executed: another call of the same turn was not valid. Nothing is wrong with this \
-             call; send it again together with the corrected one if it is still needed.",
+            "Not executed: another call of the same turn was not valid. Send this call again, together \
+             with the corrected one, if it is still needed.",
         )
     }
 }

@@ -97,9 +97,11 @@ pub(super) fn legal_arguments(sent: Option<&Value>, as_text: bool) -> Value {
 
 /// A name of ASCII letters, digits and these marks, of at most so many characters.
 pub(super) fn plain_name(name: &str, longest: usize, marks: &[char]) -> String {
-    let is_legal = |character: char| character.is_ascii_alphanumeric() || marks.contains(&character);
+    let is_legal =
+        |character: char| character.is_ascii_alphanumeric() || marks.contains(&character);
     let plain = name.chars().take(longest);
-    let plain: String = plain.map(|character| if is_legal(character) { character } else { '_' }).collect();
+    let plain: String =
+        plain.map(|character| if is_legal(character) { character } else { '_' }).collect();
     if plain.is_empty() { "unknown_tool".to_owned() } else { plain }
 }
 
@@ -148,7 +150,12 @@ mod tests {
 
     #[test]
     fn names_become_legal() {
-        let table = [("read_file", "read_file"), ("multi_tool_use.parallel", "multi_tool_use_parallel"), ("", "unknown_tool"), ("é b", "__b")];
+        let table = [
+            ("read_file", "read_file"),
+            ("multi_tool_use.parallel", "multi_tool_use_parallel"),
+            ("", "unknown_tool"),
+            ("é b", "__b"),
+        ];
         for (name, legal) in table {
             assert_eq!(plain_name(name, 64, &['_', '-']), legal);
         }

@@ -1,7 +1,10 @@
+use std::fmt::Write;
+
 use serde::Serialize;
 
 use super::{Noted, OriginalCall, State};
 use crate::case::{Case, CaseKind, DecisionKind};
+use crate::provider::ToolStatus;
 use crate::{Digest, Timestamp, ToolResult, UuidV7};
 
 /// What a person is asked when a model cannot make a valid call.
@@ -12,8 +15,8 @@ pub struct Escalation {
     pub id: UuidV7,
     /// The tool, in at most 128 bytes.
     pub tool: String,
-    /// Always [`Blocked`](crate::provider::ToolStatus::Blocked).
-    pub status: crate::provider::ToolStatus,
+    /// Always [`ToolStatus::Blocked`].
+    pub status: ToolStatus,
     /// The whole story in a few lines, for people.
     pub summary: String,
     /// Every attempt, oldest first.
@@ -52,7 +55,7 @@ impl Escalation {
         Self {
             id,
             tool: state.tool().to_owned(),
-            status: crate::provider::ToolStatus::Blocked,
+            status: ToolStatus::Blocked,
             summary: summary(state.tool(), &attempts),
             attempts,
             original_call: state.original_call().clone(),
@@ -79,10 +82,10 @@ impl Escalation {
 
 fn summary(tool: &str, attempts: &[EscalatedAttempt]) -> String {
     let times = if attempts.len() == 1 { "attempt" } else { "attempts" };
-    let mut text =
-        format!("Tool '{tool}' validation failed after {} {times}.\n\n", attempts.len());
+    let mut text = format!("Tool '{tool}' validation failed after {} {times}.\n\n", attempts.len());
     for attempt in attempts {
-        text.push_str(&format!("Attempt {}: {}\n", attempt.attempt, attempt.summary));
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "Attempt {}: {}", attempt.attempt, attempt.summary);
     }
     text.push_str(
         "\nThe model was unable to provide valid arguments. Please intervene or provide guidance.",

@@ -1,9 +1,9 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::Sent;
+use super::{Call, Sent};
 use crate::digest::read_hex;
 use crate::{Digest, ValidationError};
 
@@ -12,6 +12,22 @@ use crate::{Digest, ValidationError};
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Fingerprint([u8; 16]);
+
+/// A failing call as it is compared with others: what was sent, and what was wrong with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prints {
+    /// The digest of what was sent, whole.
+    pub(super) digest: Digest,
+    pub(super) call: Fingerprint,
+    pub(super) errors: Fingerprint,
+}
+
+impl Prints {
+    pub(super) fn of(call: &Call<'_>) -> Self {
+        let digest = call.arguments.digest();
+        Self { digest, call: digest.into(), errors: Fingerprint::of_errors(call.findings) }
+    }
+}
 
 impl Fingerprint {
     /// Of what a model sent: the arguments in canonical form, or the text that is no JSON.
@@ -29,7 +45,7 @@ impl Fingerprint {
         errors.sort_unstable();
         errors.dedup();
         let errors = errors.into_iter().map(|(code, path)| json!([code, path]));
-        Self::from(Digest::of(&Value::from_iter(errors)))
+        Self::from(Digest::of(&errors.collect()))
     }
 }
 
@@ -68,6 +84,8 @@ impl TryFrom<String> for Fingerprint {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::Severity;
 

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::fingerprint::Fingerprint;
+use super::fingerprint::{Fingerprint, Prints};
 use super::redactor::bounded;
 use super::{Call, Redactor, Sent, Turn};
 use crate::ValidationError;
@@ -57,7 +57,10 @@ pub struct Attempt {
     pub(super) turn: Option<Turn>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if hands a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's skip_serializing_if hands a reference"
+)]
 const fn is_zero(count: &u32) -> bool {
     *count == 0
 }
@@ -91,6 +94,7 @@ impl Attempt {
     /// this one included; they share what room is left.
     pub(super) fn open(
         call: &Call<'_>,
+        prints: &Prints,
         earlier: &[Self],
         remaining: usize,
         at_millis: i64,
@@ -107,19 +111,19 @@ impl Attempt {
             prints: Vec::new(),
             turn: call.turn,
         };
-        attempt.add(call, room.clamp(1, GROUPS_OF_ATTEMPT), redactor);
+        attempt.add(call, prints, room.clamp(1, GROUPS_OF_ATTEMPT), redactor);
         attempt
     }
 
     /// Adds a parallel call to the attempt; its errors join the groups that are already there.
-    pub(super) fn join(&mut self, call: &Call<'_>, redactor: &dyn Redactor) {
-        self.add(call, self.errors.len(), redactor);
+    pub(super) fn join(&mut self, call: &Call<'_>, prints: &Prints, redactor: &dyn Redactor) {
+        self.add(call, prints, self.errors.len(), redactor);
     }
 
-    fn add(&mut self, call: &Call<'_>, room: usize, redactor: &dyn Redactor) {
+    fn add(&mut self, call: &Call<'_>, prints: &Prints, room: usize, redactor: &dyn Redactor) {
         self.calls = self.calls.saturating_add(1);
         if self.prints.len() < CALLS_KEPT {
-            self.prints.push(prints(call));
+            self.prints.push((prints.call, prints.errors));
         }
         for finding in call.findings.iter().filter(|finding| finding.is_error()) {
             let code = bounded(&finding.error_code, CODE_BYTES);
@@ -149,14 +153,10 @@ impl Attempt {
     }
 }
 
-fn prints(call: &Call<'_>) -> (Fingerprint, Fingerprint) {
-    (Fingerprint::of_call(call.arguments), Fingerprint::of_errors(call.findings))
-}
-
 /// How a failing call relates to the attempts before its own.
-pub(super) fn repetition(call: &Call<'_>, earlier: &[Attempt]) -> Repetition {
+pub(super) fn repetition(prints: &Prints, earlier: &[Attempt]) -> Repetition {
     let Some((previous, older)) = earlier.split_last() else { return Repetition::None };
-    let (call, errors) = prints(call);
+    let Prints { call, errors, .. } = *prints;
     let number = |index: usize| u8::try_from(index + 1).unwrap_or(u8::MAX);
     let attempt = number(older.len());
     if previous.has_call(call) {
@@ -174,6 +174,12 @@ pub(super) fn repetition(call: &Call<'_>, earlier: &[Attempt]) -> Repetition {
     }
 }
 
+/// A place for operators, exactly: secrets masked, short.
+#[cfg(feature = "tracing")]
+pub(super) fn shown_pointer(path: &Pointer, redactor: &dyn Redactor) -> String {
+    bounded(&redactor.text(path.as_str()), PATH_BYTES)
+}
+
 /// A place for people and labels: indices as `*`, secrets masked, short.
 pub(super) fn shown_place(path: &Pointer, redactor: &dyn Redactor) -> String {
     bounded(&redactor.text(&starred(path)), PATH_BYTES)
@@ -181,7 +187,8 @@ pub(super) fn shown_place(path: &Pointer, redactor: &dyn Redactor) -> String {
 
 /// A place with `*` for every array index.
 fn starred(path: &Pointer) -> String {
-    let is_index = |token: &str| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit());
+    let is_index =
+        |token: &str| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit());
     let mut text = String::with_capacity(path.as_str().len());
     for token in path.as_str().split('/').skip(1) {
         text.push('/');
@@ -194,13 +201,13 @@ fn starred(path: &Pointer) -> String {
 fn summary(call: &Call<'_>, redactor: &dyn Redactor) -> String {
     let mut errors = call.findings.iter().filter(|finding| finding.is_error());
     let Some(first) = errors.next() else { return String::new() };
-    let mut line = phrase(first, call.arguments, redactor);
-    match errors.count() {
-        0 => {}
-        1 => line.push_str("; 1 more error"),
-        more => line.push_str(&format!("; {more} more errors")),
-    }
-    bounded(&line, SUMMARY_BYTES)
+    let more = match errors.count() {
+        0 => String::new(),
+        1 => "; 1 more error".to_owned(),
+        count => format!("; {count} more errors"),
+    };
+    // The count survives, however long the first error's line is.
+    bounded(&phrase(first, call.arguments, redactor), SUMMARY_BYTES - more.len()) + &more
 }
 
 /// What is wrong, in the document's words: "Missing required field 'path'".
@@ -223,7 +230,9 @@ fn phrase(finding: &ValidationError, sent: Sent<'_>, redactor: &dyn Redactor) ->
     let what = match finding.error_code.as_ref() {
         "VAL-001" => return format!("Missing required field {field}"),
         "VAL-002" => "Type mismatch on",
-        "VAL-003" => by_bound("Value too large for", "Value too small for", "Constraint violated by"),
+        "VAL-003" => {
+            by_bound("Value too large for", "Value too small for", "Constraint violated by")
+        }
         "VAL-004" => return "Arguments are not valid JSON".to_owned(),
         "VAL-005" => return format!("Unknown field {field}"),
         "VAL-006" => by_bound("Too many items in", "Too few items in", "Wrong items in"),
@@ -291,7 +300,10 @@ mod tests {
         let arguments = json!({"path": 7, "items": [{"qty": 1.5}]});
         let table = [
             (finding("VAL-001", "/path", "required", "string"), "Missing required field 'path'"),
-            (finding("VAL-002", "/path", "type", "string"), "Type mismatch on 'path' (got: integer)"),
+            (
+                finding("VAL-002", "/path", "type", "string"),
+                "Type mismatch on 'path' (got: integer)",
+            ),
             (
                 finding("VAL-009", "/path", "maxLength", "string with max length 4096"),
                 "String too long for 'path' (max: 4096)",
@@ -306,7 +318,10 @@ mod tests {
             ),
             (finding("VAL-008", "", "enum", ""), "Unknown tool"),
             (finding("VAL-004", "", "", ""), "Arguments are not valid JSON"),
-            (finding("VAL-002", "", "type", "object"), "Type mismatch on the arguments (got: object)"),
+            (
+                finding("VAL-002", "", "type", "object"),
+                "Type mismatch on the arguments (got: object)",
+            ),
             (finding("X-1", "/a", "", ""), "X-1 at 'a'"),
         ];
         for (finding, line) in table {
@@ -324,7 +339,7 @@ mod tests {
             .chain((0..12).map(|index| finding("VAL-001", &format!("/f{index}"), "required", "")))
             .collect();
         let call = Call::new("t", "1", &arguments, &findings, [0; 10]);
-        let attempt = Attempt::open(&call, &[], 1, 0, &KeepAll);
+        let attempt = Attempt::open(&call, &Prints::of(&call), &[], 1, 0, &KeepAll);
         let path = "/items/*/qty".to_owned();
         assert_eq!(attempt.errors[0], Noted { code: "VAL-002".into(), path, count: 37 });
         assert_eq!((attempt.errors.len(), attempt.omitted), (GROUPS_OF_ATTEMPT, 3));
@@ -344,8 +359,9 @@ mod tests {
             for (call, errors_index) in steps {
                 let arguments = json!({ "call": call });
                 let call = Call::new("t", "1", &arguments, &errors[*errors_index], [0; 10]);
-                last = repetition(&call, &earlier);
-                earlier.push(Attempt::open(&call, &earlier, 1, 0, &KeepAll));
+                let prints = Prints::of(&call);
+                last = repetition(&prints, &earlier);
+                earlier.push(Attempt::open(&call, &prints, &earlier, 1, 0, &KeepAll));
             }
             last
         };

@@ -1,4 +1,4 @@
-use super::{Call, FailureTally, Outcome, Redactor};
+use super::{Call, Context, FailureTally, Outcome};
 
 /// Tells operators about a checked call: a structured `tracing` event (feature `tracing`), counters
 /// (feature `metrics`), and the tally that finds suspect schemas. Never a value of an argument.
@@ -14,22 +14,22 @@ use super::{Call, FailureTally, Outcome, Redactor};
 pub fn observe(
     call: &Call<'_>,
     outcome: &Outcome,
+    context: &Context<'_>,
     tally: &mut FailureTally,
-    redactor: &dyn Redactor,
 ) {
-    let counted = tally.count(call, redactor);
+    let counted = tally.count(call, context.redactor);
     #[cfg(feature = "metrics")]
-    count(counted, call, outcome);
+    count(counted, outcome);
     #[cfg(not(feature = "metrics"))]
     drop(counted);
     #[cfg(feature = "tracing")]
-    log(call, outcome, redactor);
+    log(call, outcome, context);
     #[cfg(not(any(feature = "tracing", feature = "metrics")))]
     let _ = outcome;
 }
 
 #[cfg(feature = "metrics")]
-fn count(counted: super::tally::Counted, call: &Call<'_>, outcome: &Outcome) {
+fn count(counted: super::tally::Counted, outcome: &Outcome) {
     let tool = counted.tool;
     metrics::counter!("answerback_calls_total", "tool" => tool.clone()).increment(1);
     for (code, path) in counted.places {
@@ -41,7 +41,7 @@ fn count(counted: super::tally::Counted, call: &Call<'_>, outcome: &Outcome) {
         metrics::counter!("answerback_schema_suspects_total", &labels).increment(1);
     }
     let is_attempt = match outcome {
-        Outcome::Retry(_) => call.is_failing(),
+        Outcome::Retry(retry) => retry.is_new,
         Outcome::Blocked(blocked) => blocked.is_new,
         _ => false,
     };
@@ -54,19 +54,20 @@ fn count(counted: super::tally::Counted, call: &Call<'_>, outcome: &Outcome) {
 }
 
 #[cfg(feature = "tracing")]
-fn log(call: &Call<'_>, outcome: &Outcome, redactor: &dyn Redactor) {
-    use super::history::shown_place;
+fn log(call: &Call<'_>, outcome: &Outcome, context: &Context<'_>) {
+    use super::history::shown_pointer;
     use super::redactor::bounded;
     use crate::Severity;
 
     /// The most findings that one line lists.
     const MOST_LISTED: usize = 20;
 
-    let (attempt, max) = match outcome {
-        Outcome::Retry(retry) => (retry.attempt, retry.max_attempts),
-        Outcome::Blocked(blocked) => (blocked.attempt, blocked.max_attempts),
-        Outcome::Proceed(proceed) => (proceed.failed_attempts, 0),
-        _ => (0, 0),
+    let max = context.policy.max_attempts();
+    let attempt = match outcome {
+        Outcome::Retry(retry) => retry.attempt,
+        Outcome::Blocked(blocked) => blocked.attempt,
+        Outcome::Proceed(proceed) => proceed.failed_attempts,
+        Outcome::Stopped { .. } | Outcome::Applied | Outcome::Ignored => 0,
     };
     let Some(severity) = call.findings.iter().map(|finding| finding.severity).min() else { return };
     // Notes beside errors are left for when the errors are gone.
@@ -74,7 +75,7 @@ fn log(call: &Call<'_>, outcome: &Outcome, redactor: &dyn Redactor) {
     let errors: serde_json::Value = told()
         .take(MOST_LISTED)
         .map(|finding| {
-            let path = shown_place(&finding.field_path, redactor);
+            let path = shown_pointer(&finding.field_path, context.redactor);
             serde_json::json!({"path": path, "code": bounded(&finding.error_code, 16)})
         })
         .collect();
@@ -105,14 +106,15 @@ fn log(call: &Call<'_>, outcome: &Outcome, redactor: &dyn Redactor) {
     }
 }
 
-#[cfg(all(test, feature = "tracing", feature = "metrics"))]
+#[cfg(test)]
+#[cfg(all(feature = "tracing", feature = "metrics"))]
 mod tests {
     use std::fmt::Write;
     use std::sync::{Arc, Mutex};
 
     use serde_json::json;
 
-    use super::super::{KeepAll, RetryKey, RetryTracker};
+    use super::super::{RetryKey, RetryTracker};
     use super::*;
     use crate::{Severity, Timestamp, ValidationError};
 
@@ -160,14 +162,37 @@ mod tests {
     }
 
     impl metrics::Recorder for Counters {
-        fn describe_counter(&self, _: metrics::KeyName, _: Option<metrics::Unit>, _: metrics::SharedString) {}
+        fn describe_counter(
+            &self,
+            _: metrics::KeyName,
+            _: Option<metrics::Unit>,
+            _: metrics::SharedString,
+        ) {
+        }
 
-        fn describe_gauge(&self, _: metrics::KeyName, _: Option<metrics::Unit>, _: metrics::SharedString) {}
+        fn describe_gauge(
+            &self,
+            _: metrics::KeyName,
+            _: Option<metrics::Unit>,
+            _: metrics::SharedString,
+        ) {
+        }
 
-        fn describe_histogram(&self, _: metrics::KeyName, _: Option<metrics::Unit>, _: metrics::SharedString) {}
+        fn describe_histogram(
+            &self,
+            _: metrics::KeyName,
+            _: Option<metrics::Unit>,
+            _: metrics::SharedString,
+        ) {
+        }
 
-        fn register_counter(&self, key: &metrics::Key, _: &metrics::Metadata<'_>) -> metrics::Counter {
-            let labels: Vec<_> = key.labels().map(|one| format!("{}={}", one.key(), one.value())).collect();
+        fn register_counter(
+            &self,
+            key: &metrics::Key,
+            _: &metrics::Metadata<'_>,
+        ) -> metrics::Counter {
+            let labels: Vec<_> =
+                key.labels().map(|one| format!("{}={}", one.key(), one.value())).collect();
             let name = format!("{}{{{}}}", key.name(), labels.join(","));
             metrics::Counter::from_arc(Arc::new(Counter(self.0.clone(), name)))
         }
@@ -176,7 +201,11 @@ mod tests {
             metrics::Gauge::noop()
         }
 
-        fn register_histogram(&self, _: &metrics::Key, _: &metrics::Metadata<'_>) -> metrics::Histogram {
+        fn register_histogram(
+            &self,
+            _: &metrics::Key,
+            _: &metrics::Metadata<'_>,
+        ) -> metrics::Histogram {
             metrics::Histogram::noop()
         }
     }
@@ -202,10 +231,16 @@ mod tests {
         ];
         metrics::with_local_recorder(&counters, || {
             tracing::subscriber::with_default(Capture(log.clone()), || {
-                for (turn, findings) in [(1, &errors[..2]), (2, &errors[2..]), (3, &errors), (4, &errors)] {
+                for (turn, findings) in [
+                    (1_u64, &errors[..2]),
+                    (1, &errors[..1]),
+                    (2, &errors[2..]),
+                    (3, &errors),
+                    (4, &errors),
+                ] {
                     let call = Call::new("read_file", "c", &arguments, findings, [0; 10])
                         .with_correlation_id("abc-123")
-                        .with_turn(turn as u64);
+                        .with_turn(turn);
                     tracker.call(&key, &call, now);
                 }
             });
@@ -219,7 +254,31 @@ mod tests {
     fn operators_see_fields_and_never_values() {
         let (lines, counts) = observed();
         assert!(!lines.contains("s3cret") && !counts.contains("s3cret"), "{lines}{counts}");
-        insta::assert_snapshot!(lines, @"");
-        insta::assert_snapshot!(counts, @"");
+        insta::assert_snapshot!(lines, @r#"
+        WARN message=Tool validation failed tool_name="read_file" error_count=2 retry_attempt=1 max_retries=2 errors=[{"path":"/path","code":"VAL-001"},{"path":"/items/3/encoding","code":"VAL-008"}] correlation_id="abc-123"
+        WARN message=Tool validation failed tool_name="read_file" error_count=1 retry_attempt=1 max_retries=2 errors=[{"path":"/path","code":"VAL-001"}] correlation_id="abc-123"
+        INFO message=Tool validation warned tool_name="read_file" error_count=1 retry_attempt=1 max_retries=2 errors=[{"path":"/extra","code":"VAL-005"}] correlation_id="abc-123"
+        WARN message=Tool validation failed tool_name="read_file" error_count=2 retry_attempt=1 max_retries=2 errors=[{"path":"/path","code":"VAL-001"},{"path":"/items/3/encoding","code":"VAL-008"}] correlation_id="abc-123"
+        WARN message=Tool validation failed tool_name="read_file" error_count=2 retry_attempt=2 max_retries=2 errors=[{"path":"/path","code":"VAL-001"},{"path":"/items/3/encoding","code":"VAL-008"}] correlation_id="abc-123"
+        WARN message=Tool validation escalated tool_name="read_file" error_count=2 retry_attempt=2 max_retries=2 errors=[{"path":"/path","code":"VAL-001"},{"path":"/items/3/encoding","code":"VAL-008"}] correlation_id="abc-123"
+        "#);
+        insta::assert_snapshot!(counts, @"
+        answerback_calls_total{tool=read_file} +1
+        answerback_validation_failures_total{tool=read_file,path=/path,code=VAL-001} +1
+        answerback_validation_failures_total{tool=read_file,path=/items/*/encoding,code=VAL-008} +1
+        answerback_retry_attempts_total{tool=read_file} +1
+        answerback_calls_total{tool=read_file} +1
+        answerback_validation_failures_total{tool=read_file,path=/path,code=VAL-001} +1
+        answerback_calls_total{tool=read_file} +1
+        answerback_calls_total{tool=read_file} +1
+        answerback_validation_failures_total{tool=read_file,path=/path,code=VAL-001} +1
+        answerback_validation_failures_total{tool=read_file,path=/items/*/encoding,code=VAL-008} +1
+        answerback_retry_attempts_total{tool=read_file} +1
+        answerback_calls_total{tool=read_file} +1
+        answerback_validation_failures_total{tool=read_file,path=/path,code=VAL-001} +1
+        answerback_validation_failures_total{tool=read_file,path=/items/*/encoding,code=VAL-008} +1
+        answerback_retry_attempts_total{tool=read_file} +1
+        answerback_escalations_total{tool=read_file} +1
+        ");
     }
 }

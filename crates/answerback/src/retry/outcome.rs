@@ -1,3 +1,4 @@
+use super::redactor::bounded;
 use super::{Escalation, Noted, Repetition};
 use crate::ToolResult;
 
@@ -42,6 +43,8 @@ pub struct Retry {
     pub attempt: u8,
     /// How many there may be.
     pub max_attempts: u8,
+    /// Whether this very call opened the attempt; parallel ones share it.
+    pub is_new: bool,
     /// Whether the model is going round in circles.
     pub repetition: Repetition,
     /// What was wrong in the attempt before: from it follows what is fixed, still failing and new.
@@ -78,13 +81,12 @@ impl Outcome {
         match self {
             Self::Blocked(blocked) => Some(blocked.escalation.tool_result(tool_call_id)),
             Self::Stopped { reason } => {
-                let mut content = format!(
-                    "A person stopped the calls to tool '{}'. Do not call it again for this task.",
-                    super::redactor::bounded(tool, 128)
+                let reason = reason.as_ref().map(|reason| format!(" The reason given: {reason}"));
+                let content = format!(
+                    "A person stopped the calls to tool '{}'. Do not call it again for this task.{}",
+                    bounded(tool, 128),
+                    reason.unwrap_or_default()
                 );
-                if let Some(reason) = reason {
-                    content.push_str(&format!(" The reason given: {reason}"));
-                }
                 Some(ToolResult::blocked(tool_call_id, content))
             }
             _ => None,

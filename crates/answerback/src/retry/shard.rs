@@ -69,11 +69,14 @@ impl Shard {
 
     /// Forgets every key whose time is up.
     pub(super) fn sweep(&mut self, now: Timestamp) {
-        let is_kept = |entry: &Entry| entry.state.as_ref().is_some_and(|state| !state.is_expired(now));
+        let is_kept =
+            |entry: &Entry| entry.state.as_ref().is_some_and(|state| !state.is_expired(now));
         self.entries.retain(|_, entry| is_kept(entry));
         let entries = &self.entries;
         for order in [&mut self.open, &mut self.blocked] {
-            order.retain(|serial, key| entries.get(key).is_some_and(|entry| entry.serial == *serial));
+            order.retain(|serial, key| {
+                entries.get(key).is_some_and(|entry| entry.serial == *serial)
+            });
         }
     }
 

@@ -95,7 +95,7 @@ pub struct OriginalCall {
 }
 
 impl OriginalCall {
-    fn of(call: &Call<'_>, redactor: &dyn Redactor) -> Self {
+    fn of(call: &Call<'_>, digest: Digest, redactor: &dyn Redactor) -> Self {
         let shown = match call.arguments {
             Sent::Value(value) => redactor.value(value).to_string(),
             Sent::Text(text) => redactor.text(text),
@@ -103,7 +103,7 @@ impl OriginalCall {
         Self {
             tool_call_id: bounded(call.tool_call_id, REFERENCE_BYTES),
             arguments: bounded(&shown, PREVIEW_BYTES),
-            digest: call.arguments.digest(),
+            digest,
             record: call.record.map(|record| bounded(record, REFERENCE_BYTES)),
         }
     }
@@ -159,13 +159,13 @@ impl State {
         }
     }
 
-    pub(super) fn open(call: &Call<'_>, redactor: &dyn Redactor) -> Self {
+    pub(super) fn open(call: &Call<'_>, digest: Digest, redactor: &dyn Redactor) -> Self {
         Self {
             version: Version,
             tool: bounded(call.tool, TOOL_BYTES),
             phase: Phase::Open,
             attempts: Vec::new(),
-            original: OriginalCall::of(call, redactor),
+            original: OriginalCall::of(call, digest, redactor),
             answered: false,
             waived: Vec::new(),
             guidance: None,

@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use super::fingerprint::Prints;
 use super::history::{Attempt, repetition};
 use super::redactor::bounded;
 use super::state::{GUIDANCE_BYTES, Phase};
@@ -79,7 +80,7 @@ pub fn step(state: Option<State>, event: Event<'_>, context: &Context<'_>) -> St
 fn on_call(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> Step {
     let Some(mut state) = state else {
         return if call.is_failing() {
-            on_failure(State::open(call, context.redactor), call, context)
+            on_failure(None, call, context)
         } else {
             Step::new(None, Outcome::Proceed(Proceed::default()))
         };
@@ -97,7 +98,7 @@ fn on_call(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> Step
             blocked(state, context, false, Repetition::None)
         }
         Phase::Open if call.is_failing() && !state.is_waived(call) => {
-            on_failure(state, call, context)
+            on_failure(Some(state), call, context)
         }
         Phase::Open => {
             let proceed = Proceed {
@@ -112,21 +113,23 @@ fn on_call(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> Step
     }
 }
 
-fn on_failure(mut state: State, call: &Call<'_>, context: &Context<'_>) -> Step {
+fn on_failure(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> Step {
     let policy = context.policy;
+    let prints = Prints::of(call);
+    let mut state = state.unwrap_or_else(|| State::open(call, prints.digest, context.redactor));
     let shared = state.shared_attempt(call);
     let index = shared.unwrap_or(state.attempts().len());
     let earlier = &state.attempts()[..index];
-    let repetition = repetition(call, earlier);
+    let repetition = repetition(&prints, earlier);
     let previous = earlier.last().map(|attempt| attempt.errors.clone()).unwrap_or_default();
     if shared.is_some() {
         if let Some(attempt) = state.attempt_mut(index) {
-            attempt.join(call, context.redactor);
+            attempt.join(call, &prints, context.redactor);
         }
     } else {
         let remaining = usize::from(policy.max_attempts()).saturating_sub(index);
         let at_millis = context.now.unix_millis();
-        let attempt = Attempt::open(call, earlier, remaining, at_millis, context.redactor);
+        let attempt = Attempt::open(call, &prints, earlier, remaining, at_millis, context.redactor);
         state.push(attempt);
     }
     let guidance = state.take_guidance();
@@ -139,7 +142,8 @@ fn on_failure(mut state: State, call: &Call<'_>, context: &Context<'_>) -> Step 
     state.keep(context.now, policy.idle_seconds);
     let attempt = u8::try_from(index + 1).unwrap_or(u8::MAX);
     let max_attempts = policy.max_attempts();
-    let retry = Retry { attempt, max_attempts, repetition, previous, guidance };
+    let is_new = shared.is_none();
+    let retry = Retry { attempt, max_attempts, is_new, repetition, previous, guidance };
     Step::new(state, Outcome::Retry(retry))
 }
 
@@ -234,7 +238,12 @@ mod tests {
             step.outcome
         }
 
-        fn call(&mut self, arguments: &Value, findings: &[ValidationError], turn: Option<u64>) -> Outcome {
+        fn call(
+            &mut self,
+            arguments: &Value,
+            findings: &[ValidationError],
+            turn: Option<u64>,
+        ) -> Outcome {
             let mut call = Call::new("read_file", "call_1", arguments, findings, [7; 10]);
             call.turn = turn.map(Turn::from);
             self.take(Event::Call(call))
@@ -297,7 +306,7 @@ mod tests {
         ");
         let mut record = serde_json::to_value(&blocked.escalation).unwrap();
         record["summary"] = "…".into();
-        insta::assert_snapshot!(record, @"");
+        insta::assert_snapshot!(record, @r#"{"id":"01a3185c-5000-7707-8707-070707070707","tool":"read_file","status":"Blocked","summary":"…","attempts":[{"attempt":1,"summary":"Missing required field 'path'","errors":[{"code":"VAL-001","path":"/path","count":1}],"omitted":0},{"attempt":2,"summary":"Type mismatch on 'path' (got: integer)","errors":[{"code":"VAL-002","path":"/path","count":1}],"omitted":0},{"attempt":3,"summary":"String too long for 'path' (max: 4096)","errors":[{"code":"VAL-009","path":"/path","count":1}],"omitted":0}],"original_call":{"tool_call_id":"call_1","arguments":"{}","digest":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"},"options":["approve","modify","respond","reject","defer"]}"#);
         let result = third.tool_result("read_file", "call_9").unwrap();
         assert_eq!(serde_json::to_value(&result).unwrap()["status"], "Blocked");
         assert_eq!((result.tool_call_id.as_str(), result.is_error), ("call_9", true));
@@ -308,11 +317,14 @@ mod tests {
         // Known by the turn.
         let mut key = Key::new(3);
         let turns = [1, 1, 1, 2, 1, 3].map(|turn| told(&key.fail(turn)));
-        assert_eq!(turns, ["retry 1/3", "retry 1/3", "retry 1/3", "retry 2/3", "retry 1/3", "escalate 3"]);
+        assert_eq!(
+            turns,
+            ["retry 1/3", "retry 1/3", "retry 1/3", "retry 2/3", "retry 1/3", "escalate 3"]
+        );
         // Known by what was delivered.
         let mut key = Key::new(3);
         let errors = [finding("VAL-001", "/path", Severity::Error)];
-        let mut fail = |key: &mut Key| told(&key.call(&json!({}), &errors, None));
+        let fail = |key: &mut Key| told(&key.call(&json!({}), &errors, None));
         assert_eq!([fail(&mut key), fail(&mut key)], ["retry 1/3", "retry 1/3"]);
         assert_eq!(told(&key.take(Event::Delivered)), "applied");
         assert_eq!(told(&key.take(Event::Delivered)), "ignored");
@@ -324,7 +336,8 @@ mod tests {
     fn a_caller_that_never_delivers_cannot_loop_for_ever() {
         let mut key = Key::new(3);
         let errors = [finding("VAL-001", "/path", Severity::Error)];
-        let calls = (1..200).find(|_| told(&key.call(&json!({}), &errors, None)).starts_with("escalate"));
+        let calls =
+            (1..200).find(|_| told(&key.call(&json!({}), &errors, None)).starts_with("escalate"));
         assert_eq!(calls, Some(65));
     }
 
@@ -364,7 +377,10 @@ mod tests {
         assert_eq!(told(&key.fail(3)), "escalate 1");
 
         let mut key = Key::new(Policy::from(1).with_while_blocked(WhileBlocked::AllowValid));
-        assert_eq!([told(&key.fail(1)), told(&key.succeed()), told(&key.fail(2))], ["escalate 1", "proceed", "blocked"]);
+        assert_eq!(
+            [told(&key.fail(1)), told(&key.succeed()), told(&key.fail(2))],
+            ["escalate 1", "proceed", "blocked"]
+        );
     }
 
     #[test]
@@ -458,9 +474,20 @@ mod tests {
     /// An event of any kind, with hostile texts.
     #[derive(Clone, Debug)]
     enum Any {
-        Call { tool: String, id: String, value: Option<Value>, text: String, findings: Vec<ValidationError>, turn: Option<u8>, unchecked: bool },
+        Call {
+            tool: String,
+            id: String,
+            value: Option<Value>,
+            text: String,
+            findings: Vec<ValidationError>,
+            turn: Option<u8>,
+            unchecked: bool,
+        },
         Delivered,
-        Decision { decision: Decision, right: bool },
+        Decision {
+            decision: Decision,
+            right: bool,
+        },
         Wait(u16),
     }
 
@@ -468,21 +495,24 @@ mod tests {
         prop_oneof![
             4 => "[a-z]{0,8}",
             1 => any::<String>(),
-            1 => Just("\"\\\u{202e}\u{0}\n".repeat(900)),
-            1 => Just("\u{1f600}".repeat(4000)),
+            1 => Just("\"\\\u{202e}\u{0}\n".repeat(250)),
+            1 => Just("\u{1f600}".repeat(700)),
         ]
     }
 
     fn any_finding() -> impl Strategy<Value = ValidationError> {
         let severity = prop_oneof![4 => Just(Severity::Error), 1 => Just(Severity::Warning)];
-        let code = prop_oneof![(1..=10_u8).prop_map(|number| format!("VAL-{number:03}")), hostile()];
+        let code =
+            prop_oneof![(1..=10_u8).prop_map(|number| format!("VAL-{number:03}")), hostile()];
         let path = prop::collection::vec(hostile(), 0..3);
         (code, path, severity, hostile(), prop::option::of("maxLength|minimum|type")).prop_map(
             |(code, path, severity, expected, keyword)| {
-                let place = path.iter().fold(crate::json::Pointer::root(), |place, name| place.join(name));
+                let place =
+                    path.iter().fold(crate::json::Pointer::root(), |place, name| place.join(name));
                 let mut finding =
                     ValidationError::new(code, severity).with_path(place).with_expected(expected);
-                finding.schema_path = keyword.map(|keyword| crate::json::Pointer::root().join(&keyword));
+                finding.schema_path =
+                    keyword.map(|keyword| crate::json::Pointer::root().join(&keyword));
                 finding
             },
         )
@@ -499,10 +529,17 @@ mod tests {
             hostile().prop_map(|text| json!({ "text": text, "list": [1, null, {"a": 1.5}] })),
         ]);
         let turn = prop::option::of(0..20_u8);
-        let call = (hostile(), hostile(), value, hostile(), findings, turn, prop::bool::weighted(0.05))
-            .prop_map(|(tool, id, value, text, findings, turn, unchecked)| Any::Call {
-                tool, id, value, text, findings, turn, unchecked,
-            });
+        let call =
+            (hostile(), hostile(), value, hostile(), findings, turn, prop::bool::weighted(0.05))
+                .prop_map(|(tool, id, value, text, findings, turn, unchecked)| Any::Call {
+                    tool,
+                    id,
+                    value,
+                    text,
+                    findings,
+                    turn,
+                    unchecked,
+                });
         let decision = prop_oneof![
             Just(Decision::Approve),
             hostile().prop_map(|text| Decision::Modify { arguments: json!({ "text": text }) }),
@@ -516,13 +553,15 @@ mod tests {
     }
 
     fn any_policy() -> impl Strategy<Value = Policy> {
-        (any::<u8>(), any::<bool>(), any::<bool>(), 0..2000_u32).prop_map(|(most, valid, circles, seconds)| {
-            let blocked = if valid { WhileBlocked::AllowValid } else { WhileBlocked::Block };
-            Policy::from(most)
-                .with_while_blocked(blocked)
-                .with_escalate_on_repetition(circles)
-                .with_blocked_seconds(seconds)
-        })
+        (any::<u8>(), any::<bool>(), any::<bool>(), 0..2000_u32).prop_map(
+            |(most, valid, circles, seconds)| {
+                let blocked = if valid { WhileBlocked::AllowValid } else { WhileBlocked::Block };
+                Policy::from(most)
+                    .with_while_blocked(blocked)
+                    .with_escalate_on_repetition(circles)
+                    .with_blocked_seconds(seconds)
+            },
+        )
     }
 
     /// Runs the events and checks after each what must always hold.
@@ -570,9 +609,9 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(400))]
+        #![proptest_config(ProptestConfig::with_cases(96))]
         #[test]
-        fn any_events_keep_the_rules(policy in any_policy(), events in prop::collection::vec(any_event(), 0..40)) {
+        fn any_events_keep_the_rules(policy in any_policy(), events in prop::collection::vec(any_event(), 0..32)) {
             // The same events give the same state and the same outcomes.
             prop_assert_eq!(run(policy, &events), run(policy, &events));
         }
@@ -581,12 +620,14 @@ mod tests {
     /// The fullest state there can be: ten attempts with long everything.
     #[test]
     fn the_fullest_state_fits() {
-        let long = "\"\\".repeat(5000);
-        let findings: Vec<_> = (0..60)
+        let long = "\"\\".repeat(600);
+        let findings: Vec<_> = (0..30)
             .map(|index| {
                 let code = format!("C{index}{long}");
                 let place = crate::json::Pointer::root().join(&format!("{index}{long}"));
-                ValidationError::new(code, Severity::Error).with_path(place).with_expected(long.clone())
+                ValidationError::new(code, Severity::Error)
+                    .with_path(place)
+                    .with_expected(long.clone())
             })
             .collect();
         let mut key = Key::new(10);

@@ -168,7 +168,10 @@ mod tests {
         let arguments = json!({});
         let mut new = 0;
         for round in 0..20 {
-            let findings = [finding("VAL-002", &format!("/elements/{round}")), finding("VAL-005", &format!("/made_up_{round}"))];
+            let findings = [
+                finding("VAL-002", &format!("/elements/{round}")),
+                finding("VAL-005", &format!("/made_up_{round}")),
+            ];
             let findings = if round % 4 == 0 { &findings[1..] } else { &findings[..] };
             let call = Call::new("sort_list", "1", &arguments, findings, [0; 10]);
             new += tally.count(&call, &KeepAll).suspects.len();
@@ -176,11 +179,15 @@ mod tests {
         }
         let suspects = tally.suspects();
         assert_eq!(
-            suspects.iter().map(|one| (one.code.as_str(), one.path.as_str(), one.failed_here)).collect::<Vec<_>>(),
+            suspects
+                .iter()
+                .map(|one| (one.code.as_str(), one.path.as_str(), one.failed_here))
+                .collect::<Vec<_>>(),
             [("VAL-005", "/?", 20), ("VAL-002", "/elements/*", 15)]
         );
         assert_eq!(new, 2);
-        let counts: Vec<_> = tally.tools().map(|(tool, one)| (tool, one.calls, one.failed)).collect();
+        let counts: Vec<_> =
+            tally.tools().map(|(tool, one)| (tool, one.calls, one.failed)).collect();
         assert_eq!(counts, [("fine", 20, 0), ("sort_list", 20, 20)]);
     }
 

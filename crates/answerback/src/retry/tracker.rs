@@ -78,8 +78,9 @@ impl RetryTracker {
     /// Counts a checked call, tells operators about it and says what to do.
     pub fn call(&self, key: &RetryKey, call: &Call<'_>, now: Timestamp) -> Outcome {
         let policy = self.policies.of(call.tool);
-        let outcome = self.step(key, Event::Call(*call), &Context::new(policy, &*self.redactor, now));
-        observe(call, &outcome, &mut lock(&self.tally), &*self.redactor);
+        let context = Context::new(policy, &*self.redactor, now);
+        let outcome = self.step(key, Event::Call(*call), &context);
+        observe(call, &outcome, &context, &mut lock(&self.tally));
         outcome
     }
 
@@ -211,7 +212,8 @@ mod tests {
         for number in 1..=5 {
             fail(&tracker, &key(number), 1, at(0));
         }
-        let kept: Vec<_> = (0..=5).filter(|number| tracker.attempts(&key(*number), at(0)) > 0).collect();
+        let kept: Vec<_> =
+            (0..=5).filter(|number| tracker.attempts(&key(*number), at(0)) > 0).collect();
         assert_eq!(kept, [0, 3, 4, 5]);
         // Blocked keys are bounded among themselves.
         for number in 10..20 {
