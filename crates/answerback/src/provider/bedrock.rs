@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::wire::{CallPlace, ToolPlace, Wire, elements, telling_text};
 use super::{ToolCall, ToolResult};
+use crate::json::Pointer;
 
 /// Amazon Bedrock's Converse. Not every model behind it looks at `status`, so the text says it too.
 pub(super) struct Bedrock;
@@ -13,7 +14,7 @@ impl Wire for Bedrock {
         let entries = elements(list, &LISTS)?;
         // The others are cache points and tools that the provider runs itself.
         let ours = entries.iter().filter(|(_, tool)| tool.get("toolSpec").is_some());
-        let place = |(place, _): &(crate::json::Pointer, _)| {
+        let place = |(place, _): &(Pointer, _)| {
             let place = place.join("toolSpec");
             let schema = place.join("inputSchema").join("json");
             ToolPlace { schema, ..ToolPlace::at(&place, "inputSchema") }
@@ -33,9 +34,8 @@ impl Wire for Bedrock {
         let blocks = elements(message, &["/content", "/output/message/content"]);
         let blocks = blocks.unwrap_or_default();
         let calls = blocks.iter().filter(|(_, block)| block.get("toolUse").is_some());
-        let place = |(place, _): &(crate::json::Pointer, _)| {
-            CallPlace::at(&place.join("toolUse"), "toolUseId", "input")
-        };
+        let place =
+            |(place, _): &(Pointer, _)| CallPlace::at(&place.join("toolUse"), "toolUseId", "input");
         Some(calls.map(place).collect())
     }
 

@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::wire::{CallPlace, ToolPlace, Wire, elements, telling_text};
 use super::{ToolCall, ToolResult};
+use crate::json::Pointer;
 
 /// OpenAI's Chat Completions. Arguments are a text; a result is a message of its own and has no mark
 /// for errors.
@@ -30,8 +31,8 @@ impl Wire for OpenAiChat {
         let calls = elements(message, &["/tool_calls", "/choices/0/message/tool_calls"]);
         let calls = calls.unwrap_or_default();
         let functions = calls.iter().filter(|(_, call)| call.get("custom").is_none());
-        let place = |(place, _): &(_, _)| CallPlace {
-            id: crate::json::Pointer::join(place, "id"),
+        let place = |(place, _): &(Pointer, _)| CallPlace {
+            id: place.join("id"),
             ..CallPlace::at(&place.join("function"), "id", "arguments")
         };
         Some(functions.map(place).collect())

@@ -209,6 +209,7 @@ mod tests {
 
     use super::super::{KeepAll, Turn};
     use super::*;
+    use crate::json::Pointer;
     use crate::{Severity, ValidationError};
 
     fn at(seconds: i64) -> Timestamp {
@@ -285,7 +286,7 @@ mod tests {
         let mut key = Key::new(3);
         let mut fail = |code, path: &str, keyword: &str, expected: &str, arguments: Value, turn| {
             let errors = [finding(code, path, Severity::Error)
-                .with_schema_path(crate::json::Pointer::root().join(keyword))
+                .with_schema_path(Pointer::root().join(keyword))
                 .with_expected(expected)];
             key.call(&arguments, &errors, Some(turn))
         };
@@ -507,12 +508,10 @@ mod tests {
         let path = prop::collection::vec(hostile(), 0..3);
         (code, path, severity, hostile(), prop::option::of("maxLength|minimum|type")).prop_map(
             |(code, path, severity, expected, keyword)| {
-                let place =
-                    path.iter().fold(crate::json::Pointer::root(), |place, name| place.join(name));
+                let place = path.iter().fold(Pointer::root(), |place, name| place.join(name));
                 let mut finding =
                     ValidationError::new(code, severity).with_path(place).with_expected(expected);
-                finding.schema_path =
-                    keyword.map(|keyword| crate::json::Pointer::root().join(&keyword));
+                finding.schema_path = keyword.map(|keyword| Pointer::root().join(&keyword));
                 finding
             },
         )
@@ -624,7 +623,7 @@ mod tests {
         let findings: Vec<_> = (0..30)
             .map(|index| {
                 let code = format!("C{index}{long}");
-                let place = crate::json::Pointer::root().join(&format!("{index}{long}"));
+                let place = Pointer::root().join(&format!("{index}{long}"));
                 ValidationError::new(code, Severity::Error)
                     .with_path(place)
                     .with_expected(long.clone())

@@ -55,6 +55,7 @@ pub struct Suspect {
 }
 
 /// What one call added: the bounded names under which it was counted.
+#[cfg_attr(not(feature = "metrics"), expect(dead_code, reason = "only counters need the names"))]
 pub(super) struct Counted {
     pub(super) tool: String,
     pub(super) places: Vec<FailurePlace>,
