@@ -56,19 +56,26 @@ pub(crate) fn write_canonical(sink: &mut impl Write, value: &Value) -> fmt::Resu
 
 fn write_string(sink: &mut impl Write, text: &str) -> fmt::Result {
     sink.write_char('"')?;
-    for character in text.chars() {
-        match character {
-            '"' => sink.write_str("\\\"")?,
-            '\\' => sink.write_str("\\\\")?,
-            '\u{8}' => sink.write_str("\\b")?,
-            '\t' => sink.write_str("\\t")?,
-            '\n' => sink.write_str("\\n")?,
-            '\u{c}' => sink.write_str("\\f")?,
-            '\r' => sink.write_str("\\r")?,
-            control if control < ' ' => write!(sink, "\\u{:04x}", u32::from(control))?,
-            other => sink.write_char(other)?,
+    // Everything that needs an escape is one byte long, so the text is written in runs.
+    let mut written = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte >= b' ' && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        sink.write_str(&text[written..at])?;
+        written = at + 1;
+        match byte {
+            b'"' => sink.write_str("\\\"")?,
+            b'\\' => sink.write_str("\\\\")?,
+            0x08 => sink.write_str("\\b")?,
+            b'\t' => sink.write_str("\\t")?,
+            b'\n' => sink.write_str("\\n")?,
+            0x0c => sink.write_str("\\f")?,
+            b'\r' => sink.write_str("\\r")?,
+            control => write!(sink, "\\u{control:04x}")?,
         }
     }
+    sink.write_str(&text[written..])?;
     sink.write_char('"')
 }
 
