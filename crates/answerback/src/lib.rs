@@ -1,8 +1,11 @@
 //! The reply layer for AI agents and their tools.
 #![warn(missing_docs)]
 
+pub mod case;
+pub mod config;
 pub mod contract;
 pub mod convert;
+mod digest;
 pub mod finding;
 pub mod governance;
 mod id;
@@ -10,8 +13,13 @@ pub mod json;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod message;
+pub mod provider;
+pub mod retry;
 pub mod time;
 
+pub use digest::{Digest, DigestError};
 pub use finding::{Severity, ValidationError};
-pub use id::{UuidError, UuidV4};
+pub use id::{UuidError, UuidV4, UuidV7};
+pub use provider::ToolResult;
+pub use retry::RetryTracker;
 pub use time::Timestamp;

@@ -55,6 +55,18 @@ pub(crate) fn push_unit(shown: &mut String, rest: &str, quoting: Quoting) -> (us
     (consumed, shown.len() - before)
 }
 
+/// A character on one line: itself, or its JSON escape where it would act instead of being seen.
+pub(crate) fn seen(character: char) -> impl Iterator<Item = char> {
+    let mut shown = String::new();
+    if acts(character) {
+        push_escape(&mut shown, character);
+    } else {
+        shown.push(character);
+    }
+    let units: Vec<char> = shown.chars().collect();
+    units.into_iter()
+}
+
 /// The text on one line among words of ours: harmless, and with its double quotes in pairs.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let quotes = text.bytes().filter(|byte| *byte == b'"').count();

@@ -2,8 +2,10 @@
 //!
 //! [`read()`] is strict RFC 8259 with bounds, and reports what two readers could understand differently:
 //! repeated member names and numbers that do not fit. [`Pointer`] names a place, [`Place`] names it
-//! without allocating, and [`patch`] says how two documents differ.
+//! without allocating, [`patch`] says how two documents differ, and [`canonical()`] writes the one
+//! text that equal documents share.
 
+mod canonical;
 mod limits;
 mod locate;
 pub mod patch;
@@ -11,6 +13,8 @@ mod place;
 mod pointer;
 mod read;
 
+pub use canonical::canonical;
+pub(crate) use canonical::write_canonical;
 pub use limits::Limits;
 pub use locate::{Position, locate};
 pub use place::Place;

@@ -1,0 +1,432 @@
+//! The configuration of `.agent/config.yml`, as far as calls are checked: `tools.validation`.
+//!
+//! ```yaml
+//! tools:
+//!   validation:
+//!     retry:
+//!       max_attempts: 3
+//!     formatting:
+//!       max_message_length: 2000
+//!     overrides:
+//!       write_file:
+//!         retry:
+//!           max_attempts: 5
+//! ```
+//!
+//! Every setting stands once, in a table that reading, ranges and the JSON Schema share. Finding and
+//! opening the file is left to the caller.
+
+mod settings;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::finding::preview;
+use crate::retry::Policies;
+pub use settings::{FormattingSettings, RepairMode, Style, ToolSettings, schema};
+use settings::{GROUPS, SETTINGS};
+
+/// What may stand at the root of the file. Only `tools` is read here.
+const TOP_KEYS: [&str; 6] = ["tools", "gateway", "store", "ledger", "governance", "console"];
+
+/// `tools.validation`, read and judged.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ValidationConfig {
+    /// What holds for most tools.
+    pub default: ToolSettings,
+    /// What holds for single tools, by name.
+    pub overrides: BTreeMap<String, ToolSettings>,
+    /// Keys that mean nothing, each with what may have been meant.
+    pub warnings: Vec<ConfigWarning>,
+}
+
+impl ValidationConfig {
+    /// Reads the configuration from a parsed file. `file` is named in errors and warnings.
+    ///
+    /// # Errors
+    ///
+    /// When a value is of the wrong kind or out of its range. Every such value is named.
+    ///
+    /// ```
+    /// use answerback::config::ValidationConfig;
+    /// use serde_json::json;
+    ///
+    /// let parsed = json!({"tools": {"validation": {"retry": {"max_attempts": 11}}}});
+    /// let error = ValidationConfig::from_value("config.yml", &parsed).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "config.yml: tools.validation.retry.max_attempts is 11; expected an integer from 1 to 10"
+    /// );
+    /// ```
+    pub fn from_value(file: &str, parsed: &Value) -> Result<Self, ConfigError> {
+        let mut reading = Reading { file, warnings: Vec::new(), problems: Vec::new() };
+        let (default, overrides) = reading.file(parsed);
+        let Reading { warnings, problems, .. } = reading;
+        if problems.is_empty() {
+            Ok(Self { default, overrides, warnings })
+        } else {
+            Err(ConfigError { file: file.to_owned(), problems })
+        }
+    }
+
+    /// Reads the configuration from the text of a file.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not YAML, or as [`ValidationConfig::from_value`] says.
+    #[cfg(feature = "yaml")]
+    pub fn from_yaml(file: &str, text: &str) -> Result<Self, ConfigError> {
+        // An empty file configures nothing.
+        let parsed =
+            serde_saphyr::from_str::<Option<Value>>(text).map_err(|error| ConfigError {
+                file: file.to_owned(),
+                problems: vec![format!("not YAML that we read: {error}")],
+            })?;
+        Self::from_value(file, &parsed.unwrap_or_default())
+    }
+
+    /// What holds for a tool.
+    pub fn of(&self, tool: &str) -> &ToolSettings {
+        self.overrides.get(tool).unwrap_or(&self.default)
+    }
+}
+
+impl From<&ValidationConfig> for Policies {
+    fn from(config: &ValidationConfig) -> Self {
+        let tools = config.overrides.iter();
+        tools.fold(Self::from(config.default.retry), |policies, (tool, settings)| {
+            policies.with_tool(tool, settings.retry)
+        })
+    }
+}
+
+/// A key that means nothing.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ConfigWarning {
+    /// The file.
+    pub file: String,
+    /// The key, from the root of the file.
+    pub key: String,
+    /// The key that was probably meant.
+    pub suggestion: Option<&'static str>,
+}
+
+impl fmt::Display for ConfigWarning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {} is not a setting", self.file, self.key)?;
+        match self.suggestion {
+            Some(suggestion) => write!(formatter, "; did you mean {suggestion}?"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Values that cannot be used, each with its key and what is allowed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ConfigError {
+    file: String,
+    problems: Vec<String>,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            let end = if index == 0 { "" } else { "\n" };
+            write!(formatter, "{end}{}: {problem}", self.file)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// A file while it is read: what was found so far.
+struct Reading<'f> {
+    file: &'f str,
+    warnings: Vec<ConfigWarning>,
+    problems: Vec<String>,
+}
+
+impl Reading<'_> {
+    fn file(&mut self, parsed: &Value) -> (ToolSettings, BTreeMap<String, ToolSettings>) {
+        let mut default = ToolSettings::default();
+        let mut overrides = BTreeMap::new();
+        let top = self.mapping("", parsed);
+        let unknown = top.iter().flat_map(|members| members.keys());
+        for key in unknown.filter(|key| !TOP_KEYS.contains(&key.as_str())) {
+            self.warn(key, &TOP_KEYS);
+        }
+        let tools = top.and_then(|members| members.get("tools"));
+        let Some(tools) = tools.and_then(|tools| self.mapping("tools", tools)) else {
+            return (default, overrides);
+        };
+        for key in tools.keys().filter(|key| *key != "validation") {
+            self.warn(&format!("tools.{key}"), &["validation"]);
+        }
+        let path = "tools.validation";
+        let validation = tools.get("validation").and_then(|found| self.mapping(path, found));
+        let Some(validation) = validation else { return (default, overrides) };
+        self.settings(path, validation, &mut default, true);
+        let path = "tools.validation.overrides";
+        let single = validation.get("overrides").and_then(|found| self.mapping(path, found));
+        for (tool, found) in single.into_iter().flatten() {
+            let path = format!("{path}.{tool}");
+            let mut settings = default;
+            if let Some(members) = self.mapping(&path, found) {
+                self.settings(&path, members, &mut settings, false);
+            }
+            overrides.insert(tool.clone(), settings);
+        }
+        (default, overrides)
+    }
+
+    /// The settings of one mapping, and of the groups in it.
+    fn settings(
+        &mut self,
+        path: &str,
+        members: &Map<String, Value>,
+        settings: &mut ToolSettings,
+        is_default: bool,
+    ) {
+        for (key, value) in members {
+            let below = format!("{path}.{key}");
+            if GROUPS.contains(&key.as_str()) {
+                for (name, value) in self.mapping(&below, value).into_iter().flatten() {
+                    self.setting(&below, Some(key), name, value, settings);
+                }
+            } else if !(is_default && key == "overrides") {
+                self.setting(path, None, key, value, settings);
+            }
+        }
+    }
+
+    fn setting(
+        &mut self,
+        path: &str,
+        group: Option<&str>,
+        name: &str,
+        value: &Value,
+        settings: &mut ToolSettings,
+    ) {
+        let key = format!("{path}.{name}");
+        let here = || SETTINGS.iter().filter(|setting| setting.group == group);
+        if let Some(setting) = here().find(|setting| setting.name == name) {
+            if let Err(expected) = setting.apply(value, settings) {
+                self.problem(&key, value, &expected);
+            }
+            return;
+        }
+        let mut known: Vec<_> = here().map(|setting| setting.name).collect();
+        if group.is_none() {
+            known.extend(GROUPS);
+            known.push("overrides");
+        }
+        self.warn(&key, &known);
+    }
+
+    /// The members of a mapping. An empty one is `null` in YAML.
+    fn mapping<'v>(&mut self, key: &str, value: &'v Value) -> Option<&'v Map<String, Value>> {
+        if !matches!(value, Value::Object(_) | Value::Null) {
+            self.problem(if key.is_empty() { "the file" } else { key }, value, "a mapping");
+        }
+        value.as_object()
+    }
+
+    fn problem(&mut self, key: &str, value: &Value, expected: &str) {
+        self.problems.push(format!("{} is {}; expected {expected}", shown(key), preview(value)));
+    }
+
+    fn warn(&mut self, key: &str, known: &[&'static str]) {
+        let name = key.rsplit('.').next().unwrap_or(key);
+        let suggestion = nearest(name, known);
+        self.warnings.push(ConfigWarning {
+            file: self.file.to_owned(),
+            key: shown(key),
+            suggestion,
+        });
+    }
+}
+
+/// A key as it can be shown: it comes from a file that anybody may have written.
+fn shown(key: &str) -> String {
+    let quoted = preview(&key.into());
+    quoted.trim_matches('"').to_owned()
+}
+
+/// The known name that is at most two edits away, or the same but for case and separators.
+fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
+    // Nothing that long is a slip of the pen, and the distance takes quadratic time.
+    let name = Some(plain(name)).filter(|name| name.len() <= 64)?;
+    let near = known.iter().map(|known| (distance(&name, known), *known));
+    near.filter(|(distance, known)| *distance <= 2 && *distance * 2 < known.len())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, known)| known)
+}
+
+/// How many characters have to be added, taken away or changed.
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
+    for (index, character) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = index + 1;
+        for (column, compared) in other.chars().enumerate() {
+            let changed = diagonal + usize::from(character != compared);
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::settings::Kind;
+    use super::*;
+    use crate::retry::WhileBlocked;
+
+    fn read(validation: &Value) -> Result<ValidationConfig, ConfigError> {
+        ValidationConfig::from_value("f.yml", &json!({"tools": {"validation": validation}}))
+    }
+
+    #[test]
+    fn the_documents_numbers_are_the_defaults() {
+        let config = ValidationConfig::from_value("f.yml", &Value::Null).unwrap();
+        assert_eq!(config, ValidationConfig::default());
+        let formatting = config.default.formatting;
+        assert_eq!(config.default.retry.max_attempts(), 3);
+        assert_eq!(formatting.max_message_length, 2000);
+        assert_eq!((formatting.max_errors_shown, formatting.max_value_preview), (10, 100));
+    }
+
+    #[test]
+    fn a_tool_overrides_what_it_names() {
+        let config = read(&json!({
+            "retry": {"max_attempts": 2, "while_blocked": "allow_valid"},
+            "overrides": {"write_file": {"retry": {"max_attempts": 5}, "strict": true}, "noop": null},
+        }))
+        .unwrap();
+        let (usual, special) = (config.of("read_file"), config.of("write_file"));
+        assert_eq!((usual.retry.max_attempts(), usual.strict), (2, false));
+        assert_eq!((special.retry.max_attempts(), special.strict), (5, true));
+        assert_eq!(special.retry.while_blocked, WhileBlocked::AllowValid);
+        assert_eq!(config.of("noop"), usual);
+        let policies = Policies::from(&config);
+        assert_eq!(policies.of("write_file").max_attempts(), 5);
+        assert_eq!(policies.of("another").max_attempts(), 2);
+    }
+
+    #[test]
+    fn every_value_out_of_range_is_named() {
+        let error = read(&json!({
+            "retry": {"max_attempts": 0, "while_blocked": "maybe", "blocked_seconds": -1},
+            "formatting": {"max_message_length": 4001, "max_errors_shown": "ten"},
+            "strict": "yes",
+            "overrides": {"x": {"retry": {"max_attempts": 2.5}, "formatting": []}},
+        }))
+        .unwrap_err();
+        insta::assert_snapshot!(error, @"
+        f.yml: tools.validation.retry.max_attempts is 0; expected an integer from 1 to 10
+        f.yml: tools.validation.retry.while_blocked is \"maybe\"; expected one of block, allow_valid
+        f.yml: tools.validation.retry.blocked_seconds is -1; expected an integer from 1 to 86400
+        f.yml: tools.validation.formatting.max_message_length is 4001; expected an integer from 500 to 4000
+        f.yml: tools.validation.formatting.max_errors_shown is \"ten\"; expected an integer from 1 to 100
+        f.yml: tools.validation.strict is \"yes\"; expected true or false
+        f.yml: tools.validation.overrides.x.retry.max_attempts is 2.5; expected an integer from 1 to 10
+        f.yml: tools.validation.overrides.x.formatting is []; expected a mapping
+        ");
+        assert!(ValidationConfig::from_value("f.yml", &json!([1])).is_err());
+    }
+
+    #[test]
+    fn the_ends_of_every_range_are_accepted() {
+        for setting in &SETTINGS {
+            let Kind::Integer { least, most, get, .. } = &setting.kind else { continue };
+            for (value, fits) in
+                [(*least, true), (*most, true), (least.wrapping_sub(1), false), (most + 1, false)]
+            {
+                let config = read(&json!({setting.group.unwrap(): {setting.name: value}}));
+                assert_eq!(
+                    config.as_ref().map(|config| get(&config.default)).ok(),
+                    fits.then_some(value)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_keys_warn() {
+        let parsed = json!({
+            "tool": 1,
+            "gateway": {},
+            "tools": {"validation": {
+                "retry": {"max_atempts": 4, "zzz": 1},
+                "Formatting": {},
+                "overrides": {"x": {"overrides": {}}},
+            }},
+        });
+        let config = ValidationConfig::from_value("f.yml", &parsed).unwrap();
+        let warnings: Vec<_> = config.warnings.iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(warnings.join("\n"), @"
+        f.yml: tool is not a setting; did you mean tools?
+        f.yml: tools.validation.retry.max_atempts is not a setting; did you mean max_attempts?
+        f.yml: tools.validation.retry.zzz is not a setting
+        f.yml: tools.validation.Formatting is not a setting; did you mean formatting?
+        f.yml: tools.validation.overrides.x.overrides is not a setting; did you mean overrides?
+        ");
+    }
+
+    #[test]
+    fn the_schema_agrees_with_the_reader() {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        let table = [
+            json!({"retry": {"max_attempts": 3}}),
+            json!({"retry": {"max_attempts": 11}}),
+            json!({"retry": null, "repair": "apply_safe"}),
+            json!({"repair": "always"}),
+            json!({"overrides": {"x": {"formatting": {"style": "compact", "max_message_length": 500}}}}),
+            json!({"overrides": {"x": {"formatting": {"max_message_length": 499}}}}),
+            json!({"overrides": {"x": {"strict": 1}}}),
+        ];
+        for validation in table {
+            let parsed = json!({"tools": {"validation": validation}});
+            assert_eq!(validator.is_valid(&parsed), read(&validation).is_ok(), "{validation}");
+        }
+    }
+
+    #[cfg(feature = "yaml")]
+    #[test]
+    fn yaml_as_the_document_writes_it() {
+        let text = "\
+tools:
+  validation:
+    retry:
+      max_attempts: 4 # one more
+
+    formatting:
+      max_message_length: 2000
+      max_errors_shown: 10
+      max_value_preview: 100
+";
+        let config = ValidationConfig::from_yaml(".agent/config.yml", text).unwrap();
+        assert_eq!(config.default.retry.max_attempts(), 4);
+        assert!(config.warnings.is_empty());
+        for text in ["", "# nothing\n", "tools:\n"] {
+            assert_eq!(
+                ValidationConfig::from_yaml("f", text),
+                Ok(ValidationConfig::default()),
+                "{text}"
+            );
+        }
+        for text in ["tools: [", "tools: 1\ntools: 2\n", "a: &a [*a]\n"] {
+            let error = ValidationConfig::from_yaml("f.yml", text).unwrap_err().to_string();
+            assert!(error.starts_with("f.yml: not YAML that we read: "), "{error}");
+        }
+    }
+}

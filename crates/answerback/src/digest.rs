@@ -1,0 +1,119 @@
+//! SHA-256 digests of values in canonical form: what a decision is bound to, and how a call is
+//! recognised when it comes again.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::json::write_canonical;
+
+/// The SHA-256 digest of a value, written as 64 lower-case hex digits.
+///
+/// It is cryptographic because a person's decision is bound to it: nobody may craft a second value
+/// with the digest of one that was approved.
+///
+/// ```
+/// use answerback::Digest;
+/// use serde_json::json;
+///
+/// // The order of members and the writing of numbers do not matter.
+/// assert_eq!(Digest::of(&json!({"a": 1, "b": 2})), Digest::of(&json!({"b": 2.0, "a": 1})));
+/// ```
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// The digest of a value's canonical form.
+    pub fn of(value: &Value) -> Self {
+        let mut hash = Hashing(Sha256::new());
+        // Writing to a hash cannot fail.
+        let _ = write_canonical(&mut hash, value);
+        Self(hash.0.finalize().into())
+    }
+
+    /// The digest of bytes as they are.
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// The digest's bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+struct Hashing(Sha256);
+
+impl fmt::Write for Hashing {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.update(text.as_bytes());
+        Ok(())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.to_string()
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = DigestError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let mut bytes = [0; 32];
+        if read_hex(&text, &mut bytes) { Ok(Self(bytes)) } else { Err(DigestError(text)) }
+    }
+}
+
+/// Fills `bytes` from lower-case hex of exactly their length.
+pub(crate) fn read_hex(text: &str, bytes: &mut [u8]) -> bool {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let pairs = text.as_bytes().chunks_exact(2);
+    text.len() == bytes.len() * 2
+        && bytes.iter_mut().zip(pairs).all(|(byte, pair)| match (digit(pair[0]), digit(pair[1])) {
+            (Some(high), Some(low)) => {
+                *byte = high << 4 | low;
+                true
+            }
+            _ => false,
+        })
+}
+
+/// A text that is not a digest.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("not a SHA-256 digest of 64 lower-case hex digits: {0:?}")]
+pub struct DigestError(String);
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn is_sha256_of_the_canonical_text() {
+        let digest = Digest::of(&json!({}));
+        // printf '{}' | sha256sum
+        let hex = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+        assert_eq!(digest.to_string(), hex);
+        assert_eq!(digest, Digest::of_bytes(b"{}"));
+        assert_eq!(Digest::try_from(hex.to_owned()), Ok(digest));
+        for text in ["", "44", &hex.to_uppercase(), &hex.replace('4', "g")] {
+            assert!(Digest::try_from(text.to_owned()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::{Noted, OriginalCall, State};
+use crate::case::{Case, CaseKind, DecisionKind};
+use crate::provider::ToolStatus;
+use crate::{Digest, Timestamp, ToolResult, UuidV7};
+
+/// What a person is asked when a model cannot make a valid call.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Escalation {
+    /// The id of the escalation and of its case.
+    pub id: UuidV7,
+    /// The tool, in at most 128 bytes.
+    pub tool: String,
+    /// Always [`ToolStatus::Blocked`].
+    pub status: ToolStatus,
+    /// The whole story in a few lines, for people.
+    pub summary: String,
+    /// Every attempt, oldest first.
+    pub attempts: Vec<EscalatedAttempt>,
+    /// The call that began it, redacted.
+    pub original_call: OriginalCall,
+    /// What the person can do.
+    pub options: Vec<DecisionKind>,
+}
+
+/// One failed attempt, for people.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct EscalatedAttempt {
+    /// Its number, from 1.
+    pub attempt: u8,
+    /// The first error in one line.
+    pub summary: String,
+    /// What was wrong, grouped by code and place.
+    pub errors: Vec<Noted>,
+    /// How many errors are not listed.
+    pub omitted: u32,
+}
+
+impl Escalation {
+    pub(super) fn new(id: UuidV7, state: &State) -> Self {
+        let attempts: Vec<_> = (1_u8..)
+            .zip(state.attempts())
+            .map(|(number, attempt)| EscalatedAttempt {
+                attempt: number,
+                summary: attempt.summary.clone(),
+                errors: attempt.errors.clone(),
+                omitted: attempt.omitted,
+            })
+            .collect();
+        Self {
+            id,
+            tool: state.tool().to_owned(),
+            status: ToolStatus::Blocked,
+            summary: summary(state.tool(), &attempts),
+            attempts,
+            original_call: state.original_call().clone(),
+            options: CaseKind::Escalation.allowed().to_vec(),
+        }
+    }
+
+    /// The digest of the record as a person sees it; a decision is bound to it.
+    pub fn digest(&self) -> Digest {
+        // A record of strings and numbers always becomes a value.
+        Digest::of(&serde_json::to_value(self).unwrap_or_default())
+    }
+
+    /// The case to lay before a person.
+    pub fn case(&self, expires: Timestamp) -> Case {
+        Case::new(self.id.clone(), CaseKind::Escalation, self.digest(), expires)
+    }
+
+    /// What the model is told.
+    pub fn tool_result(&self, tool_call_id: impl Into<String>) -> ToolResult {
+        ToolResult::blocked(tool_call_id, self.summary.clone())
+    }
+}
+
+fn summary(tool: &str, attempts: &[EscalatedAttempt]) -> String {
+    let times = if attempts.len() == 1 { "attempt" } else { "attempts" };
+    let mut text = format!("Tool '{tool}' validation failed after {} {times}.\n\n", attempts.len());
+    for attempt in attempts {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "Attempt {}: {}", attempt.attempt, attempt.summary);
+    }
+    text.push_str(
+        "\nThe model was unable to provide valid arguments. Please intervene or provide guidance.",
+    );
+    text
+}

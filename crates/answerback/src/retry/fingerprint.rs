@@ -1,0 +1,106 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Call, Sent};
+use crate::digest::read_hex;
+use crate::{Digest, ValidationError};
+
+/// Half a SHA-256 digest: enough to recognise a call that comes again, at half the room in a state
+/// that has to stay small.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub(super) struct Fingerprint([u8; 16]);
+
+/// A failing call as it is compared with others: what was sent, and what was wrong with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prints {
+    /// The digest of what was sent, whole.
+    pub(super) digest: Digest,
+    pub(super) call: Fingerprint,
+    pub(super) errors: Fingerprint,
+}
+
+impl Prints {
+    pub(super) fn of(call: &Call<'_>) -> Self {
+        let digest = call.arguments.digest();
+        Self { digest, call: digest.into(), errors: Fingerprint::of_errors(call.findings) }
+    }
+}
+
+impl Fingerprint {
+    /// Of what a model sent: the arguments in canonical form, or the text that is no JSON.
+    pub(super) fn of_call(sent: Sent<'_>) -> Self {
+        sent.digest().into()
+    }
+
+    /// Of what was wrong: the codes and places of the errors, in any order.
+    pub(super) fn of_errors(findings: &[ValidationError]) -> Self {
+        let mut errors: Vec<_> = findings
+            .iter()
+            .filter(|finding| finding.is_error())
+            .map(|finding| (finding.error_code.as_ref(), finding.field_path.as_str()))
+            .collect();
+        errors.sort_unstable();
+        errors.dedup();
+        let errors = errors.into_iter().map(|(code, path)| json!([code, path]));
+        Self::from(Digest::of(&errors.collect()))
+    }
+}
+
+impl From<Digest> for Fingerprint {
+    fn from(digest: Digest) -> Self {
+        let mut half = [0; 16];
+        half.copy_from_slice(&digest.as_bytes()[..16]);
+        Self(half)
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl From<Fingerprint> for String {
+    fn from(fingerprint: Fingerprint) -> Self {
+        fingerprint.to_string()
+    }
+}
+
+impl TryFrom<String> for Fingerprint {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let mut bytes = [0; 16];
+        if read_hex(&text, &mut bytes) {
+            Ok(Self(bytes))
+        } else {
+            Err("a fingerprint is 32 lower-case hex digits")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::Severity;
+
+    #[test]
+    fn tells_calls_and_error_sets_apart() {
+        let value = |value: &Value| Fingerprint::of_call(Sent::Value(value));
+        assert_eq!(value(&json!({"a": 1, "b": 2})), value(&json!({"b": 2, "a": 1})));
+        assert_ne!(value(&json!("x")), Fingerprint::of_call(Sent::Text("x")));
+        let finding = |code, path: &str| {
+            ValidationError::new(code, Severity::Error).with_path(path.try_into().unwrap())
+        };
+        let (one, other) = (finding("VAL-001", "/a"), finding("VAL-002", "/b"));
+        let both = Fingerprint::of_errors(&[one.clone(), other.clone()]);
+        assert_eq!(both, Fingerprint::of_errors(&[other.clone(), one.clone(), other.clone()]));
+        let note = other.with_severity(Severity::Warning);
+        assert_eq!(Fingerprint::of_errors(&[one.clone(), note]), Fingerprint::of_errors(&[one]));
+    }
+}

@@ -1,0 +1,65 @@
+use std::fmt;
+use std::sync::Arc;
+
+use crate::Digest;
+
+/// The longest key that is kept as it is, in bytes.
+const LONGEST: usize = 256;
+
+/// What the attempts of one tool call are counted under, since a model's retry carries a new call id.
+///
+/// Either the caller's own key, or the conversation and the tool. A key over 256 bytes is kept as its
+/// digest, so that memory stays bounded.
+///
+/// ```
+/// use answerback::retry::RetryKey;
+///
+/// let key = RetryKey::of_conversation("thread-7", "read_file");
+/// assert_ne!(key, RetryKey::of_conversation("thread-8", "read_file"));
+/// assert_eq!(RetryKey::new("mine").as_str(), "mine");
+/// ```
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct RetryKey(Arc<str>);
+
+impl RetryKey {
+    /// A key of the caller's.
+    pub fn new(key: impl AsRef<str>) -> Self {
+        let key = key.as_ref();
+        if key.len() <= LONGEST {
+            Self(key.into())
+        } else {
+            Self(format!("sha256:{}", Digest::of_bytes(key.as_bytes())).into())
+        }
+    }
+
+    /// The default key: one conversation's calls to one tool.
+    pub fn of_conversation(conversation: &str, tool: &str) -> Self {
+        // The length keeps ("a", "b/c") and ("a/b", "c") apart.
+        Self::new(format!("{}:{conversation}/{tool}", conversation.len()))
+    }
+
+    /// The key as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RetryKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_do_not_run_together() {
+        let one = RetryKey::of_conversation("a", "b/c");
+        assert_ne!(one, RetryKey::of_conversation("a/b", "c"));
+        let long = RetryKey::new("x".repeat(1000));
+        assert_eq!(long.as_str().len(), 71);
+        assert_ne!(long, RetryKey::new("x".repeat(1001)));
+    }
+}

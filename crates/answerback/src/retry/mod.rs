@@ -1,0 +1,33 @@
+//! How often a model may try: attempts, the escalation to a person, and what the person decides.
+//!
+//! [`step()`] is the whole rule, as a pure function over a [`State`] that memory or a database keeps;
+//! [`RetryTracker`] keeps states in memory. [`FailureTally`] finds the schemas that look wrong.
+//! The words of a retry message are made elsewhere, from the findings.
+
+mod escalation;
+mod event;
+mod fingerprint;
+mod history;
+mod key;
+mod observe;
+mod outcome;
+mod policy;
+mod redactor;
+mod shard;
+mod state;
+mod step;
+mod tally;
+mod tracker;
+
+pub use escalation::{EscalatedAttempt, Escalation};
+pub use event::{Call, Event, Sent, Turn};
+pub use history::{Attempt, Noted, Repetition};
+pub use key::RetryKey;
+pub use observe::observe;
+pub use outcome::{Blocked, Outcome, Proceed, Retry};
+pub use policy::{Policies, Policy, WhileBlocked};
+pub use redactor::{HideSecrets, Redactor};
+pub use state::{OriginalCall, State};
+pub use step::{Context, Step, step};
+pub use tally::{FailurePlace, FailureTally, Suspect, ToolTally};
+pub use tracker::RetryTracker;

@@ -1,0 +1,95 @@
+use super::redactor::bounded;
+use super::{Escalation, Noted, Repetition};
+use crate::ToolResult;
+
+/// What is to be done after an event.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The call may run.
+    Proceed(Proceed),
+    /// The model is told what is wrong and may try again.
+    Retry(Retry),
+    /// A person is asked; the model is told so.
+    Blocked(Blocked),
+    /// A person said no; the model is told so.
+    Stopped {
+        /// Why, in the person's words.
+        reason: Option<String>,
+    },
+    /// A delivery or a decision took effect.
+    Applied,
+    /// A delivery or a decision that no longer concerns the key; nothing changed.
+    Ignored,
+}
+
+/// A call that may run.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Proceed {
+    /// Whether it runs because a person waived the check, and not because it is valid.
+    pub waived: bool,
+    /// How many attempts failed before it.
+    pub failed_attempts: u8,
+    /// A person's words for the model, to go with the result.
+    pub guidance: Option<String>,
+}
+
+/// A call that failed and may be made again.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Retry {
+    /// The number of this attempt, from 1.
+    pub attempt: u8,
+    /// How many there may be.
+    pub max_attempts: u8,
+    /// Whether this very call opened the attempt; parallel ones share it.
+    pub is_new: bool,
+    /// Whether the model is going round in circles.
+    pub repetition: Repetition,
+    /// What was wrong in the attempt before: from it follows what is fixed, still failing and new.
+    pub previous: Vec<Noted>,
+    /// A person's words for the model, to go with the message.
+    pub guidance: Option<String>,
+}
+
+/// A call that was not even looked at closely, because a person is asked.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Blocked {
+    /// What the person is asked.
+    pub escalation: Box<Escalation>,
+    /// The attempts that failed.
+    pub attempt: u8,
+    /// How many there may be.
+    pub max_attempts: u8,
+    /// Whether this very call caused the escalation; its case is to be opened once.
+    pub is_new: bool,
+    /// Whether the model was going round in circles with this call.
+    pub repetition: Repetition,
+}
+
+impl Outcome {
+    /// Whether the call may run.
+    pub fn may_run(&self) -> bool {
+        matches!(self, Self::Proceed(_))
+    }
+
+    /// What the model is told where this is settled: a blocked or a stopped key. The message of a
+    /// retry is made from the findings.
+    pub fn tool_result(&self, tool: &str, tool_call_id: &str) -> Option<ToolResult> {
+        match self {
+            Self::Blocked(blocked) => Some(blocked.escalation.tool_result(tool_call_id)),
+            Self::Stopped { reason } => {
+                let reason = reason.as_ref().map(|reason| format!(" The reason given: {reason}"));
+                let content = format!(
+                    "A person stopped the calls to tool '{}'. Do not call it again for this task.{}",
+                    bounded(tool, 128),
+                    reason.unwrap_or_default()
+                );
+                Some(ToolResult::blocked(tool_call_id, content))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+use serde_json::Value;
+
+use crate::finding::neutral::seen;
+use crate::finding::secrets;
+
+/// Takes secrets out of what is kept and shown. It runs before anything is cut, so that half a
+/// secret is never left over.
+pub trait Redactor: Send + Sync {
+    /// The value with every secret in it masked.
+    fn value(&self, value: &Value) -> Value;
+
+    /// The text with every secret in it masked.
+    fn text(&self, text: &str) -> String;
+}
+
+/// Masks what looks like a secret by its name or its shape; see [`crate::finding::secrets`].
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::exhaustive_structs, reason = "it has nothing to configure")]
+pub struct HideSecrets;
+
+impl Redactor for HideSecrets {
+    fn value(&self, value: &Value) -> Value {
+        secrets::redact_value(value)
+    }
+
+    fn text(&self, text: &str) -> String {
+        secrets::redact(text).into_owned()
+    }
+}
+
+/// A text on one line that takes at most `bytes` bytes inside a JSON string, with nothing in it that
+/// acts instead of being seen. What is cut ends in `...`.
+pub(super) fn bounded(text: &str, bytes: usize) -> String {
+    const MARK: &str = "...";
+    let mut shown = String::new();
+    let (mut used, mut fits) = (0, 0);
+    for character in text.chars().flat_map(seen) {
+        used += if matches!(character, '"' | '\\') { 2 } else { character.len_utf8() };
+        if used > bytes {
+            shown.truncate(fits);
+            shown.push_str(MARK);
+            return shown;
+        }
+        shown.push(character);
+        if used + MARK.len() <= bytes {
+            fits = shown.len();
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn cuts_at_a_character() {
+        assert_eq!(bounded("short", 5), "short");
+        assert_eq!(bounded("longer", 5), "lo...");
+        assert_eq!(bounded("ééééé", 9), "ééé...");
+        assert_eq!(bounded("a\nb", 40), "a\\nb");
+    }
+
+    proptest! {
+        #[test]
+        fn is_bounded_as_json(text in any::<String>(), bytes in 3_usize..60) {
+            let written = Value::from(bounded(&text, bytes)).to_string();
+            prop_assert!(written.len() <= bytes + 2, "{written}");
+        }
+    }
+}

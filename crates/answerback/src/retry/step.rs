@@ -1,0 +1,650 @@
+use serde_json::Value;
+
+use super::fingerprint::Prints;
+use super::history::{Attempt, repetition};
+use super::redactor::bounded;
+use super::state::{GUIDANCE_BYTES, Phase};
+use super::{
+    Blocked, Call, Event, Outcome, Policy, Proceed, Redactor, Repetition, Retry, State,
+    WhileBlocked,
+};
+use crate::case::Decision;
+use crate::{Timestamp, UuidV7};
+
+/// What holds while a step is taken.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct Context<'a> {
+    /// How often a model may try.
+    pub policy: &'a Policy,
+    /// What takes secrets out of what is kept.
+    pub redactor: &'a dyn Redactor,
+    /// The time.
+    pub now: Timestamp,
+}
+
+impl<'a> Context<'a> {
+    /// The context of one step.
+    pub fn new(policy: &'a Policy, redactor: &'a dyn Redactor, now: Timestamp) -> Self {
+        Self { policy, redactor, now }
+    }
+}
+
+/// The result of a step: what to remember, and what to do.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Step {
+    /// The new state, or nothing when there is nothing left to remember.
+    pub state: Option<State>,
+    /// What to do.
+    pub outcome: Outcome,
+}
+
+impl Step {
+    fn new(state: impl Into<Option<State>>, outcome: Outcome) -> Self {
+        Self { state: state.into(), outcome }
+    }
+}
+
+/// Takes a key from one state to the next. The same state, event and context give the same step.
+///
+/// - The first failing call opens a key, a valid one closes it. Successes are never counted.
+/// - Failing calls of one turn are one attempt; the last allowed attempt is recorded and blocks the key.
+/// - A blocked key answers every call with its escalation until a person decides or its time is up.
+/// - A call with warnings only, and one whose tool has no usable schema, costs nothing.
+///
+/// ```
+/// use answerback::retry::{Call, Context, Event, HideSecrets, Outcome, Policy, step};
+/// use answerback::{Severity, Timestamp, ValidationError};
+///
+/// let policy = Policy::from(2);
+/// let context = Context::new(&policy, &HideSecrets, Timestamp::from_unix_millis(0));
+/// let arguments = serde_json::json!({});
+/// let findings = [ValidationError::new("VAL-001", Severity::Error)];
+/// let call = |turn| Event::Call(Call::new("read_file", "c1", &arguments, &findings, [7; 10]).with_turn(turn));
+///
+/// let first = step(None, call(1_u64), &context);
+/// assert!(matches!(&first.outcome, Outcome::Retry(retry) if retry.attempt == 1));
+/// let second = step(first.state, call(2), &context);
+/// assert!(matches!(&second.outcome, Outcome::Blocked(blocked) if blocked.is_new));
+/// ```
+pub fn step(state: Option<State>, event: Event<'_>, context: &Context<'_>) -> Step {
+    let state = state.filter(|state| !state.is_expired(context.now));
+    match event {
+        Event::Call(call) => on_call(state, &call, context),
+        Event::Delivered => on_delivery(state),
+        Event::Decision { case, decision } => on_decision(state, case, decision, context),
+    }
+}
+
+fn on_call(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> Step {
+    let Some(mut state) = state else {
+        return if call.is_failing() {
+            on_failure(None, call, context)
+        } else {
+            Step::new(None, Outcome::Proceed(Proceed::default()))
+        };
+    };
+    match state.phase() {
+        Phase::Stopped { reason } => {
+            let reason = reason.clone();
+            Step::new(state, Outcome::Stopped { reason })
+        }
+        Phase::Blocked { .. } => {
+            let may_pass = context.policy.while_blocked == WhileBlocked::AllowValid;
+            if may_pass && !call.is_failing() {
+                return Step::new(state, Outcome::Proceed(Proceed::default()));
+            }
+            blocked(state, context, false, Repetition::None)
+        }
+        Phase::Open if call.is_failing() && !state.is_waived(call) => {
+            on_failure(Some(state), call, context)
+        }
+        Phase::Open => {
+            let proceed = Proceed {
+                waived: call.is_failing(),
+                failed_attempts: state.attempt_count(),
+                guidance: state.take_guidance(),
+            };
+            // An unchecked call says nothing about whether the model has learnt.
+            let kept = call.unchecked.then_some(state);
+            Step::new(kept, Outcome::Proceed(proceed))
+        }
+    }
+}
+
+fn on_failure(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> Step {
+    let policy = context.policy;
+    let prints = Prints::of(call);
+    let mut state = state.unwrap_or_else(|| State::open(call, prints.digest, context.redactor));
+    let shared = state.shared_attempt(call);
+    let index = shared.unwrap_or(state.attempts().len());
+    let earlier = &state.attempts()[..index];
+    let repetition = repetition(&prints, earlier);
+    let previous = earlier.last().map(|attempt| attempt.errors.clone()).unwrap_or_default();
+    if shared.is_some() {
+        if let Some(attempt) = state.attempt_mut(index) {
+            attempt.join(call, &prints, context.redactor);
+        }
+    } else {
+        let remaining = usize::from(policy.max_attempts()).saturating_sub(index);
+        let at_millis = context.now.unix_millis();
+        let attempt = Attempt::open(call, &prints, earlier, remaining, at_millis, context.redactor);
+        state.push(attempt);
+    }
+    let guidance = state.take_guidance();
+    let circles = policy.escalate_on_repetition && repetition != Repetition::None;
+    if circles || state.attempt_count() >= policy.max_attempts() {
+        state.block(UuidV7::from_time(context.now, call.random));
+        state.keep(context.now, policy.blocked_seconds);
+        return blocked(state, context, true, repetition);
+    }
+    state.keep(context.now, policy.idle_seconds);
+    let attempt = u8::try_from(index + 1).unwrap_or(u8::MAX);
+    let max_attempts = policy.max_attempts();
+    let is_new = shared.is_none();
+    let retry = Retry { attempt, max_attempts, is_new, repetition, previous, guidance };
+    Step::new(state, Outcome::Retry(retry))
+}
+
+/// The answer of a blocked key.
+fn blocked(state: State, context: &Context<'_>, is_new: bool, repetition: Repetition) -> Step {
+    let Some(escalation) = state.escalation() else { return Step::new(state, Outcome::Ignored) };
+    let outcome = Outcome::Blocked(Blocked {
+        escalation: Box::new(escalation),
+        attempt: state.attempt_count(),
+        max_attempts: context.policy.max_attempts(),
+        is_new,
+        repetition,
+    });
+    Step::new(state, outcome)
+}
+
+fn on_delivery(mut state: Option<State>) -> Step {
+    let is_news = state.as_mut().is_some_and(State::answer);
+    Step::new(state, if is_news { Outcome::Applied } else { Outcome::Ignored })
+}
+
+fn on_decision(
+    state: Option<State>,
+    case: &UuidV7,
+    decision: &Decision,
+    context: &Context<'_>,
+) -> Step {
+    let Some(mut state) = state else { return Step::new(None, Outcome::Ignored) };
+    if !matches!(state.phase(), Phase::Blocked { case: asked } if asked == case) {
+        return Step::new(state, Outcome::Ignored);
+    }
+    let (policy, redactor, now) = (context.policy, context.redactor, context.now);
+    state.keep(now, policy.blocked_seconds);
+    match decision {
+        Decision::Approve => {
+            state.waive();
+            state.reopen(None);
+        }
+        Decision::Modify { arguments } => state.reopen(Some(&corrected(arguments, redactor))),
+        Decision::Respond { message } => state.reopen(Some(&redactor.text(message))),
+        Decision::Reject { reason } => state.stop(reason.as_deref(), redactor),
+        Decision::Defer { until } => state.keep_until(*until),
+    }
+    Step::new(state, Outcome::Applied)
+}
+
+/// A person's corrected arguments, as words for the model. Half of them would be worse than none.
+fn corrected(arguments: &Value, redactor: &dyn Redactor) -> String {
+    let arguments = redactor.value(arguments).to_string();
+    let text = format!("A person corrected this call. Send these arguments: {arguments}");
+    if bounded(&text, GUIDANCE_BYTES) == text {
+        text
+    } else {
+        "A person corrected the arguments of this call; they are too long to be repeated here."
+            .to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::super::{HideSecrets, Turn};
+    use super::*;
+    use crate::json::Pointer;
+    use crate::{Severity, ValidationError};
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_unix_millis(1_800_000_000_000 + seconds * 1000)
+    }
+
+    fn finding(code: &'static str, path: &str, severity: Severity) -> ValidationError {
+        ValidationError::new(code, severity).with_path(path.try_into().unwrap())
+    }
+
+    /// A key that is driven by hand.
+    struct Key {
+        policy: Policy,
+        state: Option<State>,
+        seconds: i64,
+    }
+
+    impl Key {
+        fn new(policy: impl Into<Policy>) -> Self {
+            Self { policy: policy.into(), state: None, seconds: 0 }
+        }
+
+        fn take(&mut self, event: Event<'_>) -> Outcome {
+            let context = Context::new(&self.policy, &HideSecrets, at(self.seconds));
+            let step = step(self.state.take(), event, &context);
+            self.state = step.state;
+            step.outcome
+        }
+
+        fn call(
+            &mut self,
+            arguments: &Value,
+            findings: &[ValidationError],
+            turn: Option<u64>,
+        ) -> Outcome {
+            let mut call = Call::new("read_file", "call_1", arguments, findings, [7; 10]);
+            call.turn = turn.map(Turn::from);
+            self.take(Event::Call(call))
+        }
+
+        /// Another failing call, in a turn of its own.
+        fn fail(&mut self, turn: u64) -> Outcome {
+            let errors = [finding("VAL-001", "/path", Severity::Error)];
+            self.call(&json!({ "turn": turn }), &errors, Some(turn))
+        }
+
+        fn succeed(&mut self) -> Outcome {
+            self.call(&json!({"path": "a"}), &[], None)
+        }
+
+        fn decide(&mut self, decision: &Decision) -> Outcome {
+            let escalation = self.state.as_ref().and_then(State::escalation);
+            let case = escalation.map_or_else(|| UuidV7::from_time(at(0), [0; 10]), |one| one.id);
+            self.take(Event::Decision { case: &case, decision })
+        }
+    }
+
+    /// The outcome in one line.
+    fn told(outcome: &Outcome) -> String {
+        match outcome {
+            Outcome::Proceed(proceed) if proceed.waived => "waived".into(),
+            Outcome::Proceed(_) => "proceed".into(),
+            Outcome::Retry(retry) => format!("retry {}/{}", retry.attempt, retry.max_attempts),
+            Outcome::Blocked(blocked) if blocked.is_new => format!("escalate {}", blocked.attempt),
+            Outcome::Blocked(_) => "blocked".into(),
+            Outcome::Stopped { .. } => "stopped".into(),
+            Outcome::Applied => "applied".into(),
+            Outcome::Ignored => "ignored".into(),
+        }
+    }
+
+    #[test]
+    fn the_last_attempt_escalates_with_the_whole_history() {
+        let mut key = Key::new(3);
+        let mut fail = |code, path: &str, keyword: &str, expected: &str, arguments: Value, turn| {
+            let errors = [finding(code, path, Severity::Error)
+                .with_schema_path(Pointer::root().join(keyword))
+                .with_expected(expected)];
+            key.call(&arguments, &errors, Some(turn))
+        };
+        let first = fail("VAL-001", "/path", "required", "string", json!({}), 1);
+        let second = fail("VAL-002", "/path", "type", "string", json!({"path": 1}), 2);
+        let long = json!({"path": "x"});
+        let third = fail("VAL-009", "/path", "maxLength", "string with max length 4096", long, 3);
+        assert_eq!((told(&first), told(&second)), ("retry 1/3".into(), "retry 2/3".into()));
+        let Outcome::Blocked(blocked) = &third else { panic!("{third:?}") };
+        insta::assert_snapshot!(blocked.escalation.summary, @"
+        Tool 'read_file' validation failed after 3 attempts.
+
+        Attempt 1: Missing required field 'path'
+        Attempt 2: Type mismatch on 'path' (got: integer)
+        Attempt 3: String too long for 'path' (max: 4096)
+
+        The model was unable to provide valid arguments. Please intervene or provide guidance.
+        ");
+        let mut record = serde_json::to_value(&blocked.escalation).unwrap();
+        record["summary"] = "…".into();
+        insta::assert_snapshot!(record, @r#"{"id":"01a3185c-5000-7707-8707-070707070707","tool":"read_file","status":"Blocked","summary":"…","attempts":[{"attempt":1,"summary":"Missing required field 'path'","errors":[{"code":"VAL-001","path":"/path","count":1}],"omitted":0},{"attempt":2,"summary":"Type mismatch on 'path' (got: integer)","errors":[{"code":"VAL-002","path":"/path","count":1}],"omitted":0},{"attempt":3,"summary":"String too long for 'path' (max: 4096)","errors":[{"code":"VAL-009","path":"/path","count":1}],"omitted":0}],"original_call":{"tool_call_id":"call_1","arguments":"{}","digest":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"},"options":["approve","modify","respond","reject","defer"]}"#);
+        let result = third.tool_result("read_file", "call_9").unwrap();
+        assert_eq!(serde_json::to_value(&result).unwrap()["status"], "Blocked");
+        assert_eq!((result.tool_call_id.as_str(), result.is_error), ("call_9", true));
+    }
+
+    #[test]
+    fn parallel_failures_are_one_attempt() {
+        // Known by the turn.
+        let mut key = Key::new(3);
+        let turns = [1, 1, 1, 2, 1, 3].map(|turn| told(&key.fail(turn)));
+        assert_eq!(
+            turns,
+            ["retry 1/3", "retry 1/3", "retry 1/3", "retry 2/3", "retry 1/3", "escalate 3"]
+        );
+        // Known by what was delivered.
+        let mut key = Key::new(3);
+        let errors = [finding("VAL-001", "/path", Severity::Error)];
+        let fail = |key: &mut Key| told(&key.call(&json!({}), &errors, None));
+        assert_eq!([fail(&mut key), fail(&mut key)], ["retry 1/3", "retry 1/3"]);
+        assert_eq!(told(&key.take(Event::Delivered)), "applied");
+        assert_eq!(told(&key.take(Event::Delivered)), "ignored");
+        assert_eq!([fail(&mut key), fail(&mut key)], ["retry 2/3", "retry 2/3"]);
+        assert_eq!(key.state.as_ref().unwrap().attempts()[1].calls, 2);
+    }
+
+    #[test]
+    fn a_caller_that_never_delivers_cannot_loop_for_ever() {
+        let mut key = Key::new(3);
+        let errors = [finding("VAL-001", "/path", Severity::Error)];
+        let calls =
+            (1..200).find(|_| told(&key.call(&json!({}), &errors, None)).starts_with("escalate"));
+        assert_eq!(calls, Some(65));
+    }
+
+    #[test]
+    fn what_costs_no_attempt() {
+        let mut key = Key::new(2);
+        let notes = [finding("VAL-005", "/x", Severity::Warning), finding("X", "", Severity::Info)];
+        for _ in 0..5 {
+            assert_eq!(told(&key.call(&json!({}), &notes, None)), "proceed");
+        }
+        assert_eq!(key.state, None);
+        key.fail(1);
+        let before = key.state.clone();
+        // A schema that cannot be used says nothing about the model.
+        let errors = [finding("VAL-001", "/path", Severity::Error)];
+        let arguments = json!({});
+        let call = Call::new("read_file", "1", &arguments, &errors, [0; 10]).with_unchecked(true);
+        assert_eq!(told(&key.take(Event::Call(call))), "proceed");
+        assert_eq!(key.state, before);
+        // A valid call closes the key, and the next failure is the first again.
+        assert!(matches!(key.succeed(), Outcome::Proceed(proceed) if proceed.failed_attempts == 1));
+        assert_eq!(key.state, None);
+        assert_eq!(told(&key.fail(2)), "retry 1/2");
+    }
+
+    #[test]
+    fn a_blocked_key_answers_at_once_until_its_time_is_up() {
+        let mut key = Key::new(1);
+        assert_eq!(told(&key.fail(1)), "escalate 1");
+        let asked = key.state.as_ref().and_then(State::escalation).unwrap();
+        key.seconds = 899;
+        assert_eq!([told(&key.fail(2)), told(&key.succeed())], ["blocked", "blocked"]);
+        // The record, and so its digest, is the same each time.
+        let again = key.state.as_ref().and_then(State::escalation).unwrap();
+        assert_eq!((again.digest(), again.case(at(900)).digest), (asked.digest(), asked.digest()));
+        key.seconds = 900;
+        assert_eq!(told(&key.fail(3)), "escalate 1");
+
+        let mut key = Key::new(Policy::from(1).with_while_blocked(WhileBlocked::AllowValid));
+        assert_eq!(
+            [told(&key.fail(1)), told(&key.succeed()), told(&key.fail(2))],
+            ["escalate 1", "proceed", "blocked"]
+        );
+    }
+
+    #[test]
+    fn circles_escalate_early_only_when_asked_to() {
+        let errors = [finding("VAL-001", "/path", Severity::Error)];
+        let mut key = Key::new(5);
+        key.call(&json!({}), &errors, Some(1));
+        let outcome = key.call(&json!({}), &errors, Some(2));
+        assert!(matches!(
+            &outcome,
+            Outcome::Retry(retry) if retry.repetition == Repetition::SameCall { attempt: 1 }
+                && retry.previous[0].path == "/path"
+        ));
+        let mut key = Key::new(Policy::from(5).with_escalate_on_repetition(true));
+        key.call(&json!({}), &errors, Some(1));
+        assert_eq!(told(&key.call(&json!({}), &errors, Some(2))), "escalate 2");
+    }
+
+    #[test]
+    fn approval_waives_the_check_once() {
+        let mut key = Key::new(2);
+        key.fail(1);
+        key.fail(2);
+        assert_eq!(told(&key.decide(&Decision::Approve)), "applied");
+        // Not for a call that nobody saw, which is counted like any other …
+        assert_eq!(told(&key.fail(9)), "retry 1/2");
+        // … but for the one that was shown, and for that one once.
+        assert_eq!(told(&key.fail(2)), "waived");
+        assert_eq!(told(&key.fail(2)), "retry 1/2");
+    }
+
+    #[test]
+    fn guidance_is_said_once() {
+        let decisions = [
+            (Decision::Respond { message: "try /tmp".into() }, "try /tmp".to_owned()),
+            (
+                Decision::Modify { arguments: json!({"path": "a"}) },
+                "A person corrected this call. Send these arguments: {\"path\":\"a\"}".to_owned(),
+            ),
+            (
+                Decision::Modify { arguments: json!({"path": "a".repeat(2000)}) },
+                "A person corrected the arguments of this call; they are too long to be repeated here."
+                    .to_owned(),
+            ),
+        ];
+        for (decision, words) in decisions {
+            let mut key = Key::new(2);
+            key.fail(1);
+            key.fail(2);
+            key.decide(&decision);
+            let Outcome::Retry(retry) = key.fail(3) else { panic!() };
+            assert_eq!((retry.attempt, retry.guidance), (1, Some(words)));
+            let Outcome::Blocked(blocked) = key.fail(4) else { panic!() };
+            // The second round has its own history and the first call that ever failed.
+            assert_eq!(blocked.escalation.attempts.len(), 2);
+            assert_eq!(blocked.escalation.original_call.arguments, r#"{"turn":1}"#);
+        }
+    }
+
+    #[test]
+    fn rejection_stops_and_deferral_waits() {
+        let mut key = Key::new(1);
+        key.fail(1);
+        key.decide(&Decision::Defer { until: at(5000) });
+        key.seconds = 4999;
+        assert_eq!(told(&key.fail(2)), "blocked");
+        key.decide(&Decision::Reject { reason: Some("not\nthat".into()) });
+        let outcome = key.succeed();
+        insta::assert_snapshot!(
+            outcome.tool_result("read_file", "c").unwrap().content,
+            @r"A person stopped the calls to tool 'read_file'. Do not call it again for this task. The reason given: not\u{a}that"
+        );
+        assert_eq!(told(&key.decide(&Decision::Approve)), "ignored");
+        key.seconds += 900;
+        assert_eq!(told(&key.succeed()), "proceed");
+        assert_eq!(told(&key.decide(&Decision::Approve)), "ignored");
+    }
+
+    #[test]
+    fn a_state_of_another_version_is_not_ours() {
+        let mut key = Key::new(3);
+        key.fail(1);
+        let mut stored = serde_json::to_value(&key.state).unwrap();
+        assert_eq!(stored["v"], 1);
+        assert_eq!(serde_json::from_value::<Option<State>>(stored.clone()).unwrap(), key.state);
+        stored["v"] = 2.into();
+        let error = serde_json::from_value::<State>(stored).unwrap_err();
+        assert!(error.to_string().contains("version 2"), "{error}");
+    }
+
+    /// An event of any kind, with hostile texts.
+    #[derive(Clone, Debug)]
+    enum Any {
+        Call {
+            tool: String,
+            id: String,
+            value: Option<Value>,
+            text: String,
+            findings: Vec<ValidationError>,
+            turn: Option<u8>,
+            unchecked: bool,
+        },
+        Delivered,
+        Decision {
+            decision: Decision,
+            right: bool,
+        },
+        Wait(u16),
+    }
+
+    fn hostile() -> impl Strategy<Value = String> {
+        prop_oneof![
+            4 => "[a-z]{0,8}",
+            1 => any::<String>(),
+            1 => Just("\"\\\u{202e}\u{0}\n".repeat(250)),
+            1 => Just("\u{1f600}".repeat(700)),
+        ]
+    }
+
+    fn any_finding() -> impl Strategy<Value = ValidationError> {
+        let severity = prop_oneof![4 => Just(Severity::Error), 1 => Just(Severity::Warning)];
+        let code =
+            prop_oneof![(1..=10_u8).prop_map(|number| format!("VAL-{number:03}")), hostile()];
+        let path = prop::collection::vec(hostile(), 0..3);
+        (code, path, severity, hostile(), prop::option::of("maxLength|minimum|type")).prop_map(
+            |(code, path, severity, expected, keyword)| {
+                let place = path.iter().fold(Pointer::root(), |place, name| place.join(name));
+                let mut finding =
+                    ValidationError::new(code, severity).with_path(place).with_expected(expected);
+                finding.schema_path = keyword.map(|keyword| Pointer::root().join(&keyword));
+                finding
+            },
+        )
+    }
+
+    fn any_event() -> impl Strategy<Value = Any> {
+        let findings = prop_oneof![
+            1 => Just(Vec::new()),
+            4 => prop::collection::vec(any_finding(), 1..4),
+            1 => prop::collection::vec(any_finding(), 20..40),
+        ];
+        let value = prop::option::of(prop_oneof![
+            (0..3_u8).prop_map(|number| json!({ "n": number })),
+            hostile().prop_map(|text| json!({ "text": text, "list": [1, null, {"a": 1.5}] })),
+        ]);
+        let turn = prop::option::of(0..20_u8);
+        let call =
+            (hostile(), hostile(), value, hostile(), findings, turn, prop::bool::weighted(0.05))
+                .prop_map(|(tool, id, value, text, findings, turn, unchecked)| Any::Call {
+                    tool,
+                    id,
+                    value,
+                    text,
+                    findings,
+                    turn,
+                    unchecked,
+                });
+        let decision = prop_oneof![
+            Just(Decision::Approve),
+            hostile().prop_map(|text| Decision::Modify { arguments: json!({ "text": text }) }),
+            prop::option::of(hostile()).prop_map(|reason| Decision::Reject { reason }),
+            hostile().prop_map(|message| Decision::Respond { message }),
+            (0..3000_i64).prop_map(|seconds| Decision::Defer { until: at(seconds) }),
+        ];
+        let decision = (decision, prop::bool::weighted(0.9))
+            .prop_map(|(decision, right)| Any::Decision { decision, right });
+        prop_oneof![12 => call, 3 => Just(Any::Delivered), 2 => decision, 1 => any::<u16>().prop_map(Any::Wait)]
+    }
+
+    fn any_policy() -> impl Strategy<Value = Policy> {
+        (any::<u8>(), any::<bool>(), any::<bool>(), 0..2000_u32).prop_map(
+            |(most, valid, circles, seconds)| {
+                let blocked = if valid { WhileBlocked::AllowValid } else { WhileBlocked::Block };
+                Policy::from(most)
+                    .with_while_blocked(blocked)
+                    .with_escalate_on_repetition(circles)
+                    .with_blocked_seconds(seconds)
+            },
+        )
+    }
+
+    /// Runs the events and checks after each what must always hold.
+    fn run(policy: Policy, events: &[Any]) -> (Option<State>, Vec<Outcome>) {
+        let mut key = Key::new(policy);
+        let mut outcomes = Vec::new();
+        for event in events {
+            let before = key.state.as_ref().map_or(0, State::attempt_count);
+            let outcome = match event {
+                Any::Call { tool, id, value, text, findings, turn, unchecked } => {
+                    let mut call = match value {
+                        Some(value) => Call::new(tool, id, value, findings, [7; 10]),
+                        None => Call::new(tool, id, text.as_str(), findings, [7; 10]),
+                    };
+                    call.unchecked = *unchecked;
+                    call.turn = turn.map(|turn| Turn::from(u64::from(turn)));
+                    call.record = Some(text);
+                    key.take(Event::Call(call))
+                }
+                Any::Delivered => key.take(Event::Delivered),
+                Any::Decision { decision, right: true } => key.decide(decision),
+                Any::Decision { decision, right: false } => {
+                    let case = UuidV7::from_time(at(-1), [1; 10]);
+                    key.take(Event::Decision { case: &case, decision })
+                }
+                Any::Wait(seconds) => {
+                    key.seconds += i64::from(*seconds) / 64;
+                    continue;
+                }
+            };
+            if let Some(state) = &key.state {
+                let stored = serde_json::to_string(state).unwrap();
+                assert!(stored.len() < State::MAX_BYTES, "{} bytes", stored.len());
+                assert_eq!(serde_json::from_str::<State>(&stored).unwrap(), *state);
+                assert!(state.is_blocked() || state.attempt_count() < policy.max_attempts());
+                assert!(state.attempt_count() <= policy.max_attempts());
+                assert!(state.attempt_count() <= before + 1);
+            }
+            if let Outcome::Retry(retry) = &outcome {
+                assert!((1..policy.max_attempts()).contains(&retry.attempt));
+            }
+            outcomes.push(outcome);
+        }
+        (key.state, outcomes)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+        #[test]
+        fn any_events_keep_the_rules(policy in any_policy(), events in prop::collection::vec(any_event(), 0..32)) {
+            // The same events give the same state and the same outcomes.
+            prop_assert_eq!(run(policy, &events), run(policy, &events));
+        }
+    }
+
+    /// The fullest state there can be: ten attempts with long everything.
+    #[test]
+    fn the_fullest_state_fits() {
+        let long = "\"\\".repeat(600);
+        let findings: Vec<_> = (0..30)
+            .map(|index| {
+                let code = format!("C{index}{long}");
+                let place = Pointer::root().join(&format!("{index}{long}"));
+                ValidationError::new(code, Severity::Error)
+                    .with_path(place)
+                    .with_expected(long.clone())
+            })
+            .collect();
+        let mut key = Key::new(10);
+        let arguments = json!({ "a": long });
+        let mut longest = 0;
+        for round in 0..2 {
+            for turn in 0..10_u64 {
+                for parallel in 0..3 {
+                    let arguments = json!({"round": round, "turn": turn, "parallel": parallel, "a": &arguments});
+                    let call = Call::new(&long, &long, &arguments, &findings, [7; 10])
+                        .with_record(&long)
+                        .with_turn(u64::MAX - turn);
+                    key.take(Event::Call(call));
+                    longest = longest.max(serde_json::to_string(&key.state).unwrap().len());
+                }
+            }
+            key.decide(&Decision::Approve);
+        }
+        assert!((8000..State::MAX_BYTES).contains(&longest), "{longest} bytes");
+    }
+}
