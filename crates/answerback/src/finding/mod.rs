@@ -8,5 +8,6 @@ mod preview;
 mod validation_error;
 
 pub use codes::Rule;
+pub(crate) use preview::neutral;
 pub use preview::preview;
 pub use validation_error::{Severity, ValidationError};

@@ -20,7 +20,7 @@ pub fn preview(value: &Value) -> String {
 }
 
 /// A character, or its `\u{…}` form when it would act instead of being seen.
-fn neutral(character: char) -> impl Iterator<Item = char> {
+pub(crate) fn neutral(character: char) -> impl Iterator<Item = char> {
     let acts = character.is_control()
         || matches!(character,
             '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
