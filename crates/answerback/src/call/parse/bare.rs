@@ -272,6 +272,9 @@ fn number(word: &str) -> Numeric {
         } else if let Ok(integer) = plain.parse::<u64>() {
             return Numeric::Number(integer.into(), mistake);
         }
+        if plain != "0" {
+            mistake = Some(MistakeKind::RoundedNumber);
+        }
     }
     // The words `inf` and `nan`, which this parser knows too, do not start with a digit or a point.
     match plain.parse::<f64>() {

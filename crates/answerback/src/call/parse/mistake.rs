@@ -91,6 +91,8 @@ kinds! {
     LeadingZero, guess, "a number with leading zeros; drop them, or quote it if it is not a quantity";
     /// `1,000`
     ThousandsSeparator, none, "a number with thousands separators; write the digits without commas";
+    /// `123456789012345678901`
+    RoundedNumber, guess, "an integer over 64 bits, which readers round; send it as a string";
     /// `1e999`
     NumberOutOfRange, none, "a number out of range; a double ends at about 1.8e308";
     /// `{a: 1}`

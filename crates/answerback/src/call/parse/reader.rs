@@ -94,10 +94,10 @@ impl<'t> Reader<'t> {
                 if let Some(quote) = Quote::at(self.text, self.at) {
                     return self.string_value(quote, role);
                 }
-                if matches!(byte, b'u' | b'b' | b'r')
-                    && matches!(self.byte(self.at + 1), Some(b'"' | b'\''))
+                if matches!(self.byte(self.at + 1), Some(b'"' | b'\''))
+                    && let Some(kind) = string_prefix(byte)
                 {
-                    self.note(MistakeKind::PythonLiteral, self.at);
+                    self.note(kind, self.at);
                     self.at += 1;
                     return self.value(role);
                 }
@@ -497,4 +497,13 @@ impl<'t> Reader<'t> {
 
 pub(super) const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// What a letter before a quote is in Python: nothing to JSON, or a string that is not what it shows.
+const fn string_prefix(letter: u8) -> Option<MistakeKind> {
+    match letter {
+        b'u' | b'b' => Some(MistakeKind::PythonLiteral),
+        b'r' | b'f' => Some(MistakeKind::Code),
+        _ => None,
+    }
 }
