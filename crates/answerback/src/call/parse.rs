@@ -169,7 +169,7 @@ mod tests {
         (r#"{"a": 1, "b"}"#, "MissingValue 1:13", "none"),
         (r#"{"a": 1, ["b"]}"#, "MissingName 1:10", "none"),
         (r#"{"a": [1, 2}"#, "MissingBracket 1:12", r#"guess {"a":[1,2]}"#),
-        (r#"{"a": {"b": [1, {"c": 2}, "d": 3}"#, r#"MembersInArray 1:27, Unclosed("an array") 1:34"#, r#"guess {"a":{"b":[1,{"c":2},{"d":3}]}}"#),
+        (r#"{"a": {"b": [1, {"c": 2}, "d": 3}"#, r#"MissingBracket 1:25, Unclosed("an object") 1:34"#, r#"guess {"a":{"b":[1,{"c":2}],"d":3}}"#),
         (r#"[{"a": 1]"#, "MissingBracket 1:9", r#"guess [{"a":1}]"#),
         (r#"{"a": [1, 2]], "b": 3}"#, "MisplacedBracket 1:13", r#"guess {"a":[1,2],"b":3}"#),
         (r#"{"a": {"b": 1}}, "c": 2}"#, "MisplacedBracket 1:15", r#"guess {"a":{"b":1},"c":2}"#),

@@ -18,6 +18,7 @@ const LITERALS: &[(&str, Value, Option<MistakeKind>)] = &[
     ("TRUE", Value::Bool(true), Some(MistakeKind::PythonLiteral)),
     ("FALSE", Value::Bool(false), Some(MistakeKind::PythonLiteral)),
     ("NULL", Value::Null, Some(MistakeKind::PythonLiteral)),
+    ("Null", Value::Null, Some(MistakeKind::PythonLiteral)),
     ("nil", Value::Null, Some(MistakeKind::PythonLiteral)),
     ("undefined", Value::Null, Some(MistakeKind::Undefined)),
     ("NaN", Value::Null, Some(MistakeKind::NotANumber)),

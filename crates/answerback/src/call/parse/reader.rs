@@ -87,7 +87,7 @@ impl<'t> Reader<'t> {
             }
             Some(b'[') => {
                 self.enter()?;
-                Ok(Some(Value::Array(self.array(b']', Vec::new())?)))
+                Ok(Some(Value::Array(self.array(b']', Vec::new(), role)?)))
             }
             Some(b'(') => self.tuple().map(Some),
             Some(byte) => {
@@ -132,7 +132,11 @@ impl<'t> Reader<'t> {
                 Next::Name(name) => name,
                 Next::Set(first) => {
                     self.objects -= 1;
-                    return Ok(Value::Array(self.array(b'}', vec![Value::String(first)])?));
+                    return Ok(Value::Array(self.array(
+                        b'}',
+                        vec![Value::String(first)],
+                        Role::Root,
+                    )?));
                 }
             };
             self.skip_space();
@@ -311,8 +315,9 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads the elements of an array up to its end. Some may have been read already.
-    fn array(&mut self, closer: u8, mut elements: Vec<Value>) -> Step<Vec<Value>> {
+    fn array(&mut self, closer: u8, mut elements: Vec<Value>, role: Role) -> Step<Vec<Value>> {
         self.arrays += 1;
+        let mut after_last = self.at;
         if !elements.is_empty() {
             self.separator();
         }
@@ -365,6 +370,12 @@ impl<'t> Reader<'t> {
             let Some(mut value) = self.value(Role::Element)? else { continue };
             self.skip_space();
             if self.peek() == Some(b':') {
+                if role == Role::Member && !elements.is_empty() && value.is_string() {
+                    // `"a": [1, "b": 2`: the array ended before this name.
+                    self.note(MistakeKind::MissingBracket, after_last);
+                    self.at = after_last;
+                    break;
+                }
                 if let Value::String(name) = value {
                     self.note(MistakeKind::MembersInArray, start);
                     self.at += 1;
@@ -375,6 +386,7 @@ impl<'t> Reader<'t> {
                 }
             }
             elements.push(value);
+            after_last = self.at;
             separated = self.separator();
         }
         self.arrays -= 1;
@@ -385,7 +397,7 @@ impl<'t> Reader<'t> {
     fn tuple(&mut self) -> Step<Value> {
         let start = self.at;
         self.enter()?;
-        let mut elements = self.array(b')', Vec::new())?;
+        let mut elements = self.array(b')', Vec::new(), Role::Root)?;
         self.note(MistakeKind::Tuple, start);
         let written = self.text[start..self.at].trim_end_matches(')').trim_end();
         if elements.len() == 1 && !written.ends_with(',') {
