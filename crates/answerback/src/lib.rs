@@ -3,6 +3,7 @@
 
 pub mod case;
 pub mod config;
+pub mod call;
 pub mod contract;
 pub mod convert;
 mod digest;

@@ -67,12 +67,18 @@ pub struct ReadError {
 
 impl ReadError {
     fn at(kind: ReadErrorKind, text: &str, offset: usize) -> Self {
-        // A syntax error may sit inside a character only when the text ends there.
-        let before = text.get(..offset).unwrap_or(text);
-        let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let (line, column) = line_and_column(text, offset);
         Self { kind, line, column }
     }
+}
+
+/// The line and the column in characters of a byte offset, both counted from 1.
+pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    // A syntax error may sit inside a character only when the text ends there.
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (line, column)
 }
 
 /// The ways in which bytes are not a document we read.

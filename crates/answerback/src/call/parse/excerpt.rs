@@ -1,0 +1,145 @@
+use std::fmt;
+
+use crate::finding::neutral::seen;
+use crate::finding::secrets;
+
+/// How many characters are shown before and after the place.
+const AROUND: usize = 30;
+
+/// The place of a mistake: a piece of its line, with nothing in it that acts instead of being seen.
+///
+/// [`fmt::Display`] puts a caret below the place; [`Excerpt::inline`] keeps to one line.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Excerpt {
+    /// The piece of the line: at most 30 characters on both sides of the place, escapes aside.
+    pub text: String,
+    /// How many characters of `text` stand before the place.
+    pub caret: usize,
+}
+
+impl Excerpt {
+    /// The surroundings of a byte offset. An offset within a character counts as its start.
+    pub(super) fn new(text: &str, offset: usize) -> Self {
+        let mut offset = offset.min(text.len());
+        while !text.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let (before, after) = text.split_at(offset);
+        let start = before.char_indices().rev().take(AROUND).take_while(|&(_, c)| c != '\n').last();
+        let start = start.map_or(offset, |(at, _)| at);
+        let end = after.char_indices().take(AROUND).take_while(|&(_, c)| c != '\n').last();
+        let end = end.map_or(offset, |(at, character)| offset + at + character.len_utf8());
+
+        let mut shown = String::new();
+        if !text[..start].is_empty() && !text[..start].ends_with('\n') {
+            shown.push('…');
+        }
+        let veil = Veil::over(text, start, end);
+        let mut show = |from: usize, to: usize| {
+            for (at, character) in text[from..to].char_indices() {
+                shown.extend(seen(veil.shown(from + at, character)));
+            }
+            shown.chars().count()
+        };
+        let caret = show(start, offset);
+        show(offset, end);
+        if !text[end..].is_empty() && !text[end..].starts_with('\n') {
+            shown.push('…');
+        }
+        Self { text: shown, caret }
+    }
+
+    /// The piece on one line, with `→` before the place.
+    pub fn inline(&self) -> String {
+        let split = self.text.char_indices().nth(self.caret).map_or(self.text.len(), |(at, _)| at);
+        let (before, after) = self.text.split_at(split);
+        format!("{before}→{after}")
+    }
+}
+
+/// What of a piece may be seen. The text is no JSON, so names and values cannot be told apart for sure: what has the
+/// shape of a secret is hidden, and near a name that promises one every word is.
+struct Veil {
+    secrets: Vec<secrets::Secret>,
+    all: bool,
+}
+
+/// How far before the piece a name can stand whose value reaches into it, in bytes.
+const REACH: usize = 256;
+/// What stands in place of a hidden character.
+const HIDDEN: char = '•';
+
+impl Veil {
+    fn over(text: &str, start: usize, end: usize) -> Self {
+        let mut from = start.saturating_sub(REACH);
+        while !text.is_char_boundary(from) {
+            from += 1;
+        }
+        let mut to = (end + REACH).min(text.len());
+        while !text.is_char_boundary(to) {
+            to -= 1;
+        }
+        let is_word = |character: char| character.is_alphanumeric() || "_-.".contains(character);
+        let mut words = text[from..end].split(|character| !is_word(character));
+        let all = words.any(|word| !word.is_empty() && secrets::kind_of_name(word).is_some());
+        let mut secrets = secrets::find(&text[from..to]);
+        for secret in &mut secrets {
+            secret.range = secret.range.start + from..secret.range.end + from;
+        }
+        Self { secrets, all }
+    }
+
+    fn shown(&self, at: usize, character: char) -> char {
+        let hidden = (self.all && character.is_alphanumeric())
+            || self.secrets.iter().any(|secret| secret.range.contains(&at));
+        if hidden { HIDDEN } else { character }
+    }
+}
+
+impl fmt::Display for Excerpt {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}\n{:>width$}", self.text, '^', width = self.caret + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_a_piece_of_one_line() {
+        let cases = [
+            ("{'a': 1}", 1, "{→'a': 1}"),
+            ("", 0, "→"),
+            ("{\n  x\n}", 4, "  →x"),
+            ("{\n  x\n}", 5, "  x→"),
+            ("é", 1, "→é"),
+            ("a\u{202e}b\u{7}", 99, "a\\u202eb\\u0007→"),
+            ("a\r\nb", 3, "→b"),
+        ];
+        for (text, offset, expected) in cases {
+            assert_eq!(Excerpt::new(text, offset).inline(), expected, "{text:?} {offset}");
+        }
+        let long = "x".repeat(1000);
+        let excerpt = Excerpt::new(&long, 500);
+        assert_eq!(excerpt.text, format!("…{}…", "x".repeat(60)));
+        assert_eq!(excerpt.caret, 31);
+    }
+
+    #[test]
+    fn secrets_are_hidden() {
+        let excerpt = Excerpt::new("{'password': 'hunter2', 'n': 1}", 13);
+        assert_eq!(excerpt.inline(), "{'••••••••': →'•••••••', '•': •}");
+        let token = format!("{{'a': 'sk-{}'}}", "Zx9Kq2Lm8Vb4Nc7Tp1Rw6Ys3".repeat(2));
+        assert!(!Excerpt::new(&token, 30).text.contains("Kq2Lm8"), "{}", Excerpt::new(&token, 30).text);
+    }
+
+    #[test]
+    fn points_with_a_caret() {
+        insta::assert_snapshot!(Excerpt::new(r#"{"p": 1/6}"#, 6), @r#"
+        {"p": 1/6}
+              ^
+        "#);
+    }
+}

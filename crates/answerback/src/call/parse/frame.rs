@@ -1,0 +1,147 @@
+//! What stands around the value: prose, tags, fences, further values.
+
+use serde_json::Value;
+
+use super::escape;
+use super::mistake::{Effect, MistakeKind};
+use super::quoted::Quote;
+use super::reader::{Reader, Role, Step};
+use crate::json;
+
+impl Reader<'_> {
+    /// Reads the whole text.
+    pub(super) fn document(&mut self) -> Step<Option<Value>> {
+        self.skip_space();
+        self.skip_introduction();
+        if self.escaped_throughout() {
+            return Ok(self.unescaped());
+        }
+        let start = self.at;
+        let value = match self.peek() {
+            None => None,
+            Some(_) if self.brackets_missing() => {
+                self.note(MistakeKind::MissingBracket, start);
+                Some(self.object(None)?)
+            }
+            Some(_) => self.value(Role::Root)?,
+        };
+        if value.is_none() && self.notes.iter().all(|(kind, _)| kind.effect() != Effect::Unreadable)
+        {
+            self.note(MistakeKind::NoValue, start);
+        }
+        self.end = self.text.len();
+        self.note_what_follows();
+        Ok(value)
+    }
+
+    /// Goes to where the value starts, over prose, tags and fences.
+    fn skip_introduction(&mut self) {
+        let start = self.at;
+        let rest = &self.text[start..];
+        if rest.starts_with(['{', '(']) || rest.starts_with('[') && self.opens_value(start) {
+            return;
+        }
+        let opener = self.find_value(start);
+        let before = &self.text[start..opener.unwrap_or(self.end)];
+        let mut prose = before;
+        if let Some(fence) = before.find("```") {
+            self.note(MistakeKind::CodeFence, start + fence);
+            prose = &before[..fence];
+            // What a fence holds is the value, even if it is no object and no array.
+            let inside = before[fence..].trim_start_matches('`');
+            let inside = inside.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric());
+            if opener.is_none() || inside.trim_start().starts_with('(') {
+                self.at = start + before.len() - inside.len();
+                self.skip_space();
+            }
+        } else if let (Some(tag), Some(_)) = (before.find('<'), opener) {
+            self.note(MistakeKind::Tag, start + tag);
+            prose = &before[..tag];
+        } else if opener.is_none() {
+            return;
+        }
+        if !prose.trim().is_empty() {
+            self.note(MistakeKind::LeadingText, start);
+        }
+        if let (Some(opener), true) = (opener, self.at == start) {
+            self.at = opener;
+        }
+    }
+
+    /// The first bracket from an offset on that opens a value.
+    fn find_value(&self, start: usize) -> Option<usize> {
+        let bytes = self.text[start..].bytes().enumerate();
+        bytes
+            .filter(|(_, byte)| matches!(byte, b'{' | b'['))
+            .map(|(offset, _)| start + offset)
+            .find(|&offset| self.opens_value(offset))
+    }
+
+    /// Whether a value starts at this bracket, and not a remark in prose.
+    pub(super) fn opens_value(&self, opener: usize) -> bool {
+        let (next, at) = self.peek_from(opener + 1);
+        let Some(next) = next else { return true };
+        match self.byte(opener) {
+            Some(b'{') => {
+                matches!(next, b'}' | b'\\' | b'/' | b'#')
+                    || Quote::at(self.text, at).is_some()
+                    || self.bare_name_follows(at)
+            }
+            _ => {
+                matches!(next, b'{' | b'[' | b'(' | b']' | b'-' | b'\\' | b'/' | b'.' | b'0'..=b'9')
+                    || Quote::at(self.text, at).is_some()
+                    || self.literal_follows(at)
+            }
+        }
+    }
+
+    /// Says what stands after the value.
+    fn note_what_follows(&mut self) {
+        self.skip_space();
+        if self.at == self.text.len() {
+            return;
+        }
+        let start = self.at;
+        let rest = &self.text[start..];
+        let first = rest.as_bytes()[0];
+        let second = self.find_value(start);
+        if rest.starts_with("```") {
+            self.note(MistakeKind::CodeFence, start);
+        } else if first == b'<' {
+            self.note(MistakeKind::Tag, start);
+        } else if matches!(first, b'}' | b']' | b')') {
+            self.note(MistakeKind::ExtraBracket, start);
+        } else if second.is_none() || !matches!(first, b'{' | b'[' | b',' | b';') {
+            let comma = first == b',' && rest[1..].trim().is_empty();
+            self.note(
+                if comma { MistakeKind::ExtraComma } else { MistakeKind::TrailingText },
+                start,
+            );
+        }
+        if let Some(second) = second {
+            self.note(MistakeKind::SecondValue, second);
+        }
+    }
+
+    /// Whether the text starts with a member, without an object around it: `"a": 1, "b": 2`.
+    fn brackets_missing(&self) -> bool {
+        let quote = Quote::at(self.text, self.at);
+        quote.is_some_and(|quote| self.name_follows(self.at, quote) == Some(true))
+    }
+
+    /// Whether the text is JSON that was escaped once too often: `{\"a\": 1}`.
+    fn escaped_throughout(&self) -> bool {
+        let (_, at) = self.peek_from(self.at + 1);
+        matches!(self.peek(), Some(b'{' | b'[')) && self.has(at, "\\\"")
+    }
+
+    /// The reading of such a text, which must then be flawless.
+    fn unescaped(&mut self) -> Option<Value> {
+        self.note(MistakeKind::EscapedQuotes, self.at + 1);
+        let inner = escape::decode_once(&self.text[self.at..])?;
+        let document =
+            json::read(inner.trim_end_matches(['"', '\'', ' ', '\n']).as_bytes(), self.limits)
+                .ok()?;
+        document.findings.is_empty().then_some(document.value)
+    }
+}

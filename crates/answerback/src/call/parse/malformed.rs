@@ -1,0 +1,186 @@
+use std::cmp::Reverse;
+use std::fmt;
+
+use serde_json::Value;
+
+use super::excerpt::Excerpt;
+use super::mistake::{Effect, Mistake, MistakeKind};
+use super::reader::{self, Heard};
+use crate::finding::{Severity, ValidationError};
+use crate::json::{self, Limits};
+
+/// How many kinds of mistake a message names.
+const NAMED: usize = 3;
+
+/// How sure a tolerant reading is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "the command line promises exactly these two")]
+pub enum Confidence {
+    /// Only the syntax was foreign; there is no other reading.
+    Safe,
+    /// The likeliest reading of several.
+    Guess,
+}
+
+impl Confidence {
+    /// The lower-case word that JSON carries.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Guess => "guess",
+        }
+    }
+}
+
+impl fmt::Display for Confidence {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// What a malformed text probably meant.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Reading {
+    /// The value.
+    pub value: Value,
+    /// How sure it is.
+    pub confidence: Confidence,
+}
+
+/// A text that is not JSON: what is wrong with it, where, and what was probably meant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Malformed(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Inner {
+    mistakes: Vec<Mistake>,
+    excerpt: Excerpt,
+    reading: Option<Reading>,
+}
+
+impl Malformed {
+    /// Reads a text the strict reader refused.
+    pub(super) fn hear(text: &str, limits: Limits) -> Self {
+        let Heard { value, mut notes } = reader::hear(text, limits);
+        if notes.is_empty() {
+            // The strict reader refused something this one does not mind, such as a no-break space.
+            notes.push((MistakeKind::Other, strange(text, limits)));
+        }
+        // What stands in the way comes first, then what leaves a doubt, then the rest, as it stands.
+        notes.sort_by_key(|&(kind, offset)| (Reverse(kind.effect()), offset));
+        let confidence = match notes[0].0.effect() {
+            Effect::Safe => Some(Confidence::Safe),
+            Effect::Guess => Some(Confidence::Guess),
+            Effect::Unreadable => None,
+        };
+        let reading =
+            value.zip(confidence).map(|(value, confidence)| Reading { value, confidence });
+        Self::new(text, &notes, reading)
+    }
+
+    /// A text over the size limit, of which we do not even look for mistakes.
+    pub(super) fn unread(text: &str) -> Self {
+        Self::new(text, &[(MistakeKind::OverLimit, 0)], None)
+    }
+
+    fn new(text: &str, notes: &[(MistakeKind, usize)], reading: Option<Reading>) -> Self {
+        let mistakes = notes.iter().map(|&(kind, offset)| {
+            let (line, column) = json::line_and_column(text, offset);
+            Mistake { kind, line, column }
+        });
+        let excerpt = Excerpt::new(text, notes.first().map_or(0, |&(_, offset)| offset));
+        Self(Box::new(Inner { mistakes: mistakes.collect(), excerpt, reading }))
+    }
+
+    /// Every kind of mistake once, at its first place; the gravest first. There is at least one.
+    pub fn mistakes(&self) -> &[Mistake] {
+        &self.0.mistakes
+    }
+
+    /// The place of the first of [`Malformed::mistakes`]. It shows the model's own text, which has
+    /// not been searched for secrets.
+    pub fn excerpt(&self) -> &Excerpt {
+        &self.0.excerpt
+    }
+
+    /// What was probably meant.
+    pub fn reading(&self) -> Option<&Reading> {
+        self.0.reading.as_ref()
+    }
+
+    /// What was probably meant, without the rest.
+    pub fn into_reading(self) -> Option<Reading> {
+        self.0.reading
+    }
+
+    /// The finding for the model: `VAL-004` at the root, with the excerpt as the actual value.
+    pub fn finding(&self) -> ValidationError {
+        ValidationError::new("VAL-004", Severity::Error)
+            .with_message(format!("Invalid JSON: {self}"))
+            .with_expected("one JSON object (RFC 8259) and nothing else")
+            .with_actual(self.0.excerpt.inline())
+    }
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, mistake) in self.0.mistakes.iter().take(NAMED).enumerate() {
+            let joint = if index == 0 { "" } else { ". Also: " };
+            write!(formatter, "{joint}{mistake}")?;
+        }
+        match self.0.mistakes.len().saturating_sub(NAMED) {
+            0 => Ok(()),
+            1 => formatter.write_str(". And 1 more kind of mistake"),
+            more => write!(formatter, ". And {more} more kinds of mistake"),
+        }
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// Where the strict reader stopped.
+fn strange(text: &str, limits: Limits) -> usize {
+    let Err(error) = json::read(text.as_bytes(), limits) else { return 0 };
+    let start: usize = text.split_inclusive('\n').take(error.line - 1).map(str::len).sum();
+    text[start..].char_indices().nth(error.column - 1).map_or(text.len(), |(at, _)| start + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    #[test]
+    fn tells_the_model_what_to_do() {
+        let texts = [
+            "{'city': 'Rome', 'metric': True,}",
+            r#"{"height": 6*30.48, "unit": "imperial"}"#,
+            r#"{"p": 1/6}"#,
+            r#"{"path": "a.txt", "content": "once upon a ti"#,
+            "```json\n{\"a\": 1}\n```\nDone.",
+            "{a: b, c: 1 d: 2, e: [1, 2}",
+        ];
+        let mut told = String::new();
+        for text in texts {
+            let finding = Malformed::hear(text, Limits::default()).finding();
+            let actual = finding.actual_value.unwrap();
+            writeln!(told, "{} {}\n  {actual}", finding.error_code, finding.message).unwrap();
+        }
+        insta::assert_snapshot!(told, @r#"
+        VAL-004 Invalid JSON: names and strings stand in single quotes; use double quotes (line 1, column 2). Also: a Python literal; write true, false or null, and plain strings (line 1, column 28). Also: a comma with nothing after it; remove it (line 1, column 32)
+          {→'city': 'Rome', 'metric': True…
+        VAL-004 Invalid JSON: arithmetic instead of a number; compute it and send the number (line 1, column 12)
+          {"height": →6*30.48, "unit": "imperial"}
+        VAL-004 Invalid JSON: an expression instead of a value; compute it and send the number, or quote it if it is a text (line 1, column 7)
+          {"p": →1/6}
+        VAL-004 Invalid JSON: the text ends within a string; finish it, or send less (line 1, column 45)
+          …t", "content": "once upon a ti→
+        VAL-004 Invalid JSON: a code fence around the JSON; send the JSON alone (line 1, column 1)
+          →```json
+        VAL-004 Invalid JSON: a string without quotes; put it in double quotes (line 1, column 5). Also: a comma is missing between two members or elements (line 1, column 13). Also: a closing bracket is missing; every { needs its } and every [ its ] (line 1, column 27). And 1 more kind of mistake
+          {a: →b, c: 1 d: 2, e: [1, 2}
+        "#);
+    }
+}
