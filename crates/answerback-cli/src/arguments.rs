@@ -23,4 +23,6 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(command::check::Arguments),
+    Call(command::call::Arguments),
+    Replay(command::replay::Arguments),
 }

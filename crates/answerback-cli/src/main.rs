@@ -4,6 +4,8 @@ mod arguments;
 mod command;
 mod exit;
 mod input;
+mod judge;
+mod tools;
 
 use std::process::ExitCode;
 

@@ -1,6 +1,7 @@
 //! The reply layer for AI agents and their tools.
 #![warn(missing_docs)]
 
+pub mod call;
 pub mod contract;
 pub mod finding;
 mod id;

@@ -1,6 +1,8 @@
 //! One file a command: its arguments, its help, and what it does.
 
+pub(crate) mod call;
 pub(crate) mod check;
+pub(crate) mod replay;
 
 use crate::arguments::Command;
 use crate::exit::Exit;
@@ -9,5 +11,7 @@ use crate::exit::Exit;
 pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Check(arguments) => check::run(&arguments),
+        Command::Call(arguments) => call::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
     }
 }

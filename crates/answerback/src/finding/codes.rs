@@ -1,6 +1,7 @@
 //! Every code, explained once. `answerback explain` and the reference in `docs/codes.md` print this table.
 
 use super::Severity;
+use crate::call;
 use crate::contract::{Profile, atdf, governed, tool, ui};
 
 /// A rule: what a code stands for. Each contract keeps its rules in its `check.rs`.
@@ -72,7 +73,7 @@ rules! {
 
 /// Every rule there is, table by table.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    [RULES, atdf::RULES, governed::RULES, ui::RULES, tool::RULES].into_iter().flatten().copied()
+    [call::codes::RULES, RULES, atdf::RULES, governed::RULES, ui::RULES, tool::RULES].into_iter().flatten().copied()
 }
 
 /// The rule with this code, in any letter case.

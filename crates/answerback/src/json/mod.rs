@@ -13,4 +13,5 @@ mod read;
 pub use limits::Limits;
 pub use place::Place;
 pub use pointer::Pointer;
+pub(crate) use pointer::push_token;
 pub use read::{Document, ReadError, ReadErrorKind, read};

@@ -1,0 +1,327 @@
+//! Which branch of a union a value is nearest to.
+//!
+//! The measure is surprise: had the caller meant this branch, how unlikely would this value be? What a
+//! branch foresees costs little, and the less the more exactly it foresees it (a `const` that fits says
+//! more than a `string` that fits); what it does not foresee costs the mistake plus all that it leaves
+//! unexplained. So a name that only one branch knows weighs by itself, a tag weighs more than a missing
+//! member, and a whole object in the place of a string weighs more than a number there.
+
+use std::collections::HashMap;
+
+use jsonschema::error::ValidationErrorKind;
+use serde_json::{Map, Value};
+
+use super::outline::{NodeId, Outline};
+use super::types::Types;
+use crate::json::push_token;
+
+/// Surprise in bits, roughly: a mistake, whatever it is.
+const MISTAKE: u32 = 10;
+/// A rule such as `pattern` or `maximum` broken: the value is of the right kind, so half a mistake.
+const RULE_BROKEN: u32 = 6;
+/// A member that nothing names, where that is allowed.
+const UNNAMED: u32 = 5;
+/// A scalar where a container belongs, or the other way round; anything where only null belongs.
+const OTHER_WORLD: u32 = 4;
+/// A rule such as `pattern` kept: it foresaw the value a little.
+const RULE_KEPT: u32 = 2;
+
+/// How many subschemas are tried on values before judging stops: a bound for hostile schemas.
+const FUEL: u32 = 50_000;
+
+/// How well a value fits.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Fit {
+    /// How surprising the value is.
+    pub(super) surprise: u32,
+    /// How many rules it breaks.
+    pub(super) broken: u32,
+}
+
+impl Fit {
+    fn add(&mut self, other: Self) {
+        self.surprise = self.surprise.saturating_add(other.surprise);
+        self.broken = self.broken.saturating_add(other.broken);
+    }
+
+    fn expect(&mut self, bits: u32) {
+        self.surprise = self.surprise.saturating_add(bits);
+    }
+
+    fn fail(&mut self, bits: u32) {
+        self.expect(bits);
+        self.broken = self.broken.saturating_add(1);
+    }
+}
+
+/// Judges how well values fit subschemas.
+pub(super) struct Judge<'a> {
+    outline: &'a Outline,
+    /// Rules only the validator judges: how many of a subschema a place breaks.
+    broken: HashMap<(NodeId, String), u32>,
+    fuel: u32,
+}
+
+/// The subschemas that apply to one value, with the unions still to be decided.
+struct Applied {
+    nodes: Vec<NodeId>,
+    unions: Vec<(NodeId, usize)>,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(outline: &'a Outline) -> Self {
+        Self { outline, broken: HashMap::new(), fuel: FUEL }
+    }
+
+    /// Takes note of what the validator found in branches, at any depth of unions.
+    pub(super) fn note(&mut self, findings: &[jsonschema::ValidationError<'static>]) {
+        for finding in findings {
+            match finding.kind() {
+                ValidationErrorKind::AnyOf { context }
+                | ValidationErrorKind::OneOfNotValid { context }
+                | ValidationErrorKind::OneOfMultipleValid { context } => {
+                    for branch in context {
+                        self.note(branch);
+                    }
+                }
+                // These the judge sees by itself.
+                ValidationErrorKind::Type { .. }
+                | ValidationErrorKind::Enum { .. }
+                | ValidationErrorKind::Constant { .. }
+                | ValidationErrorKind::Required { .. }
+                | ValidationErrorKind::AdditionalProperties { .. }
+                | ValidationErrorKind::FalseSchema => {}
+                _ => {
+                    let owner = self.outline.owner(finding.schema_path().as_str());
+                    let place = finding.instance_path().as_str().to_owned();
+                    *self.broken.entry((owner, place)).or_default() += 1;
+                }
+            }
+        }
+    }
+
+    /// The index of the branch that `value` at `place` is nearest to, of the union `keyword` of `owner`.
+    pub(super) fn nearest(
+        &mut self,
+        owner: NodeId,
+        keyword: &str,
+        value: &Value,
+        place: &str,
+    ) -> Option<usize> {
+        let outline = self.outline;
+        let unions = &outline.node(owner).unions;
+        let (which, union) = unions.iter().enumerate().find(|(_, union)| union.keyword == keyword)?;
+        let mut place = place.to_owned();
+        let fits = union.branches.iter().enumerate().map(|(index, branch)| {
+            // What stands beside the union applies to every branch, and its names are known in all.
+            let mut applied = Applied { nodes: Vec::new(), unions: Vec::new() };
+            self.apply(owner, value, &mut applied);
+            applied.unions.retain(|pending| *pending != (owner, which));
+            self.apply(*branch, value, &mut applied);
+            (self.decide(applied, value, &mut place), index)
+        });
+        fits.min().map(|(_, index)| index)
+    }
+
+    /// How well a value fits some subschemas together.
+    pub(super) fn fit(&mut self, nodes: &[NodeId], value: &Value, place: &mut String) -> Fit {
+        let mut applied = Applied { nodes: Vec::new(), unions: Vec::new() };
+        for id in nodes {
+            self.apply(*id, value, &mut applied);
+        }
+        self.decide(applied, value, place)
+    }
+
+    /// Adds a subschema and all that it applies in place. Unions are left open.
+    fn apply(&mut self, id: NodeId, value: &Value, applied: &mut Applied) {
+        if self.fuel == 0 || applied.nodes.contains(&id) {
+            return;
+        }
+        self.fuel -= 1;
+        applied.nodes.push(id);
+        let outline = self.outline;
+        let node = outline.node(id);
+        for inner in node.reference.iter().chain(&node.all_of) {
+            self.apply(*inner, value, applied);
+        }
+        if let Some(condition) = &node.condition {
+            let holds = self.fit(&[condition.test], value, &mut String::new()).broken == 0;
+            let follows = if holds { condition.then } else { condition.otherwise };
+            if let Some(follows) = follows {
+                self.apply(follows, value, applied);
+            }
+        }
+        for (name, dependent) in &node.dependents {
+            if value.get(name).is_some() {
+                self.apply(*dependent, value, applied);
+            }
+        }
+        applied.unions.extend((0..node.unions.len()).map(|which| (id, which)));
+    }
+
+    /// Decides the open unions one after the other, each for the branch that fits best beside the rest.
+    fn decide(&mut self, mut applied: Applied, value: &Value, place: &mut String) -> Fit {
+        let outline = self.outline;
+        let unions = std::mem::take(&mut applied.unions);
+        let Some((last, others)) = unions.split_last() else {
+            return self.together(&applied.nodes, value, place);
+        };
+        for (owner, which) in others {
+            let branches = &outline.node(*owner).unions[*which].branches;
+            let fits = branches.iter().map(|branch| {
+                (self.with_branch(&applied.nodes, *branch, value, place), *branch)
+            });
+            let best = fits.min_by_key(|(fit, _)| *fit);
+            if let Some((_, branch)) = best {
+                let mut chosen = Applied { nodes: applied.nodes, unions: Vec::new() };
+                self.apply(branch, value, &mut chosen);
+                applied.nodes = chosen.nodes;
+            }
+        }
+        let branches = &outline.node(last.0).unions[last.1].branches;
+        let fits =
+            branches.iter().map(|branch| self.with_branch(&applied.nodes, *branch, value, place));
+        fits.min().unwrap_or_default()
+    }
+
+    fn with_branch(&mut self, nodes: &[NodeId], branch: NodeId, value: &Value, place: &mut String) -> Fit {
+        let mut applied = Applied { nodes: nodes.to_vec(), unions: Vec::new() };
+        self.apply(branch, value, &mut applied);
+        self.decide(applied, value, place)
+    }
+
+    /// How well a value fits subschemas that all apply, without unions.
+    fn together(&mut self, nodes: &[NodeId], value: &Value, place: &mut String) -> Fit {
+        let mut fit = Fit::default();
+        if self.fuel == 0 {
+            return fit;
+        }
+        let own_type = Types::of(value);
+        let mut foreseen = None;
+        for id in nodes {
+            let node = self.outline.node(*id);
+            if node.verdict == Some(false) {
+                fit.fail(MISTAKE + unexplained(value));
+                return fit;
+            }
+            if !node.types.is_empty() && !node.types.meets(own_type) {
+                fit.fail(MISTAKE + distance(node.types, own_type) + unexplained(value));
+                return fit;
+            }
+            if let Some(values) = &node.values {
+                if !values.contains(value) {
+                    fit.fail(MISTAKE + unexplained(value));
+                    return fit;
+                }
+                let bits = values.len().ilog2();
+                foreseen = Some(foreseen.map_or(bits, |known: u32| known.min(bits)));
+            }
+            if node.constrained {
+                let broken = if self.broken.is_empty() {
+                    0
+                } else {
+                    self.broken.get(&(*id, place.clone())).copied().unwrap_or(0)
+                };
+                for _ in 0..broken {
+                    fit.fail(RULE_BROKEN);
+                }
+            }
+        }
+        if let Some(bits) = foreseen {
+            fit.expect(bits);
+            return fit;
+        }
+        match value {
+            Value::Object(members) => fit.add(self.members(nodes, members, place)),
+            Value::Array(elements) => fit.add(self.elements(nodes, elements, place)),
+            scalar => {
+                let ruled = nodes.iter().any(|id| self.outline.node(*id).constrained);
+                let bits = unexplained(scalar);
+                fit.expect(if ruled { bits.saturating_sub(RULE_KEPT) } else { bits });
+            }
+        }
+        fit
+    }
+
+    fn members(&mut self, nodes: &[NodeId], members: &Map<String, Value>, place: &mut String) -> Fit {
+        let outline = self.outline;
+        let mut fit = Fit::default();
+        let length = place.len();
+        for (name, value) in members {
+            let mut children = Vec::new();
+            let mut named = false;
+            for id in nodes {
+                named |= outline.member(*id, name, |child| children.push(child));
+            }
+            let forbidden = children.iter().any(|child| outline.node(*child).verdict == Some(false));
+            if named || (!children.is_empty() && !forbidden) {
+                push_token(place, name);
+                fit.add(self.fit(&children, value, place));
+                place.truncate(length);
+                fit.expect(u32::from(!named));
+            } else if forbidden {
+                fit.fail(MISTAKE + UNNAMED + unexplained(value));
+            } else {
+                fit.expect(UNNAMED + unexplained(value));
+            }
+        }
+        for (index, id) in nodes.iter().enumerate() {
+            for name in &outline.node(*id).required {
+                let counted = nodes[..index].iter().any(|id| outline.node(*id).required.contains(name));
+                if !counted && !members.contains_key(name) {
+                    fit.fail(MISTAKE);
+                }
+            }
+        }
+        fit
+    }
+
+    fn elements(&mut self, nodes: &[NodeId], elements: &[Value], place: &mut String) -> Fit {
+        let mut fit = Fit::default();
+        let length = place.len();
+        for (index, value) in elements.iter().enumerate() {
+            let children: Vec<NodeId> =
+                nodes.iter().filter_map(|id| self.outline.element(*id, index)).collect();
+            push_token(place, &index.to_string());
+            fit.add(self.fit(&children, value, place));
+            place.truncate(length);
+        }
+        fit
+    }
+}
+
+/// The surprise of a value that nothing foresees. Bounded, since beyond some size it says no more.
+fn unexplained(value: &Value) -> u32 {
+    const MOST: u32 = 200;
+    fn bits(value: &Value, left: &mut u32) {
+        let own = match value {
+            Value::Null => 1,
+            Value::Bool(_) => 2,
+            Value::Number(_) => 6,
+            Value::String(_) => 8,
+            Value::Array(_) | Value::Object(_) => 3,
+        };
+        *left = left.saturating_sub(own);
+        if *left == 0 {
+            return;
+        }
+        match value {
+            Value::Array(elements) => elements.iter().take(MOST as usize).for_each(|value| bits(value, left)),
+            Value::Object(members) => members.values().take(MOST as usize).for_each(|value| {
+                *left = left.saturating_sub(UNNAMED);
+                bits(value, left);
+            }),
+            _ => {}
+        }
+    }
+    let mut left = MOST;
+    bits(value, &mut left);
+    MOST - left
+}
+
+/// How far a type lies from those allowed, beyond being wrong.
+fn distance(allowed: Types, own: Types) -> u32 {
+    let null_alone = allowed == Types::NULL;
+    let worlds_apart = own != Types::NULL && allowed.is_all_containers() != own.is_all_containers();
+    if null_alone || worlds_apart { OTHER_WORLD } else { 0 }
+}
