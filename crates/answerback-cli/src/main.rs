@@ -5,6 +5,7 @@ mod command;
 mod exit;
 mod input;
 mod judge;
+mod ndjson;
 mod tools;
 
 use std::process::ExitCode;

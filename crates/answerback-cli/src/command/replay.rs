@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::judge::{Judged, answer, judge};
+use crate::ndjson::push_line;
 use crate::tools::Tools;
 
 /// Judge a log of tool calls, in order
@@ -167,8 +168,7 @@ impl Outcome {
         let exit = if judged.is_valid() { Exit::Good } else { Exit::NotGood };
         self.exit = self.exit.max(Some(exit));
         // Writing to memory does not fail.
-        let _ = serde_json::to_writer(&mut self.lines, &answer(judged, 1));
-        self.lines.push(b'\n');
+        let _ = push_line(&mut self.lines, &answer(judged, 1));
     }
 }
 

@@ -9,7 +9,7 @@ use super::schema::{Schema, SchemaError};
 use super::shown::shown;
 use super::types::Types;
 use super::union::Judge;
-use super::unknown::unknown;
+use super::unknown::{Branches, unknown};
 use super::{codes, effort, wording};
 use crate::finding::{Severity, ValidationError};
 use crate::json::Pointer;
@@ -124,6 +124,7 @@ impl<'s> Findings<'s> {
             earlier.field_path == finding.field_path
                 && earlier.error_code == finding.error_code
                 && earlier.message == finding.message
+                && earlier.expected_value == finding.expected_value
         };
         if self.list.len() < MOST_FINDINGS && !self.list.iter().any(told) {
             self.list.push(finding);
@@ -210,7 +211,8 @@ impl<'s> Findings<'s> {
 
     fn unknown(&mut self, arguments: &Value, options: Options) {
         let severity = if options.strict { Severity::Error } else { Severity::Warning };
-        for field in unknown(&self.schema.outline, arguments, MOST_FINDINGS) {
+        let branches = if self.list.is_empty() { Branches::Fitting } else { Branches::All };
+        for field in unknown(&self.schema.outline, arguments, branches, MOST_FINDINGS) {
             self.unknown_field(field.place, field.name, field.value, field.schema_path, &field.nodes, severity);
         }
     }
@@ -385,6 +387,12 @@ impl<'s> Findings<'s> {
         let union = self.schema.outline.node(owner).unions.iter().find(|union| union.keyword == "oneOf");
         let branches = union.map_or(&[][..], |union| union.branches.as_slice());
         let fitting: Vec<usize> = (0..context.len()).filter(|index| context[*index].is_empty()).collect();
+        let mut judge = Judge::new(&self.schema.outline);
+        let nearest = judge.nearest(owner, "oneOf", error.instance(), error.instance_path().as_str());
+        let mut schema_path = pointer(error.evaluation_path().as_str());
+        if let Some(nearest) = nearest {
+            schema_path = schema_path.join(&nearest.to_string());
+        }
         let names: Vec<String> = fitting
             .iter()
             .take(5)
@@ -401,7 +409,7 @@ impl<'s> Findings<'s> {
             .with_message(message)
             .with_expected(format!("exactly one of {} options", context.len()))
             .with_actual(shown)
-            .with_schema_path(pointer(error.evaluation_path().as_str()));
+            .with_schema_path(schema_path);
         self.push(finding);
     }
 

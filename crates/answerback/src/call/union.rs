@@ -23,8 +23,9 @@ const RULE_BROKEN: u32 = 6;
 const UNNAMED: u32 = 5;
 /// A scalar where a container belongs, or the other way round; anything where only null belongs.
 const OTHER_WORLD: u32 = 4;
-/// A rule such as `pattern` kept: it foresaw the value a little.
-const RULE_KEPT: u32 = 2;
+/// A scalar whose type, at least, was foreseen; and one of which nothing was said.
+const TYPED: u32 = 2;
+const UNTYPED: u32 = 3;
 
 /// How many subschemas are tried on values before judging stops: a bound for hostile schemas.
 const FUEL: u32 = 50_000;
@@ -234,10 +235,11 @@ impl<'a> Judge<'a> {
         match value {
             Value::Object(members) => fit.add(self.members(nodes, members, place)),
             Value::Array(elements) => fit.add(self.elements(nodes, elements, place)),
-            scalar => {
-                let ruled = nodes.iter().any(|id| self.outline.node(*id).constrained);
-                let bits = unexplained(scalar);
-                fit.expect(if ruled { bits.saturating_sub(RULE_KEPT) } else { bits });
+            _ => {
+                let nodes = || nodes.iter().map(|id| self.outline.node(*id));
+                let bits = if nodes().any(|node| !node.types.is_empty()) { TYPED } else { UNTYPED };
+                // A rule that is kept foresaw the value a little.
+                fit.expect(bits - u32::from(nodes().any(|node| node.constrained)));
             }
         }
         fit
@@ -290,33 +292,18 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The surprise of a value that nothing foresees. Bounded, since beyond some size it says no more.
+/// The surprise of a value that nothing foresees: of all that is in it.
 fn unexplained(value: &Value) -> u32 {
-    const MOST: u32 = 200;
-    fn bits(value: &Value, left: &mut u32) {
-        let own = match value {
-            Value::Null => 1,
-            Value::Bool(_) => 2,
-            Value::Number(_) => 6,
-            Value::String(_) => 8,
-            Value::Array(_) | Value::Object(_) => 3,
-        };
-        *left = left.saturating_sub(own);
-        if *left == 0 {
-            return;
-        }
-        match value {
-            Value::Array(elements) => elements.iter().take(MOST as usize).for_each(|value| bits(value, left)),
-            Value::Object(members) => members.values().take(MOST as usize).for_each(|value| {
-                *left = left.saturating_sub(UNNAMED);
-                bits(value, left);
-            }),
-            _ => {}
+    match value {
+        Value::Null => 2,
+        Value::Bool(_) => 3,
+        Value::Number(_) => 6,
+        Value::String(_) => 8,
+        Value::Array(elements) => elements.iter().fold(3, |sum, value| sum.saturating_add(unexplained(value))),
+        Value::Object(members) => {
+            members.values().fold(3, |sum, value| sum.saturating_add(UNNAMED + unexplained(value)))
         }
     }
-    let mut left = MOST;
-    bits(value, &mut left);
-    MOST - left
 }
 
 /// How far a type lies from those allowed, beyond being wrong.

@@ -20,10 +20,25 @@ pub(super) struct Unknown<'v> {
     pub(super) nodes: Vec<NodeId>,
 }
 
+/// Which branches of a union lend their names.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Branches {
+    /// Those the value fits, or else the one it fits best.
+    Fitting,
+    /// All: the call is invalid, and which was meant is told elsewhere.
+    All,
+}
+
 /// Every unknown field of a call. An object whose schema says what becomes of other fields
 /// (`additionalProperties`, `unevaluatedProperties`), or that names none at all, has no unknown ones.
-pub(super) fn unknown<'v>(outline: &Outline, arguments: &'v Value, most: usize) -> Vec<Unknown<'v>> {
-    let mut search = Search { outline, judge: Judge::new(outline), steps: Vec::new(), found: Vec::new(), most };
+pub(super) fn unknown<'v>(
+    outline: &Outline,
+    arguments: &'v Value,
+    branches: Branches,
+    most: usize,
+) -> Vec<Unknown<'v>> {
+    let judge = Judge::new(outline);
+    let mut search = Search { outline, judge, branches, steps: Vec::new(), found: Vec::new(), most };
     let root = search.step(None, Outline::ROOT, false);
     search.walk(vec![root], arguments, &Place::Root);
     search.found
@@ -39,6 +54,7 @@ struct Step {
 struct Search<'o, 'v> {
     outline: &'o Outline,
     judge: Judge<'o>,
+    branches: Branches,
     steps: Vec<Step>,
     found: Vec<Unknown<'v>>,
     most: usize,
@@ -161,6 +177,9 @@ impl<'v> Search<'_, 'v> {
     }
 
     fn fitting(&mut self, branches: &[NodeId], value: &Value) -> Vec<NodeId> {
+        if self.branches == Branches::All {
+            return branches.to_vec();
+        }
         let fits: Vec<_> = branches
             .iter()
             .map(|branch| (self.judge.fit(&[*branch], value, &mut String::new()), *branch))
