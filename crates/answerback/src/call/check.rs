@@ -74,7 +74,7 @@ pub fn check(
     options: impl Into<Options>,
 ) -> Result<Vec<ValidationError>, SchemaError> {
     let options = options.into();
-    let mut findings = Findings { schema, list: Vec::new() };
+    let mut findings = Findings { schema, arguments, list: Vec::new() };
     if is_too_deep(arguments, DEEPEST) {
         findings.too_deep();
         return Ok(findings.list);
@@ -86,7 +86,7 @@ pub fn check(
     } else if !schema.validator.is_valid(arguments) {
         findings.unlisted();
     }
-    findings.unknown(arguments, options);
+    findings.unknown(options);
     Ok(findings.list)
 }
 
@@ -115,10 +115,11 @@ fn is_too_deep(value: &Value, left: usize) -> bool {
 
 struct Findings<'s> {
     schema: &'s Schema,
+    arguments: &'s Value,
     list: Vec<ValidationError>,
 }
 
-impl<'s> Findings<'s> {
+impl Findings<'_> {
     fn push(&mut self, finding: ValidationError) {
         let told = |earlier: &ValidationError| {
             earlier.field_path == finding.field_path
@@ -209,10 +210,10 @@ impl<'s> Findings<'s> {
         declares(&owner).or_else(|| super::shown::applying(outline, parent).iter().find_map(declares))
     }
 
-    fn unknown(&mut self, arguments: &Value, options: Options) {
+    fn unknown(&mut self, options: Options) {
         let severity = if options.strict { Severity::Error } else { Severity::Warning };
-        let branches = if self.list.is_empty() { Branches::Fitting } else { Branches::All };
-        for field in unknown(&self.schema.outline, arguments, branches, MOST_FINDINGS) {
+        let branches = if self.list.is_empty() { Branches::Fitting } else { Branches::None };
+        for field in unknown(&self.schema.outline, self.arguments, branches, MOST_FINDINGS) {
             self.unknown_field(field.place, field.name, field.value, field.schema_path, &field.nodes, severity);
         }
     }
@@ -263,7 +264,7 @@ impl<'s> Findings<'s> {
             judge.note(branch);
         }
         let place = error.instance_path().as_str();
-        let nearest = judge.nearest(owner, keyword, error.instance(), place);
+        let nearest = judge.nearest(owner, keyword, self.arguments, place);
         let fewest = || (0..context.len()).min_by_key(|index| context[*index].len());
         let Some(index) = nearest.filter(|index| *index < context.len()).or_else(fewest) else { return Ok(()) };
         let first = self.list.len();
@@ -388,7 +389,7 @@ impl<'s> Findings<'s> {
         let branches = union.map_or(&[][..], |union| union.branches.as_slice());
         let fitting: Vec<usize> = (0..context.len()).filter(|index| context[*index].is_empty()).collect();
         let mut judge = Judge::new(&self.schema.outline);
-        let nearest = judge.nearest(owner, "oneOf", error.instance(), error.instance_path().as_str());
+        let nearest = judge.nearest(owner, "oneOf", self.arguments, error.instance_path().as_str());
         let mut schema_path = pointer(error.evaluation_path().as_str());
         if let Some(nearest) = nearest {
             schema_path = schema_path.join(&nearest.to_string());

@@ -283,22 +283,20 @@ impl<'s> Builder<'s> {
         let place = std::mem::take(&mut self.nodes[id.0 as usize].place);
         let mut node = match value {
             Value::Bool(verdict) => Node { verdict: Some(*verdict), ..Node::default() },
-            Value::Object(schema) => self.outlined(&place, schema, id),
+            Value::Object(schema) => self.outlined(&place, schema),
             _ => Node { opaque: true, ..Node::default() },
         };
         node.place = place;
         self.nodes[id.0 as usize] = node;
     }
 
-    fn outlined(&mut self, place: &str, schema: &'s Map<String, Value>, id: NodeId) -> Node {
+    fn outlined(&mut self, place: &str, schema: &'s Map<String, Value>) -> Node {
         let mut node = Node::default();
-        let own_id = schema.get(if self.draft == Draft::Draft4 { "id" } else { "$id" });
-        if id != Outline::ROOT && own_id.and_then(Value::as_str).is_some_and(|own| !own.starts_with('#')) {
-            // Its references are read against another base; the validator follows them, we do not.
-            return Node { opaque: true, ..node };
-        }
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-            match self.resolved(reference) {
+            // Below an identifier of its own a reference has another base; the validator follows it,
+            // we do not.
+            let target = if self.is_rebased(place) { None } else { self.resolved(reference) };
+            match target {
                 Some((target, value)) => node.reference = Some(self.node(target, value)),
                 None => node.opaque = true,
             }
@@ -401,6 +399,16 @@ impl<'s> Builder<'s> {
 
     fn waits_for_array(&self, id: NodeId) -> bool {
         self.waiting.iter().rev().any(|(waiting, value)| *waiting == id && value.is_array())
+    }
+
+    /// Whether something between the root and a place, or at it, has an identifier of its own.
+    fn is_rebased(&self, place: &str) -> bool {
+        let keyword = if self.draft == Draft::Draft4 { "id" } else { "$id" };
+        let ends = place.match_indices('/').map(|(end, _)| end).skip(1).chain([place.len()]);
+        ends.filter(|end| *end > 0).any(|end| {
+            let own = self.schema.pointer(&place[..end]).and_then(|value| value.get(keyword));
+            own.and_then(Value::as_str).is_some_and(|own| !own.starts_with('#'))
+        })
     }
 
     /// The place and value a reference names, if it lies in this schema.

@@ -27,6 +27,9 @@ const OTHER_WORLD: u32 = 4;
 const TYPED: u32 = 2;
 const UNTYPED: u32 = 3;
 
+/// A member that was foreseen and is not there. It only decides between equals.
+const ABSENT: u32 = 8;
+
 /// How many subschemas are tried on values before judging stops: a bound for hostile schemas.
 const FUEL: u32 = 50_000;
 
@@ -37,12 +40,15 @@ pub(super) struct Fit {
     pub(super) surprise: u32,
     /// How many rules it breaks.
     pub(super) broken: u32,
+    /// How much was foreseen and is not there. It only decides between equals.
+    absent: u32,
 }
 
 impl Fit {
     fn add(&mut self, other: Self) {
         self.surprise = self.surprise.saturating_add(other.surprise);
         self.broken = self.broken.saturating_add(other.broken);
+        self.absent = self.absent.saturating_add(other.absent);
     }
 
     fn expect(&mut self, bits: u32) {
@@ -101,27 +107,63 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The index of the branch that `value` at `place` is nearest to, of the union `keyword` of `owner`.
+    /// The index of the branch that the value at `place` of `arguments` is nearest to, of the union
+    /// `keyword` of `owner`.
     pub(super) fn nearest(
         &mut self,
         owner: NodeId,
         keyword: &str,
-        value: &Value,
+        arguments: &Value,
         place: &str,
     ) -> Option<usize> {
         let outline = self.outline;
         let unions = &outline.node(owner).unions;
         let (which, union) = unions.iter().enumerate().find(|(_, union)| union.keyword == keyword)?;
-        let mut place = place.to_owned();
-        let fits = union.branches.iter().enumerate().map(|(index, branch)| {
-            // What stands beside the union applies to every branch, and its names are known in all.
-            let mut applied = Applied { nodes: Vec::new(), unions: Vec::new() };
-            self.apply(owner, value, &mut applied);
-            applied.unions.retain(|pending| *pending != (owner, which));
-            self.apply(*branch, value, &mut applied);
-            (self.decide(applied, value, &mut place), index)
-        });
-        fits.min().map(|(_, index)| index)
+        let value = arguments.pointer(place)?;
+        let mut written = place.to_owned();
+        let fits: Vec<Fit> = union
+            .branches
+            .iter()
+            .map(|branch| {
+                // What stands beside the union applies to every branch, and its names are known in all.
+                let mut applied = Applied { nodes: Vec::new(), unions: Vec::new() };
+                self.apply(owner, value, &mut applied);
+                applied.unions.retain(|pending| *pending != (owner, which));
+                self.apply(*branch, value, &mut applied);
+                self.decide(applied, value, &mut written)
+            })
+            .collect();
+        // Of equals the one whose tag is echoed in the value, then the first: authors list the usual
+        // form first.
+        let echoes: Vec<bool> = union.branches.iter().map(|branch| self.echoes(*branch, value)).collect();
+        (0..fits.len()).min_by_key(|index| {
+            let Fit { surprise, broken, absent } = fits[*index];
+            (surprise, broken, !echoes[*index], absent)
+        })
+    }
+
+    /// Whether a tag of a branch stands in some text of the value: `{"kind": 7, "name": "port-1"}` looks
+    /// like the branch whose `kind` is "Port".
+    fn echoes(&self, branch: NodeId, value: &Value) -> bool {
+        const SHORTEST: usize = 3;
+        let Value::Object(members) = value else { return false };
+        let texts: Vec<String> = members
+            .values()
+            .filter_map(Value::as_str)
+            .map(|text| letters(text))
+            .filter(|text| text.len() >= SHORTEST)
+            .collect();
+        let outline = self.outline;
+        let applied = outline.all_in_place(&[branch]);
+        let mut tags = applied
+            .iter()
+            .flat_map(|id| outline.names(*id))
+            .filter_map(|(_, child)| outline.node(child).values.as_deref())
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(letters)
+            .filter(|tag| tag.len() >= SHORTEST);
+        tags.any(|tag| texts.iter().any(|text| text.contains(&tag) || tag.contains(text)))
     }
 
     /// How well a value fits some subschemas together.
@@ -198,7 +240,7 @@ impl<'a> Judge<'a> {
             return fit;
         }
         let own_type = Types::of(value);
-        let mut foreseen = None;
+        let mut foreseen = false;
         for id in nodes {
             let node = self.outline.node(*id);
             if node.verdict == Some(false) {
@@ -211,11 +253,10 @@ impl<'a> Judge<'a> {
             }
             if let Some(values) = &node.values {
                 if !values.contains(value) {
-                    fit.fail(MISTAKE + unexplained(value));
+                    fit.fail(MISTAKE + unexplained(value) - choice(values));
                     return fit;
                 }
-                let bits = values.len().ilog2();
-                foreseen = Some(foreseen.map_or(bits, |known: u32| known.min(bits)));
+                foreseen = true;
             }
             if node.constrained {
                 let broken = if self.broken.is_empty() {
@@ -228,8 +269,7 @@ impl<'a> Judge<'a> {
                 }
             }
         }
-        if let Some(bits) = foreseen {
-            fit.expect(bits);
+        if foreseen {
             return fit;
         }
         match value {
@@ -274,6 +314,10 @@ impl<'a> Judge<'a> {
                     fit.fail(MISTAKE);
                 }
             }
+            for (_, child) in outline.names(*id).filter(|(name, _)| !members.contains_key(*name)) {
+                let choice = outline.node(child).values.as_deref().map_or(0, choice);
+                fit.absent = fit.absent.saturating_add(ABSENT - choice);
+            }
         }
         fit
     }
@@ -304,6 +348,17 @@ fn unexplained(value: &Value) -> u32 {
             members.values().fold(3, |sum, value| sum.saturating_add(UNNAMED + unexplained(value)))
         }
     }
+}
+
+/// Half a thousand ways to be right are more often meant than one: what a choice among values weighs
+/// when none of them was hit, in bits.
+fn choice(values: &[Value]) -> u32 {
+    values.len().max(1).ilog2().min(ABSENT / 2)
+}
+
+/// A text in lower case, letters only.
+fn letters(text: &str) -> String {
+    text.chars().filter(|character| character.is_alphabetic()).flat_map(char::to_lowercase).take(64).collect()
 }
 
 /// How far a type lies from those allowed, beyond being wrong.

@@ -25,8 +25,9 @@ pub(super) struct Unknown<'v> {
 pub(super) enum Branches {
     /// Those the value fits, or else the one it fits best.
     Fitting,
-    /// All: the call is invalid, and which was meant is told elsewhere.
-    All,
+    /// None, and nothing is said of an object that has branches: the call is invalid, and which branch
+    /// was meant is told by other findings.
+    None,
 }
 
 /// Every unknown field of a call. An object whose schema says what becomes of other fields
@@ -94,8 +95,11 @@ impl<'v> Search<'_, 'v> {
     fn members(&mut self, applied: &[usize], members: &'v Map<String, Value>, place: &Place<'_>) {
         let outline = self.outline;
         let nodes = || applied.iter().map(|step| outline.node(self.steps[*step].node));
+        let undecided = self.branches == Branches::None;
         let minds = nodes().any(|node| node.names_members)
-            && !nodes().any(|node| node.rules_the_rest || node.opaque);
+            && !nodes().any(|node| {
+                node.rules_the_rest || node.opaque || (undecided && !node.unions.is_empty())
+            });
         for (name, value) in members {
             let mut below = Vec::new();
             let mut named = false;
@@ -161,8 +165,10 @@ impl<'v> Search<'_, 'v> {
             }));
             let present = node.dependents.iter().filter(|(name, _)| value.get(name).is_some());
             inner.extend(present.map(|(_, child)| *child));
-            for union in &node.unions {
-                inner.extend(self.fitting(&union.branches, value));
+            if self.branches == Branches::Fitting {
+                for union in &node.unions {
+                    inner.extend(self.fitting(&union.branches, value));
+                }
             }
             for (child, by_reference) in
                 inner.into_iter().map(|child| (child, false)).chain(node.reference.map(|child| (child, true)))
@@ -177,9 +183,6 @@ impl<'v> Search<'_, 'v> {
     }
 
     fn fitting(&mut self, branches: &[NodeId], value: &Value) -> Vec<NodeId> {
-        if self.branches == Branches::All {
-            return branches.to_vec();
-        }
         let fits: Vec<_> = branches
             .iter()
             .map(|branch| (self.judge.fit(&[*branch], value, &mut String::new()), *branch))
