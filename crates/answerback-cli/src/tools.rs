@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use answerback::call::{Schema, SchemaError};
 use answerback::json::Limits;
@@ -14,13 +14,13 @@ use crate::input::Input;
 /// A tool, its schema compiled when it is first called.
 #[derive(Debug)]
 pub(crate) struct Tool {
-    source: Value,
+    source: Arc<Value>,
     compiled: OnceLock<Result<Schema, SchemaError>>,
 }
 
 impl Tool {
     pub(crate) fn schema(&self) -> Result<&Schema, SchemaError> {
-        self.compiled.get_or_init(|| Schema::compile(&self.source)).as_ref().map_err(Clone::clone)
+        self.compiled.get_or_init(|| Schema::compile(Arc::clone(&self.source))).as_ref().map_err(Clone::clone)
     }
 }
 
@@ -50,7 +50,7 @@ impl Tools {
             }
             tools.names.push(name.to_owned());
             let source = schema.cloned().unwrap_or_else(|| json!({"type": "object"}));
-            tools.by_name.insert(name.to_owned(), Tool { source, compiled: OnceLock::new() });
+            tools.by_name.insert(name.to_owned(), Tool { source: Arc::new(source), compiled: OnceLock::new() });
         }
         Ok(tools)
     }

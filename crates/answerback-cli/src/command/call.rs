@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     } else {
         arguments.arguments.clone()
     };
-    let schema = Schema::compile(&source);
+    let schema = Schema::compile(source);
     let judged = judge_against(
         arguments.call_id.clone(),
         arguments.tool.clone(),

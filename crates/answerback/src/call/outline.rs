@@ -85,7 +85,8 @@ impl NamePattern {
 #[derive(Debug)]
 pub(super) struct Outline {
     nodes: Vec<Node>,
-    places: HashMap<String, NodeId>,
+    /// The nodes, sorted by their place.
+    by_place: Vec<NodeId>,
     has_secrets: bool,
     multiplies: bool,
 }
@@ -100,7 +101,7 @@ impl Outline {
             draft,
             compile_pattern,
             nodes: Vec::new(),
-            places: HashMap::new(),
+            known: HashMap::new(),
             waiting: Vec::new(),
             anchors: None,
         };
@@ -109,8 +110,12 @@ impl Outline {
             builder.fill(id, value);
         }
         let has_secrets = builder.nodes.iter().any(|node| node.secret);
-        let mut outline =
-            Self { nodes: builder.nodes, places: builder.places, has_secrets, multiplies: false };
+        let nodes = builder.nodes;
+        let mut by_place: Vec<NodeId> = (0..).map(NodeId).take(nodes.len()).collect();
+        by_place.sort_unstable_by(|one, other| {
+            nodes[one.0 as usize].place.cmp(&nodes[other.0 as usize].place)
+        });
+        let mut outline = Self { nodes, by_place, has_secrets, multiplies: false };
         outline.multiplies = outline.findings_multiply();
         outline
     }
@@ -123,8 +128,9 @@ impl Outline {
     pub(super) fn owner(&self, keyword_place: &str) -> NodeId {
         let mut place = keyword_place;
         loop {
-            if let Some(id) = self.places.get(place) {
-                return *id;
+            let found = self.by_place.binary_search_by(|id| self.node(*id).place.as_str().cmp(place));
+            if let Ok(index) = found {
+                return self.by_place[index];
             }
             let Some((parent, _)) = place.rsplit_once('/') else { return Self::ROOT };
             place = parent;
@@ -261,7 +267,8 @@ struct Builder<'s> {
     draft: Draft,
     compile_pattern: &'s dyn Fn(&str) -> Option<Validator>,
     nodes: Vec<Node>,
-    places: HashMap<String, NodeId>,
+    /// The subschemas met so far, by where they lie in memory.
+    known: HashMap<*const Value, NodeId>,
     waiting: Vec<(NodeId, &'s Value)>,
     anchors: Option<HashMap<&'s str, String>>,
 }
@@ -269,12 +276,12 @@ struct Builder<'s> {
 impl<'s> Builder<'s> {
     /// The number of the subschema at a place; a new one waits to be filled.
     fn node(&mut self, place: String, value: &'s Value) -> NodeId {
-        if let Some(id) = self.places.get(&place) {
-            return *id;
+        let next = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        let id = *self.known.entry(std::ptr::from_ref(value)).or_insert(next);
+        if id != next {
+            return id;
         }
-        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        self.nodes.push(Node { place: place.clone(), ..Node::default() });
-        self.places.insert(place, id);
+        self.nodes.push(Node { place, ..Node::default() });
         self.waiting.push((id, value));
         id
     }

@@ -31,7 +31,7 @@ const PATTERN_SIZE: usize = 4 << 20;
 /// use answerback::call::{Schema, check};
 /// use serde_json::json;
 ///
-/// let schema = Schema::compile(&json!({
+/// let schema = Schema::compile(json!({
 ///     "type": "object",
 ///     "properties": {"limit": {"type": "integer", "minimum": 1, "maximum": 100}},
 ///     "required": ["limit"],
@@ -44,7 +44,7 @@ const PATTERN_SIZE: usize = 4 << 20;
 /// ```
 #[derive(Debug)]
 pub struct Schema {
-    source: Value,
+    source: Arc<Value>,
     pub(super) validator: Validator,
     pub(super) outline: Outline,
 }
@@ -56,18 +56,19 @@ impl Schema {
     ///
     /// When it is no schema, reaches outside itself, has a pattern that no engine takes, or is over a
     /// bound. All of these are the tool author's to mend, never the model's.
-    pub fn compile(source: &Value) -> Result<Self, SchemaError> {
-        bound(source)?;
+    pub fn compile(source: impl Into<Arc<Value>>) -> Result<Self, SchemaError> {
+        let source = source.into();
+        bound(&source)?;
         let linear = options().with_pattern_options(PatternOptions::regex().size_limit(PATTERN_SIZE));
-        let validator = linear.build(source).or_else(|_| backtracking().build(source));
+        let validator = linear.build(&source).or_else(|_| backtracking().build(&source));
         let validator = validator.map_err(|error| SchemaError::uncompiled(&error))?;
-        let draft = Draft::default().detect(source);
-        let outline = Outline::new(source, draft, &|pattern| {
+        let draft = Draft::default().detect(&source);
+        let outline = Outline::new(&source, draft, &|pattern| {
             let schema = json!({"type": "string", "pattern": pattern});
             let validator = linear.build(&schema).or_else(|_| backtracking().build(&schema));
             validator.ok()
         });
-        Ok(Self { source: source.clone(), validator, outline })
+        Ok(Self { source, validator, outline })
     }
 
     /// The schema as it was given.
@@ -88,7 +89,7 @@ impl Schema {
     /// followed.
     pub fn at(&self, schema_path: &Pointer) -> Option<&Value> {
         let mut place = String::new();
-        let mut value = &self.source;
+        let mut value: &Value = &self.source;
         for token in schema_path.tokens() {
             if token == "$ref" && value.get("$ref").is_some_and(Value::is_string) {
                 let target = self.outline.node(self.outline.owner(&place)).reference?;
@@ -285,7 +286,8 @@ impl Schemas {
             return known.clone();
         }
         // Compiled outside the lock: a large schema must not hold up the others.
-        let compiled = Schema::compile(source).map(Arc::new);
+        let content = Content(Arc::new(source.clone()));
+        let compiled = Schema::compile(Arc::clone(&content.0)).map(Arc::new);
         let mut known = self.lock();
         if let Some(earlier) = known.by_content.get(source) {
             return earlier.clone();
@@ -295,7 +297,6 @@ impl Schemas {
         {
             known.by_content.remove(&oldest);
         }
-        let content = Content(Arc::new(source.clone()));
         known.oldest_first.push_back(content.clone());
         known.by_content.insert(content, compiled.clone());
         compiled
@@ -321,5 +322,90 @@ impl Default for Schemas {
     /// A store for 1,024 schemas.
     fn default() -> Self {
         Self::new(1024)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_told_by_kind() {
+        let deep = (0..200).fold(json!(true), |inner, _| json!({"not": inner}));
+        for (schema, kind) in [
+            (json!({"type": "dict"}), SchemaErrorKind::Invalid),
+            (json!({"minimum": "1"}), SchemaErrorKind::Invalid),
+            (json!({"$ref": "#/$defs/none"}), SchemaErrorKind::Reference),
+            (json!({"$ref": "https://example.com/schema.json"}), SchemaErrorKind::Reference),
+            (json!({"$ref": "file:///etc/passwd"}), SchemaErrorKind::Reference),
+            (json!({"pattern": "("}), SchemaErrorKind::Pattern),
+            (deep, SchemaErrorKind::TooDeep),
+        ] {
+            let error = Schema::compile(schema.clone()).unwrap_err();
+            assert_eq!(error.kind(), kind, "{schema}: {error}");
+            assert!(error.to_string().chars().count() < 400, "{error}");
+        }
+    }
+
+    #[test]
+    fn look_around_compiles() {
+        let schema = Schema::compile(json!({"pattern": "^(?!tmp).*$"})).unwrap();
+        assert!(schema.is_valid(&json!("src")).unwrap());
+        assert!(!schema.is_valid(&json!("tmp/x")).unwrap());
+    }
+
+    #[test]
+    fn drafts_are_told_by_their_name() {
+        let draft4 = json!({"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": true});
+        assert!(!Schema::compile(draft4).unwrap().is_valid(&json!(1)).unwrap());
+        let draft7 = json!({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}]});
+        assert!(!Schema::compile(draft7).unwrap().is_valid(&json!([1])).unwrap());
+        let newest = json!({"prefixItems": [{"type": "string"}]});
+        assert!(!Schema::compile(newest).unwrap().is_valid(&json!([1])).unwrap());
+    }
+
+    #[test]
+    fn an_evaluation_path_leads_through_references() {
+        let schema = Schema::compile(json!({
+            "$defs": {"a": {"properties": {"b": {"$ref": "#/$defs/c"}}}, "c": {"maximum": 3}},
+            "items": {"$ref": "#/$defs/a"},
+        }))
+        .unwrap();
+        let path = Pointer::try_from("/items/$ref/properties/b/$ref/maximum").unwrap();
+        assert_eq!(schema.at(&path), Some(&json!(3)));
+        assert_eq!(schema.at(&Pointer::try_from("/items/none").unwrap()), None);
+    }
+
+    #[test]
+    fn the_store_is_bounded_and_ignores_the_order_of_names() {
+        let schemas = Schemas::new(2);
+        let one = schemas.compile(&json!({"type": "object", "title": "x"})).unwrap();
+        let same = schemas.compile(&json!({"title": "x", "type": "object"})).unwrap();
+        assert!(Arc::ptr_eq(&one, &same));
+        schemas.compile(&json!({"type": "dict"})).unwrap_err();
+        schemas.compile(&json!(true)).unwrap();
+        assert_eq!(schemas.len(), 2);
+        let again = schemas.compile(&json!({"type": "object", "title": "x"})).unwrap();
+        assert!(!Arc::ptr_eq(&one, &again));
+    }
+
+    #[test]
+    fn hostile_schemas_end() {
+        // A ladder of references, each used twice: 2^40 ways through it.
+        let mut defs = serde_json::Map::new();
+        for level in 0..40 {
+            let next = format!("#/$defs/{}", level + 1);
+            defs.insert(level.to_string(), json!({"anyOf": [{"$ref": next}, {"$ref": next}]}));
+        }
+        defs.insert("40".to_owned(), json!({"type": "string"}));
+        let ladder = Schema::compile(json!({"$defs": defs, "$ref": "#/$defs/0"})).unwrap();
+        let findings = super::super::check(&ladder, &json!(1), ()).unwrap();
+        assert_eq!(findings.len(), 1);
+        let endless = Schema::compile(json!({"$ref": "#"})).unwrap();
+        assert!(endless.is_valid(&json!(1)).unwrap());
+        let many: Vec<Value> = (0..50_000).map(Value::from).collect();
+        let huge = Schema::compile(json!({"enum": many})).unwrap();
+        let findings = super::super::check(&huge, &json!("x"), ()).unwrap();
+        assert!(findings[0].expected_value.as_ref().unwrap().chars().count() <= 300);
     }
 }

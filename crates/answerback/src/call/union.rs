@@ -300,7 +300,9 @@ impl<'a> Judge<'a> {
                 push_token(place, name);
                 fit.add(self.fit(&children, value, place));
                 place.truncate(length);
-                fit.expect(u32::from(!named));
+                // What is required is foreseen for certain, what is named only perhaps.
+                let required = nodes.iter().any(|id| outline.node(*id).required.contains(name));
+                fit.expect(u32::from(!required) + u32::from(!named));
             } else if forbidden {
                 fit.fail(MISTAKE + UNNAMED + unexplained(value));
             } else {
@@ -366,4 +368,59 @@ fn distance(allowed: Types, own: Types) -> u32 {
     let null_alone = allowed == Types::NULL;
     let worlds_apart = own != Types::NULL && allowed.is_all_containers() != own.is_all_containers();
     if null_alone || worlds_apart { OTHER_WORLD } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::call::{Schema, check};
+
+    /// The branch that the findings of a union at the root lie in.
+    fn branch(branches: &Value, value: &Value) -> String {
+        let schema = Schema::compile(json!({"anyOf": branches})).unwrap();
+        let findings = check(&schema, value, ()).unwrap();
+        let path = findings[0].schema_path.clone().unwrap();
+        path.tokens().nth(1).unwrap().into_owned()
+    }
+
+    #[test]
+    fn the_nearest_branch_is_found() {
+        let tagged = |tag: &str, name: &str| {
+            json!({"properties": {"type": {"const": tag}, name: {"type": "string"}}, "required": ["type", name]})
+        };
+        let closed = |name: &str| json!({"properties": {name: {"type": "string"}, "id": {"type": "integer"}}, "additionalProperties": false});
+        for (why, branches, value, nearest) in [
+            ("a tag outweighs a member", json!([tagged("a", "x"), tagged("b", "y")]), json!({"type": "b", "x": "1"}), "1"),
+            ("a spoilt tag leaves the members", json!([tagged("a", "x"), tagged("b", "y")]), json!({"type": 7, "y": "1"}), "1"),
+            ("a missing tag too", json!([tagged("a", "x"), tagged("b", "y")]), json!({"y": "1"}), "1"),
+            ("a name only one knows", json!([closed("a"), closed("b")]), json!({"id": "1", "b": "x"}), "1"),
+            ("the type of the value", json!([{"type": "string"}, {"type": "array", "items": {"type": "string"}}]), json!(["a", 1]), "1"),
+            ("a scalar is nearer to a scalar", json!([{"type": "object"}, {"type": "string"}]), json!(1), "1"),
+            ("not null, if anything else", json!([{"type": "null"}, {"type": "string"}]), json!(1), "1"),
+            ("the size of what would be unexplained", json!([{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}, {"type": "object", "properties": {"list": {"type": "array", "items": {"type": "integer"}}, "m": {"type": "integer"}, "o": {"type": "integer"}}, "required": ["m", "o"]}]), json!({"list": [1, 2, 3, 4, 5, 6, 7, 8]}), "1"),
+            ("a rule kept", json!([{"type": "string", "pattern": "^a-", "maxLength": 3}, {"type": "string", "pattern": "^b-", "maxLength": 3}]), json!("b-1234"), "1"),
+            ("through references and allOf", json!([{"allOf": [tagged("a", "x"), {"type": "object"}]}, {"allOf": [{"type": "object"}, tagged("b", "y")]}]), json!({"type": "b"}), "1"),
+            ("a tag echoed elsewhere", json!([tagged("address", "name"), tagged("Port", "name")]), json!({"type": 7, "name": "port-1"}), "1"),
+            ("of equals the first", json!([{"required": ["a"]}, {"required": ["b"]}]), json!({}), "0"),
+        ] {
+            assert_eq!(branch(&branches, &value), nearest, "{why}");
+        }
+    }
+
+    #[test]
+    fn unions_are_decided_from_the_outside_in() {
+        let inner = json!({"oneOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]});
+        let schema = Schema::compile(json!({"anyOf": [
+            {"properties": {"kind": {"const": "a"}, "value": {"type": "string"}}, "required": ["kind", "value"]},
+            {"properties": {"kind": {"const": "b"}, "value": inner}, "required": ["kind", "value"]},
+        ]}))
+        .unwrap();
+        let findings = check(&schema, &json!({"kind": "b", "value": [1, "2"]}), ()).unwrap();
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].field_path.as_str(), "/value/1");
+        let path = findings[0].schema_path.as_ref().unwrap();
+        assert_eq!(path.as_str(), "/anyOf/1/properties/value/oneOf/1/items/type");
+    }
 }
