@@ -115,11 +115,16 @@ pub(crate) fn answer(judged: &Judged, attempt: u32) -> Answer<'_> {
 
 /// What the model is told: the findings, one a line, as many as there is room for.
 pub(crate) fn message(judged: &Judged, attempt: u32) -> String {
-    let mut text = format!("Validation failed for tool '{}' (attempt {attempt}/{MAX_ATTEMPTS}):\n", judged.tool);
+    let mut text = format!(
+        "Validation failed for tool '{}' (attempt {attempt}/{MAX_ATTEMPTS}):\n",
+        judged.tool
+    );
     let mut length = text.chars().count();
     for (index, finding) in judged.findings.iter().enumerate() {
-        let place = if finding.field_path.is_root() { "(root)" } else { finding.field_path.as_str() };
-        let expected = finding.expected_value.as_ref().map(|expected| format!(" (expected: {expected})"));
+        let place =
+            if finding.field_path.is_root() { "(root)" } else { finding.field_path.as_str() };
+        let expected =
+            finding.expected_value.as_ref().map(|expected| format!(" (expected: {expected})"));
         let line = format!("\n- {place}: {}{}", finding.message, expected.unwrap_or_default());
         let line_length = line.chars().count();
         if length + line_length + 40 >= MESSAGE_LIMIT {
@@ -136,7 +141,9 @@ pub(crate) fn message(judged: &Judged, attempt: u32) -> String {
 fn parsed(arguments: &Value) -> Result<Value, Vec<ValidationError>> {
     let text = match arguments {
         Value::Null => return Ok(Value::Object(serde_json::Map::new())),
-        Value::String(text) if text.trim().is_empty() => return Ok(Value::Object(serde_json::Map::new())),
+        Value::String(text) if text.trim().is_empty() => {
+            return Ok(Value::Object(serde_json::Map::new()));
+        }
         Value::String(text) => text,
         value => return Ok(value.clone()),
     };

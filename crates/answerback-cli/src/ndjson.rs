@@ -11,7 +11,10 @@ pub(crate) fn push_line(lines: &mut Vec<u8>, value: &impl Serialize) -> serde_js
     if let Ok(line) = std::str::from_utf8(&lines[start..])
         && ends_a_line(line)
     {
-        let line = line.replace('\u{85}', "\\u0085").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
+        let line = line
+            .replace('\u{85}', "\\u0085")
+            .replace('\u{2028}', "\\u2028")
+            .replace('\u{2029}', "\\u2029");
         lines.truncate(start);
         lines.extend_from_slice(line.as_bytes());
     }

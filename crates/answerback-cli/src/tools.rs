@@ -20,7 +20,10 @@ pub(crate) struct Tool {
 
 impl Tool {
     pub(crate) fn schema(&self) -> Result<&Schema, SchemaError> {
-        self.compiled.get_or_init(|| Schema::compile(Arc::clone(&self.source))).as_ref().map_err(Clone::clone)
+        self.compiled
+            .get_or_init(|| Schema::compile(Arc::clone(&self.source)))
+            .as_ref()
+            .map_err(Clone::clone)
     }
 }
 
@@ -50,7 +53,10 @@ impl Tools {
             }
             tools.names.push(name.to_owned());
             let source = schema.cloned().unwrap_or_else(|| json!({"type": "object"}));
-            tools.by_name.insert(name.to_owned(), Tool { source: Arc::new(source), compiled: OnceLock::new() });
+            tools.by_name.insert(
+                name.to_owned(),
+                Tool { source: Arc::new(source), compiled: OnceLock::new() },
+            );
         }
         Ok(tools)
     }
@@ -70,7 +76,8 @@ impl Tools {
 fn tool(entry: &Value) -> Option<(&str, Option<&Value>)> {
     let entry = entry.get("function").filter(|inner| inner.is_object()).unwrap_or(entry);
     let name = entry.get("name")?.as_str()?;
-    let schema = ["inputSchema", "input_schema", "parameters"].iter().find_map(|key| entry.get(key));
+    let schema =
+        ["inputSchema", "input_schema", "parameters"].iter().find_map(|key| entry.get(key));
     Some((name, schema.filter(|schema| !schema.is_null())))
 }
 

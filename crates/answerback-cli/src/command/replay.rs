@@ -18,8 +18,10 @@ use crate::tools::Tools;
 
 /// Judge a log of tool calls, in order
 #[derive(Debug, clap::Args)]
-#[command(after_help = "A line of CALLS is {\"id\",\"tool\",\"arguments\"}; 'arguments' is a value, or the text the model wrote.\n\
-                  Exit code 1: at least one call is not valid.")]
+#[command(
+    after_help = "A line of CALLS is {\"id\",\"tool\",\"arguments\"}; 'arguments' is a value, or the text the model wrote.\n\
+                  Exit code 1: at least one call is not valid."
+)]
 pub(crate) struct Arguments {
     /// The tools: a list as MCP, OpenAI or Anthropic write it
     #[arg(long, value_name = "TOOLS.json")]
@@ -114,7 +116,8 @@ fn cut(
                 break;
             }
             if bytes.len() - before > longest_line {
-                let text = format!("line {} has more than {longest_line} bytes", first_line + lines);
+                let text =
+                    format!("line {} has more than {longest_line} bytes", first_line + lines);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, text));
             }
             lines += 1;
@@ -150,7 +153,12 @@ fn judge_piece(piece: &Piece, tools: &Tools, options: Options) -> Outcome {
 }
 
 /// One line of the log, judged.
-fn judge_line(line: &[u8], number: usize, tools: &Tools, options: Options) -> anyhow::Result<Judged> {
+fn judge_line(
+    line: &[u8],
+    number: usize,
+    tools: &Tools,
+    options: Options,
+) -> anyhow::Result<Judged> {
     // The call may nest one level deeper than its arguments.
     let document = read(line, Limits::default().with_max_depth(Limits::DEEPEST))?;
     let text = |name: &str| document.value.get(name).and_then(Value::as_str);
@@ -163,7 +171,8 @@ fn judge_line(line: &[u8], number: usize, tools: &Tools, options: Options) -> an
 impl Outcome {
     fn add(&mut self, judged: &Judged) {
         if let Some(fault) = &judged.unchecked {
-            self.notes.push(format!("warning: calls of {:?} are not checked: {fault}", judged.tool));
+            self.notes
+                .push(format!("warning: calls of {:?} are not checked: {fault}", judged.tool));
         }
         let exit = if judged.is_valid() { Exit::Good } else { Exit::NotGood };
         self.exit = self.exit.max(Some(exit));
@@ -173,7 +182,10 @@ impl Outcome {
 }
 
 /// Writes what the workers have made, in the order of the log.
-fn write_in_order(written: &Receiver<(usize, Outcome)>, permits: &SyncSender<()>) -> anyhow::Result<Exit> {
+fn write_in_order(
+    written: &Receiver<(usize, Outcome)>,
+    permits: &SyncSender<()>,
+) -> anyhow::Result<Exit> {
     let mut output = io::stdout().lock();
     let mut exit = Exit::Good;
     let mut early = BTreeMap::new();

@@ -3,6 +3,7 @@
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
+use super::effort::{self, Effort};
 use super::expected::{described, options as listed};
 use super::outline::{NodeId, Outline};
 use super::schema::{Schema, SchemaError};
@@ -10,7 +11,7 @@ use super::shown::shown;
 use super::types::Types;
 use super::union::Judge;
 use super::unknown::{Branches, unknown};
-use super::{codes, effort, wording};
+use super::{codes, wording};
 use crate::finding::{Severity, ValidationError};
 use crate::json::Pointer;
 
@@ -79,12 +80,15 @@ pub fn check(
         findings.too_deep();
         return Ok(findings.list);
     }
-    if effort::is_bearable(&schema.outline, arguments) {
-        for error in schema.validator.iter_errors(arguments) {
-            findings.add(&error)?;
+    match effort::of(&schema.outline, arguments) {
+        Effort::Listing => {
+            for error in schema.validator.iter_errors(arguments) {
+                findings.add(&error)?;
+            }
         }
-    } else if !schema.validator.is_valid(arguments) {
-        findings.unlisted();
+        Effort::Verdict if schema.validator.is_valid(arguments) => {}
+        Effort::Verdict => findings.unlisted(),
+        Effort::TooMuch => return Err(SchemaError::too_complex()),
     }
     findings.unknown(options);
     Ok(findings.list)
@@ -94,6 +98,9 @@ pub fn check(
 pub(super) fn is_valid(schema: &Schema, arguments: &Value) -> Result<bool, SchemaError> {
     if is_too_deep(arguments, DEEPEST) {
         return Ok(false);
+    }
+    if effort::of(&schema.outline, arguments) == Effort::TooMuch {
+        return Err(SchemaError::too_complex());
     }
     if schema.validator.is_valid(arguments) {
         return Ok(true);
@@ -107,8 +114,12 @@ pub(super) fn is_valid(schema: &Schema, arguments: &Value) -> Result<bool, Schem
 
 fn is_too_deep(value: &Value, left: usize) -> bool {
     match value {
-        Value::Array(elements) => left == 0 || elements.iter().any(|value| is_too_deep(value, left - 1)),
-        Value::Object(members) => left == 0 || members.values().any(|value| is_too_deep(value, left - 1)),
+        Value::Array(elements) => {
+            left == 0 || elements.iter().any(|value| is_too_deep(value, left - 1))
+        }
+        Value::Object(members) => {
+            left == 0 || members.values().any(|value| is_too_deep(value, left - 1))
+        }
         _ => false,
     }
 }
@@ -141,8 +152,11 @@ impl Findings<'_> {
             Kind::AnyOf { context } => self.union(error, "anyOf", context)?,
             Kind::OneOfNotValid { context } => self.union(error, "oneOf", context)?,
             Kind::OneOfMultipleValid { context } => self.too_many(error, context),
-            Kind::Required { property } => self.missing(error, property.as_str().unwrap_or_default()),
-            Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            Kind::Required { property } => {
+                self.missing(error, property.as_str().unwrap_or_default())
+            }
+            Kind::AdditionalProperties { unexpected }
+            | Kind::UnevaluatedProperties { unexpected } => {
                 let owner = self.owner(error);
                 for name in unexpected {
                     let value = error.instance().get(name).unwrap_or(&Value::Null);
@@ -189,7 +203,8 @@ impl Findings<'_> {
         let schema_path = pointer(error.evaluation_path().as_str());
         let mut message = format!("Required field '{}' is missing", wording::text(name));
         if let Some((above, because)) = schema_path.split_last()
-            && above.as_str().ends_with("/dependentRequired") | above.as_str().ends_with("/dependencies")
+            && above.as_str().ends_with("/dependentRequired")
+                | above.as_str().ends_with("/dependencies")
         {
             message.push_str(&format!(", as '{}' is present", wording::text(&because)));
         }
@@ -206,15 +221,25 @@ impl Findings<'_> {
     /// to the object.
     fn declared(&self, owner: NodeId, parent: &Pointer, name: &str) -> Option<NodeId> {
         let outline = &self.schema.outline;
-        let declares = |id: &NodeId| outline.names(*id).find(|(known, _)| *known == name).map(|(_, child)| child);
-        declares(&owner).or_else(|| super::shown::applying(outline, parent).iter().find_map(declares))
+        let declares = |id: &NodeId| {
+            outline.names(*id).find(|(known, _)| *known == name).map(|(_, child)| child)
+        };
+        declares(&owner)
+            .or_else(|| super::shown::applying(outline, parent).iter().find_map(declares))
     }
 
     fn unknown(&mut self, options: Options) {
         let severity = if options.strict { Severity::Error } else { Severity::Warning };
         let branches = if self.list.is_empty() { Branches::Fitting } else { Branches::None };
         for field in unknown(&self.schema.outline, self.arguments, branches, MOST_FINDINGS) {
-            self.unknown_field(field.place, field.name, field.value, field.schema_path, &field.nodes, severity);
+            self.unknown_field(
+                field.place,
+                field.name,
+                field.value,
+                field.schema_path,
+                &field.nodes,
+                severity,
+            );
         }
     }
 
@@ -233,7 +258,8 @@ impl Findings<'_> {
         let outline = &self.schema.outline;
         let all = outline.all_in_place(nodes);
         let mut known: Vec<Value> = Vec::new();
-        for name in all.iter().flat_map(|id| outline.names(*id)).map(|(name, _)| Value::from(name)) {
+        for name in all.iter().flat_map(|id| outline.names(*id)).map(|(name, _)| Value::from(name))
+        {
             if !known.contains(&name) {
                 known.push(name);
             }
@@ -266,16 +292,22 @@ impl Findings<'_> {
         let place = error.instance_path().as_str();
         let nearest = judge.nearest(owner, keyword, self.arguments, place);
         let fewest = || (0..context.len()).min_by_key(|index| context[*index].len());
-        let Some(index) = nearest.filter(|index| *index < context.len()).or_else(fewest) else { return Ok(()) };
+        let Some(index) = nearest.filter(|index| *index < context.len()).or_else(fewest) else {
+            return Ok(());
+        };
         let first = self.list.len();
         for inner in &context[index] {
             self.add(inner)?;
         }
-        if self.all_types_wrong(first, error, context) || self.all_values_wrong(first, error, context) {
+        if self.all_types_wrong(first, error, context)
+            || self.all_values_wrong(first, error, context)
+        {
             return Ok(());
         }
+        // Unions within unions: the two innermost choices are told, the rest would only be long.
         if let Some(finding) = self.list.get(first)
             && context.len() > 1
+            && finding.message.matches(" (read as ").count() < 2
             && let Some(note) = self.alternatives(owner, keyword, index)
         {
             let message = format!("{} ({note})", finding.message);
@@ -291,7 +323,9 @@ impl Findings<'_> {
         error: &jsonschema::ValidationError<'_>,
         context: &[Vec<jsonschema::ValidationError<'static>>],
     ) -> bool {
-        let at_union = |inner: &&jsonschema::ValidationError<'static>| inner.instance_path() == error.instance_path();
+        let at_union = |inner: &&jsonschema::ValidationError<'static>| {
+            inner.instance_path() == error.instance_path()
+        };
         let mut types = Types::NONE;
         for branch in context {
             let asked = branch.iter().filter(at_union).find_map(|inner| match inner.kind() {
@@ -302,10 +336,13 @@ impl Findings<'_> {
             types = types.with(asked);
         }
         let expected = self.expected(error);
-        let Some(finding) = self.list[first..].iter_mut().find(|finding| finding.error_code == codes::TYPE.code) else {
+        let Some(finding) =
+            self.list[first..].iter_mut().find(|finding| finding.error_code == codes::TYPE.code)
+        else {
             return false;
         };
-        finding.message = format!("Type mismatch: expected {types}, got {}", Types::name_of(error.instance()));
+        finding.message =
+            format!("Type mismatch: expected {types}, got {}", Types::name_of(error.instance()));
         finding.expected_value = Some(expected);
         true
     }
@@ -325,7 +362,9 @@ impl Findings<'_> {
                 ValidationErrorKind::Enum { options } => {
                     values.extend(options.as_array().into_iter().flatten().cloned());
                 }
-                ValidationErrorKind::Constant { expected_value } => values.push((**expected_value).clone()),
+                ValidationErrorKind::Constant { expected_value } => {
+                    values.push((**expected_value).clone())
+                }
                 _ => return false,
             }
         }
@@ -339,9 +378,11 @@ impl Findings<'_> {
         const MOST_NAMED: usize = 4;
         let outline = &self.schema.outline;
         let union = outline.node(owner).unions.iter().find(|union| union.keyword == keyword)?;
-        let names: Vec<String> = union.branches.iter().map(|branch| self.branch_name(*branch)).collect();
+        let names: Vec<String> =
+            union.branches.iter().map(|branch| self.branch_name(*branch)).collect();
         let chosen = names.get(index)?;
-        let others: Vec<&str> = names.iter().filter(|name| *name != chosen).map(String::as_str).collect();
+        let others: Vec<&str> =
+            names.iter().filter(|name| *name != chosen).map(String::as_str).collect();
         if others.is_empty() {
             return Some(format!("read as option {} of {}", index + 1, names.len()));
         }
@@ -360,12 +401,15 @@ impl Findings<'_> {
         if let Some(title) = applied.iter().find_map(|id| outline.node(*id).title.as_deref()) {
             return format!("'{}'", wording::text(title));
         }
-        let tag = applied.iter().flat_map(|id| outline.names(*id)).find_map(|(name, child)| {
-            match outline.node(child).values.as_deref() {
-                Some([value]) => Some(format!("{} {}", wording::text(name), crate::finding::preview(value))),
-                _ => None,
-            }
-        });
+        let tag =
+            applied.iter().flat_map(|id| outline.names(*id)).find_map(
+                |(name, child)| match outline.node(child).values.as_deref() {
+                    Some([value]) => {
+                        Some(format!("{} {}", wording::text(name), crate::finding::preview(value)))
+                    }
+                    _ => None,
+                },
+            );
         if let Some(tag) = tag {
             return tag;
         }
@@ -383,11 +427,17 @@ impl Findings<'_> {
     }
 
     /// More than one branch of a `oneOf` fits.
-    fn too_many(&mut self, error: &jsonschema::ValidationError<'_>, context: &[Vec<jsonschema::ValidationError<'static>>]) {
+    fn too_many(
+        &mut self,
+        error: &jsonschema::ValidationError<'_>,
+        context: &[Vec<jsonschema::ValidationError<'static>>],
+    ) {
         let owner = self.owner(error);
-        let union = self.schema.outline.node(owner).unions.iter().find(|union| union.keyword == "oneOf");
+        let union =
+            self.schema.outline.node(owner).unions.iter().find(|union| union.keyword == "oneOf");
         let branches = union.map_or(&[][..], |union| union.branches.as_slice());
-        let fitting: Vec<usize> = (0..context.len()).filter(|index| context[*index].is_empty()).collect();
+        let fitting: Vec<usize> =
+            (0..context.len()).filter(|index| context[*index].is_empty()).collect();
         let mut judge = Judge::new(&self.schema.outline);
         let nearest = judge.nearest(owner, "oneOf", self.arguments, error.instance_path().as_str());
         let mut schema_path = pointer(error.evaluation_path().as_str());
@@ -404,8 +454,11 @@ impl Findings<'_> {
             .collect();
         let place = pointer(error.instance_path().as_str());
         let shown = shown(error.instance(), &place, self.schema);
-        let message =
-            format!("Value matches {} options; must match exactly one: {}", fitting.len(), names.join(", "));
+        let message = format!(
+            "Value matches {} options; must match exactly one: {}",
+            fitting.len(),
+            names.join(", ")
+        );
         let finding = ValidationError::of(&codes::CONSTRAINT, place)
             .with_message(message)
             .with_expected(format!("exactly one of {} options", context.len()))
@@ -425,7 +478,9 @@ impl Findings<'_> {
     /// Invalid, but the ways in which it is are too many to go through.
     fn unlisted(&mut self) {
         let finding = ValidationError::of(&codes::CONSTRAINT, Pointer::root())
-            .with_message("Value fits none of the forms that its schema allows; they are too many to compare")
+            .with_message(
+                "Value fits none of the forms that its schema allows; they are too many to compare",
+            )
             .with_expected(self.asked(Outline::ROOT))
             .with_schema_path(Pointer::root());
         self.push(finding);
@@ -447,8 +502,11 @@ mod tests {
         let schema = Schema::compile(schema).unwrap();
         let findings = check(&schema, arguments, options).unwrap();
         assert!(findings.iter().all(|finding| finding.schema_path.is_some()), "{findings:?}");
-        let place = |finding: &ValidationError| finding.schema_path.as_ref().map(ToString::to_string);
-        let line = |finding: &ValidationError| format!("{finding} <{}>", place(finding).unwrap_or_default());
+        let place =
+            |finding: &ValidationError| finding.schema_path.as_ref().map(ToString::to_string);
+        let line = |finding: &ValidationError| {
+            format!("{finding} <{}>", place(finding).unwrap_or_default())
+        };
         findings.iter().map(line).collect()
     }
 
@@ -471,7 +529,12 @@ mod tests {
             (json!({"properties": {"a": false}}), json!({"a": 1}), "VAL-003", "/a"),
             (json!({"prefixItems": [true], "items": false}), json!([1, 2]), "VAL-003", "/1"),
             (json!({"oneOf": [{"minimum": 0}, {"maximum": 9}]}), json!(5), "VAL-003", ""),
-            (json!({"properties": {}, "additionalProperties": false}), json!({"a": 1}), "VAL-005", "/a"),
+            (
+                json!({"properties": {}, "additionalProperties": false}),
+                json!({"a": 1}),
+                "VAL-005",
+                "/a",
+            ),
             (json!({"unevaluatedProperties": false}), json!({"a": 1}), "VAL-005", "/a"),
             (json!({"minItems": 1}), json!([]), "VAL-006", ""),
             (json!({"maxItems": 1}), json!([1, 2]), "VAL-006", ""),
@@ -485,8 +548,10 @@ mod tests {
         ] {
             let schema = Schema::compile(keyword.clone()).unwrap();
             let findings = check(&schema, &value, ()).unwrap();
-            let got: Vec<_> =
-                findings.iter().map(|finding| (&*finding.error_code, finding.field_path.as_str())).collect();
+            let got: Vec<_> = findings
+                .iter()
+                .map(|finding| (&*finding.error_code, finding.field_path.as_str()))
+                .collect();
             assert_eq!(got, [(code, place)], "{keyword} {value}");
         }
     }
@@ -494,15 +559,55 @@ mod tests {
     #[test]
     fn words_state_both_directions() {
         for (keyword, value, message, expected) in [
-            (json!({"type": "integer", "minimum": 1, "maximum": 100}), json!(0), "Value out of range: 0 is below minimum 1", "integer from 1 to 100"),
-            (json!({"type": "integer", "minimum": 1, "maximum": 100}), json!(101), "Value out of range: 101 exceeds maximum 100", "integer from 1 to 100"),
+            (
+                json!({"type": "integer", "minimum": 1, "maximum": 100}),
+                json!(0),
+                "Value out of range: 0 is below minimum 1",
+                "integer from 1 to 100",
+            ),
+            (
+                json!({"type": "integer", "minimum": 1, "maximum": 100}),
+                json!(101),
+                "Value out of range: 101 exceeds maximum 100",
+                "integer from 1 to 100",
+            ),
             (json!({"minItems": 2}), json!([1]), "Array length 1 is below minimum 2", "any value"),
-            (json!({"type": "string", "maxLength": 2}), json!("abc"), "String length 3 exceeds maximum 2", "string with max length 2"),
-            (json!({"uniqueItems": true}), json!([1, 2, 1]), "Array items repeat: items 0 and 2 are equal", "any value"),
-            (json!({"enum": ["utf-8", "ascii"]}), json!("uft8"), "Invalid enum value 'uft8'", "one of: utf-8, ascii"),
-            (json!({"type": ["string", "null"]}), json!(1), "Type mismatch: expected string or null, got integer", "string or null"),
-            (json!({"type": "string", "format": "date"}), json!("today"), "Invalid format: date", "string in date format (such as 2025-01-31)"),
-            (json!({"pattern": "^a+$"}), json!("b"), "Value doesn't match pattern: ^a+$", "value matching pattern ^a+$"),
+            (
+                json!({"type": "string", "maxLength": 2}),
+                json!("abc"),
+                "String length 3 exceeds maximum 2",
+                "string with max length 2",
+            ),
+            (
+                json!({"uniqueItems": true}),
+                json!([1, 2, 1]),
+                "Array items repeat: items 0 and 2 are equal",
+                "any value",
+            ),
+            (
+                json!({"enum": ["utf-8", "ascii"]}),
+                json!("uft8"),
+                "Invalid enum value 'uft8'",
+                "one of: utf-8, ascii",
+            ),
+            (
+                json!({"type": ["string", "null"]}),
+                json!(1),
+                "Type mismatch: expected string or null, got integer",
+                "string or null",
+            ),
+            (
+                json!({"type": "string", "format": "date"}),
+                json!("today"),
+                "Invalid format: date",
+                "string in date format (such as 2025-01-31)",
+            ),
+            (
+                json!({"pattern": "^a+$"}),
+                json!("b"),
+                "Value doesn't match pattern: ^a+$",
+                "value matching pattern ^a+$",
+            ),
         ] {
             let schema = Schema::compile(keyword.clone()).unwrap();
             let findings = check(&schema, &value, ()).unwrap();
@@ -527,8 +632,8 @@ mod tests {
         insta::assert_snapshot!(lines(schema, &arguments, ()).join("\n"), @r"
         error VAL-008 at /encoding: Invalid enum value 'uft8' </properties/encoding/enum>
         error VAL-002 at /limit: Type mismatch: expected integer, got string </properties/limit/type>
-        error VAL-001 at /path: Required field 'path' is missing </required>
         error VAL-005 at /pth: Unknown field 'pth' </additionalProperties>
+        error VAL-001 at /path: Required field 'path' is missing </required>
         ");
     }
 
@@ -558,7 +663,8 @@ mod tests {
 
     #[test]
     fn lists_of_values_in_all_branches_are_one_list() {
-        let schema = Schema::compile(json!({"anyOf": [{"enum": ["a", "b"]}, {"const": "c"}]})).unwrap();
+        let schema =
+            Schema::compile(json!({"anyOf": [{"enum": ["a", "b"]}, {"const": "c"}]})).unwrap();
         let findings = check(&schema, &json!("d"), ()).unwrap();
         assert_eq!(findings.len(), 1);
         assert_eq!(findings[0].expected_value.as_deref(), Some("one of: a, b, c"));
@@ -570,7 +676,10 @@ mod tests {
         let arguments = json!({"path": "a", "limt": 3});
         let line = " VAL-005 at /limt: Unknown field 'limt' </properties>";
         assert_eq!(lines(open.clone(), &arguments, ()), [format!("warning{line}")]);
-        assert_eq!(lines(open, &arguments, Options::default().with_strict(true)), [format!("error{line}")]);
+        assert_eq!(
+            lines(open, &arguments, Options::default().with_strict(true)),
+            [format!("error{line}")]
+        );
         for silent in [
             json!({"type": "object"}),
             json!({"properties": {"path": true}, "additionalProperties": true}),
@@ -583,7 +692,11 @@ mod tests {
             json!({"properties": {"path": true}, "unevaluatedProperties": true}),
             json!({"$defs": {"a": {"properties": {"limt": true}}}, "properties": {"path": true}, "$ref": "#/$defs/a"}),
         ] {
-            assert_eq!(lines(silent.clone(), &arguments, Options::default().with_strict(true)), [""; 0], "{silent}");
+            assert_eq!(
+                lines(silent.clone(), &arguments, Options::default().with_strict(true)),
+                [""; 0],
+                "{silent}"
+            );
         }
     }
 
@@ -616,7 +729,10 @@ mod tests {
 
     #[test]
     fn arguments_that_nest_too_deep_are_refused() {
-        let schema = Schema::compile(json!({"$defs": {"n": {"items": {"$ref": "#/$defs/n"}}}, "$ref": "#/$defs/n"})).unwrap();
+        let schema = Schema::compile(
+            json!({"$defs": {"n": {"items": {"$ref": "#/$defs/n"}}}, "$ref": "#/$defs/n"}),
+        )
+        .unwrap();
         let deep = (0..DEEPEST + 1).fold(json!(1), |inner, _| json!([inner]));
         let findings = check(&schema, &deep, ()).unwrap();
         assert_eq!(findings[0].message, "Arguments nest deeper than 128 levels");
@@ -627,8 +743,10 @@ mod tests {
 
     #[test]
     fn a_schema_that_multiplies_findings_is_answered_briefly() {
-        let branch = |name: &str| json!({"properties": {"x": {"$ref": "#/$defs/a"}}, "required": [name]});
-        let recursive = json!({"$defs": {"a": {"anyOf": [branch("p"), branch("q")]}}, "$ref": "#/$defs/a"});
+        let branch =
+            |name: &str| json!({"properties": {"x": {"$ref": "#/$defs/a"}}, "required": [name]});
+        let recursive =
+            json!({"$defs": {"a": {"anyOf": [branch("p"), branch("q")]}}, "$ref": "#/$defs/a"});
         let deep = (0..60).fold(json!({}), |inner, _| json!({"x": inner}));
         let schema = Schema::compile(recursive).unwrap();
         let findings = check(&schema, &deep, ()).unwrap();
@@ -638,7 +756,7 @@ mod tests {
 
     #[test]
     fn a_pattern_that_backtracks_without_end_is_the_schemas_fault() {
-        let schema = Schema::compile(json!({"pattern": "^(?=(a+)+$)(a|a)*b$"})).unwrap();
+        let schema = Schema::compile(json!({"pattern": "(?:(?=a)a+)+b$"})).unwrap();
         let arguments = json!("a".repeat(200));
         let fault = check(&schema, &arguments, ()).unwrap_err();
         assert_eq!(fault.kind(), crate::call::SchemaErrorKind::Backtracking);

@@ -12,16 +12,35 @@ use super::outline::{NodeId, Outline};
 
 /// The most steps a listing may take.
 const MOST: u64 = 200_000;
+/// The most steps a verdict may take.
+const MOST_FOR_VERDICT: u64 = 20_000_000;
 /// The deepest walk of the estimate itself; beyond it the listing is refused.
 const DEEPEST: usize = 1_000;
 
-/// Whether listing every finding for `value` stays within bounds.
-pub(super) fn is_bearable(outline: &Outline, value: &Value) -> bool {
+/// What can be done about a value within bounds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Effort {
+    /// Every finding can be listed.
+    Listing,
+    /// Only whether it is valid can be told.
+    Verdict,
+    /// Not even that.
+    TooMuch,
+}
+
+/// What can be done about a value.
+pub(super) fn of(outline: &Outline, value: &Value) -> Effort {
     if !outline.multiplies() {
-        return true;
+        return Effort::Listing;
     }
     let mut estimate = Estimate { outline, known: HashMap::new(), depth: 0 };
-    estimate.steps(Outline::ROOT, value) <= MOST
+    match estimate.steps(Outline::ROOT, value) {
+        ..=MOST => Effort::Listing,
+        ..=MOST_FOR_VERDICT => Effort::Verdict,
+        // What a schema that refers to itself says of a value is remembered, not worked out again.
+        _ if outline.recurses() => Effort::Verdict,
+        _ => Effort::TooMuch,
+    }
 }
 
 struct Estimate<'a> {

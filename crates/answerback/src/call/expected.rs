@@ -53,7 +53,8 @@ fn is_plain(text: &str) -> bool {
         && text.chars().count() <= 40
         && text.trim() == text
         && text.chars().all(|character| {
-            character.is_alphanumeric() || matches!(character, '-' | '_' | '.' | '/' | ' ' | '+' | '#' | '@')
+            character.is_alphanumeric()
+                || matches!(character, '-' | '_' | '.' | '/' | ' ' | '+' | '#' | '@')
         })
 }
 
@@ -75,11 +76,15 @@ impl<'s> Words<'s> {
             self.text.push_str(&preview(value));
         } else if let Some(Value::Array(values)) = schema.get("enum") {
             self.text.push_str(&options(values));
-        } else if let Some(target) = schema.get("$ref").and_then(|reference| self.followed(reference)) {
+        } else if let Some(target) =
+            schema.get("$ref").and_then(|reference| self.followed(reference))
+        {
             self.schema(target, depth + 1);
         } else if let Some(kind) = schema.get("type") {
             self.typed(Types::of_keyword(kind), schema, depth);
-        } else if let Some(Value::Array(branches)) = schema.get("anyOf").or_else(|| schema.get("oneOf")) {
+        } else if let Some(Value::Array(branches)) =
+            schema.get("anyOf").or_else(|| schema.get("oneOf"))
+        {
             self.alternatives(branches, depth);
         } else if let Some(Value::Array(parts)) = schema.get("allOf")
             && let [only, ..] = parts.as_slice()
@@ -123,7 +128,9 @@ impl<'s> Words<'s> {
 
     fn string_rules(&mut self, schema: &Map<String, Value>) {
         match (count(schema, "minLength").filter(|least| *least > 0), count(schema, "maxLength")) {
-            (Some(least), Some(most)) if least == most => self.push(&format!(" with length {least}")),
+            (Some(least), Some(most)) if least == most => {
+                self.push(&format!(" with length {least}"))
+            }
             (Some(least), Some(most)) => self.push(&format!(" with length from {least} to {most}")),
             (Some(least), None) => self.push(&format!(" with min length {least}")),
             (None, Some(most)) => self.push(&format!(" with max length {most}")),
@@ -234,7 +241,11 @@ impl<'s> Words<'s> {
 fn count(schema: &Map<String, Value>, keyword: &str) -> Option<u64> {
     // A count may be written 3.0.
     let number = schema.get(keyword)?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a bound for words; out of range saturates")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a bound for words; out of range saturates"
+    )]
     number.as_u64().or_else(|| number.as_f64().map(|float| float as u64))
 }
 
@@ -280,7 +291,10 @@ mod tests {
             (json!({"type": "string", "maxLength": 4096}), "string with max length 4096"),
             (json!({"type": "string", "minLength": 2, "maxLength": 2}), "string with length 2"),
             (json!({"type": "string", "pattern": "^a+$"}), "string matching pattern ^a+$"),
-            (json!({"type": "string", "format": "date"}), "string in date format (such as 2025-01-31)"),
+            (
+                json!({"type": "string", "format": "date"}),
+                "string in date format (such as 2025-01-31)",
+            ),
             (json!({"enum": ["utf-8", "ascii", "utf-16"]}), "one of: utf-8, ascii, utf-16"),
             (json!({"enum": ["a, b", 1, null]}), r#"one of: "a, b", 1, null"#),
             (json!({"const": "x"}), r#"exactly "x""#),
@@ -289,7 +303,10 @@ mod tests {
             (json!({"type": "number", "minimum": 0, "exclusiveMinimum": true}), "number above 0"),
             (json!({"type": "integer", "multipleOf": 5}), "integer that is a multiple of 5"),
             (json!({"type": ["string", "null"]}), "string or null"),
-            (json!({"type": "array", "items": {"type": "string"}, "maxItems": 3}), "array of at most 3 items, each string"),
+            (
+                json!({"type": "array", "items": {"type": "string"}, "maxItems": 3}),
+                "array of at most 3 items, each string",
+            ),
             (json!({"type": "object", "required": ["a", "b"]}), "object with 'a', 'b'"),
             (json!({"anyOf": [{"type": "string"}, {"type": "null"}]}), "string, or null"),
             (json!({"$defs": {"n": {"type": "integer"}}, "$ref": "#/$defs/n"}), "integer"),
@@ -300,7 +317,8 @@ mod tests {
 
     #[test]
     fn stays_short() {
-        let many: Vec<Value> = (0..10_000).map(|number| json!(format!("option-{number}"))).collect();
+        let many: Vec<Value> =
+            (0..10_000).map(|number| json!(format!("option-{number}"))).collect();
         let words = described(&json!({"enum": many}), &Value::Null);
         assert!(words.chars().count() <= LONGEST, "{words}");
         assert!(words.ends_with("more)"), "{words}");

@@ -89,13 +89,21 @@ pub(super) struct Outline {
     by_place: Vec<NodeId>,
     has_secrets: bool,
     multiplies: bool,
+    recurses: bool,
 }
+
+/// Beyond so many ways through a schema, listing every branch's findings is weighed first.
+const MOST_WAYS: u64 = 4096;
 
 impl Outline {
     pub(super) const ROOT: NodeId = NodeId(0);
 
     /// Outlines a schema the validator has accepted. `compile_pattern` makes a validator of a pattern.
-    pub(super) fn new(schema: &Value, draft: Draft, compile_pattern: &dyn Fn(&str) -> Option<Validator>) -> Self {
+    pub(super) fn new(
+        schema: &Value,
+        draft: Draft,
+        compile_pattern: &dyn Fn(&str) -> Option<Validator>,
+    ) -> Self {
         let mut builder = Builder {
             schema,
             draft,
@@ -115,8 +123,16 @@ impl Outline {
         by_place.sort_unstable_by(|one, other| {
             nodes[one.0 as usize].place.cmp(&nodes[other.0 as usize].place)
         });
-        let mut outline = Self { nodes, by_place, has_secrets, multiplies: false };
-        outline.multiplies = outline.findings_multiply();
+        let branches =
+            nodes.iter().any(|node| node.unions.iter().any(|union| union.branches.len() > 1));
+        let mut outline = Self { nodes, by_place, has_secrets, multiplies: false, recurses: false };
+        if branches {
+            // A union's branches are all looked at when it fails. Where unions lie within unions, by
+            // recursion or by a ladder of references, the findings multiply with every level.
+            let (ways, recurses) = outline.ways(|id, visit| outline.below(id).for_each(visit));
+            outline.multiplies = recurses || ways > MOST_WAYS;
+            outline.recurses = recurses;
+        }
         outline
     }
 
@@ -128,7 +144,8 @@ impl Outline {
     pub(super) fn owner(&self, keyword_place: &str) -> NodeId {
         let mut place = keyword_place;
         loop {
-            let found = self.by_place.binary_search_by(|id| self.node(*id).place.as_str().cmp(place));
+            let found =
+                self.by_place.binary_search_by(|id| self.node(*id).place.as_str().cmp(place));
             if let Ok(index) = found {
                 return self.by_place[index];
             }
@@ -144,6 +161,11 @@ impl Outline {
     /// Whether listing every finding of every branch could take time out of all proportion.
     pub(super) fn multiplies(&self) -> bool {
         self.multiplies
+    }
+
+    /// Whether it refers to itself; then the validator remembers what it has seen.
+    pub(super) fn recurses(&self) -> bool {
+        self.recurses
     }
 
     /// The subschemas that this one, by itself, applies to a member, through `visit`; whether it names
@@ -208,46 +230,43 @@ impl Outline {
         reached
     }
 
-    /// A union's branches are all looked at when it fails. Where unions lie within unions, by
-    /// recursion or by a ladder of references, the findings multiply with every level.
-    fn findings_multiply(&self) -> bool {
-        const MOST_PATHS: u64 = 4096;
-        let mut paths: Vec<Option<u64>> = vec![None; self.nodes.len()];
+    /// In how many ways one value can be led through subschemas without leaving it: a ladder of
+    /// references, each used twice, doubles them with every rung.
+    pub(super) fn ways_in_place(&self) -> u64 {
+        self.ways(|id, visit| self.in_place(id).for_each(visit)).0
+    }
+
+    /// The most ways from any subschema to those that `next` names, step by step, and whether some way
+    /// comes back to where it was. A way that comes back counts once.
+    fn ways(&self, next: impl Fn(NodeId, &mut dyn FnMut(NodeId))) -> (u64, bool) {
+        let mut counted: Vec<Option<u64>> = vec![None; self.nodes.len()];
         let mut open = vec![false; self.nodes.len()];
-        let mut stack = vec![(Self::ROOT, false)];
-        while let Some((id, done)) = stack.pop() {
-            let index = id.0 as usize;
-            if done {
-                let inner = self.below(id).filter_map(|child| paths[child.0 as usize]);
-                let total = inner.fold(1_u64, u64::saturating_add);
-                if total > MOST_PATHS {
-                    return self.nodes.iter().any(|node| !node.unions.is_empty());
-                }
-                paths[index] = Some(total);
-                open[index] = false;
-                continue;
-            }
-            if paths[index].is_some() {
-                continue;
-            }
-            if open[index] {
-                continue;
-            }
-            open[index] = true;
-            stack.push((id, true));
-            for child in self.below(id) {
-                if open[child.0 as usize] {
-                    // Recursion: it multiplies only if a union lies on some cycle; be careful and
-                    // take any union of the schema for one.
-                    if self.nodes.iter().any(|node| node.unions.iter().any(|union| union.branches.len() > 1)) {
-                        return true;
-                    }
-                } else if paths[child.0 as usize].is_none() {
-                    stack.push((child, false));
+        let (mut most, mut comes_back) = (0, false);
+        for start in (0..).map(NodeId).take(self.nodes.len()) {
+            let mut stack = vec![(start, false)];
+            while let Some((id, left)) = stack.pop() {
+                let index = id.0 as usize;
+                if left {
+                    let mut total = 1_u64;
+                    next(id, &mut |child| {
+                        total = total.saturating_add(counted[child.0 as usize].unwrap_or(0));
+                    });
+                    most = most.max(total);
+                    counted[index] = Some(total);
+                    open[index] = false;
+                } else if counted[index].is_none() && !open[index] {
+                    open[index] = true;
+                    stack.push((id, true));
+                    next(id, &mut |child| {
+                        comes_back |= open[child.0 as usize];
+                        if counted[child.0 as usize].is_none() {
+                            stack.push((child, false));
+                        }
+                    });
                 }
             }
         }
-        false
+        (most, comes_back)
     }
 
     /// Every subschema directly below, in place or for members and elements.
@@ -382,7 +401,8 @@ impl<'s> Builder<'s> {
                 node.constrained = true;
             }
             "$dynamicRef" | "$recursiveRef" => node.opaque = true,
-            "$ref" | "$defs" | "definitions" | "description" | "default" | "examples" | "then" | "else" | "if" => {}
+            "$ref" | "$defs" | "definitions" | "description" | "default" | "examples" | "then"
+            | "else" | "if" => {}
             _ => node.constrained = true,
         }
     }
@@ -394,7 +414,10 @@ impl<'s> Builder<'s> {
     fn all_below(&mut self, place: &str, keyword: &str, value: &'s Value) -> Vec<(String, NodeId)> {
         let Some(members) = value.as_object() else { return Vec::new() };
         let place = joined(place, keyword);
-        members.iter().map(|(name, value)| (name.clone(), self.below(&place, name, value))).collect()
+        members
+            .iter()
+            .map(|(name, value)| (name.clone(), self.below(&place, name, value)))
+            .collect()
     }
 
     fn list_below(&mut self, place: &str, keyword: &str, value: &'s Value) -> Vec<NodeId> {
@@ -457,13 +480,18 @@ fn strings(value: &Value) -> Vec<String> {
 }
 
 /// Every `$anchor` (before 2019: `id` as a fragment) with its place.
-fn collect_anchors<'s>(value: &'s Value, place: &mut String, anchors: &mut HashMap<&'s str, String>) {
+fn collect_anchors<'s>(
+    value: &'s Value,
+    place: &mut String,
+    anchors: &mut HashMap<&'s str, String>,
+) {
     let length = place.len();
     match value {
         Value::Object(members) => {
             for keyword in ["$anchor", "$dynamicAnchor", "$id", "id"] {
                 let Some(name) = members.get(keyword).and_then(Value::as_str) else { continue };
-                let name = if keyword.ends_with("nchor") { Some(name) } else { name.strip_prefix('#') };
+                let name =
+                    if keyword.ends_with("nchor") { Some(name) } else { name.strip_prefix('#') };
                 if let Some(name) = name {
                     anchors.entry(name).or_insert_with(|| place.clone());
                 }

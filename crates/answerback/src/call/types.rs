@@ -120,7 +120,11 @@ mod tests {
             (json!(["string", "null"]), json!(null), true),
             (json!(["string", "null"]), json!([]), false),
         ] {
-            assert_eq!(Types::of_keyword(&keyword).meets(Types::of(&value)), meets, "{keyword} {value}");
+            assert_eq!(
+                Types::of_keyword(&keyword).meets(Types::of(&value)),
+                meets,
+                "{keyword} {value}"
+            );
         }
     }
 

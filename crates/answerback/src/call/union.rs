@@ -23,6 +23,8 @@ const RULE_BROKEN: u32 = 6;
 const UNNAMED: u32 = 5;
 /// A scalar where a container belongs, or the other way round; anything where only null belongs.
 const OTHER_WORLD: u32 = 4;
+/// A value that could be listed and is not: not a slip, it was chosen, for another branch.
+const OTHER_TAG: u32 = 8;
 /// A scalar whose type, at least, was foreseen; and one of which nothing was said.
 const TYPED: u32 = 2;
 const UNTYPED: u32 = 3;
@@ -118,7 +120,8 @@ impl<'a> Judge<'a> {
     ) -> Option<usize> {
         let outline = self.outline;
         let unions = &outline.node(owner).unions;
-        let (which, union) = unions.iter().enumerate().find(|(_, union)| union.keyword == keyword)?;
+        let (which, union) =
+            unions.iter().enumerate().find(|(_, union)| union.keyword == keyword)?;
         let value = arguments.pointer(place)?;
         let mut written = place.to_owned();
         let fits: Vec<Fit> = union
@@ -135,7 +138,8 @@ impl<'a> Judge<'a> {
             .collect();
         // Of equals the one whose tag is echoed in the value, then the first: authors list the usual
         // form first.
-        let echoes: Vec<bool> = union.branches.iter().map(|branch| self.echoes(*branch, value)).collect();
+        let echoes: Vec<bool> =
+            union.branches.iter().map(|branch| self.echoes(*branch, value)).collect();
         (0..fits.len()).min_by_key(|index| {
             let Fit { surprise, broken, absent } = fits[*index];
             (surprise, broken, !echoes[*index], absent)
@@ -211,9 +215,9 @@ impl<'a> Judge<'a> {
         };
         for (owner, which) in others {
             let branches = &outline.node(*owner).unions[*which].branches;
-            let fits = branches.iter().map(|branch| {
-                (self.with_branch(&applied.nodes, *branch, value, place), *branch)
-            });
+            let fits = branches
+                .iter()
+                .map(|branch| (self.with_branch(&applied.nodes, *branch, value, place), *branch));
             let best = fits.min_by_key(|(fit, _)| *fit);
             if let Some((_, branch)) = best {
                 let mut chosen = Applied { nodes: applied.nodes, unions: Vec::new() };
@@ -227,7 +231,13 @@ impl<'a> Judge<'a> {
         fits.min().unwrap_or_default()
     }
 
-    fn with_branch(&mut self, nodes: &[NodeId], branch: NodeId, value: &Value, place: &mut String) -> Fit {
+    fn with_branch(
+        &mut self,
+        nodes: &[NodeId],
+        branch: NodeId,
+        value: &Value,
+        place: &mut String,
+    ) -> Fit {
         let mut applied = Applied { nodes: nodes.to_vec(), unions: Vec::new() };
         self.apply(branch, value, &mut applied);
         self.decide(applied, value, place)
@@ -253,7 +263,11 @@ impl<'a> Judge<'a> {
             }
             if let Some(values) = &node.values {
                 if !values.contains(value) {
-                    fit.fail(MISTAKE + unexplained(value) - choice(values));
+                    let alike = values.iter().any(|listed| Types::of(listed) == own_type);
+                    fit.fail(
+                        MISTAKE + unexplained(value) - choice(values)
+                            + if alike { OTHER_TAG } else { 0 },
+                    );
                     return fit;
                 }
                 foreseen = true;
@@ -285,7 +299,12 @@ impl<'a> Judge<'a> {
         fit
     }
 
-    fn members(&mut self, nodes: &[NodeId], members: &Map<String, Value>, place: &mut String) -> Fit {
+    fn members(
+        &mut self,
+        nodes: &[NodeId],
+        members: &Map<String, Value>,
+        place: &mut String,
+    ) -> Fit {
         let outline = self.outline;
         let mut fit = Fit::default();
         let length = place.len();
@@ -295,7 +314,8 @@ impl<'a> Judge<'a> {
             for id in nodes {
                 named |= outline.member(*id, name, |child| children.push(child));
             }
-            let forbidden = children.iter().any(|child| outline.node(*child).verdict == Some(false));
+            let forbidden =
+                children.iter().any(|child| outline.node(*child).verdict == Some(false));
             if named || (!children.is_empty() && !forbidden) {
                 push_token(place, name);
                 fit.add(self.fit(&children, value, place));
@@ -311,7 +331,8 @@ impl<'a> Judge<'a> {
         }
         for (index, id) in nodes.iter().enumerate() {
             for name in &outline.node(*id).required {
-                let counted = nodes[..index].iter().any(|id| outline.node(*id).required.contains(name));
+                let counted =
+                    nodes[..index].iter().any(|id| outline.node(*id).required.contains(name));
                 if !counted && !members.contains_key(name) {
                     fit.fail(MISTAKE);
                 }
@@ -345,7 +366,9 @@ fn unexplained(value: &Value) -> u32 {
         Value::Bool(_) => 3,
         Value::Number(_) => 6,
         Value::String(_) => 8,
-        Value::Array(elements) => elements.iter().fold(3, |sum, value| sum.saturating_add(unexplained(value))),
+        Value::Array(elements) => {
+            elements.iter().fold(3, |sum, value| sum.saturating_add(unexplained(value)))
+        }
         Value::Object(members) => {
             members.values().fold(3, |sum, value| sum.saturating_add(UNNAMED + unexplained(value)))
         }
@@ -360,7 +383,11 @@ fn choice(values: &[Value]) -> u32 {
 
 /// A text in lower case, letters only.
 fn letters(text: &str) -> String {
-    text.chars().filter(|character| character.is_alphabetic()).flat_map(char::to_lowercase).take(64).collect()
+    text.chars()
+        .filter(|character| character.is_alphabetic())
+        .flat_map(char::to_lowercase)
+        .take(64)
+        .collect()
 }
 
 /// How far a type lies from those allowed, beyond being wrong.
@@ -387,23 +414,81 @@ mod tests {
 
     #[test]
     fn the_nearest_branch_is_found() {
-        let tagged = |tag: &str, name: &str| {
-            json!({"properties": {"type": {"const": tag}, name: {"type": "string"}}, "required": ["type", name]})
-        };
+        let tagged = |tag: &str, name: &str| json!({"properties": {"type": {"const": tag}, name: {"type": "string"}}, "required": ["type", name]});
         let closed = |name: &str| json!({"properties": {name: {"type": "string"}, "id": {"type": "integer"}}, "additionalProperties": false});
         for (why, branches, value, nearest) in [
-            ("a tag outweighs a member", json!([tagged("a", "x"), tagged("b", "y")]), json!({"type": "b", "x": "1"}), "1"),
-            ("a spoilt tag leaves the members", json!([tagged("a", "x"), tagged("b", "y")]), json!({"type": 7, "y": "1"}), "1"),
-            ("a missing tag too", json!([tagged("a", "x"), tagged("b", "y")]), json!({"y": "1"}), "1"),
-            ("a name only one knows", json!([closed("a"), closed("b")]), json!({"id": "1", "b": "x"}), "1"),
-            ("the type of the value", json!([{"type": "string"}, {"type": "array", "items": {"type": "string"}}]), json!(["a", 1]), "1"),
-            ("a scalar is nearer to a scalar", json!([{"type": "object"}, {"type": "string"}]), json!(1), "1"),
-            ("not null, if anything else", json!([{"type": "null"}, {"type": "string"}]), json!(1), "1"),
-            ("the size of what would be unexplained", json!([{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}, {"type": "object", "properties": {"list": {"type": "array", "items": {"type": "integer"}}, "m": {"type": "integer"}, "o": {"type": "integer"}}, "required": ["m", "o"]}]), json!({"list": [1, 2, 3, 4, 5, 6, 7, 8]}), "1"),
-            ("a rule kept", json!([{"type": "string", "pattern": "^a-", "maxLength": 3}, {"type": "string", "pattern": "^b-", "maxLength": 3}]), json!("b-1234"), "1"),
-            ("through references and allOf", json!([{"allOf": [tagged("a", "x"), {"type": "object"}]}, {"allOf": [{"type": "object"}, tagged("b", "y")]}]), json!({"type": "b"}), "1"),
-            ("a tag echoed elsewhere", json!([tagged("address", "name"), tagged("Port", "name")]), json!({"type": 7, "name": "port-1"}), "1"),
-            ("of equals the first", json!([{"required": ["a"]}, {"required": ["b"]}]), json!({}), "0"),
+            (
+                "a tag outweighs a member",
+                json!([tagged("a", "x"), tagged("b", "y")]),
+                json!({"type": "b", "x": "1"}),
+                "1",
+            ),
+            (
+                "a spoilt tag leaves the members",
+                json!([tagged("a", "x"), tagged("b", "y")]),
+                json!({"type": 7, "y": "1"}),
+                "1",
+            ),
+            (
+                "a missing tag too",
+                json!([tagged("a", "x"), tagged("b", "y")]),
+                json!({"y": "1"}),
+                "1",
+            ),
+            (
+                "a name only one knows",
+                json!([closed("a"), closed("b")]),
+                json!({"id": "1", "b": "x"}),
+                "1",
+            ),
+            (
+                "the type of the value",
+                json!([{"type": "string"}, {"type": "array", "items": {"type": "string"}}]),
+                json!(["a", 1]),
+                "1",
+            ),
+            (
+                "a scalar is nearer to a scalar",
+                json!([{"type": "object"}, {"type": "string"}]),
+                json!(1),
+                "1",
+            ),
+            (
+                "not null, if anything else",
+                json!([{"type": "null"}, {"type": "string"}]),
+                json!(1),
+                "1",
+            ),
+            (
+                "the size of what would be unexplained",
+                json!([{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}, {"type": "object", "properties": {"list": {"type": "array", "items": {"type": "integer"}}, "m": {"type": "integer"}, "o": {"type": "integer"}}, "required": ["m", "o"]}]),
+                json!({"list": [1, 2, 3, 4, 5, 6, 7, 8]}),
+                "1",
+            ),
+            (
+                "a rule kept",
+                json!([{"type": "string", "pattern": "^a-", "maxLength": 3}, {"type": "string", "pattern": "^b-", "maxLength": 3}]),
+                json!("b-1234"),
+                "1",
+            ),
+            (
+                "through references and allOf",
+                json!([{"allOf": [tagged("a", "x"), {"type": "object"}]}, {"allOf": [{"type": "object"}, tagged("b", "y")]}]),
+                json!({"type": "b"}),
+                "1",
+            ),
+            (
+                "a tag echoed elsewhere",
+                json!([tagged("address", "name"), tagged("Port", "name")]),
+                json!({"type": 7, "name": "port-1"}),
+                "1",
+            ),
+            (
+                "of equals the first",
+                json!([{"required": ["a"]}, {"required": ["b"]}]),
+                json!({}),
+                "0",
+            ),
         ] {
             assert_eq!(branch(&branches, &value), nearest, "{why}");
         }

@@ -39,7 +39,8 @@ pub(super) fn unknown<'v>(
     most: usize,
 ) -> Vec<Unknown<'v>> {
     let judge = Judge::new(outline);
-    let mut search = Search { outline, judge, branches, steps: Vec::new(), found: Vec::new(), most };
+    let mut search =
+        Search { outline, judge, branches, steps: Vec::new(), found: Vec::new(), most };
     let root = search.step(None, Outline::ROOT, false);
     search.walk(vec![root], arguments, &Place::Root);
     search.found
@@ -77,7 +78,9 @@ impl<'v> Search<'_, 'v> {
             }
             Value::Array(elements) if elements.iter().any(is_container) => {
                 let applied = self.applied(start, value);
-                for (index, element) in elements.iter().enumerate().filter(|(_, value)| is_container(value)) {
+                for (index, element) in
+                    elements.iter().enumerate().filter(|(_, value)| is_container(value))
+                {
                     let mut below = Vec::new();
                     for from in &applied {
                         if let Some(child) = self.outline.element(self.steps[*from].node, index) {
@@ -122,10 +125,18 @@ impl<'v> Search<'_, 'v> {
         }
     }
 
-    fn unknown(&self, applied: &[usize], name: &'v str, value: &'v Value, place: &Place<'_>) -> Unknown<'v> {
+    fn unknown(
+        &self,
+        applied: &[usize],
+        name: &'v str,
+        value: &'v Value,
+        place: &Place<'_>,
+    ) -> Unknown<'v> {
         let names = |step: &&usize| self.outline.node(self.steps[**step].node).names_members;
         let schema_path = match applied.iter().find(names) {
-            Some(step) => Pointer::try_from(self.path(*step)).unwrap_or_default().join("properties"),
+            Some(step) => {
+                Pointer::try_from(self.path(*step)).unwrap_or_default().join("properties")
+            }
             None => Pointer::root(),
         };
         let nodes = applied.iter().map(|step| self.steps[*step].node).collect();
@@ -143,7 +154,11 @@ impl<'v> Search<'_, 'v> {
         for step in chain.into_iter().rev() {
             let step = &self.steps[step];
             let place = self.outline.node(step.node).place.as_str();
-            path.push_str(if step.by_reference { "/$ref" } else { place.strip_prefix(above).unwrap_or(place) });
+            path.push_str(if step.by_reference {
+                "/$ref"
+            } else {
+                place.strip_prefix(above).unwrap_or(place)
+            });
             above = place;
         }
         path
@@ -170,8 +185,10 @@ impl<'v> Search<'_, 'v> {
                     inner.extend(self.fitting(&union.branches, value));
                 }
             }
-            for (child, by_reference) in
-                inner.into_iter().map(|child| (child, false)).chain(node.reference.map(|child| (child, true)))
+            for (child, by_reference) in inner
+                .into_iter()
+                .map(|child| (child, false))
+                .chain(node.reference.map(|child| (child, true)))
             {
                 if !reached.iter().any(|step| self.steps[*step].node == child) {
                     let step = self.step(Some(from), child, by_reference);

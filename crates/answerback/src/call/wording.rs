@@ -34,17 +34,27 @@ pub(super) fn message(kind: &ValidationErrorKind, value: &Value, shown: &str) ->
         }
         Kind::Minimum { limit } => format!("Value out of range: {shown} is below minimum {limit}"),
         Kind::Maximum { limit } => format!("Value out of range: {shown} exceeds maximum {limit}"),
-        Kind::ExclusiveMinimum { limit } => format!("Value out of range: {shown} is not above {limit}"),
-        Kind::ExclusiveMaximum { limit } => format!("Value out of range: {shown} is not below {limit}"),
+        Kind::ExclusiveMinimum { limit } => {
+            format!("Value out of range: {shown} is not above {limit}")
+        }
+        Kind::ExclusiveMaximum { limit } => {
+            format!("Value out of range: {shown} is not below {limit}")
+        }
         Kind::MultipleOf { multiple_of } => {
             format!("Value out of range: {shown} is not a multiple of {multiple_of}")
         }
         Kind::MinLength { limit } => {
             format!("String length {} is below minimum {limit}", length(value))
         }
-        Kind::MaxLength { limit } => format!("String length {} exceeds maximum {limit}", length(value)),
-        Kind::MinItems { limit } => format!("Array length {} is below minimum {limit}", length(value)),
-        Kind::MaxItems { limit } => format!("Array length {} exceeds maximum {limit}", length(value)),
+        Kind::MaxLength { limit } => {
+            format!("String length {} exceeds maximum {limit}", length(value))
+        }
+        Kind::MinItems { limit } => {
+            format!("Array length {} is below minimum {limit}", length(value))
+        }
+        Kind::MaxItems { limit } => {
+            format!("Array length {} exceeds maximum {limit}", length(value))
+        }
         Kind::AdditionalItems { limit } => {
             format!("Array has {} items, but only {limit} are allowed", length(value))
         }
@@ -59,7 +69,9 @@ pub(super) fn message(kind: &ValidationErrorKind, value: &Value, shown: &str) ->
             format!("Object has {} fields, more than the maximum {limit}", length(value))
         }
         Kind::Pattern { pattern } => format!("Value doesn't match pattern: {}", text(pattern)),
-        Kind::Enum { .. } | Kind::Constant { .. } => format!("Invalid enum value {}", quoted(shown)),
+        Kind::Enum { .. } | Kind::Constant { .. } => {
+            format!("Invalid enum value {}", quoted(shown))
+        }
         Kind::Format { format } => format!("Invalid format: {}", text(format)),
         Kind::ContentEncoding { content_encoding } => {
             format!("Value is not encoded as {}", text(content_encoding))
@@ -85,9 +97,7 @@ pub(super) fn types(kind: &TypeKind) -> Types {
     let of = |name: JsonType| Types::of_keyword(&Value::from(name.to_string()));
     match kind {
         TypeKind::Single(name) => of(*name),
-        TypeKind::Multiple(names) => {
-            names.iter().fold(Types::NONE, |set, name| set.with(of(name)))
-        }
+        TypeKind::Multiple(names) => names.iter().fold(Types::NONE, |set, name| set.with(of(name))),
     }
 }
 
@@ -124,7 +134,9 @@ fn repeated(value: &Value) -> String {
         elements[..index].iter().position(|earlier| earlier == element).map(|first| (first, index))
     });
     match pair {
-        Some((first, second)) => format!("Array items repeat: items {first} and {second} are equal"),
+        Some((first, second)) => {
+            format!("Array items repeat: items {first} and {second} are equal")
+        }
         None => "Array items repeat".to_owned(),
     }
 }

@@ -73,7 +73,10 @@ rules! {
 
 /// Every rule there is, table by table.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    [call::codes::RULES, RULES, atdf::RULES, governed::RULES, ui::RULES, tool::RULES].into_iter().flatten().copied()
+    [call::codes::RULES, RULES, atdf::RULES, governed::RULES, ui::RULES, tool::RULES]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 /// The rule with this code, in any letter case.
