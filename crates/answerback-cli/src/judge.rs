@@ -128,8 +128,7 @@ pub(crate) fn message(judged: &Judged, attempt: u32) -> String {
         let line = format!("\n- {place}: {}{}", finding.message, expected.unwrap_or_default());
         let line_length = line.chars().count();
         if length + line_length + 40 >= MESSAGE_LIMIT {
-            text.push_str(&format!("\n…and {} more errors", judged.findings.len() - index));
-            break;
+            return format!("{text}\n…and {} more errors", judged.findings.len() - index);
         }
         text.push_str(&line);
         length += line_length;

@@ -1,4 +1,4 @@
-//! The tools a log of calls refers to, read from a list as MCP, OpenAI or Anthropic write it.
+//! The tools a log of calls refers to, read from a list in the form of MCP, Anthropic or `OpenAI`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -71,7 +71,7 @@ impl Tools {
     }
 }
 
-/// Name and schema of an entry: MCP `inputSchema`, Anthropic `input_schema`, OpenAI `parameters`, there
+/// Name and schema of an entry: MCP `inputSchema`, Anthropic `input_schema`, `OpenAI` `parameters`, there
 /// also below `function`. A tool without a schema takes any object.
 fn tool(entry: &Value) -> Option<(&str, Option<&Value>)> {
     let entry = entry.get("function").filter(|inner| inner.is_object()).unwrap_or(entry);

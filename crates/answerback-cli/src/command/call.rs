@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     format: Format,
     /// The arguments, as the model wrote them; '-' reads them from standard input
     #[arg(value_name = "ARGS", allow_hyphen_values = true)]
-    arguments: String,
+    text: String,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -48,10 +48,10 @@ enum Format {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let limits = Limits::default();
     let source = Input::new(&arguments.schema).document(limits)?.value;
-    let text = if arguments.arguments == "-" {
+    let text = if arguments.text == "-" {
         String::from_utf8(Input::Stdin.bytes(limits)?).context("the arguments are not UTF-8")?
     } else {
-        arguments.arguments.clone()
+        arguments.text.clone()
     };
     let schema = Schema::compile(source);
     let judged = judge_against(

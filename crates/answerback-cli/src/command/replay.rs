@@ -23,7 +23,7 @@ use crate::tools::Tools;
                   Exit code 1: at least one call is not valid."
 )]
 pub(crate) struct Arguments {
-    /// The tools: a list as MCP, OpenAI or Anthropic write it
+    /// The list of tools, in the form of MCP, Anthropic or `OpenAI`
     #[arg(long, value_name = "TOOLS.json")]
     tools: PathBuf,
     /// Take an unknown field for an error even where its schema allows it

@@ -153,7 +153,7 @@ impl Findings<'_> {
             Kind::OneOfNotValid { context } => self.union(error, "oneOf", context)?,
             Kind::OneOfMultipleValid { context } => self.too_many(error, context),
             Kind::Required { property } => {
-                self.missing(error, property.as_str().unwrap_or_default())
+                self.missing(error, property.as_str().unwrap_or_default());
             }
             Kind::AdditionalProperties { unexpected }
             | Kind::UnevaluatedProperties { unexpected } => {
@@ -162,7 +162,7 @@ impl Findings<'_> {
                     let value = error.instance().get(name).unwrap_or(&Value::Null);
                     let place = pointer(error.instance_path().as_str()).join(name);
                     let schema_path = pointer(error.evaluation_path().as_str());
-                    self.unknown_field(place, name, value, schema_path, &[owner], Severity::Error);
+                    self.unknown_field(&place, name, value, schema_path, &[owner], Severity::Error);
                 }
             }
             kind => {
@@ -201,13 +201,19 @@ impl Findings<'_> {
     fn missing(&mut self, error: &jsonschema::ValidationError<'_>, name: &str) {
         let parent = pointer(error.instance_path().as_str());
         let schema_path = pointer(error.evaluation_path().as_str());
-        let mut message = format!("Required field '{}' is missing", wording::text(name));
-        if let Some((above, because)) = schema_path.split_last()
-            && above.as_str().ends_with("/dependentRequired")
-                | above.as_str().ends_with("/dependencies")
-        {
-            message.push_str(&format!(", as '{}' is present", wording::text(&because)));
-        }
+        let because = schema_path.split_last().filter(|(above, _)| {
+            ["/dependentRequired", "/dependencies"].iter().any(|end| above.as_str().ends_with(end))
+        });
+        let name_shown = wording::text(name);
+        let message = match because {
+            Some((_, other)) => {
+                format!(
+                    "Required field '{name_shown}' is missing, as '{}' is present",
+                    wording::text(&other)
+                )
+            }
+            None => format!("Required field '{name_shown}' is missing"),
+        };
         let mut finding = ValidationError::of(&codes::REQUIRED, parent.join(name))
             .with_message(message)
             .with_schema_path(schema_path);
@@ -233,7 +239,7 @@ impl Findings<'_> {
         let branches = if self.list.is_empty() { Branches::Fitting } else { Branches::None };
         for field in unknown(&self.schema.outline, self.arguments, branches, MOST_FINDINGS) {
             self.unknown_field(
-                field.place,
+                &field.place,
                 field.name,
                 field.value,
                 field.schema_path,
@@ -245,7 +251,7 @@ impl Findings<'_> {
 
     fn unknown_field(
         &mut self,
-        place: Pointer,
+        place: &Pointer,
         name: &str,
         value: &Value,
         schema_path: Pointer,
@@ -272,7 +278,7 @@ impl Findings<'_> {
             .with_severity(severity)
             .with_message(format!("Unknown field '{}'", wording::text(name)))
             .with_expected(expected)
-            .with_actual(shown(value, &place, self.schema))
+            .with_actual(shown(value, place, self.schema))
             .with_schema_path(schema_path);
         self.push(finding);
     }
@@ -363,7 +369,7 @@ impl Findings<'_> {
                     values.extend(options.as_array().into_iter().flatten().cloned());
                 }
                 ValidationErrorKind::Constant { expected_value } => {
-                    values.push((**expected_value).clone())
+                    values.push((**expected_value).clone());
                 }
                 _ => return false,
             }
@@ -733,7 +739,7 @@ mod tests {
             json!({"$defs": {"n": {"items": {"$ref": "#/$defs/n"}}}, "$ref": "#/$defs/n"}),
         )
         .unwrap();
-        let deep = (0..DEEPEST + 1).fold(json!(1), |inner, _| json!([inner]));
+        let deep = (0..=DEEPEST).fold(json!(1), |inner, _| json!([inner]));
         let findings = check(&schema, &deep, ()).unwrap();
         assert_eq!(findings[0].message, "Arguments nest deeper than 128 levels");
         assert!(!schema.is_valid(&deep).unwrap());

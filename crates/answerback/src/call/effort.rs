@@ -35,8 +35,8 @@ pub(super) fn of(outline: &Outline, value: &Value) -> Effort {
     }
     let mut estimate = Estimate { outline, known: HashMap::new(), depth: 0 };
     match estimate.steps(Outline::ROOT, value) {
-        ..=MOST => Effort::Listing,
-        ..=MOST_FOR_VERDICT => Effort::Verdict,
+        steps if steps <= MOST => Effort::Listing,
+        steps if steps <= MOST_FOR_VERDICT => Effort::Verdict,
         // What a schema that refers to itself says of a value is remembered, not worked out again.
         _ if outline.recurses() => Effort::Verdict,
         _ => Effort::TooMuch,

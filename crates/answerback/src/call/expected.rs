@@ -27,8 +27,7 @@ pub(super) fn options(values: &[Value]) -> String {
         let option = bare(value);
         let room = ROOM.saturating_sub(option.chars().count());
         if index > 0 && text.chars().count() > room {
-            text.push_str(&format!(" (and {} more)", values.len() - index));
-            break;
+            return format!("{text} (and {} more)", values.len() - index);
         }
         if index > 0 {
             text.push_str(", ");
@@ -129,7 +128,7 @@ impl<'s> Words<'s> {
     fn string_rules(&mut self, schema: &Map<String, Value>) {
         match (count(schema, "minLength").filter(|least| *least > 0), count(schema, "maxLength")) {
             (Some(least), Some(most)) if least == most => {
-                self.push(&format!(" with length {least}"))
+                self.push(&format!(" with length {least}"));
             }
             (Some(least), Some(most)) => self.push(&format!(" with length from {least} to {most}")),
             (Some(least), None) => self.push(&format!(" with min length {least}")),
@@ -267,10 +266,9 @@ fn example(format: &str) -> Option<&'static str> {
 }
 
 fn bounded(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(LONGEST)
+    if text.chars().nth(LONGEST).is_some()
         && let Some((cut, _)) = text.char_indices().nth(LONGEST - 3)
     {
-        let _ = end;
         text.truncate(cut);
         text.push_str("...");
     }

@@ -18,6 +18,10 @@ pub(super) struct NodeId(u32);
 
 /// What one subschema says.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a subschema says many independent yes-or-no things"
+)]
 pub(super) struct Node {
     /// Where it stands in the schema, as a pointer without references.
     pub(super) place: String,

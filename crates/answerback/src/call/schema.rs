@@ -138,10 +138,10 @@ fn bound(source: &Value) -> Result<(), SchemaError> {
         }
         match value {
             Value::Array(elements) => {
-                waiting.extend(elements.iter().map(|value| (value, depth + 1)))
+                waiting.extend(elements.iter().map(|value| (value, depth + 1)));
             }
             Value::Object(members) => {
-                waiting.extend(members.values().map(|value| (value, depth + 1)))
+                waiting.extend(members.values().map(|value| (value, depth + 1)));
             }
             _ => {}
         }

@@ -154,7 +154,7 @@ impl<'a> Judge<'a> {
         let texts: Vec<String> = members
             .values()
             .filter_map(Value::as_str)
-            .map(|text| letters(text))
+            .map(letters)
             .filter(|text| text.len() >= SHORTEST)
             .collect();
         let outline = self.outline;
