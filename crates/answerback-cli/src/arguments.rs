@@ -30,4 +30,6 @@ pub(crate) enum Command {
     Explain(command::explain::Arguments),
     Completions(command::completions::Arguments),
     Man(command::man::Arguments),
+    Call(command::call::Arguments),
+    Replay(command::replay::Arguments),
 }

@@ -4,10 +4,13 @@ mod arguments;
 mod command;
 mod exit;
 mod input;
+mod judge;
+mod ndjson;
 mod options;
 mod output;
 mod progress;
 mod show;
+mod tools;
 
 use std::process::ExitCode;
 

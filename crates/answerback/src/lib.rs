@@ -1,9 +1,9 @@
 //! The reply layer for AI agents and their tools.
 #![warn(missing_docs)]
 
+pub mod call;
 pub mod case;
 pub mod config;
-pub mod call;
 pub mod contract;
 pub mod convert;
 mod digest;
@@ -11,11 +11,11 @@ pub mod finding;
 pub mod governance;
 mod id;
 pub mod json;
-#[cfg(feature = "schema")]
-pub mod schema;
 pub mod message;
 pub mod provider;
 pub mod retry;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod time;
 
 pub use digest::{Digest, DigestError};

@@ -1,10 +1,12 @@
 //! One file a command: its arguments, its help, and what it does.
 
+pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod explain;
 pub(crate) mod man;
+pub(crate) mod replay;
 pub(crate) mod schema;
 pub(crate) mod show;
 pub(crate) mod validate;
@@ -23,5 +25,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),
+        Command::Call(arguments) => call::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
     }
 }

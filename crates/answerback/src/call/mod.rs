@@ -1,5 +1,22 @@
-//! A model's call: heard, then checked.
+//! A model's call: heard, then judged against the tool's schema.
+//!
+//! [`hear`] and [`parse()`] turn the model's text into arguments, or name the mistake in it. [`Schema`] is
+//! compiled once, [`check()`] lists everything that is wrong with one call. Whether the call is valid is the
+//! validator's word (the `jsonschema` crate); which branch of a union was meant, which names are unknown and
+//! what is secret is read from an outline of the schema.
 
+mod check;
+mod effort;
+mod expected;
+mod outline;
 mod parse;
+mod schema;
+mod shown;
+mod types;
+mod union;
+mod unknown;
+mod wording;
 
+pub use check::{Options, check};
 pub use parse::{Confidence, Excerpt, Malformed, Mistake, MistakeKind, Reading, hear, parse};
+pub use schema::{Schema, SchemaError, SchemaErrorKind, Schemas};

@@ -77,10 +77,18 @@ rules! {
 
 /// Every rule there is, table by table.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    [RULES, val::RULES, atdf::RULES, atdf::descriptor::RULES, governed::RULES, ui::RULES, tool::RULES]
-        .into_iter()
-        .flatten()
-        .copied()
+    [
+        RULES,
+        val::RULES,
+        atdf::RULES,
+        atdf::descriptor::RULES,
+        governed::RULES,
+        ui::RULES,
+        tool::RULES,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
 }
 
 /// The rule with this code, in any letter case.

@@ -89,7 +89,7 @@ impl fmt::Display for Pointer {
 pub struct PointerError(String);
 
 /// Appends `/` and the escaped token.
-pub(super) fn push_token(text: &mut String, token: &str) {
+pub(crate) fn push_token(text: &mut String, token: &str) {
     text.push('/');
     if !token.contains(['~', '/']) {
         text.push_str(token);

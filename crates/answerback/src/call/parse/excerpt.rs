@@ -132,7 +132,11 @@ mod tests {
         let excerpt = Excerpt::new("{'password': 'hunter2', 'n': 1}", 13);
         assert_eq!(excerpt.inline(), "{'••••••••': →'•••••••', '•': •}");
         let token = format!("{{'a': 'sk-{}'}}", "Zx9Kq2Lm8Vb4Nc7Tp1Rw6Ys3".repeat(2));
-        assert!(!Excerpt::new(&token, 30).text.contains("Kq2Lm8"), "{}", Excerpt::new(&token, 30).text);
+        assert!(
+            !Excerpt::new(&token, 30).text.contains("Kq2Lm8"),
+            "{}",
+            Excerpt::new(&token, 30).text
+        );
     }
 
     #[test]

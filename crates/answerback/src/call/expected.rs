@@ -1,0 +1,326 @@
+//! What a schema asks for, in words short enough for a message.
+
+use serde_json::{Map, Value};
+
+use super::types::Types;
+use crate::finding::preview;
+
+/// The longest description, in characters.
+const LONGEST: usize = 300;
+/// How deep a description goes into what it describes.
+const DEEPEST: usize = 3;
+/// How many alternatives or names a description lists.
+const MOST_LISTED: usize = 5;
+
+/// What a subschema asks for, such as "integer from 1 to 100". References are followed within `root`.
+pub(super) fn described(schema: &Value, root: &Value) -> String {
+    let mut words = Words { root, text: String::new() };
+    words.schema(schema, 0);
+    bounded(words.text)
+}
+
+/// The values of an enumeration: "one of: utf-8, ascii, utf-16".
+pub(super) fn options(values: &[Value]) -> String {
+    const ROOM: usize = 240;
+    let mut text = "one of: ".to_owned();
+    for (index, value) in values.iter().enumerate() {
+        let option = bare(value);
+        let room = ROOM.saturating_sub(option.chars().count());
+        if index > 0 && text.chars().count() > room {
+            return format!("{text} (and {} more)", values.len() - index);
+        }
+        if index > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(&option);
+    }
+    text
+}
+
+/// A value for use inside a sentence: a plain word without quotes, anything else as JSON.
+pub(super) fn bare(value: &Value) -> String {
+    let shown = preview(value);
+    match value {
+        Value::String(text) if is_plain(text) => shown.trim_matches('"').to_owned(),
+        _ => shown,
+    }
+}
+
+/// Whether a string can stand in a list without quotes and still be told from its neighbours.
+fn is_plain(text: &str) -> bool {
+    !text.is_empty()
+        && text.chars().count() <= 40
+        && text.trim() == text
+        && text.chars().all(|character| {
+            character.is_alphanumeric()
+                || matches!(character, '-' | '_' | '.' | '/' | ' ' | '+' | '#' | '@')
+        })
+}
+
+struct Words<'s> {
+    root: &'s Value,
+    text: String,
+}
+
+impl<'s> Words<'s> {
+    fn schema(&mut self, schema: &'s Value, depth: usize) {
+        let Some(schema) = schema.as_object() else {
+            self.text.push_str(if schema == &Value::Bool(false) { "nothing" } else { "any value" });
+            return;
+        };
+        if depth > DEEPEST {
+            self.text.push_str("value");
+        } else if let Some(value) = schema.get("const") {
+            self.text.push_str("exactly ");
+            self.text.push_str(&preview(value));
+        } else if let Some(Value::Array(values)) = schema.get("enum") {
+            self.text.push_str(&options(values));
+        } else if let Some(target) =
+            schema.get("$ref").and_then(|reference| self.followed(reference))
+        {
+            self.schema(target, depth + 1);
+        } else if let Some(kind) = schema.get("type") {
+            self.typed(Types::of_keyword(kind), schema, depth);
+        } else if let Some(Value::Array(branches)) =
+            schema.get("anyOf").or_else(|| schema.get("oneOf"))
+        {
+            self.alternatives(branches, depth);
+        } else if let Some(Value::Array(parts)) = schema.get("allOf")
+            && let [only, ..] = parts.as_slice()
+        {
+            self.schema(only, depth + 1);
+        } else if schema.contains_key("properties") || schema.contains_key("required") {
+            self.typed(Types::OBJECT, schema, depth);
+        } else {
+            self.untyped(schema);
+        }
+    }
+
+    fn followed(&self, reference: &Value) -> Option<&'s Value> {
+        let place = reference.as_str()?.strip_prefix('#')?;
+        self.root.pointer(place)
+    }
+
+    fn typed(&mut self, types: Types, schema: &'s Map<String, Value>, depth: usize) {
+        let name = types.to_string();
+        self.text.push_str(&name);
+        match name.as_str() {
+            "string" => self.string_rules(schema),
+            "integer" | "number" => self.number_rules(schema),
+            "array" => self.array_rules(schema, depth),
+            "object" => self.object_rules(schema),
+            _ => {}
+        }
+    }
+
+    fn untyped(&mut self, schema: &Map<String, Value>) {
+        let length = self.text.len();
+        self.text.push_str("value");
+        let start = self.text.len();
+        self.string_rules(schema);
+        self.number_rules(schema);
+        if self.text.len() == start {
+            self.text.truncate(length);
+            self.text.push_str("any value");
+        }
+    }
+
+    fn string_rules(&mut self, schema: &Map<String, Value>) {
+        match (count(schema, "minLength").filter(|least| *least > 0), count(schema, "maxLength")) {
+            (Some(least), Some(most)) if least == most => {
+                self.push(&format!(" with length {least}"));
+            }
+            (Some(least), Some(most)) => self.push(&format!(" with length from {least} to {most}")),
+            (Some(least), None) => self.push(&format!(" with min length {least}")),
+            (None, Some(most)) => self.push(&format!(" with max length {most}")),
+            (None, None) => {}
+        }
+        if let Some(format) = schema.get("format").and_then(Value::as_str) {
+            let name = preview(&Value::from(format));
+            self.push(&format!(" in {} format", name.trim_matches('"')));
+            if let Some(example) = example(format) {
+                self.push(&format!(" (such as {example})"));
+            }
+        }
+        if let Some(pattern) = schema.get("pattern") {
+            self.push(" matching pattern ");
+            self.push(preview(pattern).trim_matches('"'));
+        }
+    }
+
+    fn number_rules(&mut self, schema: &Map<String, Value>) {
+        // Draft 4 has the exclusive bounds as booleans beside the bounds.
+        let exclusive = |name: &str, bound: &str| match schema.get(name) {
+            Some(Value::Bool(true)) => schema.get(bound),
+            Some(number @ Value::Number(_)) => Some(number),
+            _ => None,
+        };
+        let above = exclusive("exclusiveMinimum", "minimum");
+        let below = exclusive("exclusiveMaximum", "maximum");
+        let least = schema.get("minimum").filter(|_| above.is_none());
+        let most = schema.get("maximum").filter(|_| below.is_none());
+        match (least, most) {
+            (Some(least), Some(most)) => self.push(&format!(" from {least} to {most}")),
+            (Some(least), None) => self.push(&format!(" of at least {least}")),
+            (None, Some(most)) => self.push(&format!(" of at most {most}")),
+            (None, None) => {}
+        }
+        if let Some(bound) = above {
+            self.push(&format!(" above {bound}"));
+        }
+        if let Some(bound) = below {
+            self.push(&format!(" below {bound}"));
+        }
+        if let Some(step) = schema.get("multipleOf") {
+            self.push(&format!(" that is a multiple of {step}"));
+        }
+    }
+
+    fn array_rules(&mut self, schema: &'s Map<String, Value>, depth: usize) {
+        match (count(schema, "minItems").filter(|least| *least > 0), count(schema, "maxItems")) {
+            (Some(least), Some(most)) if least == most => self.push(&format!(" of {least} items")),
+            (Some(least), Some(most)) => self.push(&format!(" of {least} to {most} items")),
+            (Some(least), None) => self.push(&format!(" of at least {least} items")),
+            (None, Some(most)) => self.push(&format!(" of at most {most} items")),
+            (None, None) => {}
+        }
+        if schema.get("uniqueItems") == Some(&Value::Bool(true)) {
+            self.push(" without repeats");
+        }
+        if let Some(items @ Value::Object(rules)) = schema.get("items")
+            && !rules.is_empty()
+        {
+            self.push(", each ");
+            self.schema(items, depth + 1);
+        }
+    }
+
+    fn object_rules(&mut self, schema: &Map<String, Value>) {
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        let names: Vec<String> = required.take(MOST_LISTED + 1).map(preview).collect();
+        if !names.is_empty() {
+            let listed = names.len().min(MOST_LISTED);
+            self.push(&format!(" with {}", names[..listed].join(", ").replace('"', "'")));
+            if names.len() > listed {
+                self.push(" and more");
+            }
+        }
+        match (count(schema, "minProperties"), count(schema, "maxProperties")) {
+            (Some(least), Some(most)) => self.push(&format!(" of {least} to {most} fields")),
+            (Some(least), None) => self.push(&format!(" of at least {least} fields")),
+            (None, Some(most)) => self.push(&format!(" of at most {most} fields")),
+            (None, None) => {}
+        }
+    }
+
+    fn alternatives(&mut self, branches: &'s [Value], depth: usize) {
+        let mut told: Vec<String> = Vec::new();
+        for branch in branches {
+            let mut words = Words { root: self.root, text: String::new() };
+            words.schema(branch, depth + 1);
+            if !told.contains(&words.text) {
+                told.push(words.text);
+            }
+            if told.len() > MOST_LISTED {
+                break;
+            }
+        }
+        let listed = told.len().min(MOST_LISTED);
+        self.push(&told[..listed].join(", or "));
+        if told.len() > listed {
+            self.push(", or another form");
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+}
+
+fn count(schema: &Map<String, Value>, keyword: &str) -> Option<u64> {
+    // A count may be written 3.0.
+    let number = schema.get(keyword)?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a bound for words; out of range saturates"
+    )]
+    number.as_u64().or_else(|| number.as_f64().map(|float| float as u64))
+}
+
+/// A value of a format. It states the rule; it is not a guess at what was meant.
+fn example(format: &str) -> Option<&'static str> {
+    Some(match format {
+        "date" => "2025-01-31",
+        "date-time" => "2025-01-31T09:30:00Z",
+        "time" => "09:30:00Z",
+        "duration" => "P1DT12H",
+        "email" => "name@example.com",
+        "uri" | "url" => "https://example.com/page",
+        "uuid" => "123e4567-e89b-42d3-a456-426614174000",
+        "ipv4" => "192.0.2.1",
+        "ipv6" => "2001:db8::1",
+        "hostname" => "www.example.com",
+        _ => return None,
+    })
+}
+
+fn bounded(mut text: String) -> String {
+    if text.chars().nth(LONGEST).is_some()
+        && let Some((cut, _)) = text.char_indices().nth(LONGEST - 3)
+    {
+        text.truncate(cut);
+        text.push_str("...");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn reads_like_speech() {
+        for (schema, words) in [
+            (json!(true), "any value"),
+            (json!({}), "any value"),
+            (json!({"type": "string", "maxLength": 4096}), "string with max length 4096"),
+            (json!({"type": "string", "minLength": 2, "maxLength": 2}), "string with length 2"),
+            (json!({"type": "string", "pattern": "^a+$"}), "string matching pattern ^a+$"),
+            (
+                json!({"type": "string", "format": "date"}),
+                "string in date format (such as 2025-01-31)",
+            ),
+            (json!({"enum": ["utf-8", "ascii", "utf-16"]}), "one of: utf-8, ascii, utf-16"),
+            (json!({"enum": ["a, b", 1, null]}), r#"one of: "a, b", 1, null"#),
+            (json!({"const": "x"}), r#"exactly "x""#),
+            (json!({"type": "integer", "minimum": 1, "maximum": 100}), "integer from 1 to 100"),
+            (json!({"type": "number", "exclusiveMinimum": 0}), "number above 0"),
+            (json!({"type": "number", "minimum": 0, "exclusiveMinimum": true}), "number above 0"),
+            (json!({"type": "integer", "multipleOf": 5}), "integer that is a multiple of 5"),
+            (json!({"type": ["string", "null"]}), "string or null"),
+            (
+                json!({"type": "array", "items": {"type": "string"}, "maxItems": 3}),
+                "array of at most 3 items, each string",
+            ),
+            (json!({"type": "object", "required": ["a", "b"]}), "object with 'a', 'b'"),
+            (json!({"anyOf": [{"type": "string"}, {"type": "null"}]}), "string, or null"),
+            (json!({"$defs": {"n": {"type": "integer"}}, "$ref": "#/$defs/n"}), "integer"),
+        ] {
+            assert_eq!(described(&schema, &schema), words, "{schema}");
+        }
+    }
+
+    #[test]
+    fn stays_short() {
+        let many: Vec<Value> =
+            (0..10_000).map(|number| json!(format!("option-{number}"))).collect();
+        let words = described(&json!({"enum": many}), &Value::Null);
+        assert!(words.chars().count() <= LONGEST, "{words}");
+        assert!(words.ends_with("more)"), "{words}");
+        let loops = json!({"$ref": "#"});
+        assert_eq!(described(&loops, &loops), "value");
+    }
+}

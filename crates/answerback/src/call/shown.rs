@@ -1,0 +1,82 @@
+//! How a value of a call is shown: the one door through which argument values leave.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::outline::{NodeId, Outline};
+use super::schema::Schema;
+use crate::finding::Preview;
+use crate::json::Pointer;
+
+/// What stands in the place of a value that is never shown.
+const HIDDEN: &str = "[redacted]";
+
+/// A short preview of the value at `place` of a call's arguments. Whatever the schema calls secret
+/// (`writeOnly`, `format: password`), in whichever branch, is not in it.
+pub(super) fn shown(value: &Value, place: &Pointer, schema: &Schema) -> String {
+    let outline = &schema.outline;
+    if !outline.has_secrets() {
+        return Preview::new().show_at(place, value);
+    }
+    let mut nodes = outline.all_in_place(&[Outline::ROOT]);
+    for token in place.tokens() {
+        if is_secret(outline, &nodes) {
+            return HIDDEN.to_owned();
+        }
+        nodes = step(outline, &nodes, &token);
+    }
+    match without_secrets(outline, &nodes, value) {
+        Cow::Owned(Value::String(hidden)) if hidden == HIDDEN => hidden,
+        redacted => Preview::new().show_at(place, &redacted),
+    }
+}
+
+/// Everything that could apply at a place, whichever branch is meant.
+pub(super) fn applying(outline: &Outline, place: &Pointer) -> Vec<NodeId> {
+    let root = outline.all_in_place(&[Outline::ROOT]);
+    place.tokens().fold(root, |nodes, token| step(outline, &nodes, &token))
+}
+
+/// What applies to a member or an element, whichever branch is meant. Both are followed, as only the
+/// value could tell an index from a name of digits.
+fn step(outline: &Outline, nodes: &[NodeId], token: &str) -> Vec<NodeId> {
+    let mut below = Vec::new();
+    for id in nodes {
+        outline.member(*id, token, |child| below.push(child));
+        if let Some(child) = token.parse().ok().and_then(|index| outline.element(*id, index)) {
+            below.push(child);
+        }
+    }
+    outline.all_in_place(&below)
+}
+
+fn is_secret(outline: &Outline, nodes: &[NodeId]) -> bool {
+    nodes.iter().any(|id| outline.node(*id).secret)
+}
+
+fn without_secrets<'v>(outline: &Outline, nodes: &[NodeId], value: &'v Value) -> Cow<'v, Value> {
+    if is_secret(outline, nodes) {
+        return Cow::Owned(Value::from(HIDDEN));
+    }
+    if nodes.is_empty() {
+        return Cow::Borrowed(value);
+    }
+    match value {
+        Value::Object(members) => {
+            let clean = members.iter().map(|(name, value)| {
+                let below = step(outline, nodes, name);
+                (name.clone(), without_secrets(outline, &below, value).into_owned())
+            });
+            Cow::Owned(Value::Object(clean.collect()))
+        }
+        Value::Array(elements) => {
+            let clean = elements.iter().enumerate().map(|(index, value)| {
+                let below = step(outline, nodes, &index.to_string());
+                without_secrets(outline, &below, value).into_owned()
+            });
+            Cow::Owned(Value::Array(clean.collect()))
+        }
+        scalar => Cow::Borrowed(scalar),
+    }
+}

@@ -1,0 +1,511 @@
+//! Which branch of a union a value is nearest to.
+//!
+//! The measure is surprise: had the caller meant this branch, how unlikely would this value be? What a
+//! branch foresees costs little, and the less the more exactly it foresees it (a `const` that fits says
+//! more than a `string` that fits); what it does not foresee costs the mistake plus all that it leaves
+//! unexplained. So a name that only one branch knows weighs by itself, a tag weighs more than a missing
+//! member, and a whole object in the place of a string weighs more than a number there.
+
+use std::collections::HashMap;
+
+use jsonschema::error::ValidationErrorKind;
+use serde_json::{Map, Value};
+
+use super::outline::{NodeId, Outline};
+use super::types::Types;
+use crate::json::push_token;
+
+/// Surprise in bits, roughly: a mistake, whatever it is.
+const MISTAKE: u32 = 10;
+/// A rule such as `pattern` or `maximum` broken: the value is of the right kind, so half a mistake.
+const RULE_BROKEN: u32 = 6;
+/// A member that nothing names, where that is allowed.
+const UNNAMED: u32 = 5;
+/// A scalar where a container belongs, or the other way round; anything where only null belongs.
+const OTHER_WORLD: u32 = 4;
+/// A value that could be listed and is not: not a slip, it was chosen, for another branch.
+const OTHER_TAG: u32 = 8;
+/// A scalar whose type, at least, was foreseen; and one of which nothing was said.
+const TYPED: u32 = 2;
+const UNTYPED: u32 = 3;
+
+/// A member that was foreseen and is not there. It only decides between equals.
+const ABSENT: u32 = 8;
+
+/// How many subschemas are tried on values before judging stops: a bound for hostile schemas.
+const FUEL: u32 = 50_000;
+
+/// How well a value fits.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Fit {
+    /// How surprising the value is.
+    pub(super) surprise: u32,
+    /// How many rules it breaks.
+    pub(super) broken: u32,
+    /// How much was foreseen and is not there. It only decides between equals.
+    absent: u32,
+}
+
+impl Fit {
+    fn add(&mut self, other: Self) {
+        self.surprise = self.surprise.saturating_add(other.surprise);
+        self.broken = self.broken.saturating_add(other.broken);
+        self.absent = self.absent.saturating_add(other.absent);
+    }
+
+    fn expect(&mut self, bits: u32) {
+        self.surprise = self.surprise.saturating_add(bits);
+    }
+
+    fn fail(&mut self, bits: u32) {
+        self.expect(bits);
+        self.broken = self.broken.saturating_add(1);
+    }
+}
+
+/// Judges how well values fit subschemas.
+pub(super) struct Judge<'a> {
+    outline: &'a Outline,
+    /// Rules only the validator judges: how many of a subschema a place breaks.
+    broken: HashMap<(NodeId, String), u32>,
+    fuel: u32,
+}
+
+/// The subschemas that apply to one value, with the unions still to be decided.
+struct Applied {
+    nodes: Vec<NodeId>,
+    unions: Vec<(NodeId, usize)>,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(outline: &'a Outline) -> Self {
+        Self { outline, broken: HashMap::new(), fuel: FUEL }
+    }
+
+    /// Takes note of what the validator found in branches, at any depth of unions.
+    pub(super) fn note(&mut self, findings: &[jsonschema::ValidationError<'static>]) {
+        for finding in findings {
+            match finding.kind() {
+                ValidationErrorKind::AnyOf { context }
+                | ValidationErrorKind::OneOfNotValid { context }
+                | ValidationErrorKind::OneOfMultipleValid { context } => {
+                    for branch in context {
+                        self.note(branch);
+                    }
+                }
+                // These the judge sees by itself.
+                ValidationErrorKind::Type { .. }
+                | ValidationErrorKind::Enum { .. }
+                | ValidationErrorKind::Constant { .. }
+                | ValidationErrorKind::Required { .. }
+                | ValidationErrorKind::AdditionalProperties { .. }
+                | ValidationErrorKind::FalseSchema => {}
+                _ => {
+                    let owner = self.outline.owner(finding.schema_path().as_str());
+                    let place = finding.instance_path().as_str().to_owned();
+                    *self.broken.entry((owner, place)).or_default() += 1;
+                }
+            }
+        }
+    }
+
+    /// The index of the branch that the value at `place` of `arguments` is nearest to, of the union
+    /// `keyword` of `owner`.
+    pub(super) fn nearest(
+        &mut self,
+        owner: NodeId,
+        keyword: &str,
+        arguments: &Value,
+        place: &str,
+    ) -> Option<usize> {
+        let outline = self.outline;
+        let unions = &outline.node(owner).unions;
+        let (which, union) =
+            unions.iter().enumerate().find(|(_, union)| union.keyword == keyword)?;
+        let value = arguments.pointer(place)?;
+        let mut written = place.to_owned();
+        let fits: Vec<Fit> = union
+            .branches
+            .iter()
+            .map(|branch| {
+                // What stands beside the union applies to every branch, and its names are known in all.
+                let mut applied = Applied { nodes: Vec::new(), unions: Vec::new() };
+                self.apply(owner, value, &mut applied);
+                applied.unions.retain(|pending| *pending != (owner, which));
+                self.apply(*branch, value, &mut applied);
+                self.decide(applied, value, &mut written)
+            })
+            .collect();
+        // Of equals the one whose tag is echoed in the value, then the first: authors list the usual
+        // form first.
+        let echoes: Vec<bool> =
+            union.branches.iter().map(|branch| self.echoes(*branch, value)).collect();
+        (0..fits.len()).min_by_key(|index| {
+            let Fit { surprise, broken, absent } = fits[*index];
+            (surprise, broken, !echoes[*index], absent)
+        })
+    }
+
+    /// Whether a tag of a branch stands in some text of the value: `{"kind": 7, "name": "port-1"}` looks
+    /// like the branch whose `kind` is "Port".
+    fn echoes(&self, branch: NodeId, value: &Value) -> bool {
+        const SHORTEST: usize = 3;
+        let Value::Object(members) = value else { return false };
+        let texts: Vec<String> = members
+            .values()
+            .filter_map(Value::as_str)
+            .map(letters)
+            .filter(|text| text.len() >= SHORTEST)
+            .collect();
+        let outline = self.outline;
+        let applied = outline.all_in_place(&[branch]);
+        let mut tags = applied
+            .iter()
+            .flat_map(|id| outline.names(*id))
+            .filter_map(|(_, child)| outline.node(child).values.as_deref())
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(letters)
+            .filter(|tag| tag.len() >= SHORTEST);
+        tags.any(|tag| texts.iter().any(|text| text.contains(&tag) || tag.contains(text)))
+    }
+
+    /// How well a value fits some subschemas together.
+    pub(super) fn fit(&mut self, nodes: &[NodeId], value: &Value, place: &mut String) -> Fit {
+        let mut applied = Applied { nodes: Vec::new(), unions: Vec::new() };
+        for id in nodes {
+            self.apply(*id, value, &mut applied);
+        }
+        self.decide(applied, value, place)
+    }
+
+    /// Adds a subschema and all that it applies in place. Unions are left open.
+    fn apply(&mut self, id: NodeId, value: &Value, applied: &mut Applied) {
+        if self.fuel == 0 || applied.nodes.contains(&id) {
+            return;
+        }
+        self.fuel -= 1;
+        applied.nodes.push(id);
+        let outline = self.outline;
+        let node = outline.node(id);
+        for inner in node.reference.iter().chain(&node.all_of) {
+            self.apply(*inner, value, applied);
+        }
+        if let Some(condition) = &node.condition {
+            let holds = self.fit(&[condition.test], value, &mut String::new()).broken == 0;
+            let follows = if holds { condition.then } else { condition.otherwise };
+            if let Some(follows) = follows {
+                self.apply(follows, value, applied);
+            }
+        }
+        for (name, dependent) in &node.dependents {
+            if value.get(name).is_some() {
+                self.apply(*dependent, value, applied);
+            }
+        }
+        applied.unions.extend((0..node.unions.len()).map(|which| (id, which)));
+    }
+
+    /// Decides the open unions one after the other, each for the branch that fits best beside the rest.
+    fn decide(&mut self, mut applied: Applied, value: &Value, place: &mut String) -> Fit {
+        let outline = self.outline;
+        let unions = std::mem::take(&mut applied.unions);
+        let Some((last, others)) = unions.split_last() else {
+            return self.together(&applied.nodes, value, place);
+        };
+        for (owner, which) in others {
+            let branches = &outline.node(*owner).unions[*which].branches;
+            let fits = branches
+                .iter()
+                .map(|branch| (self.with_branch(&applied.nodes, *branch, value, place), *branch));
+            let best = fits.min_by_key(|(fit, _)| *fit);
+            if let Some((_, branch)) = best {
+                let mut chosen = Applied { nodes: applied.nodes, unions: Vec::new() };
+                self.apply(branch, value, &mut chosen);
+                applied.nodes = chosen.nodes;
+            }
+        }
+        let branches = &outline.node(last.0).unions[last.1].branches;
+        let fits =
+            branches.iter().map(|branch| self.with_branch(&applied.nodes, *branch, value, place));
+        fits.min().unwrap_or_default()
+    }
+
+    fn with_branch(
+        &mut self,
+        nodes: &[NodeId],
+        branch: NodeId,
+        value: &Value,
+        place: &mut String,
+    ) -> Fit {
+        let mut applied = Applied { nodes: nodes.to_vec(), unions: Vec::new() };
+        self.apply(branch, value, &mut applied);
+        self.decide(applied, value, place)
+    }
+
+    /// How well a value fits subschemas that all apply, without unions.
+    fn together(&mut self, nodes: &[NodeId], value: &Value, place: &mut String) -> Fit {
+        let mut fit = Fit::default();
+        if self.fuel == 0 {
+            return fit;
+        }
+        let own_type = Types::of(value);
+        let mut foreseen = false;
+        for id in nodes {
+            let node = self.outline.node(*id);
+            if node.verdict == Some(false) {
+                fit.fail(MISTAKE + unexplained(value));
+                return fit;
+            }
+            if !node.types.is_empty() && !node.types.meets(own_type) {
+                fit.fail(MISTAKE + distance(node.types, own_type) + unexplained(value));
+                return fit;
+            }
+            if let Some(values) = &node.values {
+                if !values.contains(value) {
+                    let alike = values.iter().any(|listed| Types::of(listed) == own_type);
+                    fit.fail(
+                        MISTAKE + unexplained(value) - choice(values)
+                            + if alike { OTHER_TAG } else { 0 },
+                    );
+                    return fit;
+                }
+                foreseen = true;
+            }
+            if node.constrained {
+                let broken = if self.broken.is_empty() {
+                    0
+                } else {
+                    self.broken.get(&(*id, place.clone())).copied().unwrap_or(0)
+                };
+                for _ in 0..broken {
+                    fit.fail(RULE_BROKEN);
+                }
+            }
+        }
+        if foreseen {
+            return fit;
+        }
+        match value {
+            Value::Object(members) => fit.add(self.members(nodes, members, place)),
+            Value::Array(elements) => fit.add(self.elements(nodes, elements, place)),
+            _ => {
+                let nodes = || nodes.iter().map(|id| self.outline.node(*id));
+                let bits = if nodes().any(|node| !node.types.is_empty()) { TYPED } else { UNTYPED };
+                // A rule that is kept foresaw the value a little.
+                fit.expect(bits - u32::from(nodes().any(|node| node.constrained)));
+            }
+        }
+        fit
+    }
+
+    fn members(
+        &mut self,
+        nodes: &[NodeId],
+        members: &Map<String, Value>,
+        place: &mut String,
+    ) -> Fit {
+        let outline = self.outline;
+        let mut fit = Fit::default();
+        let length = place.len();
+        for (name, value) in members {
+            let mut children = Vec::new();
+            let mut named = false;
+            for id in nodes {
+                named |= outline.member(*id, name, |child| children.push(child));
+            }
+            let forbidden =
+                children.iter().any(|child| outline.node(*child).verdict == Some(false));
+            if named || (!children.is_empty() && !forbidden) {
+                push_token(place, name);
+                fit.add(self.fit(&children, value, place));
+                place.truncate(length);
+                // What is required is foreseen for certain, what is named only perhaps.
+                let required = nodes.iter().any(|id| outline.node(*id).required.contains(name));
+                fit.expect(u32::from(!required) + u32::from(!named));
+            } else if forbidden {
+                fit.fail(MISTAKE + UNNAMED + unexplained(value));
+            } else {
+                fit.expect(UNNAMED + unexplained(value));
+            }
+        }
+        for (index, id) in nodes.iter().enumerate() {
+            for name in &outline.node(*id).required {
+                let counted =
+                    nodes[..index].iter().any(|id| outline.node(*id).required.contains(name));
+                if !counted && !members.contains_key(name) {
+                    fit.fail(MISTAKE);
+                }
+            }
+            for (_, child) in outline.names(*id).filter(|(name, _)| !members.contains_key(*name)) {
+                let choice = outline.node(child).values.as_deref().map_or(0, choice);
+                fit.absent = fit.absent.saturating_add(ABSENT - choice);
+            }
+        }
+        fit
+    }
+
+    fn elements(&mut self, nodes: &[NodeId], elements: &[Value], place: &mut String) -> Fit {
+        let mut fit = Fit::default();
+        let length = place.len();
+        for (index, value) in elements.iter().enumerate() {
+            let children: Vec<NodeId> =
+                nodes.iter().filter_map(|id| self.outline.element(*id, index)).collect();
+            push_token(place, &index.to_string());
+            fit.add(self.fit(&children, value, place));
+            place.truncate(length);
+        }
+        fit
+    }
+}
+
+/// The surprise of a value that nothing foresees: of all that is in it.
+fn unexplained(value: &Value) -> u32 {
+    match value {
+        Value::Null => 2,
+        Value::Bool(_) => 3,
+        Value::Number(_) => 6,
+        Value::String(_) => 8,
+        Value::Array(elements) => {
+            elements.iter().fold(3, |sum, value| sum.saturating_add(unexplained(value)))
+        }
+        Value::Object(members) => {
+            members.values().fold(3, |sum, value| sum.saturating_add(UNNAMED + unexplained(value)))
+        }
+    }
+}
+
+/// Half a thousand ways to be right are more often meant than one: what a choice among values weighs
+/// when none of them was hit, in bits.
+fn choice(values: &[Value]) -> u32 {
+    values.len().max(1).ilog2().min(ABSENT / 2)
+}
+
+/// A text in lower case, letters only.
+fn letters(text: &str) -> String {
+    text.chars()
+        .filter(|character| character.is_alphabetic())
+        .flat_map(char::to_lowercase)
+        .take(64)
+        .collect()
+}
+
+/// How far a type lies from those allowed, beyond being wrong.
+fn distance(allowed: Types, own: Types) -> u32 {
+    let null_alone = allowed == Types::NULL;
+    let worlds_apart = own != Types::NULL && allowed.is_all_containers() != own.is_all_containers();
+    if null_alone || worlds_apart { OTHER_WORLD } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::call::{Schema, check};
+
+    /// The branch that the findings of a union at the root lie in.
+    fn branch(branches: &Value, value: &Value) -> String {
+        let schema = Schema::compile(json!({"anyOf": branches})).unwrap();
+        let findings = check(&schema, value, ()).unwrap();
+        let path = findings[0].schema_path.clone().unwrap();
+        path.tokens().nth(1).unwrap().into_owned()
+    }
+
+    #[test]
+    fn the_nearest_branch_is_found() {
+        let tagged = |tag: &str, name: &str| json!({"properties": {"type": {"const": tag}, name: {"type": "string"}}, "required": ["type", name]});
+        let closed = |name: &str| json!({"properties": {name: {"type": "string"}, "id": {"type": "integer"}}, "additionalProperties": false});
+        for (why, branches, value, nearest) in [
+            (
+                "a tag outweighs a member",
+                json!([tagged("a", "x"), tagged("b", "y")]),
+                json!({"type": "b", "x": "1"}),
+                "1",
+            ),
+            (
+                "a spoilt tag leaves the members",
+                json!([tagged("a", "x"), tagged("b", "y")]),
+                json!({"type": 7, "y": "1"}),
+                "1",
+            ),
+            (
+                "a missing tag too",
+                json!([tagged("a", "x"), tagged("b", "y")]),
+                json!({"y": "1"}),
+                "1",
+            ),
+            (
+                "a name only one knows",
+                json!([closed("a"), closed("b")]),
+                json!({"id": "1", "b": "x"}),
+                "1",
+            ),
+            (
+                "the type of the value",
+                json!([{"type": "string"}, {"type": "array", "items": {"type": "string"}}]),
+                json!(["a", 1]),
+                "1",
+            ),
+            (
+                "a scalar is nearer to a scalar",
+                json!([{"type": "object"}, {"type": "string"}]),
+                json!(1),
+                "1",
+            ),
+            (
+                "not null, if anything else",
+                json!([{"type": "null"}, {"type": "string"}]),
+                json!(1),
+                "1",
+            ),
+            (
+                "the size of what would be unexplained",
+                json!([{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}, {"type": "object", "properties": {"list": {"type": "array", "items": {"type": "integer"}}, "m": {"type": "integer"}, "o": {"type": "integer"}}, "required": ["m", "o"]}]),
+                json!({"list": [1, 2, 3, 4, 5, 6, 7, 8]}),
+                "1",
+            ),
+            (
+                "a rule kept",
+                json!([{"type": "string", "pattern": "^a-", "maxLength": 3}, {"type": "string", "pattern": "^b-", "maxLength": 3}]),
+                json!("b-1234"),
+                "1",
+            ),
+            (
+                "through references and allOf",
+                json!([{"allOf": [tagged("a", "x"), {"type": "object"}]}, {"allOf": [{"type": "object"}, tagged("b", "y")]}]),
+                json!({"type": "b"}),
+                "1",
+            ),
+            (
+                "a tag echoed elsewhere",
+                json!([tagged("address", "name"), tagged("Port", "name")]),
+                json!({"type": 7, "name": "port-1"}),
+                "1",
+            ),
+            (
+                "of equals the first",
+                json!([{"required": ["a"]}, {"required": ["b"]}]),
+                json!({}),
+                "0",
+            ),
+        ] {
+            assert_eq!(branch(&branches, &value), nearest, "{why}");
+        }
+    }
+
+    #[test]
+    fn unions_are_decided_from_the_outside_in() {
+        let inner = json!({"oneOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]});
+        let schema = Schema::compile(json!({"anyOf": [
+            {"properties": {"kind": {"const": "a"}, "value": {"type": "string"}}, "required": ["kind", "value"]},
+            {"properties": {"kind": {"const": "b"}, "value": inner}, "required": ["kind", "value"]},
+        ]}))
+        .unwrap();
+        let findings = check(&schema, &json!({"kind": "b", "value": [1, "2"]}), ()).unwrap();
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].field_path.as_str(), "/value/1");
+        let path = findings[0].schema_path.as_ref().unwrap();
+        assert_eq!(path.as_str(), "/anyOf/1/properties/value/oneOf/1/items/type");
+    }
+}

@@ -1,0 +1,218 @@
+//! Fields that nothing in the schema names, where the schema itself does not mind them.
+//!
+//! Most tools leave their objects open, so a misspelt optional field passes every validator in silence.
+
+use serde_json::{Map, Value};
+
+use super::outline::{NodeId, Outline};
+use super::union::Judge;
+use crate::json::{Place, Pointer};
+
+/// An unknown field.
+pub(super) struct Unknown<'v> {
+    /// The field.
+    pub(super) place: Pointer,
+    pub(super) name: &'v str,
+    pub(super) value: &'v Value,
+    /// The evaluation path of the `properties` that do not name it.
+    pub(super) schema_path: Pointer,
+    /// The subschemas whose names the object could use.
+    pub(super) nodes: Vec<NodeId>,
+}
+
+/// Which branches of a union lend their names.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Branches {
+    /// Those the value fits, or else the one it fits best.
+    Fitting,
+    /// None, and nothing is said of an object that has branches: the call is invalid, and which branch
+    /// was meant is told by other findings.
+    None,
+}
+
+/// Every unknown field of a call. An object whose schema says what becomes of other fields
+/// (`additionalProperties`, `unevaluatedProperties`), or that names none at all, has no unknown ones.
+pub(super) fn unknown<'v>(
+    outline: &Outline,
+    arguments: &'v Value,
+    branches: Branches,
+    most: usize,
+) -> Vec<Unknown<'v>> {
+    let judge = Judge::new(outline);
+    let mut search =
+        Search { outline, judge, branches, steps: Vec::new(), found: Vec::new(), most };
+    let root = search.step(None, Outline::ROOT, false);
+    search.walk(vec![root], arguments, &Place::Root);
+    search.found
+}
+
+/// A subschema with the way that led to it.
+struct Step {
+    from: Option<usize>,
+    node: NodeId,
+    by_reference: bool,
+}
+
+struct Search<'o, 'v> {
+    outline: &'o Outline,
+    judge: Judge<'o>,
+    branches: Branches,
+    steps: Vec<Step>,
+    found: Vec<Unknown<'v>>,
+    most: usize,
+}
+
+impl<'v> Search<'_, 'v> {
+    fn step(&mut self, from: Option<usize>, node: NodeId, by_reference: bool) -> usize {
+        self.steps.push(Step { from, node, by_reference });
+        self.steps.len() - 1
+    }
+
+    fn walk(&mut self, start: Vec<usize>, value: &'v Value, place: &Place<'_>) {
+        // What is forgotten here is not needed above: paths are written out when something is found.
+        let mark = self.steps.len();
+        match value {
+            Value::Object(members) => {
+                let applied = self.applied(start, value);
+                self.members(&applied, members, place);
+            }
+            Value::Array(elements) if elements.iter().any(is_container) => {
+                let applied = self.applied(start, value);
+                for (index, element) in
+                    elements.iter().enumerate().filter(|(_, value)| is_container(value))
+                {
+                    let mut below = Vec::new();
+                    for from in &applied {
+                        if let Some(child) = self.outline.element(self.steps[*from].node, index) {
+                            below.push(self.step(Some(*from), child, false));
+                        }
+                    }
+                    self.walk(below, element, &place.index(index));
+                }
+            }
+            _ => {}
+        }
+        self.steps.truncate(mark);
+    }
+
+    fn members(&mut self, applied: &[usize], members: &'v Map<String, Value>, place: &Place<'_>) {
+        let outline = self.outline;
+        let nodes = || applied.iter().map(|step| outline.node(self.steps[*step].node));
+        let undecided = self.branches == Branches::None;
+        let minds = nodes().any(|node| node.names_members)
+            && !nodes().any(|node| {
+                node.rules_the_rest || node.opaque || (undecided && !node.unions.is_empty())
+            });
+        for (name, value) in members {
+            let mut below = Vec::new();
+            let mut named = false;
+            for from in applied {
+                let mut children = Vec::new();
+                named |= outline.member(self.steps[*from].node, name, |child| children.push(child));
+                if is_container(value) {
+                    for child in children {
+                        below.push(self.step(Some(*from), child, false));
+                    }
+                }
+            }
+            if minds && !named && self.found.len() < self.most {
+                let unknown = self.unknown(applied, name, value, place);
+                self.found.push(unknown);
+            }
+            if !below.is_empty() {
+                self.walk(below, value, &place.key(name));
+            }
+        }
+    }
+
+    fn unknown(
+        &self,
+        applied: &[usize],
+        name: &'v str,
+        value: &'v Value,
+        place: &Place<'_>,
+    ) -> Unknown<'v> {
+        let names = |step: &&usize| self.outline.node(self.steps[**step].node).names_members;
+        let schema_path = match applied.iter().find(names) {
+            Some(step) => {
+                Pointer::try_from(self.path(*step)).unwrap_or_default().join("properties")
+            }
+            None => Pointer::root(),
+        };
+        let nodes = applied.iter().map(|step| self.steps[*step].node).collect();
+        Unknown { place: place.key(name).pointer(), name, value, schema_path, nodes }
+    }
+
+    /// The evaluation path of a step.
+    fn path(&self, step: usize) -> String {
+        let mut chain = vec![step];
+        while let Some(from) = self.steps[chain[chain.len() - 1]].from {
+            chain.push(from);
+        }
+        let mut path = String::new();
+        let mut above = "";
+        for step in chain.into_iter().rev() {
+            let step = &self.steps[step];
+            let place = self.outline.node(step.node).place.as_str();
+            path.push_str(if step.by_reference {
+                "/$ref"
+            } else {
+                place.strip_prefix(above).unwrap_or(place)
+            });
+            above = place;
+        }
+        path
+    }
+
+    /// Everything that applies to a value in place. Of a union: the branches that it fits, or else the
+    /// one it fits best.
+    fn applied(&mut self, start: Vec<usize>, value: &Value) -> Vec<usize> {
+        let outline = self.outline;
+        let mut reached = start;
+        let mut next = 0;
+        while let Some(from) = reached.get(next).copied() {
+            next += 1;
+            let node = outline.node(self.steps[from].node);
+            let condition = node.condition.iter();
+            let mut inner: Vec<NodeId> = node.all_of.clone();
+            inner.extend(condition.flat_map(|condition| {
+                [Some(condition.test), condition.then, condition.otherwise].into_iter().flatten()
+            }));
+            let present = node.dependents.iter().filter(|(name, _)| value.get(name).is_some());
+            inner.extend(present.map(|(_, child)| *child));
+            if self.branches == Branches::Fitting {
+                for union in &node.unions {
+                    inner.extend(self.fitting(&union.branches, value));
+                }
+            }
+            for (child, by_reference) in inner
+                .into_iter()
+                .map(|child| (child, false))
+                .chain(node.reference.map(|child| (child, true)))
+            {
+                if !reached.iter().any(|step| self.steps[*step].node == child) {
+                    let step = self.step(Some(from), child, by_reference);
+                    reached.push(step);
+                }
+            }
+        }
+        reached
+    }
+
+    fn fitting(&mut self, branches: &[NodeId], value: &Value) -> Vec<NodeId> {
+        let fits: Vec<_> = branches
+            .iter()
+            .map(|branch| (self.judge.fit(&[*branch], value, &mut String::new()), *branch))
+            .collect();
+        let mut fitting: Vec<NodeId> =
+            fits.iter().filter(|(fit, _)| fit.broken == 0).map(|(_, branch)| *branch).collect();
+        if fitting.is_empty() {
+            fitting.extend(fits.iter().min_by_key(|(fit, _)| *fit).map(|(_, branch)| *branch));
+        }
+        fitting
+    }
+}
+
+fn is_container(value: &Value) -> bool {
+    value.is_object() || value.is_array()
+}

@@ -1,0 +1,145 @@
+//! A rule broken, in words: the code it falls under and the sentence a model reads.
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::types::JsonType;
+use serde_json::Value;
+
+use super::expected::bare;
+use super::types::Types;
+use crate::finding::{Rule, preview, val};
+
+/// The code of a broken rule. What the contract's table does not name is a constraint.
+pub(super) fn rule(kind: &ValidationErrorKind) -> &'static Rule {
+    use ValidationErrorKind as Kind;
+    match kind {
+        Kind::Required { .. } => &val::REQUIRED_FIELD_MISSING,
+        Kind::Type { .. } => &val::TYPE_MISMATCH,
+        Kind::AdditionalProperties { .. } | Kind::UnevaluatedProperties { .. } => {
+            &val::UNKNOWN_FIELD
+        }
+        Kind::MinItems { .. } | Kind::MaxItems { .. } | Kind::UniqueItems => {
+            &val::ARRAY_LENGTH_VIOLATION
+        }
+        Kind::Pattern { .. } => &val::PATTERN_MISMATCH,
+        Kind::Enum { .. } | Kind::Constant { .. } => &val::INVALID_ENUM_VALUE,
+        Kind::MinLength { .. } | Kind::MaxLength { .. } => &val::STRING_LENGTH_VIOLATION,
+        Kind::Format { .. } => &val::FORMAT_VIOLATION,
+        _ => &val::CONSTRAINT_VIOLATION,
+    }
+}
+
+/// The sentence for a broken rule. `shown` is the value as it may be shown.
+pub(super) fn message(kind: &ValidationErrorKind, value: &Value, shown: &str) -> String {
+    use ValidationErrorKind as Kind;
+    match kind {
+        Kind::Type { kind } => {
+            format!("Type mismatch: expected {}, got {}", types(kind), Types::name_of(value))
+        }
+        Kind::Minimum { limit } => format!("Value out of range: {shown} is below minimum {limit}"),
+        Kind::Maximum { limit } => format!("Value out of range: {shown} exceeds maximum {limit}"),
+        Kind::ExclusiveMinimum { limit } => {
+            format!("Value out of range: {shown} is not above {limit}")
+        }
+        Kind::ExclusiveMaximum { limit } => {
+            format!("Value out of range: {shown} is not below {limit}")
+        }
+        Kind::MultipleOf { multiple_of } => {
+            format!("Value out of range: {shown} is not a multiple of {multiple_of}")
+        }
+        Kind::MinLength { limit } => {
+            format!("String length {} is below minimum {limit}", length(value))
+        }
+        Kind::MaxLength { limit } => {
+            format!("String length {} exceeds maximum {limit}", length(value))
+        }
+        Kind::MinItems { limit } => {
+            format!("Array length {} is below minimum {limit}", length(value))
+        }
+        Kind::MaxItems { limit } => {
+            format!("Array length {} exceeds maximum {limit}", length(value))
+        }
+        Kind::AdditionalItems { limit } => {
+            format!("Array has {} items, but only {limit} are allowed", length(value))
+        }
+        Kind::UnevaluatedItems { unexpected } => {
+            format!("Array has {} items more than are allowed", unexpected.len())
+        }
+        Kind::UniqueItems => repeated(value),
+        Kind::MinProperties { limit } => {
+            format!("Object has {} fields, fewer than the minimum {limit}", length(value))
+        }
+        Kind::MaxProperties { limit } => {
+            format!("Object has {} fields, more than the maximum {limit}", length(value))
+        }
+        Kind::Pattern { pattern } => format!("Value doesn't match pattern: {}", text(pattern)),
+        Kind::Enum { .. } | Kind::Constant { .. } => {
+            format!("Invalid enum value {}", quoted(shown))
+        }
+        Kind::Format { format } => format!("Invalid format: {}", text(format)),
+        Kind::ContentEncoding { content_encoding } => {
+            format!("Value is not encoded as {}", text(content_encoding))
+        }
+        Kind::ContentMediaType { content_media_type } => {
+            format!("Value is not of the media type {}", text(content_media_type))
+        }
+        Kind::FromUtf8 { .. } => "Encoded value is not text".to_owned(),
+        Kind::Contains => "Array has no item of the kind it must contain".to_owned(),
+        Kind::Not { .. } => "Value has a form that is not allowed".to_owned(),
+        Kind::FalseSchema => "No value is allowed here".to_owned(),
+        Kind::PropertyNames { error } => {
+            let name = bare(error.instance());
+            let why = message(error.kind(), error.instance(), &preview(error.instance()));
+            format!("Field name '{name}' is not allowed: {why}")
+        }
+        other => format!("Value breaks the rule '{}'", text(other.keyword())),
+    }
+}
+
+/// The types a `type` rule names.
+pub(super) fn types(kind: &TypeKind) -> Types {
+    let of = |name: JsonType| Types::of_keyword(&Value::from(name.to_string()));
+    match kind {
+        TypeKind::Single(name) => of(*name),
+        TypeKind::Multiple(names) => names.iter().fold(Types::NONE, |set, name| set.with(of(name))),
+    }
+}
+
+/// A name or a piece of schema text inside a sentence: one line, bounded, nothing in it acts.
+pub(super) fn text(foreign: &str) -> String {
+    let shown = preview(&Value::from(foreign));
+    let shown = shown.strip_prefix('"').unwrap_or(&shown);
+    shown.strip_suffix('"').unwrap_or(shown).to_owned()
+}
+
+/// A shown value between single quotes; what brings quotes of its own keeps those.
+fn quoted(shown: &str) -> String {
+    match shown.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(inner) => format!("'{inner}'"),
+        None => format!("'{shown}'"),
+    }
+}
+
+fn length(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.chars().count(),
+        Value::Array(elements) => elements.len(),
+        Value::Object(members) => members.len(),
+        _ => 0,
+    }
+}
+
+fn repeated(value: &Value) -> String {
+    // Bounded: pairs are compared, and the sentence needs only the first.
+    const LOOKED_AT: usize = 200;
+    let elements = value.as_array().map_or(&[][..], Vec::as_slice);
+    let elements = &elements[..elements.len().min(LOOKED_AT)];
+    let pair = elements.iter().enumerate().find_map(|(index, element)| {
+        elements[..index].iter().position(|earlier| earlier == element).map(|first| (first, index))
+    });
+    match pair {
+        Some((first, second)) => {
+            format!("Array items repeat: items {first} and {second} are equal")
+        }
+        None => "Array items repeat".to_owned(),
+    }
+}
