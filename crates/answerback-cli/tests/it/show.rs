@@ -1,11 +1,15 @@
 //! `answerback show`: what is drawn, and what can never be sent.
 
+use std::path::PathBuf;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::program::{run, run_with, told};
+use crate::program::{program, run, run_with, told};
+
+/// The folder of fixtures.
+const FOLDER: &str = "tests/fixtures/show";
 
 /// The documents in the folder of fixtures: each kind and contract, good and bad.
 const DOCUMENTS: [&str; 14] = [
@@ -26,7 +30,7 @@ const DOCUMENTS: [&str; 14] = [
 ];
 
 fn show(arguments: &[&str]) -> Output {
-    run("tests/fixtures/show", &[&["show"], arguments].concat())
+    run(FOLDER, &[&["show"], arguments].concat())
 }
 
 /// Shows a document handed in on standard input.
@@ -35,7 +39,7 @@ fn show_value(document: &Value, arguments: &[&str]) -> Output {
 }
 
 fn show_text(document: String, arguments: &[&str]) -> Output {
-    run_with("tests/fixtures/show", &[&["show"], arguments, &["-"]].concat(), document)
+    run_with(FOLDER, &[&["show"], arguments, &["-"]].concat(), document)
 }
 
 /// The columns a line takes; the drawings use wide characters only in the fixtures' own text.
@@ -85,7 +89,7 @@ fn colours() {
     let plain = show(&["--color", "never", "missions.json"]);
     assert_eq!(show(&["missions.json"]).stdout, plain.stdout, "a pipe is not a terminal");
     assert_eq!(without_sgr(&String::from_utf8(coloured.stdout).unwrap()).as_bytes(), plain.stdout);
-    let asked = program().args(["show", "missions.json"]).env("NO_COLOR", "1").output().unwrap();
+    let asked = program(FOLDER).args(["show", "missions.json"]).env("NO_COLOR", "1").output().unwrap();
     assert_eq!(asked.stdout, plain.stdout);
 }
 

@@ -21,10 +21,6 @@ impl Report {
         Self { profile, findings: Vec::new() }
     }
 
-    pub(crate) fn profile(&self) -> Profile {
-        self.profile
-    }
-
     pub(crate) fn into_findings(self) -> Vec<ValidationError> {
         self.findings
     }
