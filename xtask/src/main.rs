@@ -41,7 +41,8 @@ fn main() -> ExitCode {
 }
 
 fn generate(check: bool) -> anyhow::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask stands in the workspace")?;
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask stands in the workspace")?;
     let mut files = schemas::files();
     files.push(codes::file());
     files.push(mapping::file());

@@ -20,7 +20,15 @@ impl Progress {
     pub(crate) fn new(unit: &'static str) -> Self {
         let started = Instant::now();
         let watched = std::io::stderr().is_terminal();
-        Self { unit, shown: false, watched, started, next: started + 4 * PERIOD, count: 0, bytes: 0 }
+        Self {
+            unit,
+            shown: false,
+            watched,
+            started,
+            next: started + 4 * PERIOD,
+            count: 0,
+            bytes: 0,
+        }
     }
 
     /// One more, of this many bytes.

@@ -22,12 +22,28 @@ pub struct Published {
 
 /// Every schema that we publish.
 pub static ALL: &[Published] = &[
-    Published { name: "atdf", title: "ATDF enriched response", generate: of::<atdf::EnrichedResponse> },
-    Published { name: "governed", title: "governed response", generate: of::<governed::GovernedResponse> },
+    Published {
+        name: "atdf",
+        title: "ATDF enriched response",
+        generate: of::<atdf::EnrichedResponse>,
+    },
+    Published {
+        name: "governed",
+        title: "governed response",
+        generate: of::<governed::GovernedResponse>,
+    },
     Published { name: "ui", title: "UI envelope", generate: of::<ui::ResponseEnvelope> },
     Published { name: "tool", title: "tool envelope", generate: of::<tool::EnvelopeResponse> },
-    Published { name: "descriptor", title: "ATDF tool descriptor", generate: of::<atdf::descriptor::Descriptor> },
-    Published { name: "finding", title: "a finding, one of a check's output", generate: of::<ValidationError> },
+    Published {
+        name: "descriptor",
+        title: "ATDF tool descriptor",
+        generate: of::<atdf::descriptor::Descriptor>,
+    },
+    Published {
+        name: "finding",
+        title: "a finding, one of a check's output",
+        generate: of::<ValidationError>,
+    },
 ];
 
 impl Published {

@@ -1,17 +1,17 @@
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::PathBuf;
 
+use anstyle::{AnsiColor, Style};
 use answerback::contract::{Contract, Profile, recognise};
 use answerback::finding::{Severity, ValidationError};
 use answerback::json::{Document, Limits, locate, read};
-use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::{Format, LimitOptions, ProfileName};
-use crate::progress::Progress;
 use crate::output::{quiet_json, sanitise};
+use crate::progress::Progress;
 
 /// Judge documents against their contract
 ///
@@ -179,11 +179,23 @@ impl<W: Write> Judge<W> {
         self.exit = self.exit.max(Exit::CouldNotJudge);
         if self.format == Format::Json {
             let findings = &[];
-            self.json(&Line { file: name, line, contract: None, recognised_by: None, valid: false, findings, error: Some(error) })?;
+            self.json(&Line {
+                file: name,
+                line,
+                contract: None,
+                recognised_by: None,
+                valid: false,
+                findings,
+                error: Some(error),
+            })?;
         }
         self.out.flush()?;
         let place = line.map_or_else(String::new, |line| format!("{line}: "));
-        let named = if error.starts_with(name) || error.contains(&format!(" {name}")) { String::new() } else { format!("{name}: ") };
+        let named = if error.starts_with(name) || error.contains(&format!(" {name}")) {
+            String::new()
+        } else {
+            format!("{name}: ")
+        };
         anstream::eprintln!("error: {}{place}{}", sanitise(&named), sanitise(error));
         Ok(())
     }
@@ -201,16 +213,27 @@ impl<W: Write> Judge<W> {
         recognised_by: Option<&str>,
         findings: &[ValidationError],
     ) -> anyhow::Result<()> {
-        let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+        let count =
+            |severity| findings.iter().filter(|finding| finding.severity == severity).count();
         let errors = count(Severity::Error);
-        let (style, mark, word) = if errors == 0 { (GOOD, '✔', "valid") } else { (BAD, '✘', "not a valid") };
+        let (style, mark, word) =
+            if errors == 0 { (GOOD, '✔', "valid") } else { (BAD, '✘', "not a valid") };
         let bold = Style::new().bold();
-        write!(self.out, "{style}{mark}{style:#} {bold}{}{bold:#}: {word} {}", sanitise(place), contract.title())?;
-        let parts: Vec<String> = [(errors, "error"), (count(Severity::Warning), "warning"), (count(Severity::Info), "note")]
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, word)| format!("{count} {word}{}", if count == 1 { "" } else { "s" }))
-            .collect();
+        write!(
+            self.out,
+            "{style}{mark}{style:#} {bold}{}{bold:#}: {word} {}",
+            sanitise(place),
+            contract.title()
+        )?;
+        let parts: Vec<String> = [
+            (errors, "error"),
+            (count(Severity::Warning), "warning"),
+            (count(Severity::Info), "note"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}{}", if count == 1 { "" } else { "s" }))
+        .collect();
         if !parts.is_empty() {
             write!(self.out, ", {}", parts.join(", "))?;
         }
@@ -228,7 +251,8 @@ impl<W: Write> Judge<W> {
             Severity::Warning => (WARN, "warning"),
             Severity::Info => (DIM, "note"),
         };
-        let path = if finding.field_path.is_root() { "(root)" } else { finding.field_path.as_str() };
+        let path =
+            if finding.field_path.is_root() { "(root)" } else { finding.field_path.as_str() };
         let place = format!("{}:{}", position.line, position.column);
         writeln!(
             self.out,

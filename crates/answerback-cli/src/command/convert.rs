@@ -117,7 +117,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             };
         }
         Target::Descriptor => {
-            let converted = descriptor::mcp_to_descriptor(&document).with_context(|| input.name())?;
+            let converted =
+                descriptor::mcp_to_descriptor(&document).with_context(|| input.name())?;
             return print(&converted, arguments.format);
         }
     };
@@ -191,7 +192,8 @@ fn inputs(arguments: &Arguments, limits: Limits) -> anyhow::Result<Inputs> {
         let identity = serde_json::to_value(identity)?;
         inputs = inputs.with_agent(identity.as_object().cloned().unwrap_or_default());
         let mut random = [0; 16];
-        getrandom::fill(&mut random).map_err(|error| anyhow::anyhow!("no randomness for an id: {error}"))?;
+        getrandom::fill(&mut random)
+            .map_err(|error| anyhow::anyhow!("no randomness for an id: {error}"))?;
         inputs = inputs.with_response_id(UuidV4::from_random(random));
     } else if arguments.lock.is_some() {
         bail!("--lock needs --agent ID: which agent of the lock answers");
@@ -213,7 +215,9 @@ fn attested(mut inputs: Inputs, path: &Path, limits: Limits) -> anyhow::Result<I
     inputs = inputs.with_governance(object("governance")?).with_request(object("request_context")?);
     match document.get("confidence").and_then(Value::as_str) {
         Some(confidence) => Ok(inputs.with_confidence(confidence)),
-        None => bail!("{} has no \"confidence\": high, medium, low or not_applicable", path.display()),
+        None => {
+            bail!("{} has no \"confidence\": high, medium, low or not_applicable", path.display())
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 use std::io::{self, Write};
 
-use answerback::finding::{Rule, Severity, codes};
 use anstyle::Style;
+use answerback::finding::{Rule, Severity, codes};
 use anyhow::bail;
 use serde_json::json;
 
@@ -38,7 +38,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
                 match arguments.format {
                     Format::Json => json_line(&mut out, rule)?,
                     Format::Text => {
-                        writeln!(out, "{:<9} {:<8} {}", rule.code, rule.severity.as_str(), rule.title)?;
+                        writeln!(
+                            out,
+                            "{:<9} {:<8} {}",
+                            rule.code,
+                            rule.severity.as_str(),
+                            rule.title
+                        )?;
                     }
                 }
             }
@@ -85,10 +91,14 @@ fn json_line(out: &mut impl Write, rule: &Rule) -> anyhow::Result<()> {
 fn unknown(code: &str) -> String {
     let shown: String = code.chars().filter(|character| !character.is_control()).take(40).collect();
     let family = shown.split('-').next().unwrap_or_default().to_ascii_uppercase();
-    let known: Vec<&str> =
-        codes::all().map(|rule| rule.code).filter(|code| code.split('-').next() == Some(&family)).collect();
+    let known: Vec<&str> = codes::all()
+        .map(|rule| rule.code)
+        .filter(|code| code.split('-').next() == Some(&family))
+        .collect();
     match (known.first(), known.last()) {
-        (Some(first), Some(last)) => format!("there is no code {shown:?}; {family} codes go from {first} to {last}"),
+        (Some(first), Some(last)) => {
+            format!("there is no code {shown:?}; {family} codes go from {first} to {last}")
+        }
         _ => format!("there is no code {shown:?}; 'answerback explain' lists all codes"),
     }
 }

@@ -27,9 +27,15 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let Some(name) = &arguments.name else {
         for schema in schema::ALL {
             match arguments.format {
-                crate::options::Format::Text => writeln!(out, "{:<12} {}", schema.name, schema.title)?,
+                crate::options::Format::Text => {
+                    writeln!(out, "{:<12} {}", schema.name, schema.title)?
+                }
                 crate::options::Format::Json => {
-                    writeln!(out, "{}", serde_json::json!({"name": schema.name, "title": schema.title}))?;
+                    writeln!(
+                        out,
+                        "{}",
+                        serde_json::json!({"name": schema.name, "title": schema.title})
+                    )?;
                 }
             }
         }
@@ -37,7 +43,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     };
     let Some(schema) = schema::ALL.iter().find(|schema| schema.name == name) else {
         let names: Vec<&str> = schema::ALL.iter().map(|schema| schema.name).collect();
-        let shown: String = name.chars().filter(|character| !character.is_control()).take(40).collect();
+        let shown: String =
+            name.chars().filter(|character| !character.is_control()).take(40).collect();
         bail!("there is no schema {shown:?}; there are {}", names.join(", "));
     };
     serde_json::to_writer_pretty(&mut out, &schema.document())?;

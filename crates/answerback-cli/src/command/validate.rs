@@ -89,7 +89,10 @@ fn password() -> anyhow::Result<String> {
         anstream::eprintln!("The password, then the end of input (it is shown while you type):");
     }
     let mut bytes = Vec::new();
-    (&mut input).take(LONGEST_PASSWORD + 1).read_to_end(&mut bytes).context("cannot read the password")?;
+    (&mut input)
+        .take(LONGEST_PASSWORD + 1)
+        .read_to_end(&mut bytes)
+        .context("cannot read the password")?;
     if bytes.len() as u64 > LONGEST_PASSWORD {
         bail!("the password has more than {LONGEST_PASSWORD} bytes");
     }

@@ -120,7 +120,11 @@ fn read(document: &Value, contract: Contract, lifted: &[String]) -> Reply {
     }
 }
 
-pub(super) fn write(reply: &Reply, contract: Contract, inputs: &Inputs) -> Result<Plain, MissingInput> {
+pub(super) fn write(
+    reply: &Reply,
+    contract: Contract,
+    inputs: &Inputs,
+) -> Result<Plain, MissingInput> {
     match contract {
         Contract::Atdf => Ok(atdf::write(reply)),
         Contract::Governed => governed::write(reply, inputs),

@@ -135,7 +135,9 @@ fn status(reply: &Reply) -> &'static str {
 
 /// The error that gives one of the contract's reasons to refuse.
 fn refusal(reply: &Reply) -> Option<&Reported> {
-    reply.errors().find(|error| RefusalReason::ALL.iter().any(|reason| reason.as_str() == error.code))
+    reply
+        .errors()
+        .find(|error| RefusalReason::ALL.iter().any(|reason| reason.as_str() == error.code))
 }
 
 fn written_content(reply: &Reply) -> (Value, Vec<String>) {

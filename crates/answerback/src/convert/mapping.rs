@@ -134,7 +134,8 @@ mod tests {
 
     /// A reply with something in every member.
     fn full(outcome: Outcome) -> Reply {
-        let mut reply = Reply::new(outcome, "A summary", Timestamp::from_unix_millis(1_767_362_220_000));
+        let mut reply =
+            Reply::new(outcome, "A summary", Timestamp::from_unix_millis(1_767_362_220_000));
         reply.body = object(&json!({"marker": "body"}));
         reply.findings = vec![Reported::new(Severity::Warning, "ALIAS_CONFLICT", "A warning")];
         if outcome.is_failure() {
@@ -143,16 +144,20 @@ mod tests {
         reply.artifacts = vec![
             json!({"artifact_type": "json_data", "title": "A", "content": {"a": 1}, "metadata": {}}),
         ];
-        reply.missions = vec![json!({"mission_id": "m", "status": "proposed", "objective_type": "extract",
+        reply.missions =
+            vec![json!({"mission_id": "m", "status": "proposed", "objective_type": "extract",
             "objective_description": "d"})];
-        reply.signals = vec![json!({"signal_type": "s", "signal_layer": "mission", "signal_source": "x",
+        reply.signals =
+            vec![json!({"signal_type": "s", "signal_layer": "mission", "signal_source": "x",
             "timestamp": "2026-01-02T13:57:00Z", "summary": null})];
         let mut intent = Next::new(NextKind::Intent, "next.tool");
         intent.target = Some("next.tool".to_owned());
         let mut action = Next::new(NextKind::Action, "Look");
         action.target = Some("look.tool".to_owned());
         reply.next = vec![intent, action, Next::new(NextKind::Question, "Which?")];
-        reply.identity = Some(object(&json!({"response_id": "r", "protocol_version": "1.0.0", "agent": {"a": 1}})));
+        reply.identity = Some(object(
+            &json!({"response_id": "r", "protocol_version": "1.0.0", "agent": {"a": 1}}),
+        ));
         reply.attestation = Some(object(&json!({"governance": {"g": true}, "confidence": "high"})));
         reply.request = Some(object(&json!({"request_type": "task"})));
         reply.tool = Some(ToolFacts::new("a.tool", "1.0.0"));
@@ -179,7 +184,8 @@ mod tests {
                     assert!(shown, "{contract}: {} is not at {place}", mapping.member);
                 }
                 if mapping.places(contract).is_empty() {
-                    let carried = written.iter().all(|(_, hidden)| hidden.contains_key(mapping.member));
+                    let carried =
+                        written.iter().all(|(_, hidden)| hidden.contains_key(mapping.member));
                     assert!(carried, "{contract}: {} is neither shown nor carried", mapping.member);
                 }
             }

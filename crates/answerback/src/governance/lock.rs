@@ -38,7 +38,8 @@ impl Lock {
     ///
     /// When the document is not a lock of a version we know.
     pub fn from_document(document: &Value) -> Result<Self, LockError> {
-        let lock = Self::deserialize(document).map_err(|error| LockError::NotALock(error.to_string()))?;
+        let lock =
+            Self::deserialize(document).map_err(|error| LockError::NotALock(error.to_string()))?;
         match lock.lockfile_version {
             1 | 2 => Ok(lock),
             other => Err(LockError::UnknownVersion(other)),

@@ -165,7 +165,9 @@ mod tests {
     #[test]
     fn survives_what_is_no_json() {
         let place = Pointer::try_from("/a/0/b").unwrap();
-        for text in ["", "{", "{\"a\"", "{\"a\":", "{\"a\":[", "[[[", "\"", "{\"a\\", "{\"a\":[\"\\"] {
+        for text in
+            ["", "{", "{\"a\"", "{\"a\":", "{\"a\":[", "[[[", "\"", "{\"a\\", "{\"a\":[\"\\"]
+        {
             locate(text, &place);
         }
     }

@@ -38,6 +38,10 @@ impl fmt::Display for Status {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these two")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "responses are handled one at a time, mostly by reference"
+)]
 pub enum EnrichedResponse {
     /// `"status": "success"`
     Success(SuccessResponse),
