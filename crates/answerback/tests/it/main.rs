@@ -1,5 +1,6 @@
 //! The library from outside.
 
+mod atdf;
 mod convert;
 mod generate;
 mod rules;

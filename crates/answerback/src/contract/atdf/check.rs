@@ -419,6 +419,12 @@ fn is_mask(text: &str) -> bool {
         || (text.starts_with(['[', '(', '<']) && text.ends_with([']', ')', '>']))
 }
 
+/// What the types alone cannot say in JSON Schema: the conditions are there, though we read without them.
+#[cfg(feature = "schema")]
+pub(super) fn expected_rules(schema: &mut schemars::Schema) {
+    schema.insert("required".to_owned(), serde_json::json!(["conditions"]));
+}
+
 /// What the types alone cannot say in JSON Schema: one of the examples is valid.
 #[cfg(feature = "schema")]
 pub(super) fn examples_rules(schema: &mut schemars::Schema) {

@@ -38,6 +38,10 @@ impl fmt::Display for Status {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these two")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "responses are handled one at a time, mostly by reference"
+)]
 pub enum EnrichedResponse {
     /// `"status": "success"`
     Success(SuccessResponse),
@@ -166,6 +170,10 @@ pub struct Details {
     pub expected: Expected,
     /// Which of the conditions hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "std::collections::BTreeMap<String, BooleanOrText>")
+    )]
     pub validation_results: Option<Map<String, Value>>,
     /// A value that would be right.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
@@ -189,17 +197,27 @@ impl Details {
     }
 }
 
+/// A validation result: whether a condition holds, or a description.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "stands for the form in the JSON Schema only")]
+enum BooleanOrText {
+    Boolean(bool),
+    Text(String),
+}
+
 /// The member of the details in which findings ride.
 pub(super) const ERRORS: &str = "errors";
 
 /// What was expected.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = super::check::expected_rules))]
 #[non_exhaustive]
 pub struct Expected {
     /// All conditions, each in words.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(required))]
     pub conditions: Vec<String>,
     /// The format, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -69,7 +69,7 @@ pub fn descriptor_to_mcp(descriptor: &Value) -> Result<Value, Invalid> {
 
 fn check_tool(tool: &Value) -> Result<(), McpToolError> {
     let Some(members) = tool.as_object() else { return Err(McpToolError("it is not an object")) };
-    if !members.get("name").and_then(Value::as_str).is_some_and(|name| !name.trim().is_empty()) {
+    if members.get("name").and_then(Value::as_str).is_none_or(|name| name.trim().is_empty()) {
         return Err(McpToolError("name must be a string that is not blank"));
     }
     let is = |name: &str, test: fn(&Value) -> bool| members.get(name).is_none_or(test);

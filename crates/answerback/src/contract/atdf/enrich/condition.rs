@@ -68,7 +68,8 @@ pub(super) fn type_of(value: &Value) -> &'static str {
 
 /// A keyword, what it judges, and how it is put into words.
 struct Keyword {
-    keyword: &'static str,
+    word: &'static str,
+    /// The name under which its result and its constraint stand.
     name: &'static str,
     applies_to: &'static [&'static str],
     /// What has to stand beside the keyword for it to mean the same.
@@ -81,10 +82,10 @@ struct Keyword {
 
 impl Keyword {
     fn condition(&self, subject: &str, part: &Map<String, Value>) -> Option<Condition> {
-        let value = part.get(self.keyword)?;
+        let value = part.get(self.word)?;
         let words = (self.words)(value, part)?;
         let mut alone = Map::new();
-        alone.insert(self.keyword.to_owned(), value.clone());
+        alone.insert(self.word.to_owned(), value.clone());
         for name in self.beside {
             let beside = part.get(*name).and_then(|value| without_demands(name, value));
             alone.extend(beside.map(|value| ((*name).to_owned(), value)));
@@ -123,12 +124,12 @@ const OBJECT: &[&str] = &["object"];
 const ANYTHING: &[&str] = &[];
 
 const fn keyword(
-    keyword: &'static str,
+    word: &'static str,
     name: &'static str,
     applies_to: &'static [&'static str],
     words: fn(&Value, &Map<String, Value>) -> Option<String>,
 ) -> Keyword {
-    Keyword { keyword, name, applies_to, beside: &[], words, is_constraint: true }
+    Keyword { word, name, applies_to, beside: &[], words, is_constraint: true }
 }
 
 impl Keyword {
@@ -349,7 +350,8 @@ fn kinds(kind: &Value) -> Option<String> {
 }
 
 fn counted(count: &Value, noun: &str) -> Option<String> {
-    let plural = if count.as_f64()? == 1.0 { "" } else { "s" };
+    count.as_f64()?;
+    let plural = if count.as_u64() == Some(1) { "" } else { "s" };
     Some(format!("{} {noun}{plural}", preview(count)))
 }
 

@@ -950,8 +950,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1_000))]
-
         /// Every example and every suggestion is accepted by the schema of its field, and the response is strict.
         #[test]
         fn what_is_shown_as_right_is_right(one in any_schema(), two in any_schema(), first in any_value(), second in any_value()) {

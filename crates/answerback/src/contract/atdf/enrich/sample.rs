@@ -1,6 +1,6 @@
 use std::cell::Cell;
 
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::hir::{Class, ClassUnicodeRange, Hir, HirKind};
 use serde_json::{Map, Number, Value, json};
 
 use super::schema::Schema;
@@ -215,7 +215,6 @@ fn merge_keyword(merged: &mut Map<String, Value>, name: &str, value: &Value) {
         merged.insert(name.to_owned(), value.clone());
         return;
     };
-    let number = |value: &Value| value.as_f64();
     match (name, &mut *held, value) {
         ("properties", Value::Object(held), Value::Object(more)) => {
             for (name, part) in more {
@@ -235,25 +234,21 @@ fn merge_keyword(merged: &mut Map<String, Value>, name: &str, value: &Value) {
         }
         ("enum", Value::Array(held), Value::Array(more)) => held.retain(|one| more.contains(one)),
         ("type", Value::Array(_), Value::String(_)) => *held = value.clone(),
-        (
-            "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties",
-            one,
-            other,
-        ) => {
-            if number(other) > number(one) {
+        (name, one, other) => {
+            let (one, other) = (one.as_f64(), other.as_f64());
+            let is_narrower = match name {
+                "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
+                    other > one
+                }
+                "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" => {
+                    other < one
+                }
+                _ => false,
+            };
+            if is_narrower {
                 *held = value.clone();
             }
         }
-        (
-            "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties",
-            one,
-            other,
-        ) => {
-            if number(other) < number(one) {
-                *held = value.clone();
-            }
-        }
-        _ => {}
     }
 }
 
@@ -442,7 +437,7 @@ fn readable(class: &Class) -> Option<char> {
     let holds = |character: char| {
         class.iter().any(|range| (range.start()..=range.end()).contains(&character))
     };
-    let first = class.iter().next().map(|range| range.start());
+    let first = class.iter().next().map(ClassUnicodeRange::start);
     ['a', 'A', '1', 'b', 'x', '-', '_', '.', ' ']
         .into_iter()
         .find(|character| holds(*character))

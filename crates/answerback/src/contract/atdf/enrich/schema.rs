@@ -1,6 +1,6 @@
 use std::cell::OnceCell;
 
-use jsonschema::{Draft, PatternOptions, Registry, Validator};
+use jsonschema::{Draft, PatternOptions, Registry, RegistryBuilder, Validator};
 use serde_json::{Map, Value};
 
 use crate::json::Pointer;
@@ -147,7 +147,7 @@ impl<'s> Schema<'s> {
         }
         let registry = self.registry.get_or_init(|| {
             let added = Registry::new().draft(self.draft).add(ADDRESS, self.root);
-            added.and_then(|added| added.prepare()).ok()
+            added.and_then(RegistryBuilder::prepare).ok()
         });
         options.with_registry(registry.as_ref()?).build(&addressed(part)).ok()
     }
