@@ -1,6 +1,6 @@
 //! Makes the generated files of this repository, or checks that they are current.
 //!
-//! `cargo xtask generate` writes them, `cargo xtask generate --check` fails when one would change.
+//! `scripts/generate` writes them, `scripts/generate --check` fails when one would change.
 #![expect(clippy::print_stderr, reason = "this is a program for people at a terminal")]
 
 mod codes;
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         ["generate"] => generate(false),
         ["generate", "--check"] => generate(true),
         _ => {
-            eprintln!("usage: cargo xtask generate [--check]");
+            eprintln!("usage: scripts/generate [--check]");
             return ExitCode::from(2);
         }
     };
@@ -63,7 +63,7 @@ fn generate(check: bool) -> anyhow::Result<()> {
     match (stale.is_empty(), check) {
         (true, _) => eprintln!("generated files are current"),
         (false, false) => eprintln!("wrote {}", stale.join(", ")),
-        (false, true) => bail!("not current: {}; run 'cargo xtask generate'", stale.join(", ")),
+        (false, true) => bail!("not current: {}; run 'scripts/generate'", stale.join(", ")),
     }
     Ok(())
 }

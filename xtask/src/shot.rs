@@ -1,5 +1,6 @@
 //! `docs/show.svg`: the picture in the README, drawn by the program itself.
 
+use std::env::{consts, current_exe};
 use std::path::Path;
 use std::process::Command;
 
@@ -9,11 +10,14 @@ use crate::{Generated, picture};
 
 const SHOWN: &str = "crates/answerback-cli/tests/fixtures/show/report.json";
 
+/// Draws with the program that was built beside this one.
 pub(crate) fn file(root: &Path) -> anyhow::Result<Generated> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
+    let program = current_exe()?.with_file_name(format!("answerback{}", consts::EXE_SUFFIX));
+    if !program.is_file() {
+        bail!("the program is not built; run 'scripts/generate'");
+    }
+    let output = Command::new(program)
         .current_dir(root)
-        .args(["run", "--quiet", "--locked", "--package", "answerback-cli", "--"])
         .args(["show", "--color", "always", "--width", "100", SHOWN])
         .output()
         .context("cannot run the program")?;

@@ -1,4 +1,4 @@
-//! The reply layer for AI agents and their tools.
+#![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
 pub mod call;
@@ -24,3 +24,8 @@ pub use id::{UuidError, UuidV4, UuidV7};
 pub use provider::ToolResult;
 pub use retry::RetryTracker;
 pub use time::Timestamp;
+
+/// The examples of the project's README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -44,6 +44,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     ndjson: bool,
 
+    /// Print every finding of a document, not only the first 50
+    #[arg(long)]
+    all: bool,
+
     /// How to print what was found
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -58,6 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         contract: arguments.contract,
         profile: arguments.profile.into(),
         format: arguments.format,
+        most: if arguments.all { usize::MAX } else { 50 },
         limits: arguments.limits.limits(),
         out: BufWriter::with_capacity(1 << 16, stdout),
         exit: Exit::Good,
@@ -96,6 +101,8 @@ struct Judge<W> {
     contract: Option<Contract>,
     profile: Profile,
     format: Format,
+    /// How many findings of a document are printed as text.
+    most: usize,
     limits: Limits,
     out: W,
     exit: Exit,
@@ -167,8 +174,12 @@ impl<W: Write> Judge<W> {
                 let place = line.map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
                 self.heading(&place, contract, recognised_by.as_deref(), &findings)?;
                 let text = String::from_utf8_lossy(bytes);
-                for finding in &findings {
+                for finding in findings.iter().take(self.most) {
                     self.finding(finding, &text)?;
+                }
+                if findings.len() > self.most {
+                    let more = findings.len() - self.most;
+                    writeln!(self.out, "           {DIM}… {more} more findings (--all){DIM:#}")?;
                 }
                 Ok(())
             }

@@ -55,7 +55,9 @@ impl Walker<'_> {
         while self.peek() == Some(b'"') {
             let start = self.at;
             self.skip_string();
-            let here = serde_json::from_slice::<String>(&self.bytes[start..self.at]);
+            let here = serde_json::from_slice::<String>(
+                self.bytes.get(start..self.at).unwrap_or_default(),
+            );
             self.skip_space();
             self.at += 1; // the colon
             self.skip_space();

@@ -4,5 +4,7 @@ mod atdf;
 mod convert;
 mod generate;
 mod rules;
+#[cfg(feature = "schema")]
+mod schemas;
 mod seeds;
 mod ui;

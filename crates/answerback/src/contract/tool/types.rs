@@ -84,6 +84,7 @@ pub struct EnvelopeResponse {
     pub intent: Option<Intent>,
     /// What a person or agent could do next.
     #[serde(default, deserialize_with = "null_is_empty", skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<Action>>"))]
     pub actions: Vec<Action>,
     /// The extension slot.
     #[serde(
@@ -92,6 +93,7 @@ pub struct EnvelopeResponse {
         deserialize_with = "null_is_empty",
         skip_serializing_if = "Map::is_empty"
     )]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Map<String, Value>>"))]
     pub meta: Map<String, Value>,
     /// Members that the contract does not know, kept as they came.
     #[serde(flatten)]
@@ -204,6 +206,7 @@ pub struct ErrorObject {
     pub path: Option<String>,
     /// More, structured.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Map<String, Value>>"))]
     pub details: Map<String, Value>,
 }
 
@@ -305,6 +308,7 @@ pub struct Intent {
     pub reason: String,
     /// With which arguments.
     #[serde(default, deserialize_with = "null_is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Map<String, Value>>"))]
     pub parameters: Map<String, Value>,
 }
 
@@ -344,6 +348,7 @@ pub struct Action {
     pub tool: String,
     /// With which arguments.
     #[serde(default, deserialize_with = "null_is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Map<String, Value>>"))]
     pub parameters: Map<String, Value>,
 }
 

@@ -132,12 +132,12 @@ mod tests {
     fn values_are_small_quiet_and_without_secrets() {
         assert_eq!(value(&json!("a b")), "a b");
         assert_eq!(value(&json!(5)), 5);
-        assert_eq!(value(&json!("a\u{202e}b")), "\"a\\u{202e}b\"");
+        assert_eq!(value(&json!("a\u{202e}b")), "\"a\\u202eb\"");
         let nested =
             json!({"user": "x", "auth": [{"password": "hunter2"}], "client": {"apiKey": "k"}});
         assert_eq!(
             value(&nested),
-            r#"{"user":"x","auth":"(not shown)","client":{"apiKey":"(not shown)"}}"#
+            r#"{"user":"x","auth":"(not shown)","client":{"apiKey":"[redacted: API key]"}}"#
         );
         assert!(!is_showable(&json!("x".repeat(1000))) && !is_showable(&json!("\u{7f}")));
     }
