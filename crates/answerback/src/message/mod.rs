@@ -40,7 +40,7 @@ mod schema;
 pub mod suggest;
 mod tools;
 
-pub use failure::{Failure, Repetition};
+pub use failure::Failure;
 pub use file_paths::FilePathFormatter;
 pub use formatter::{ErrorFormatter, StandardFormatter};
 pub use formatting::{Formatting, FormattingError, Style};

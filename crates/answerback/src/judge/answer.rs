@@ -1,0 +1,160 @@
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Judged;
+use crate::finding::ValidationError;
+use crate::message::{ErrorFormatter, Failure, Formatting, StandardFormatter};
+use crate::retry::{Escalation, Outcome, Retry};
+use crate::{RetryTracker, Timestamp, ToolResult};
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(clippy::exhaustive_enums, reason = "the command line promises exactly these four")]
+pub enum Status {
+    /// It may run.
+    Ok,
+    /// The model is told what is wrong and may try again.
+    Retry,
+    /// A person is asked; the call does not run, even if it is valid.
+    Blocked,
+    /// It may run; the tool's schema could not be used.
+    Unchecked,
+}
+
+impl Status {
+    /// The lower-case word that JSON carries.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Retry => "retry",
+            Self::Blocked => "blocked",
+            Self::Unchecked => "unchecked",
+        }
+    }
+}
+
+/// The answer to one call: a line of `answerback replay`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The id of the call.
+    pub tool_call_id: String,
+    /// The tool's name, as sent.
+    pub tool: String,
+    /// Whether no error was found. A valid call may still be blocked.
+    pub valid: bool,
+    /// The number of this attempt, from 1.
+    pub attempt: u8,
+    /// How many there may be.
+    pub max_attempts: u8,
+    /// What became of it.
+    pub status: Status,
+    /// Everything that was found. Of a valid call these are notes that go with its result.
+    pub errors: Vec<ValidationError>,
+    /// A proposal that would make the call valid.
+    pub repair: Option<Value>,
+    /// What the model is told, when the call does not run.
+    pub result: Option<ToolResult>,
+    /// What a person is asked, when one is.
+    pub escalation: Option<Box<Escalation>>,
+}
+
+/// Counts a judged call and answers it. `now` and `random` are the caller's clock and randomness.
+pub fn answer(
+    judged: Judged<'_>,
+    tracker: &RetryTracker,
+    now: Timestamp,
+    random: [u8; 10],
+) -> Answer {
+    let outcome = judged.track(tracker, now, random);
+    judged.answer(outcome)
+}
+
+impl Judged<'_> {
+    /// The answer, once the attempt was counted: by a tracker, or by a store that keeps the states.
+    pub fn answer(self, outcome: Outcome) -> Answer {
+        self.answer_with(outcome, &StandardFormatter)
+    }
+
+    /// The answer in the words of a formatter.
+    pub fn answer_with(self, outcome: Outcome, formatter: &dyn ErrorFormatter) -> Answer {
+        let max_attempts = self.settings.retry.max_attempts();
+        let limit = self.settings.formatting.message_length();
+        let (status, attempt, result, escalation) = match outcome {
+            Outcome::Proceed(proceed) => {
+                let status = if self.unchecked.is_some() { Status::Unchecked } else { Status::Ok };
+                (status, proceed.failed_attempts.saturating_add(1).min(max_attempts), None, None)
+            }
+            Outcome::Retry(retry) => {
+                let content = self.message(&retry, formatter);
+                let result = ToolResult::error(self.tool_call_id.clone(), content);
+                (Status::Retry, retry.attempt, Some(result), None)
+            }
+            Outcome::Blocked(blocked) => {
+                let result = blocked.escalation.tool_result(self.tool_call_id.clone(), limit);
+                (Status::Blocked, blocked.attempt, Some(result), Some(blocked.escalation))
+            }
+            outcome @ (Outcome::Stopped { .. } | Outcome::Applied | Outcome::Ignored) => {
+                let result = outcome.tool_result(&self.tool, &self.tool_call_id, limit);
+                (Status::Blocked, max_attempts, result, None)
+            }
+        };
+        Answer {
+            valid: self.is_valid(),
+            tool_call_id: self.tool_call_id,
+            tool: self.tool,
+            attempt,
+            max_attempts,
+            status,
+            errors: self.findings,
+            repair: None,
+            result,
+            escalation,
+        }
+    }
+
+    /// What goes with the result of a valid call: its warnings and notes, in words for the model.
+    pub fn notes(&self) -> Option<String> {
+        let has_notes = self.is_valid() && !self.findings.is_empty();
+        has_notes.then(|| StandardFormatter.format(&self.failure(), &self.settings.formatting))
+    }
+
+    fn message(&self, retry: &Retry, formatter: &dyn ErrorFormatter) -> String {
+        let mut failure = self
+            .failure()
+            .with_attempt(retry.attempt.into(), retry.max_attempts.into())
+            .with_repetition(retry.repetition);
+        // An attempt that nothing is known of has no errors on record.
+        failure.previous = Some(&retry.previous[..]).filter(|previous| !previous.is_empty());
+        failure.previous_is_cut = retry.previous_is_cut;
+        let formatting = &self.settings.formatting;
+        match &retry.guidance {
+            Some(guidance) => guided(guidance, &failure, formatting, formatter),
+            None => formatter.format(&failure, formatting),
+        }
+    }
+
+    fn failure(&self) -> Failure<'_> {
+        let mut failure = Failure::new(&self.tool, &self.findings);
+        failure.schema = self.schema.map(|schema| schema.source());
+        failure
+    }
+}
+
+/// A person's words, and below them the message in what room is left. Words for which there is no
+/// room are left out whole: the message has to be there.
+fn guided(
+    guidance: &str,
+    failure: &Failure<'_>,
+    formatting: &Formatting,
+    formatter: &dyn ErrorFormatter,
+) -> String {
+    let words = format!("A person answered: {guidance}\n\n");
+    let left = formatting.message_length().saturating_sub(words.chars().count());
+    if left < *Formatting::MESSAGE_LENGTHS.start() {
+        return formatter.format(failure, formatting);
+    }
+    let formatting = formatting.clone().with_max_message_length(left);
+    words + &formatter.format(failure, &formatting)
+}
