@@ -158,3 +158,149 @@ fn guided(
     let formatting = formatting.clone().with_max_message_length(left);
     words + &formatter.format(failure, &formatting)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::case::Decision;
+    use crate::config::ValidationConfig;
+    use crate::json::Limits;
+    use crate::judge::{CallLine, Catalogue, judge};
+
+    fn catalogue() -> Catalogue {
+        Catalogue::read(&json!([
+            {"name": "read_file", "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string"},
+                    "lines": {"type": "array", "items": {"type": "integer"}},
+                },
+                "required": ["path"],
+            }},
+            {"name": "log_in", "inputSchema": {
+                "properties": {"word": {"type": "string", "writeOnly": true, "maxLength": 3}},
+            }},
+            {"name": "broken", "inputSchema": {"type": "dict"}},
+        ]))
+        .unwrap()
+    }
+
+    fn config(validation: Value) -> ValidationConfig {
+        ValidationConfig::from_value("f", &json!({"tools": {"validation": validation}})).unwrap()
+    }
+
+    /// The answers to calls of one conversation.
+    fn answers(config: &ValidationConfig, calls: &[(&str, Value)]) -> Vec<Answer> {
+        let (catalogue, tracker) = (catalogue(), RetryTracker::new(config));
+        let now = Timestamp::from_unix_millis(0);
+        let answered = calls.iter().enumerate().map(|(index, (tool, arguments))| {
+            let line = CallLine::new(*tool, arguments.clone()).with_id(format!("c{}", index + 1));
+            let judged = judge(&catalogue, line, config, Limits::default());
+            answer(judged, &tracker, now, [1; 10])
+        });
+        answered.collect()
+    }
+
+    fn contents(answers: &[Answer]) -> String {
+        let content = |answer: &Answer| {
+            let told = answer.result.as_ref().map_or("-", |result| result.content.as_str());
+            format!("{} {}\n{told}", answer.tool_call_id, answer.status.as_str())
+        };
+        answers.iter().map(content).collect::<Vec<_>>().join("\n\n")
+    }
+
+    #[test]
+    fn the_line_is_as_promised() {
+        let answers = answers(&ValidationConfig::default(), &[("read_file", json!({}))]);
+        let line = serde_json::to_string(&answers[0]).unwrap();
+        insta::assert_snapshot!(line, @"");
+    }
+
+    #[test]
+    fn each_attempt_is_told_what_changed() {
+        let calls = [
+            ("read_file", json!({"lines": ["1", 2]})),
+            ("read_file", json!({"path": 7, "lines": [1, "2"]})),
+            ("read_file", json!({"path": "x"})),
+            ("read_file", json!({"path": 7, "lines": [1, "2"]})),
+        ];
+        insta::assert_snapshot!(contents(&answers(&ValidationConfig::default(), &calls)), @"");
+    }
+
+    #[test]
+    fn circles_are_told_first() {
+        let config =
+            config(json!({"retry": {"max_attempts": 5}, "formatting": {"style": "compact"}}));
+        let calls = [json!({}), json!({}), json!({"path": 1}), json!({})];
+        let answers = answers(&config, &calls.map(|arguments| ("read_file", arguments)));
+        insta::assert_snapshot!(contents(&answers[1..]), @"");
+    }
+
+    #[test]
+    fn what_is_not_the_models_fault_costs_nothing() {
+        let calls = [
+            ("broken", json!({"x": 1})),
+            ("broken", json!("{'x'")),
+            ("read_file", json!({"path": "x", "extra": 1})),
+        ];
+        let answers = answers(&ValidationConfig::default(), &calls);
+        let seen: Vec<_> = answers
+            .iter()
+            .map(|answer| (answer.status, answer.valid, answer.errors.len(), answer.attempt))
+            .collect();
+        // A text that is not JSON is the model's fault, whatever the schema.
+        assert_eq!(
+            seen,
+            [
+                (Status::Unchecked, true, 0, 1),
+                (Status::Retry, false, 1, 1),
+                (Status::Ok, true, 1, 1),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_escalation_keeps_to_the_limit() {
+        let config = config(json!({
+            "retry": {"max_attempts": 10},
+            "formatting": {"max_message_length": 500},
+        }));
+        let name = "x".repeat(300);
+        let calls: Vec<_> = (0..10)
+            .map(|index| ("read_file", json!({"path": index, &name: index, "lines": [name]})))
+            .collect();
+        let answers = answers(&config, &calls);
+        let last = answers.last().unwrap();
+        assert_eq!((last.status, last.attempt), (Status::Blocked, 10));
+        let content = &last.result.as_ref().unwrap().content;
+        assert!(content.chars().count() < 500, "{content}");
+        assert!(content.contains("after 10 attempts") && content.contains("Attempt 10: "));
+        assert_eq!(last.escalation.as_ref().unwrap().attempts.len(), 10);
+    }
+
+    #[test]
+    fn what_the_schema_hides_is_not_escalated() {
+        let config = config(json!({"retry": {"max_attempts": 1}}));
+        for arguments in [json!({"word": "hunter2"}), json!("{'word': 'hunter2'")] {
+            let answers = answers(&config, &[("log_in", arguments)]);
+            let line = serde_json::to_string(&answers[0]).unwrap();
+            assert!(line.contains("\"blocked\"") && !line.contains("hunter2"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_persons_words_come_first() {
+        let (catalogue, config) = (catalogue(), ValidationConfig::default());
+        let (tracker, now) = (RetryTracker::new(3), Timestamp::from_unix_millis(0));
+        let judged =
+            || judge(&catalogue, CallLine::new("read_file", json!({})), &config, Limits::default());
+        let blocked = (0..3).map(|_| answer(judged(), &tracker, now, [1; 10])).last().unwrap();
+        let case = blocked.escalation.unwrap().id;
+        let decision = Decision::Respond { message: "The file is README.md.".to_owned() };
+        tracker.decide(judged().key(), &case, &decision, now);
+        let told = answer(judged(), &tracker, now, [1; 10]).result.unwrap().content;
+        assert!(told.starts_with("A person answered: The file is README.md.\n\nValidation failed"));
+    }
+}

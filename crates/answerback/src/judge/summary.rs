@@ -239,3 +239,37 @@ impl Share {
 fn rate(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 10_000.0).round() / 10_000.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::ValidationConfig;
+    use crate::judge::{CallLine, Catalogue, judge};
+    use crate::{RetryTracker, Timestamp};
+
+    #[test]
+    fn counts_by_tool_model_place_and_code() {
+        let schema = json!({"properties": {"n": {"type": "integer"}}, "required": ["n"]});
+        let catalogue = Catalogue::read(&json!([{"name": "t", "inputSchema": schema}])).unwrap();
+        let config = ValidationConfig::default();
+        let (tracker, now) = (RetryTracker::new(&config), Timestamp::from_unix_millis(0));
+        let mut summary = Summary::default();
+        for index in 0..24 {
+            let arguments = if index % 2 == 0 { json!({"n": "x"}) } else { json!({"n": 1}) };
+            // Three conversations: corrected each time, never right, never wrong.
+            let (conversation, arguments) = match index % 3 {
+                0 => ("a", arguments),
+                1 => ("b", json!({})),
+                _ => ("c", json!({"n": 1})),
+            };
+            let mut line = CallLine::new("t", arguments).with_conversation(conversation);
+            line.model = Some(format!("model {conversation}"));
+            let judged = judge(&catalogue, line, &config, Default::default());
+            summary.add(&judged, &judged.track(&tracker, now, [0; 10]));
+        }
+        let summary = summary.finish(&tracker.tally());
+        insta::assert_snapshot!(serde_json::to_string_pretty(&summary).unwrap(), @"");
+    }
+}

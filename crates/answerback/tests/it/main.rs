@@ -2,6 +2,7 @@
 
 mod convert;
 mod generate;
+mod judge;
 mod rules;
 mod seeds;
 mod ui;
