@@ -1,8 +1,9 @@
 //! One call, judged: what both `call` and `replay` do with it.
 
-use answerback::call::{Options, Schema, SchemaError, check};
+use answerback::call::{Options, Schema, SchemaError, check, hear};
 use answerback::finding::{ValidationError, val};
-use answerback::json::{Limits, Pointer, read};
+use answerback::json::{Limits, Pointer};
+use answerback::message::{Repair, repair, repair_malformed};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -21,6 +22,8 @@ pub(crate) struct Judged {
     pub(crate) findings: Vec<ValidationError>,
     /// The tool's schema is at fault: the call is passed on unchecked.
     pub(crate) unchecked: Option<SchemaError>,
+    /// A change that would make the call valid.
+    pub(crate) repair: Option<Repair>,
 }
 
 impl Judged {
@@ -39,7 +42,7 @@ pub(crate) struct Answer<'j> {
     max_attempts: u32,
     status: &'static str,
     errors: &'j [ValidationError],
-    repair: Option<()>,
+    repair: Option<&'j Repair>,
     result: Option<ToolResult<'j>>,
     escalation: Option<()>,
 }
@@ -62,7 +65,7 @@ pub(crate) fn judge(
 ) -> Judged {
     let Some(known) = tools.find(&tool) else {
         let finding = unknown_tool(&tool, tools.names());
-        return Judged { call_id, tool, findings: vec![finding], unchecked: None };
+        return Judged { call_id, tool, findings: vec![finding], unchecked: None, repair: None };
     };
     judge_against(call_id, tool, arguments, known.schema(), options)
 }
@@ -75,13 +78,31 @@ pub(crate) fn judge_against(
     schema: Result<&Schema, SchemaError>,
     options: Options,
 ) -> Judged {
-    let findings = schema.and_then(|schema| match parsed(arguments) {
-        Ok(value) => check(schema, &value, options),
-        Err(findings) => Ok(findings),
-    });
-    match findings {
-        Ok(findings) => Judged { call_id, tool, findings, unchecked: None },
-        Err(fault) => Judged { call_id, tool, findings: Vec::new(), unchecked: Some(fault) },
+    match schema.and_then(|schema| faults(schema, arguments, options)) {
+        Ok((findings, repair)) => Judged { call_id, tool, findings, unchecked: None, repair },
+        Err(fault) => {
+            Judged { call_id, tool, findings: Vec::new(), unchecked: Some(fault), repair: None }
+        }
+    }
+}
+
+/// What is wrong with the arguments, and how it could be mended.
+fn faults(
+    schema: &Schema,
+    arguments: &Value,
+    options: Options,
+) -> Result<(Vec<ValidationError>, Option<Repair>), SchemaError> {
+    match hear(Some(arguments), Limits::default()) {
+        Ok(heard) => {
+            let mut findings = check(schema, &heard.value, options)?;
+            let repair = repair(schema, &heard.value, &findings, options);
+            findings.extend(heard.findings);
+            Ok((findings, repair))
+        }
+        Err(malformed) => {
+            let repair = repair_malformed(schema, &malformed, options);
+            Ok((vec![malformed.finding()], repair))
+        }
     }
 }
 
@@ -107,7 +128,7 @@ pub(crate) fn answer(judged: &Judged, attempt: u32) -> Answer<'_> {
         max_attempts: MAX_ATTEMPTS,
         status,
         errors: &judged.findings,
-        repair: None,
+        repair: judged.repair.as_ref(),
         result,
         escalation: None,
     }
@@ -134,32 +155,6 @@ pub(crate) fn message(judged: &Judged, attempt: u32) -> String {
         length += line_length;
     }
     text
-}
-
-/// The arguments as a value: a string is the text the model wrote; nothing at all is an empty object.
-fn parsed(arguments: &Value) -> Result<Value, Vec<ValidationError>> {
-    let text = match arguments {
-        Value::Null => return Ok(Value::Object(serde_json::Map::new())),
-        Value::String(text) if text.trim().is_empty() => {
-            return Ok(Value::Object(serde_json::Map::new()));
-        }
-        Value::String(text) => text,
-        value => return Ok(value.clone()),
-    };
-    let invalid = |place: Pointer, why: &str| {
-        ValidationError::of(&val::INVALID_JSON, place)
-            .with_message(format!("Invalid JSON: {why}"))
-            .with_schema_path(Pointer::root())
-    };
-    let document = read(text.as_bytes(), Limits::default())
-        .map_err(|error| vec![invalid(Pointer::root(), &error.to_string())])?;
-    let repeated: Vec<ValidationError> = document
-        .findings
-        .iter()
-        .filter(|finding| finding.error_code == answerback::finding::codes::DUPLICATE_NAME.code)
-        .map(|finding| invalid(finding.field_path.clone(), "the name stands twice in one object"))
-        .collect();
-    if repeated.is_empty() { Ok(document.value) } else { Err(repeated) }
 }
 
 fn unknown_tool(name: &str, names: &[String]) -> ValidationError {

@@ -14,7 +14,7 @@ const HIDDEN: &str = "[redacted]";
 
 /// A short preview of the value at `place` of a call's arguments. Whatever the schema calls secret
 /// (`writeOnly`, `format: password`), in whichever branch, is not in it.
-pub(super) fn shown(value: &Value, place: &Pointer, schema: &Schema) -> String {
+pub(crate) fn shown(value: &Value, place: &Pointer, schema: &Schema) -> String {
     let outline = &schema.outline;
     if !outline.has_secrets() {
         return Preview::new().show_at(place, value);
