@@ -14,7 +14,7 @@ const HIDDEN: &str = "[redacted]";
 
 /// A short preview of the value at `place` of a call's arguments. Whatever the schema calls secret
 /// (`writeOnly`, `format: password`), in whichever branch, is not in it.
-pub(super) fn shown(value: &Value, place: &Pointer, schema: &Schema, preview: &Preview) -> String {
+pub(crate) fn shown(value: &Value, place: &Pointer, schema: &Schema, preview: &Preview) -> String {
     let outline = &schema.outline;
     if !outline.has_secrets() {
         return preview.show_at(place, value);

@@ -1,9 +1,9 @@
 use serde::Serialize;
-use serde_json::Value;
 
 use super::Judged;
-use crate::finding::ValidationError;
-use crate::message::{ErrorFormatter, Failure, Formatting, StandardFormatter};
+use crate::call::Schema;
+use crate::finding::{ValidationError, secrets};
+use crate::message::{ErrorFormatter, Failure, Formatting, Repair, StandardFormatter};
 use crate::retry::{Escalation, Outcome, Retry};
 use crate::{RetryTracker, Timestamp, ToolResult};
 
@@ -52,8 +52,9 @@ pub struct Answer {
     pub status: Status,
     /// Everything that was found. Of a valid call these are notes that go with its result.
     pub errors: Vec<ValidationError>,
-    /// A proposal that would make the call valid.
-    pub repair: Option<Value>,
+    /// What would make the call valid; of a valid call, what has. Left out where the arguments hold a
+    /// secret.
+    pub repair: Option<Repair>,
     /// What the model is told, when the call does not run.
     pub result: Option<ToolResult>,
     /// What a person is asked, when one is.
@@ -108,7 +109,7 @@ impl Judged<'_> {
             max_attempts,
             status,
             errors: self.findings,
-            repair: None,
+            repair: self.repair.filter(|repair| holds_no_secret(repair, self.schema)),
             result,
             escalation,
         }
@@ -128,6 +129,7 @@ impl Judged<'_> {
         // An attempt that nothing is known of has no errors on record.
         failure.previous = Some(&retry.previous[..]).filter(|previous| !previous.is_empty());
         failure.previous_is_cut = retry.previous_is_cut;
+        failure.repair = self.repair.as_ref().map(Repair::words);
         let formatting = &self.settings.formatting;
         match &retry.guidance {
             Some(guidance) => guided(guidance, &failure, formatting, formatter),
@@ -140,6 +142,14 @@ impl Judged<'_> {
         failure.schema = self.schema.map(|schema| schema.source());
         failure
     }
+}
+
+/// Whether a repair may be printed: whoever has the call can apply its words, and nobody else has to
+/// see what is in it.
+fn holds_no_secret(repair: &Repair, schema: Option<&Schema>) -> bool {
+    let arguments = &repair.arguments;
+    secrets::redact_value(arguments) == *arguments
+        && schema.is_none_or(|schema| *schema.without_secrets(arguments) == *arguments)
 }
 
 /// A person's words, and below them the message in what room is left. Words for which there is no
@@ -161,7 +171,7 @@ fn guided(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::case::Decision;
@@ -259,6 +269,26 @@ mod tests {
                 (Status::Ok, true, 1, 1),
             ]
         );
+    }
+
+    #[test]
+    fn repairs_are_offered_or_applied_or_neither() {
+        let arguments = json!({"path": "x", "lines": "[1, 2]"});
+        for (mode, status, repairs) in [
+            ("off", Status::Retry, false),
+            ("offer", Status::Retry, true),
+            ("apply_safe", Status::Ok, true),
+        ] {
+            let config = config(json!({"repair": mode}));
+            let answers = answers(&config, &[("read_file", arguments.clone())]);
+            let answer = &answers[0];
+            assert_eq!((answer.status, answer.repair.is_some()), (status, repairs), "{mode}");
+            assert_eq!(answer.errors.len(), 1, "{mode}");
+            let told = answer.result.as_ref().map_or("", |result| result.content.as_str());
+            assert_eq!(told.contains("Proposed repair"), mode == "offer", "{told}");
+        }
+        let secret = json!({"path": "sk-proj-Zk3Qw9Lm2Xv8Rt5Yb7Nc4Hd6Jf1Gs0Pa", "lines": "[1]"});
+        assert_eq!(answers(&config(json!({})), &[("read_file", secret)])[0].repair, None);
     }
 
     #[test]

@@ -3,10 +3,11 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::{CallLine, Catalogue};
-use crate::call::{Options, Schema, SchemaError, check, hear};
-use crate::config::{ToolSettings, ValidationConfig};
-use crate::finding::{ValidationError, secrets};
+use crate::call::{Confidence, Malformed, Options, Schema, SchemaError, check, hear};
+use crate::config::{RepairMode, ToolSettings, ValidationConfig};
+use crate::finding::{Severity, ValidationError, secrets};
 use crate::json::{Limits, Pointer};
+use crate::message::{Repair, repair, repair_malformed};
 use crate::retry::{Call, Context, Event, HideSecrets, Outcome, RetryKey, Sent, State, Turn, step};
 use crate::{RetryTracker, Timestamp};
 
@@ -45,7 +46,7 @@ pub struct Judged<'c> {
     pub tool_call_id: String,
     /// The tool's name, as sent.
     pub tool: String,
-    /// The arguments, as sent.
+    /// The arguments: as sent, or as a repair that was applied left them.
     pub arguments: Heard,
     /// The model that made the call, where it is known.
     pub model: Option<String>,
@@ -53,6 +54,9 @@ pub struct Judged<'c> {
     pub findings: Vec<ValidationError>,
     /// Why the call could not be checked: the fault of the tool's schema, never the model's.
     pub unchecked: Option<SchemaError>,
+    /// What would make the call valid, or has made it valid where safe repairs are applied. It holds
+    /// the arguments as they are, secrets included.
+    pub repair: Option<Repair>,
     pub(super) schema: Option<&'c Schema>,
     pub(super) settings: &'c ToolSettings,
     key: RetryKey,
@@ -67,6 +71,8 @@ pub struct Judged<'c> {
 /// - A tool that is not in the catalogue is VAL-008 at the root, with the nearest tools.
 /// - Arguments that are not JSON, or repeat a name, are VAL-004 and not looked at further.
 /// - A schema that cannot be used leaves the call unchecked.
+/// - A repair that makes the call valid is proposed, or applied where it is safe and the settings say so;
+///   what was wrong is then told as warnings.
 pub fn judge<'c>(
     catalogue: &'c Catalogue,
     line: CallLine,
@@ -83,30 +89,32 @@ pub fn judge<'c>(
         model: line.model,
         findings: line.findings,
         unchecked: None,
+        repair: None,
         schema: None,
         settings,
         turn: line.turn,
         shown: None,
     };
-    let mut reading = None;
+    let mut malformed = None;
     match hear(line.arguments, limits) {
         Ok(document) => {
             judged.arguments = Heard::Value(document.value);
             judged.findings.extend(document.findings);
         }
-        Err((text, malformed)) => {
+        Err((text, error)) => {
             judged.arguments = Heard::Text(text);
-            judged.findings = vec![malformed.finding()];
-            reading = malformed.into_reading();
+            judged.findings = vec![error.finding()];
+            malformed = Some(error);
         }
     }
     match catalogue.schema(&judged.tool) {
         None => {
-            let meant = reading.as_ref().map(|reading| &reading.value);
+            let reading = malformed.as_ref().and_then(Malformed::reading);
+            let meant = reading.map(|reading| &reading.value);
             let arguments = judged.arguments.value().or(meant).unwrap_or(&Value::Null);
             judged.findings = vec![catalogue.unknown_tool(&judged.tool, arguments)];
         }
-        Some(Ok(schema)) => judged.check(schema),
+        Some(Ok(schema)) => judged.check(schema, malformed.as_ref()),
         // Whether the arguments are JSON is not for the schema to say.
         Some(Err(fault)) if judged.is_valid() => judged.pass_unchecked(fault.clone()),
         Some(Err(_)) => {}
@@ -164,7 +172,7 @@ impl<'c> Judged<'c> {
         step(state, Event::Call(call), &context).outcome
     }
 
-    fn check(&mut self, schema: &'c Schema) {
+    fn check(&mut self, schema: &'c Schema, malformed: Option<&Malformed>) {
         self.schema = Some(schema);
         let options = Options::default()
             .with_strict(self.settings.strict)
@@ -183,11 +191,35 @@ impl<'c> Judged<'c> {
             }
             Heard::Text(_) => {}
         }
-        if !self.is_valid() && schema.has_secrets() {
+        if self.is_valid() {
+            return;
+        }
+        if self.settings.repair != RepairMode::Off {
+            self.repair = match (&self.arguments, malformed) {
+                (_, Some(malformed)) => repair_malformed(schema, malformed, options),
+                (Heard::Value(value), None) => repair(schema, value, &self.findings, options),
+                (Heard::Text(_), None) => None,
+            };
+            self.apply_safe_repair();
+        }
+        if schema.has_secrets() {
             self.shown = Some(match &self.arguments {
                 Heard::Value(value) => schema.without_secrets(value).into_owned(),
                 Heard::Text(_) => Value::from("[redacted]"),
             });
+        }
+    }
+
+    /// Takes a safe repair over where the settings say so. What was wrong is told all the same.
+    fn apply_safe_repair(&mut self) {
+        if self.settings.repair == RepairMode::ApplySafe
+            && let Some(repair) = &self.repair
+            && repair.confidence == Confidence::Safe
+        {
+            self.arguments = Heard::Value(repair.arguments.clone());
+            for finding in &mut self.findings {
+                finding.severity = finding.severity.max(Severity::Warning);
+            }
         }
     }
 

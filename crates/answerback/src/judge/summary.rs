@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Judged;
+use crate::call::Confidence;
 use crate::retry::{FailureTally, Outcome};
 
 /// The most models that are counted by name.
@@ -145,6 +146,14 @@ impl Summary {
             *failures += u64::from(failed);
         }
         self.attempts.add(outcome, failed);
+        if let Some(repair) = &judged.repair {
+            match repair.confidence {
+                Confidence::Safe => self.repairs.safe += 1,
+                Confidence::Guess => self.repairs.guess += 1,
+            }
+            let is_escalated = matches!(outcome, Outcome::Blocked(blocked) if blocked.is_new);
+            self.repairs.escalations += u64::from(is_escalated);
+        }
         if failed {
             let mut codes: Vec<&str> = judged
                 .findings
