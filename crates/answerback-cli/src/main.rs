@@ -2,15 +2,16 @@
 
 mod arguments;
 mod command;
+mod configuration;
 mod exit;
 mod input;
-mod judge;
-mod ndjson;
 mod options;
 mod output;
+mod pipeline;
 mod progress;
+mod report;
 mod show;
-mod tools;
+mod surroundings;
 
 use std::process::ExitCode;
 

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use serde::Serialize;
+
 use crate::show::{self, Charset};
 
 /// A text of a document, a file name or an error, with nothing in it that acts on a terminal.
@@ -15,14 +17,13 @@ pub(crate) fn say(text: &str) {
     anstream::eprintln!("{}", sanitise(text));
 }
 
-/// JSON with every character that would act on a terminal escaped: the same document, quiet.
+/// JSON with every character escaped that would act on a terminal, or end a line for readers that know
+/// more line ends than JSON does: the same document, quiet.
 pub(crate) fn quiet_json(json: &str) -> Cow<'_, str> {
-    let acts = |character| character != '\n' && show::acts(character);
-    if !json.contains(acts) {
-        return Cow::Borrowed(json);
-    }
-    let mut quiet = String::with_capacity(json.len());
-    for character in json.chars() {
+    let Some(first) = first_acting(json) else { return Cow::Borrowed(json) };
+    let mut quiet = String::with_capacity(json.len() + 16);
+    quiet.push_str(&json[..first]);
+    for character in json[first..].chars() {
         if acts(character) {
             for unit in character.encode_utf16(&mut [0; 2]) {
                 // Writing to a string cannot fail.
@@ -33,6 +34,41 @@ pub(crate) fn quiet_json(json: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(quiet)
+}
+
+/// Appends a value as one line of quiet JSON.
+pub(crate) fn push_line(lines: &mut String, value: &impl Serialize) -> serde_json::Result<()> {
+    let json = serde_json::to_string(value)?;
+    lines.push_str(&quiet_json(&json));
+    lines.push('\n');
+    Ok(())
+}
+
+fn acts(character: char) -> bool {
+    character != '\n' && show::acts(character)
+}
+
+/// Where the first character stands that acts. Nearly all of any JSON is plain ASCII, which is passed
+/// over in pieces.
+fn first_acting(json: &str) -> Option<usize> {
+    const PIECE: usize = 32;
+    let is_plain = |byte: &u8| (b' '..=b'~').contains(byte);
+    let bytes = json.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at..].first_chunk::<PIECE>().is_some_and(|piece| piece.iter().all(is_plain)) {
+            at += PIECE;
+        } else if is_plain(&bytes[at]) {
+            at += 1;
+        } else {
+            let character = json[at..].chars().next()?;
+            if acts(character) {
+                return Some(at);
+            }
+            at += character.len_utf8();
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -50,5 +86,24 @@ mod tests {
             "{\"a\\u202e\":\"\\u001b[31m \\u009b \\udb40\\udc41 é\",\"b\":[1.5,null]}"
         );
         assert_eq!(serde_json::from_str::<serde_json::Value>(&quiet).unwrap(), value);
+    }
+
+    #[test]
+    fn the_first_that_acts_is_found_wherever_it_stands() {
+        for before in 0..80 {
+            let quiet = format!("\"{}é•\n\"", "x".repeat(before));
+            assert_eq!(first_acting(&quiet), None, "{before}");
+            for acting in ['\u{7f}', '\u{85}', '\u{2028}', '\u{2029}', '\u{202e}'] {
+                let text = format!("\"{}é{acting}{acting}\"", "x".repeat(before));
+                assert_eq!(first_acting(&text), Some(before + 3), "{before} {acting:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_stays_one_line() {
+        let mut lines = String::new();
+        push_line(&mut lines, &"a\u{2028}b\u{85}c\nd").unwrap();
+        assert_eq!(lines, "\"a\\u2028b\\u0085c\\nd\"\n");
     }
 }

@@ -31,6 +31,21 @@ impl Progress {
         }
     }
 
+    /// Sets whether a person is looking, if standard error is a terminal at all.
+    pub(crate) fn with_watched(mut self, watched: bool) -> Self {
+        self.watched &= watched;
+        self
+    }
+
+    /// Several more, of so many bytes together.
+    pub(crate) fn add(&mut self, count: u64, bytes: u64) {
+        self.count += count;
+        self.bytes += bytes;
+        if self.watched && Instant::now() >= self.next {
+            self.draw();
+        }
+    }
+
     /// One more, of this many bytes.
     pub(crate) fn step(&mut self, bytes: u64) {
         self.count += 1;

@@ -11,6 +11,7 @@ pub mod finding;
 pub mod governance;
 mod id;
 pub mod json;
+pub mod judge;
 pub mod message;
 pub mod provider;
 pub mod retry;

@@ -1,77 +1,219 @@
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
-use answerback::call::{Options, Schema};
+use answerback::contract::atdf::{EnrichSource, enrich};
 use answerback::json::Limits;
-use anyhow::Context;
+use answerback::judge::{CallLine, Catalogue, Judged, judge};
+use answerback::message::Style;
+use answerback::provider::{self, Provider, ToolCall};
+use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde_json::Value;
 
+use crate::configuration::{ConfigurationOptions, for_all};
 use crate::exit::Exit;
 use crate::input::Input;
-use crate::judge::{answer, judge_against, message};
+use crate::options::LimitOptions;
+use crate::output::{push_line, quiet_json, sanitise, say};
+use crate::surroundings::{now, random};
 
 /// Judge one tool call, and print what the model would be told
+///
+/// A valid call has nothing to be told: nothing is printed but its warnings, and the exit code is 0.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback call --tool read_file --schema read_file.json '{\"path\": 7}'
+  answerback call --tool read_file --schema tools.json --format anthropic --call-id toolu_1 '{}'
+  echo \"{'path': 'a'}\" | answerback call --tool read_file --schema read_file.json -
+  answerback call --tool read_file --schema read_file.json --attempt 3 '{}'
+
+At the last attempt the call is escalated: the model is told that a person is asked.
+Exit codes: 0 the call is valid, 1 it is not, 2 it could not be judged.")]
 pub(crate) struct Arguments {
     /// The tool's name
     #[arg(long, value_name = "NAME")]
     tool: String,
-    /// The tool's schema; '-' is standard input
+
+    /// The schema of its arguments, or a list of tools to find it in; '-' is standard input
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
+
     /// The call's id
-    #[arg(long, value_name = "ID", default_value = "call-1")]
+    #[arg(long, value_name = "ID", default_value = "call_1")]
     call_id: String,
-    /// Which attempt this is
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    attempt: u32,
-    /// Take an unknown field for an error even where its schema allows it
-    #[arg(long)]
-    strict: bool,
+
+    /// Which attempt this is; nothing is known of those before it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
+    attempt: u8,
+
+    /// The layout of the message, whatever the configuration says
+    #[arg(long, value_enum)]
+    style: Option<StyleName>,
+
+    #[command(flatten)]
+    configuration: ConfigurationOptions,
+
     /// What to print
     #[arg(long, value_enum, default_value_t = Format::Message)]
     format: Format,
+
+    #[command(flatten)]
+    limits: LimitOptions,
+
     /// The arguments, as the model wrote them; '-' reads them from standard input
     #[arg(value_name = "ARGS", allow_hyphen_values = true)]
     text: String,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
+enum StyleName {
+    /// A block of lines for each finding
+    Detailed,
+    /// One line for each finding
+    Compact,
+}
+
+impl From<StyleName> for Style {
+    fn from(name: StyleName) -> Self {
+        match name {
+            StyleName::Detailed => Self::Detailed,
+            StyleName::Compact => Self::Compact,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// The message to the model
+    /// The text for the model
     Message,
     /// The line that 'replay' prints
     Json,
+    /// A tool result of the Model Context Protocol
+    Mcp,
+    /// A tool message of `OpenAI`'s Chat Completions
+    #[value(name = "openai")]
+    OpenAi,
+    /// A function call output of `OpenAI`'s Responses
+    #[value(name = "openai-responses")]
+    OpenAiResponses,
+    /// A tool result block of Anthropic's Messages
+    Anthropic,
+    /// A function response of Gemini
+    Gemini,
+    /// A tool result of Amazon Bedrock's Converse
+    Bedrock,
+    /// An ATDF enriched error
+    Atdf,
+}
+
+impl Format {
+    fn provider(self) -> Option<Provider> {
+        match self {
+            Self::Message | Self::Json | Self::Atdf => None,
+            Self::Mcp => Some(Provider::Mcp),
+            Self::OpenAi => Some(Provider::OpenAiChat),
+            Self::OpenAiResponses => Some(Provider::OpenAiResponses),
+            Self::Anthropic => Some(Provider::Anthropic),
+            Self::Gemini => Some(Provider::Gemini),
+            Self::Bedrock => Some(Provider::Bedrock),
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let limits = Limits::default();
-    let source = Input::new(&arguments.schema).document(limits)?.value;
-    let text = if arguments.text == "-" {
-        String::from_utf8(Input::Stdin.bytes(limits)?).context("the arguments are not UTF-8")?
-    } else {
-        arguments.text.clone()
-    };
-    let schema = Schema::compile(source);
-    let judged = judge_against(
-        arguments.call_id.clone(),
-        arguments.tool.clone(),
-        &Value::from(text),
-        schema.as_ref().map_err(Clone::clone),
-        Options::default().with_strict(arguments.strict),
-    );
-    if let Some(fault) = &judged.unchecked {
-        anstream::eprintln!("warning: the call is not checked: {fault}");
+    let limits = arguments.limits.limits();
+    let mut config = arguments.configuration.read()?;
+    if let Some(style) = arguments.style {
+        for_all(&mut config, |settings| settings.formatting.style = style.into());
     }
-    let mut output = std::io::stdout().lock();
+    let catalogue = catalogue(&arguments.tool, &arguments.schema, limits)?;
+    let text = text(arguments, limits)?;
+    let line =
+        CallLine::new(&arguments.tool, Value::from(text.clone())).with_id(&arguments.call_id);
+    let judged = judge(&catalogue, line, &config, limits);
+    let most = judged.settings().retry.max_attempts();
+    if arguments.attempt > most {
+        bail!("--attempt {} is over the {most} attempts that are allowed", arguments.attempt);
+    }
+    if let Some(fault) = &judged.unchecked {
+        say(&format!("warning: the call is not checked: {fault}"));
+    }
+    let exit = if judged.is_valid() { Exit::Good } else { Exit::NotGood };
+    let told = told(judged, arguments, &text)?;
+    io::stdout().lock().write_all(told.as_bytes())?;
+    Ok(exit)
+}
+
+/// The tools of the file: a list of them, or the one schema in it under the name that is called.
+fn catalogue(tool: &str, file: &Path, limits: Limits) -> anyhow::Result<Catalogue> {
+    let input = Input::new(file);
+    let source = input.document(limits)?.value;
+    let is_tool =
+        ["inputSchema", "input_schema", "function"].iter().any(|key| source.get(key).is_some());
+    let is_list = source.is_array() || source.get("tools").is_some_and(Value::is_array);
+    let catalogue = if is_tool {
+        Catalogue::read(&Value::from(vec![source]))
+    } else if is_list {
+        Catalogue::read(&source)
+    } else {
+        Catalogue::new([(tool.to_owned(), source)])
+    };
+    catalogue.with_context(|| input.name())
+}
+
+fn text(arguments: &Arguments, limits: Limits) -> anyhow::Result<String> {
+    if arguments.text != "-" {
+        return Ok(arguments.text.clone());
+    }
+    if arguments.schema.as_os_str() == "-" {
+        bail!("schema and arguments cannot both come from standard input");
+    }
+    String::from_utf8(Input::Stdin.bytes(limits)?).context("the arguments are not UTF-8")
+}
+
+/// What is printed, with its line end.
+fn told(judged: Judged<'_>, arguments: &Arguments, text: &str) -> anyhow::Result<String> {
+    let outcome = judged.as_attempt(arguments.attempt, now(), random()?);
+    let mut told = String::new();
     match arguments.format {
-        Format::Message if judged.is_valid() => {}
-        Format::Message => writeln!(output, "{}", message(&judged, arguments.attempt))?,
-        Format::Json => {
-            serde_json::to_writer(&mut output, &answer(&judged, arguments.attempt))?;
-            writeln!(output)?;
+        Format::Message => {
+            let notes = judged.notes();
+            let result = judged.answer(outcome).result;
+            if let Some(message) = result.map(|result| result.content).or(notes) {
+                told.push_str(&lines(&message));
+            }
+        }
+        Format::Json => push_line(&mut told, &judged.answer(outcome))?,
+        Format::Atdf => {
+            let empty = Value::Null;
+            let source = EnrichSource::Call {
+                schema: judged.schema().map_or(&empty, |schema| schema.source()),
+                arguments: judged.arguments.value().unwrap_or(&empty),
+            };
+            if let Some(error) = enrich(&judged.findings, &source, now()) {
+                told.push_str(&pretty(&error.to_document())?);
+            }
+        }
+        format => {
+            let call = ToolCall::new(
+                &arguments.call_id,
+                &arguments.tool,
+                provider::Arguments::Text(text.to_owned()),
+            );
+            let result = judged.answer(outcome).result;
+            if let Some((provider, result)) = format.provider().zip(result) {
+                told.push_str(&pretty(&provider.result(&call, &result))?);
+            }
         }
     }
-    Ok(if judged.is_valid() { Exit::Good } else { Exit::NotGood })
+    Ok(told)
+}
+
+/// The lines of a message, quiet on a terminal.
+fn lines(message: &str) -> String {
+    message.lines().fold(String::new(), |lines, line| lines + &sanitise(line) + "\n")
+}
+
+fn pretty(value: &Value) -> anyhow::Result<String> {
+    Ok(quiet_json(&serde_json::to_string_pretty(value)?).into_owned() + "\n")
 }

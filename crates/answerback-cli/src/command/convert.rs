@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::LimitOptions;
 use crate::output::{quiet_json, sanitise};
+use crate::surroundings::random;
 
 /// Write a reply in another contract
 ///
@@ -191,10 +192,7 @@ fn inputs(arguments: &Arguments, limits: Limits) -> anyhow::Result<Inputs> {
         let identity = lock.identity(agent).with_context(|| path.display().to_string())?;
         let identity = serde_json::to_value(identity)?;
         inputs = inputs.with_agent(identity.as_object().cloned().unwrap_or_default());
-        let mut random = [0; 16];
-        getrandom::fill(&mut random)
-            .map_err(|error| anyhow::anyhow!("no randomness for an id: {error}"))?;
-        inputs = inputs.with_response_id(UuidV4::from_random(random));
+        inputs = inputs.with_response_id(UuidV4::from_random(random()?));
     } else if arguments.lock.is_some() {
         bail!("--lock needs --agent ID: which agent of the lock answers");
     }

@@ -1,212 +1,266 @@
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, BufRead, BufReader, Write};
+use std::collections::BTreeSet;
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
-use answerback::call::Options;
-use answerback::json::{Limits, read};
+use answerback::config::ValidationConfig;
+use answerback::json::Limits;
+use answerback::judge::{Answer, CallLine, CallLineError, Catalogue, Judged, Summary, judge};
+use answerback::retry::Outcome;
+use answerback::{Digest, RetryTracker, Timestamp};
 use anyhow::Context;
-use serde_json::Value;
 
+use crate::configuration::ConfigurationOptions;
 use crate::exit::Exit;
 use crate::input::Input;
-use crate::judge::{Judged, answer, judge};
-use crate::ndjson::push_line;
-use crate::tools::Tools;
+use crate::options::{Format, LimitOptions};
+use crate::output::{push_line, sanitise, say};
+use crate::pipeline::{self, Piece, Work};
+use crate::progress::Progress;
+use crate::report;
 
-/// Judge a log of tool calls, in order
+/// Judge a log of tool calls, in order, with retries tracked
+///
+/// Every call is answered as a model would have been: what is wrong, which attempt it was, and from the last
+/// attempt on the escalation to a person. Attempts are counted for each conversation and tool.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "A line of CALLS is {\"id\",\"tool\",\"arguments\"}; 'arguments' is a value, or the text the model wrote.\n\
-                  Exit code 1: at least one call is not valid."
-)]
+#[command(after_help = "Examples:
+  answerback replay --tools tools.json calls.ndjson
+  answerback replay --tools tools.json --summary calls.ndjson
+  my-agent --log | answerback replay --tools tools.json --strict -
+
+A line of the log:
+  {\"id\", \"tool\", \"arguments\", \"conversation\"?, \"turn\"?, \"model\"?}
+  'arguments' is a value, or a string: the text the model wrote. Calls of one 'turn' are parallel calls and share
+  an attempt; a line without it is a turn of its own.
+
+A line of the answer:
+  {\"tool_call_id\", \"tool\", \"valid\", \"attempt\", \"max_attempts\", \"status\": \"ok\"|\"retry\"|\"blocked\"|\"unchecked\",
+   \"errors\": […], \"repair\": {…}|null, \"result\": {…}|null, \"escalation\": {…}|null}
+
+Exit codes: 0 all calls are valid, 1 some are not, 2 a line is no call, or nothing could be judged.")]
 pub(crate) struct Arguments {
-    /// The list of tools, in the form of MCP, Anthropic or `OpenAI`
+    /// The list of tools, in the form of MCP, `OpenAI`, Anthropic, Gemini or Bedrock
     #[arg(long, value_name = "TOOLS.json")]
     tools: PathBuf,
-    /// Take an unknown field for an error even where its schema allows it
+
+    #[command(flatten)]
+    configuration: ConfigurationOptions,
+
+    /// Print failure rates by tool, model, place and code instead of the answers
     #[arg(long)]
-    strict: bool,
+    summary: bool,
+
+    /// How to print: answers are JSON unless text is asked for, a summary is text unless JSON is
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+
+    #[command(flatten)]
+    limits: LimitOptions,
+
     /// The calls, one JSON object a line; '-' is standard input
     #[arg(value_name = "CALLS.ndjson")]
     calls: PathBuf,
 }
 
-/// The size of the pieces in which the log is read and handed out.
-const CHUNK_BYTES: usize = 1 << 17;
-/// How many pieces are on their way at once, for each worker. It bounds memory.
-const CHUNKS_A_WORKER: usize = 4;
-
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let limits = Limits::default();
-    let tools = Tools::read(&arguments.tools, limits)?;
-    let options = Options::default().with_strict(arguments.strict);
+    let limits = arguments.limits.limits();
+    let config = arguments.configuration.read()?;
+    let tools = Input::new(&arguments.tools);
+    let catalogue =
+        Catalogue::read(&tools.document(limits)?.value).with_context(|| tools.name())?;
     let input = Input::new(&arguments.calls);
-    let log = BufReader::new(input.open()?);
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    let flight = workers * CHUNKS_A_WORKER;
-
-    // A piece may only be read when one of the pieces before it has been written.
-    let (permits, permitted) = sync_channel::<()>(flight);
-    for _ in 0..flight {
-        permits.send(()).context("the replay has ended")?;
+    let log = input.open()?;
+    let summary = arguments.summary.then(|| Mutex::new(Summary::default()));
+    let tracker = RetryTracker::new(&config);
+    let format = arguments.format.unwrap_or(Format::Json);
+    let replay = Replay {
+        catalogue: &catalogue,
+        config: &config,
+        limits,
+        tracker: &tracker,
+        now: Timestamp::from_unix_millis(0),
+        summary,
+        format,
+    };
+    let mut writer = Writer::new(arguments.summary);
+    pipeline::run(log, limits.max_bytes, &replay, |done| writer.write(done))
+        .with_context(|| format!("cannot read {}", input.name()))?;
+    writer.progress.finish();
+    if let Some(summary) = replay.summary {
+        let summary = summary.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let summary = summary.finish(&tracker.tally());
+        let text = match arguments.format.unwrap_or(Format::Text) {
+            Format::Text => report::summary(&summary),
+            Format::Json => {
+                let mut line = String::new();
+                push_line(&mut line, &summary)?;
+                line
+            }
+        };
+        writer.output.write_all(text.as_bytes())?;
     }
-    let (to_work, work) = sync_channel::<Piece>(flight);
-    let (to_write, written) = sync_channel::<(usize, Outcome)>(flight);
-    let work = Mutex::new(work);
-    let (work, tools) = (&work, &tools);
-    thread::scope(move |scope| {
-        let reading = scope.spawn(move || cut(log, &permitted, &to_work, limits.max_bytes));
-        for _ in 0..workers {
-            let to_write = to_write.clone();
-            scope.spawn(move || {
-                while let Some(piece) = next(work) {
-                    if to_write.send((piece.index, judge_piece(&piece, tools, options))).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(to_write);
-        let exit = write_in_order(&written, &permits);
-        // Whatever ended the writing also ends the reading.
-        drop((permits, written));
-        let read = reading.join().map_err(|_| anyhow::anyhow!("reading the log failed"))?;
-        let exit = exit?;
-        read.with_context(|| format!("cannot read {}", input.name()))?;
-        Ok(exit)
-    })
+    writer.output.flush()?;
+    Ok(writer.exit)
 }
 
-/// Some whole lines of the log.
-struct Piece {
-    index: usize,
-    first_line: usize,
-    bytes: Vec<u8>,
+/// What a replay does with a piece of the log.
+struct Replay<'r> {
+    catalogue: &'r Catalogue,
+    config: &'r ValidationConfig,
+    limits: Limits,
+    tracker: &'r RetryTracker,
+    /// Stands still: a log has no clock, so nothing that was counted expires, and a replay gives the
+    /// same answers each time.
+    now: Timestamp,
+    /// Counts instead of answering.
+    summary: Option<Mutex<Summary>>,
+    format: Format,
+}
+
+/// A line of the log: a call, or why it is none.
+struct Line<'r> {
+    number: usize,
+    judged: Result<Judged<'r>, CallLineError>,
+    outcome: Outcome,
 }
 
 /// What came of a piece.
 #[derive(Default)]
-struct Outcome {
-    lines: Vec<u8>,
-    exit: Option<Exit>,
+struct Done {
+    text: String,
     notes: Vec<String>,
+    exit: Option<Exit>,
+    calls: u64,
+    bytes: u64,
 }
 
-/// Cuts the log into pieces of whole lines.
-fn cut(
-    mut log: impl BufRead,
-    permitted: &Receiver<()>,
-    to_work: &SyncSender<Piece>,
-    longest_line: usize,
-) -> io::Result<()> {
-    let mut first_line = 1;
-    for index in 0.. {
-        if permitted.recv().is_err() {
-            return Ok(());
-        }
-        let mut bytes = Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 4);
-        let mut lines = 0;
-        while bytes.len() < CHUNK_BYTES {
-            let before = bytes.len();
-            let mut line = io::Read::take(&mut log, longest_line as u64 + 1);
-            if line.read_until(b'\n', &mut bytes)? == 0 {
-                break;
-            }
-            if bytes.len() - before > longest_line {
-                let text =
-                    format!("line {} has more than {longest_line} bytes", first_line + lines);
-                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
-            }
-            lines += 1;
-        }
-        if bytes.is_empty() || to_work.send(Piece { index, first_line, bytes }).is_err() {
-            return Ok(());
-        }
-        first_line += lines;
+impl<'r> Work for Replay<'r> {
+    type Judged = (u64, Vec<Line<'r>>);
+    type Done = Done;
+
+    fn judge(&self, piece: &Piece) -> Self::Judged {
+        let mut bytes = 0;
+        let lines = piece.lines().map(|(number, line)| {
+            bytes += line.len() as u64 + 1;
+            let judged = CallLine::read(line, self.limits).map(|mut call| {
+                call.id.get_or_insert_with(|| format!("line-{number}"));
+                judge(self.catalogue, call, self.config, self.limits)
+            });
+            Line { number, judged, outcome: Outcome::Ignored }
+        });
+        let lines = lines.collect();
+        (bytes, lines)
     }
-    Ok(())
-}
 
-fn next(work: &Mutex<Receiver<Piece>>) -> Option<Piece> {
-    work.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
-}
-
-fn judge_piece(piece: &Piece, tools: &Tools, options: Options) -> Outcome {
-    let mut outcome = Outcome::default();
-    for (offset, line) in piece.bytes.split(|byte| *byte == b'\n').enumerate() {
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        let number = piece.first_line + offset;
-        match judge_line(line, number, tools, options) {
-            Ok(judged) => outcome.add(&judged),
-            Err(error) => {
-                outcome.notes.push(format!("error: line {number}: {error:#}"));
-                outcome.exit = outcome.exit.max(Some(Exit::CouldNotJudge));
+    fn count(&self, (_, lines): &mut Self::Judged) {
+        let mut summary = self
+            .summary
+            .as_ref()
+            .map(|summary| summary.lock().unwrap_or_else(PoisonError::into_inner));
+        for line in lines {
+            let Ok(judged) = &line.judged else { continue };
+            line.outcome = judged.track(self.tracker, self.now, random(line.number, judged));
+            if let Some(summary) = &mut summary {
+                summary.add(judged, &line.outcome);
             }
         }
     }
-    outcome
-}
 
-/// One line of the log, judged.
-fn judge_line(
-    line: &[u8],
-    number: usize,
-    tools: &Tools,
-    options: Options,
-) -> anyhow::Result<Judged> {
-    // The call may nest one level deeper than its arguments.
-    let document = read(line, Limits::default().with_max_depth(Limits::DEEPEST))?;
-    let text = |name: &str| document.value.get(name).and_then(Value::as_str);
-    let tool = text("tool").context("no tool is named")?.to_owned();
-    let call_id = text("id").map_or_else(|| format!("line-{number}"), str::to_owned);
-    let arguments = document.value.get("arguments").unwrap_or(&Value::Null);
-    Ok(judge(call_id, tool, arguments, tools, options))
-}
-
-impl Outcome {
-    fn add(&mut self, judged: &Judged) {
-        if let Some(fault) = &judged.unchecked {
-            self.notes
-                .push(format!("warning: calls of {:?} are not checked: {fault}", judged.tool));
-        }
-        let exit = if judged.is_valid() { Exit::Good } else { Exit::NotGood };
-        self.exit = self.exit.max(Some(exit));
-        // Writing to memory does not fail.
-        let _ = push_line(&mut self.lines, &answer(judged, 1));
-    }
-}
-
-/// Writes what the workers have made, in the order of the log.
-fn write_in_order(
-    written: &Receiver<(usize, Outcome)>,
-    permits: &SyncSender<()>,
-) -> anyhow::Result<Exit> {
-    let mut output = io::stdout().lock();
-    let mut exit = Exit::Good;
-    let mut early = BTreeMap::new();
-    let mut told = BTreeSet::new();
-    let mut due = 0;
-    for (index, outcome) in written {
-        early.insert(index, outcome);
-        while let Some(outcome) = early.remove(&due) {
-            due += 1;
-            output.write_all(&outcome.lines)?;
-            exit = exit.max(outcome.exit.unwrap_or(Exit::Good));
-            for note in outcome.notes {
-                // One tool's schema is complained of once, not once a call.
-                if told.insert(note.clone()) {
-                    anstream::eprintln!("{note}");
+    fn finish(&self, (bytes, lines): Self::Judged) -> Done {
+        let mut done = Done { bytes, calls: lines.len() as u64, ..Done::default() };
+        for Line { number, judged, outcome } in lines {
+            match judged {
+                Ok(judged) => self.add(&mut done, judged, outcome),
+                Err(error) => {
+                    done.notes.push(format!("error: line {number}: {error}"));
+                    done.exit = Some(Exit::CouldNotJudge);
                 }
             }
-            // The reader may be done already.
-            let _ = permits.send(());
+        }
+        done
+    }
+}
+
+impl Replay<'_> {
+    fn add(&self, done: &mut Done, judged: Judged<'_>, outcome: Outcome) {
+        if let Some(fault) = &judged.unchecked {
+            let tool = &judged.tool;
+            done.notes.push(format!("warning: calls of {tool:?} are not checked: {fault}"));
+        }
+        let exit = if judged.is_valid() { Exit::Good } else { Exit::NotGood };
+        done.exit = done.exit.max(Some(exit));
+        if self.summary.is_some() {
+            return;
+        }
+        let answer = judged.answer(outcome);
+        match self.format {
+            // Writing to memory does not fail.
+            Format::Json => drop(push_line(&mut done.text, &answer)),
+            Format::Text => push_text(&mut done.text, &answer),
         }
     }
-    output.flush()?;
-    Ok(exit)
+}
+
+/// The same randomness each time for an escalation's id, and another for each line.
+fn random(number: usize, judged: &Judged<'_>) -> [u8; 10] {
+    let mut random = [0; 10];
+    if !judged.is_valid() {
+        let digest = Digest::of_bytes(format!("{number} {}", judged.key()).as_bytes());
+        random.copy_from_slice(&digest.as_bytes()[..10]);
+    }
+    random
+}
+
+/// One line for people.
+fn push_text(text: &mut String, answer: &Answer) {
+    let mut line = format!(
+        "{} {} {} {}/{}",
+        answer.tool_call_id,
+        answer.tool,
+        answer.status.as_str(),
+        answer.attempt,
+        answer.max_attempts
+    );
+    if let Some(first) = answer.errors.first() {
+        line.push_str(": ");
+        line.push_str(&first.to_string());
+    }
+    match answer.errors.len() {
+        0 | 1 => {}
+        count => line.push_str(&format!(" (and {} more)", count - 1)),
+    }
+    text.push_str(&sanitise(&line));
+    text.push('\n');
+}
+
+/// Writes what the workers have made.
+struct Writer {
+    output: io::StdoutLock<'static>,
+    progress: Progress,
+    /// One tool's schema is complained of once, not once a call.
+    told: BTreeSet<String>,
+    exit: Exit,
+}
+
+impl Writer {
+    fn new(is_summary: bool) -> Self {
+        let output = io::stdout().lock();
+        // Answers on a terminal are progress enough.
+        let progress = Progress::new("calls").with_watched(is_summary || !output.is_terminal());
+        Self { output, progress, told: BTreeSet::new(), exit: Exit::Good }
+    }
+
+    fn write(&mut self, done: Done) -> anyhow::Result<()> {
+        self.output.write_all(done.text.as_bytes())?;
+        self.exit = self.exit.max(done.exit.unwrap_or(Exit::Good));
+        for note in done.notes {
+            if self.told.insert(note.clone()) {
+                self.progress.finish();
+                say(&note);
+            }
+        }
+        self.progress.add(done.calls, done.bytes);
+        Ok(())
+    }
 }

@@ -1,7 +1,5 @@
 use std::io::{self, IsTerminal, Read, Write};
-use std::time::SystemTime;
 
-use answerback::Timestamp;
 use answerback::contract::Contract;
 use answerback::contract::atdf::EnrichedResponse;
 use answerback::contract::atdf::validators::{
@@ -12,6 +10,7 @@ use anyhow::{Context, bail};
 use crate::exit::Exit;
 use crate::options::Format;
 use crate::output::quiet_json;
+use crate::surroundings::now;
 
 /// Run one of the three ATDF validators
 ///
@@ -104,9 +103,4 @@ fn password() -> anyhow::Result<String> {
         }
     }
     Ok(password)
-}
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_unix_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }

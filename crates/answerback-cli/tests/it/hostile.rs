@@ -40,12 +40,24 @@ fn inputs() -> Vec<(&'static str, Vec<u8>)> {
 
 #[test]
 fn hostile_input_is_answered() {
-    let commands: [&[&str]; 5] = [
+    let commands: [&[&str]; 8] = [
         &["check", "-"],
         &["check", "--format", "json", "-"],
         &["check", "--as", "tool", "--profile", "lenient", "-"],
         &["convert", "--to", "atdf", "-"],
         &["show", "-"],
+        &["replay", "--tools", "tests/replay/tools.json", "-"],
+        &["replay", "--tools", "-", "tests/replay/calls.ndjson"],
+        &[
+            "call",
+            "--tool",
+            "search",
+            "--schema",
+            "tests/replay/tools.json",
+            "--format",
+            "json",
+            "-",
+        ],
     ];
     for (name, input) in inputs() {
         for command in commands {

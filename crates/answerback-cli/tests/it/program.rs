@@ -9,9 +9,13 @@ use std::process::{Command, Output, Stdio};
 pub(crate) fn program(folder: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_answerback"));
     command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder));
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE", "COLUMNS"] {
+    for name in
+        ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE", "COLUMNS", "ANSWERBACK_CONFIG"]
+    {
         command.env_remove(name);
     }
+    // Whoever runs the tests may have a configuration of their own.
+    command.env("XDG_CONFIG_HOME", "/nowhere").env("APPDATA", "/nowhere");
     command.stdin(Stdio::null());
     command
 }

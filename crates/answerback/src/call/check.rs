@@ -12,7 +12,7 @@ use super::types::Types;
 use super::union::Judge;
 use super::unknown::{Branches, unknown};
 use super::wording;
-use crate::finding::{Severity, ValidationError, val};
+use crate::finding::{Preview, Severity, ValidationError, val};
 use crate::json::Pointer;
 
 /// The deepest arguments, counted in arrays and objects.
@@ -21,11 +21,19 @@ const DEEPEST: usize = 128;
 const MOST_FINDINGS: usize = 1_000;
 
 /// How a call is judged.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
     /// Whether a field that the schema does not name is an error even where the schema allows it.
     pub strict: bool,
+    /// The longest preview of an actual value, in characters.
+    pub max_value_preview: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { strict: false, max_value_preview: 100 }
+    }
 }
 
 impl Options {
@@ -33,6 +41,13 @@ impl Options {
     #[must_use]
     pub fn with_strict(mut self, strict: bool) -> Self {
         self.strict = strict;
+        self
+    }
+
+    /// Sets the longest preview of an actual value, in characters.
+    #[must_use]
+    pub fn with_max_value_preview(mut self, characters: usize) -> Self {
+        self.max_value_preview = characters;
         self
     }
 }
@@ -75,7 +90,8 @@ pub fn check(
     options: impl Into<Options>,
 ) -> Result<Vec<ValidationError>, SchemaError> {
     let options = options.into();
-    let mut findings = Findings { schema, arguments, list: Vec::new() };
+    let preview = Preview::new().with_max_characters(options.max_value_preview);
+    let mut findings = Findings { schema, arguments, preview, list: Vec::new() };
     if is_too_deep(arguments, DEEPEST) {
         findings.too_deep();
         return Ok(findings.list);
@@ -127,6 +143,7 @@ fn is_too_deep(value: &Value, left: usize) -> bool {
 struct Findings<'s> {
     schema: &'s Schema,
     arguments: &'s Value,
+    preview: Preview,
     list: Vec<ValidationError>,
 }
 
@@ -171,7 +188,7 @@ impl Findings<'_> {
                     place = place.join(error.instance().as_str().unwrap_or_default());
                 }
                 let value = error.instance();
-                let shown = shown(value, &place, self.schema);
+                let shown = shown(value, &place, self.schema, &self.preview);
                 let finding = ValidationError::of(wording::rule(kind), place)
                     .with_message(wording::message(kind, value, &shown))
                     .with_expected(self.expected(error))
@@ -278,7 +295,7 @@ impl Findings<'_> {
             .with_severity(severity)
             .with_message(format!("Unknown field '{}'", wording::text(name)))
             .with_expected(expected)
-            .with_actual(shown(value, place, self.schema))
+            .with_actual(shown(value, place, self.schema, &self.preview))
             .with_schema_path(schema_path);
         self.push(finding);
     }
@@ -460,7 +477,7 @@ impl Findings<'_> {
             })
             .collect();
         let place = pointer(error.instance_path().as_str());
-        let shown = shown(error.instance(), &place, self.schema);
+        let shown = shown(error.instance(), &place, self.schema, &self.preview);
         let message = format!(
             "Value matches {} options; must match exactly one: {}",
             fitting.len(),

@@ -20,3 +20,5 @@ mod wording;
 pub use check::{Options, check};
 pub use parse::{Confidence, Excerpt, Malformed, Mistake, MistakeKind, Reading, hear, parse};
 pub use schema::{Schema, SchemaError, SchemaErrorKind, Schemas};
+pub(crate) use shown::shown;
+pub(crate) use types::Types;

@@ -29,12 +29,12 @@ use crate::json::{self, Document, Limits, ReadErrorKind};
 ///
 /// # Errors
 ///
-/// As [`parse`].
-pub fn hear(arguments: Option<&Value>, limits: Limits) -> Result<Document, Malformed> {
+/// As [`parse`]; the text comes back with the error.
+pub fn hear(arguments: Option<Value>, limits: Limits) -> Result<Document, (String, Malformed)> {
     match arguments {
         None | Some(Value::Null) => Ok(document(empty())),
-        Some(Value::String(text)) => parse(text, limits),
-        Some(value) => Ok(document(value.clone())),
+        Some(Value::String(text)) => parse(&text, limits).map_err(|malformed| (text, malformed)),
+        Some(value) => Ok(document(value)),
     }
 }
 
@@ -250,11 +250,11 @@ mod tests {
         for text in ["", " \n", "\u{feff}", "null", " null ", "{}"] {
             assert_eq!(parse(text, Limits::default()).unwrap().value, json!({}), "{text:?}");
         }
-        let heard = |arguments: Option<&Value>| hear(arguments, Limits::default()).unwrap().value;
+        let heard = |arguments: Option<Value>| hear(arguments, Limits::default()).unwrap().value;
         assert_eq!(heard(None), json!({}));
-        assert_eq!(heard(Some(&Value::Null)), json!({}));
-        assert_eq!(heard(Some(&json!("{\"a\": 1}"))), json!({"a": 1}));
-        assert_eq!(heard(Some(&json!({"a": 1}))), json!({"a": 1}));
+        assert_eq!(heard(Some(Value::Null)), json!({}));
+        assert_eq!(heard(Some(json!("{\"a\": 1}"))), json!({"a": 1}));
+        assert_eq!(heard(Some(json!({"a": 1}))), json!({"a": 1}));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A tool's schema, compiled once.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -89,6 +89,17 @@ impl Schema {
     /// As [`super::check`].
     pub fn is_valid(&self, arguments: &Value) -> Result<bool, SchemaError> {
         super::check::is_valid(self, arguments)
+    }
+
+    /// Whether it calls anything secret: `writeOnly`, or `format: password`.
+    pub fn has_secrets(&self) -> bool {
+        self.outline.has_secrets()
+    }
+
+    /// The arguments without what the schema calls secret, in whichever branch. Names and shapes of
+    /// secrets are not looked at; see [`crate::finding::secrets`].
+    pub fn without_secrets<'v>(&self, arguments: &'v Value) -> Cow<'v, Value> {
+        super::shown::hidden(arguments, &self.outline)
     }
 
     /// What stands at an evaluation path, such as a finding's `schema_path`: references on the way are

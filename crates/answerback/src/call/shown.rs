@@ -14,10 +14,10 @@ const HIDDEN: &str = "[redacted]";
 
 /// A short preview of the value at `place` of a call's arguments. Whatever the schema calls secret
 /// (`writeOnly`, `format: password`), in whichever branch, is not in it.
-pub(super) fn shown(value: &Value, place: &Pointer, schema: &Schema) -> String {
+pub(crate) fn shown(value: &Value, place: &Pointer, schema: &Schema, preview: &Preview) -> String {
     let outline = &schema.outline;
     if !outline.has_secrets() {
-        return Preview::new().show_at(place, value);
+        return preview.show_at(place, value);
     }
     let mut nodes = outline.all_in_place(&[Outline::ROOT]);
     for token in place.tokens() {
@@ -28,8 +28,16 @@ pub(super) fn shown(value: &Value, place: &Pointer, schema: &Schema) -> String {
     }
     match without_secrets(outline, &nodes, value) {
         Cow::Owned(Value::String(hidden)) if hidden == HIDDEN => hidden,
-        redacted => Preview::new().show_at(place, &redacted),
+        redacted => preview.show_at(place, &redacted),
     }
+}
+
+/// The arguments without what the schema calls secret.
+pub(super) fn hidden<'v>(value: &'v Value, outline: &Outline) -> Cow<'v, Value> {
+    if !outline.has_secrets() {
+        return Cow::Borrowed(value);
+    }
+    without_secrets(outline, &outline.all_in_place(&[Outline::ROOT]), value)
 }
 
 /// Everything that could apply at a place, whichever branch is meant.

@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 
 /// A set of JSON types. `number` holds `integer`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Types(u8);
+pub(crate) struct Types(u8);
 
 const NAMES: [(&str, u8); 7] = [
     ("string", 1),
@@ -19,13 +19,18 @@ const NAMES: [(&str, u8); 7] = [
 ];
 
 impl Types {
-    pub(super) const NONE: Self = Self(0);
-    pub(super) const OBJECT: Self = Self(32);
-    pub(super) const NULL: Self = Self(64);
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const STRING: Self = Self(1);
+    pub(crate) const NUMBER: Self = Self(2 | 4);
+    pub(crate) const FRACTION: Self = Self(4);
+    pub(crate) const BOOLEAN: Self = Self(8);
+    pub(crate) const ARRAY: Self = Self(16);
+    pub(crate) const OBJECT: Self = Self(32);
+    pub(crate) const NULL: Self = Self(64);
     const CONTAINERS: Self = Self(16 | 32);
 
     /// What a `type` keyword allows: one name, or a list of them.
-    pub(super) fn of_keyword(keyword: &Value) -> Self {
+    pub(crate) fn of_keyword(keyword: &Value) -> Self {
         match keyword {
             Value::String(name) => Self::named(name),
             Value::Array(names) => names
@@ -41,7 +46,7 @@ impl Types {
     }
 
     /// The one type of a value. As in JSON Schema, `1.0` is an integer.
-    pub(super) fn of(value: &Value) -> Self {
+    pub(crate) fn of(value: &Value) -> Self {
         Self(match value {
             Value::String(_) => 1,
             Value::Number(number) if is_integer(number) => 2,
@@ -53,25 +58,25 @@ impl Types {
         })
     }
 
-    pub(super) fn with(self, other: Self) -> Self {
+    pub(crate) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    pub(super) fn meets(self, other: Self) -> bool {
+    pub(crate) fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    pub(super) fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
     /// Whether only arrays and objects are in the set, or none of them.
-    pub(super) fn is_all_containers(self) -> bool {
+    pub(crate) fn is_all_containers(self) -> bool {
         self.0 & !Self::CONTAINERS.0 == 0
     }
 
     /// The type's name, for a value's own type.
-    pub(super) fn name_of(value: &Value) -> &'static str {
+    pub(crate) fn name_of(value: &Value) -> &'static str {
         match value {
             Value::String(_) => "string",
             Value::Number(number) if is_integer(number) => "integer",

@@ -24,9 +24,10 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::finding::preview;
+use crate::message::suggest;
 use crate::retry::Policies;
-pub use settings::{FormattingSettings, RepairMode, Style, ToolSettings, schema};
 use settings::{GROUPS, SETTINGS};
+pub use settings::{RepairMode, ToolSettings, schema};
 
 /// What may stand at the root of the file. Only `tools` is read here.
 const TOP_KEYS: [&str; 6] = ["tools", "gateway", "store", "ledger", "governance", "console"];
@@ -175,7 +176,7 @@ impl Reading<'_> {
         let single = validation.get("overrides").and_then(|found| self.mapping(path, found));
         for (tool, found) in single.into_iter().flatten() {
             let path = format!("{path}.{tool}");
-            let mut settings = default;
+            let mut settings = default.clone();
             if let Some(members) = self.mapping(&path, found) {
                 self.settings(&path, members, &mut settings, false);
             }
@@ -242,7 +243,8 @@ impl Reading<'_> {
 
     fn warn(&mut self, key: &str, known: &[&'static str]) {
         let name = key.rsplit('.').next().unwrap_or(key);
-        let suggestion = nearest(name, known);
+        let near = suggest::nearest(name, known.iter().copied());
+        let suggestion = near.first().map(|near| near.candidate);
         self.warnings.push(ConfigWarning {
             file: self.file.to_owned(),
             key: shown(key),
@@ -255,32 +257,6 @@ impl Reading<'_> {
 fn shown(key: &str) -> String {
     let quoted = preview(&key.into());
     quoted.trim_matches('"').to_owned()
-}
-
-/// The known name that is at most two edits away, or the same but for case and separators.
-fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
-    let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
-    // Nothing that long is a slip of the pen, and the distance takes quadratic time.
-    let name = Some(plain(name)).filter(|name| name.len() <= 64)?;
-    let near = known.iter().map(|known| (distance(&name, known), *known));
-    near.filter(|(distance, known)| *distance <= 2 && *distance * 2 < known.len())
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, known)| known)
-}
-
-/// How many characters have to be added, taken away or changed.
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
-    for (index, character) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for (column, compared) in other.chars().enumerate() {
-            let changed = diagonal + usize::from(character != compared);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,17 +1,7 @@
 use serde_json::{Map, Value, json};
 
+use crate::message::{Formatting, Style};
 use crate::retry::{Policy, WhileBlocked};
-
-/// How messages to the model are laid out.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these two")]
-pub enum Style {
-    /// Bullets with code, expected and actual value.
-    #[default]
-    Detailed,
-    /// One line an error.
-    Compact,
-}
 
 /// What is done with a repair that makes a call valid.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -26,48 +16,18 @@ pub enum RepairMode {
     ApplySafe,
 }
 
-/// How messages to the model are written.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct FormattingSettings {
-    /// The layout.
-    pub style: Style,
-    /// A message is shorter than this, in characters.
-    pub max_message_length: usize,
-    /// The most errors that one message lists.
-    pub max_errors_shown: usize,
-    /// The longest preview of a value, in characters.
-    pub max_value_preview: usize,
-}
-
 /// What holds for one tool.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ToolSettings {
     /// How often a model may try.
     pub retry: Policy,
     /// How messages are written.
-    pub formatting: FormattingSettings,
+    pub formatting: Formatting,
     /// Whether a field that the schema does not name is an error everywhere.
     pub strict: bool,
     /// What is done with repairs.
     pub repair: RepairMode,
-}
-
-impl Default for ToolSettings {
-    fn default() -> Self {
-        Self {
-            retry: Policy::default(),
-            formatting: FormattingSettings {
-                style: Style::default(),
-                max_message_length: 2000,
-                max_errors_shown: 10,
-                max_value_preview: 100,
-            },
-            strict: false,
-            repair: RepairMode::default(),
-        }
-    }
 }
 
 /// A setting: where it stands, what it may be, what it changes.
@@ -102,6 +62,12 @@ const RETRY: Option<&str> = Some("retry");
 const FORMATTING: Option<&str> = Some("formatting");
 pub(super) const GROUPS: [&str; 2] = ["retry", "formatting"];
 const A_DAY: u32 = 24 * 60 * 60;
+
+/// As the table has it.
+#[expect(clippy::cast_possible_truncation, reason = "the ranges end at a few thousand")]
+const fn bound(length: usize) -> u32 {
+    length as u32
+}
 
 /// As a setter wants it; the range keeps it from being cut.
 fn length(number: u32) -> usize {
@@ -190,8 +156,8 @@ pub(super) static SETTINGS: [Setting; 11] = [
         name: "max_message_length",
         about: "A message is shorter than this, in characters.",
         kind: Kind::Integer {
-            least: 500,
-            most: 4000,
+            least: bound(*Formatting::MESSAGE_LENGTHS.start()),
+            most: bound(*Formatting::MESSAGE_LENGTHS.end()),
             set: |settings, value| settings.formatting.max_message_length = length(value),
             get: |settings| number(settings.formatting.max_message_length),
         },
@@ -201,8 +167,8 @@ pub(super) static SETTINGS: [Setting; 11] = [
         name: "max_errors_shown",
         about: "The most errors that one message lists.",
         kind: Kind::Integer {
-            least: 1,
-            most: 100,
+            least: bound(*Formatting::ERRORS_SHOWN.start()),
+            most: bound(*Formatting::ERRORS_SHOWN.end()),
             set: |settings, value| settings.formatting.max_errors_shown = length(value),
             get: |settings| number(settings.formatting.max_errors_shown),
         },
@@ -212,8 +178,8 @@ pub(super) static SETTINGS: [Setting; 11] = [
         name: "max_value_preview",
         about: "The longest preview of a value, in characters.",
         kind: Kind::Integer {
-            least: 10,
-            most: 1000,
+            least: bound(*Formatting::VALUE_PREVIEWS.start()),
+            most: bound(*Formatting::VALUE_PREVIEWS.end()),
             set: |settings, value| settings.formatting.max_value_preview = length(value),
             get: |settings| number(settings.formatting.max_value_preview),
         },

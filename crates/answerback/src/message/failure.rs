@@ -1,6 +1,7 @@
 use serde_json::Value;
 
 use crate::finding::ValidationError;
+use crate::retry::{Noted, Repetition};
 
 /// A call that failed, and all that is known about it: what a formatter is given.
 #[derive(Clone, Copy, Debug)]
@@ -16,34 +17,14 @@ pub struct Failure<'a> {
     pub max_attempts: u32,
     /// The schema of the tool's arguments. With it, hints can name the fields and values that exist.
     pub schema: Option<&'a Value>,
-    /// Code and path of the previous attempt's findings.
-    pub previous: Option<&'a [(&'a str, &'a str)]>,
+    /// What was wrong in the previous attempt, where that is known.
+    pub previous: Option<&'a [Noted]>,
+    /// Whether more was wrong in the previous attempt than `previous` lists; then nobody can say what is new.
+    pub previous_is_cut: bool,
     /// How this call repeats an earlier one.
     pub repetition: Repetition,
     /// A proposed repair in one line, such as a JSON Patch.
     pub repair: Option<&'a str>,
-}
-
-/// How a failing call repeats what failed before. Whoever counts attempts finds it out; the message
-/// then says it first, because a model that is told the same thing twice does the same thing twice.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-#[non_exhaustive]
-pub enum Repetition {
-    /// It does not.
-    #[default]
-    None,
-    /// The same arguments as in the attempt named, value for value.
-    IdenticalCall {
-        /// The earlier attempt.
-        attempt: u32,
-    },
-    /// Other arguments, but exactly the same findings as in the attempt before.
-    SameErrors,
-    /// The arguments of the attempt before the last one: the model goes back and forth.
-    BackAndForth {
-        /// The earlier attempt with these arguments.
-        attempt: u32,
-    },
 }
 
 impl<'a> Failure<'a> {
@@ -56,6 +37,7 @@ impl<'a> Failure<'a> {
             max_attempts: 3,
             schema: None,
             previous: None,
+            previous_is_cut: false,
             repetition: Repetition::None,
             repair: None,
         }
@@ -76,9 +58,9 @@ impl<'a> Failure<'a> {
         self
     }
 
-    /// Sets code and path of the previous attempt's findings.
+    /// Sets what was wrong in the previous attempt, all of it.
     #[must_use]
-    pub const fn with_previous(mut self, previous: &'a [(&'a str, &'a str)]) -> Self {
+    pub const fn with_previous(mut self, previous: &'a [Noted]) -> Self {
         self.previous = Some(previous);
         self
     }

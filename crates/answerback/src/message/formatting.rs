@@ -136,7 +136,7 @@ impl Formatting {
         Ok(())
     }
 
-    pub(super) fn message_length(&self) -> usize {
+    pub(crate) fn message_length(&self) -> usize {
         clamp(self.max_message_length, &Self::MESSAGE_LENGTHS)
     }
 

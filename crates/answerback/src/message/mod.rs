@@ -23,7 +23,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Left out: repairing a call, counting attempts, and the shapes in which providers carry the text.
+//! [`repair()`] proposes a patch that makes a failing call valid, where there is one.
+//!
+//! Left out: counting attempts, and the shapes in which providers carry the text.
 
 mod action;
 mod budget;
@@ -36,14 +38,16 @@ mod formatter;
 mod formatting;
 mod hint;
 mod progress;
+mod repair;
 mod schema;
 pub mod suggest;
 mod tools;
 
-pub use failure::{Failure, Repetition};
+pub use failure::Failure;
 pub use file_paths::FilePathFormatter;
 pub use formatter::{ErrorFormatter, StandardFormatter};
 pub use formatting::{Formatting, FormattingError, Style};
+pub use repair::{Repair, repair, repair_malformed};
 pub use tools::{Tool, nearest_tools, unknown_tool};
 
 /// The version of the `detailed` layout; it changes when a reader of the text could notice.

@@ -1,6 +1,7 @@
+use super::Failure;
 use super::entry::place;
-use super::{Failure, Repetition};
 use crate::finding::neutral::cut;
+use crate::retry::{Repetition, noted_place};
 
 /// How many places each list of the progress line names.
 const PLACES: usize = 3;
@@ -10,14 +11,19 @@ const PLACE: usize = 48;
 /// From the second attempt on: "Fixed: /path · Still failing: /limit · New: none".
 pub(super) fn progress(failure: &Failure<'_>) -> Option<String> {
     let previous = failure.previous.filter(|_| failure.attempt > 1)?;
-    let errors = || failure.findings.iter().filter(|finding| finding.is_error());
-    let now = || errors().map(|finding| finding.field_path.as_str());
-    let is_now = |path: &str| now().any(|other| other == path);
-    let was = |path: &str| previous.iter().any(|(_, other)| *other == path);
+    let errors = failure.findings.iter().filter(|finding| finding.is_error());
+    let now: Vec<String> = errors.map(|finding| noted_place(&finding.field_path)).collect();
+    let is_now = |path: &str| now.iter().any(|other| other == path);
+    let was = |path: &str| previous.iter().any(|noted| noted.path == path);
     // Compared by place: a field that is wrong in another way is still failing.
-    let fixed = list(previous.iter().map(|(_, path)| *path).filter(|path| !is_now(path)));
-    let still = list(now().filter(|path| was(path)));
-    let new = list(now().filter(|path| !was(path)));
+    let before = previous.iter().map(|noted| noted.path.as_str());
+    let fixed = list(before.filter(|path| !is_now(path)));
+    let now = now.iter().map(String::as_str);
+    let still = list(now.clone().filter(|path| was(path)));
+    if failure.previous_is_cut {
+        return Some(format!("Fixed: {fixed} · Still failing: {still}"));
+    }
+    let new = list(now.filter(|path| !was(path)));
     Some(format!("Fixed: {fixed} · Still failing: {still} · New: {new}"))
 }
 
@@ -31,14 +37,14 @@ pub(super) fn repetition(failure: &Failure<'_>) -> Option<String> {
     };
     Some(match failure.repetition {
         Repetition::None => return None,
-        Repetition::IdenticalCall { attempt } => format!(
+        Repetition::SameCall { attempt } => format!(
             "This call is identical to attempt {attempt}, so it failed in the same way. Change the values named below before you call the tool again.{chances}"
         ),
-        Repetition::SameErrors => format!(
+        Repetition::SameErrors { .. } => format!(
             "The arguments changed, but the errors are the same as before: the change was made elsewhere. Change exactly the places named below.{chances}"
         ),
-        Repetition::BackAndForth { attempt } => format!(
-            "This call returns to the arguments of attempt {attempt}, which had failed. Keep what was fixed since then and correct the places below together, in one call.{chances}"
+        Repetition::Oscillation { attempt } => format!(
+            "This call goes back to attempt {attempt}, which had failed. Keep what was fixed since then and correct the places below together, in one call.{chances}"
         ),
     })
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::finding::{Severity, ValidationError, preview};
 use crate::json::Pointer;
+use crate::retry::{Noted, Repetition};
 
 fn finding(code: &'static str, path: &str, message: &str) -> ValidationError {
     ValidationError::new(code, Severity::Error)
@@ -153,7 +154,8 @@ fn repeats_over_a_list_are_one_finding() {
 #[test]
 fn later_attempts_say_what_changed() {
     let findings = typical();
-    let previous = [("VAL-001", "/path"), ("VAL-002", "/limit"), ("VAL-008", "/mode")];
+    let previous = [("VAL-001", "/path"), ("VAL-002", "/limit"), ("VAL-008", "/mode")]
+        .map(|(code, path)| Noted::new(code, path));
     let failure =
         Failure::new("read_file", &findings[2..]).with_attempt(2, 3).with_previous(&previous);
     insta::assert_snapshot!(shown(&failure), @r##"
@@ -182,9 +184,9 @@ fn repetition_is_said_first() {
     let failure = Failure::new("read_file", &findings[3..]).with_attempt(2, 3);
     let lines = [
         Repetition::None,
-        Repetition::IdenticalCall { attempt: 1 },
-        Repetition::SameErrors,
-        Repetition::BackAndForth { attempt: 1 },
+        Repetition::SameCall { attempt: 1 },
+        Repetition::SameErrors { attempt: 1 },
+        Repetition::Oscillation { attempt: 1 },
     ]
     .map(|repetition| {
         shown(&failure.with_repetition(repetition)).lines().nth(2).unwrap_or_default().to_owned()
@@ -193,7 +195,7 @@ fn repetition_is_said_first() {
     • /limit (VAL-002): Type mismatch: expected integer, got string
     This call is identical to attempt 1, so it failed in the same way. Change the values named below before you call the tool again. One attempt is left.
     The arguments changed, but the errors are the same as before: the change was made elsewhere. Change exactly the places named below. One attempt is left.
-    This call returns to the arguments of attempt 1, which had failed. Keep what was fixed since then and correct the places below together, in one call. One attempt is left.
+    This call goes back to attempt 1, which had failed. Keep what was fixed since then and correct the places below together, in one call. One attempt is left.
     "##);
 }
 
@@ -586,11 +588,12 @@ proptest! {
         option in hostile(),
     ) {
         let schema = json!({"properties": {"a": {"enum": [option, 1, {"x": option}]}, "b": {"$ref": "#/$defs/b"}, &option: {"description": option}}, "$defs": {"b": {"type": "integer"}}, "required": [option]});
-        let previous: Option<Vec<(&str, &str)>> = previous.as_ref().map(|paths| paths.iter().map(|path| ("VAL-001", path.as_str())).collect());
+        let previous: Option<Vec<Noted>> = previous.as_ref().map(|paths| paths.iter().map(|path| Noted::new("VAL-001", path)).collect());
         let mut failure = Failure::new(&tool, &findings).with_attempt(attempt, max).with_schema(&schema);
         failure.previous = previous.as_deref();
         failure.repair = repair.as_deref();
-        failure.repetition = [Repetition::None, Repetition::IdenticalCall { attempt }, Repetition::SameErrors, Repetition::BackAndForth { attempt }][repeated];
+        let earlier = u8::try_from(attempt % 10).unwrap();
+        failure.repetition = [Repetition::None, Repetition::SameCall { attempt: earlier }, Repetition::SameErrors { attempt: earlier }, Repetition::Oscillation { attempt: earlier }][repeated];
         let style = if is_compact { Style::Compact } else { Style::Detailed };
         let formatting = Formatting::default().with_max_message_length(limit).with_style(style);
         check(&StandardFormatter.format(&failure, &formatting), &failure, limit)?;
@@ -613,7 +616,7 @@ proptest! {
             _ => found.error_code = text.clone().into(),
         }
         let findings = [found];
-        let previous = [("VAL-001", text.as_str())];
+        let previous = [Noted::new("VAL-001", text.as_str())];
         let failure = Failure::new("t", &findings).with_attempt(2, 3).with_previous(&previous).with_repair(&text);
         for style in [Style::Detailed, Style::Compact] {
             let message = StandardFormatter.format(&failure, &Formatting::default().with_style(style));
@@ -646,7 +649,7 @@ fn the_documentation_shows_what_is_said() {
         after.split_once("\n```").expect("an end").0
     };
     let findings = typical();
-    let previous = [("VAL-001", "/path"), ("VAL-002", "/limit")];
+    let previous = [Noted::new("VAL-001", "/path"), Noted::new("VAL-002", "/limit")];
     let schema = json!({"properties": {"encoding": {"enum": ["utf-8", "ascii", "utf-16"]}}});
     let failure = Failure::new("read_file", &findings[1..3])
         .with_attempt(2, 3)

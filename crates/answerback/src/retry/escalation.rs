@@ -56,7 +56,7 @@ impl Escalation {
             id,
             tool: state.tool().to_owned(),
             status: ToolStatus::Blocked,
-            summary: summary(state.tool(), &attempts),
+            summary: summary(state.tool(), &attempts, 0),
             attempts,
             original_call: state.original_call().clone(),
             options: CaseKind::Escalation.allowed().to_vec(),
@@ -74,16 +74,24 @@ impl Escalation {
         Case::new(self.id.clone(), CaseKind::Escalation, self.digest(), expires)
     }
 
-    /// What the model is told.
-    pub fn tool_result(&self, tool_call_id: impl Into<String>) -> ToolResult {
-        ToolResult::blocked(tool_call_id, self.summary.clone())
+    /// What the model is told, in fewer than `limit` characters: the summary, without the oldest
+    /// attempts where there is no room for all of them.
+    pub fn tool_result(&self, tool_call_id: impl Into<String>, limit: usize) -> ToolResult {
+        let mut content = self.summary.clone();
+        for left_out in 1..=self.attempts.len() {
+            if content.chars().count() < limit {
+                break;
+            }
+            content = summary(&self.tool, &self.attempts, left_out);
+        }
+        ToolResult::blocked(tool_call_id, content)
     }
 }
 
-fn summary(tool: &str, attempts: &[EscalatedAttempt]) -> String {
+fn summary(tool: &str, attempts: &[EscalatedAttempt], left_out: usize) -> String {
     let times = if attempts.len() == 1 { "attempt" } else { "attempts" };
     let mut text = format!("Tool '{tool}' validation failed after {} {times}.\n\n", attempts.len());
-    for attempt in attempts {
+    for attempt in attempts.iter().skip(left_out) {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "Attempt {}: {}", attempt.attempt, attempt.summary);
     }

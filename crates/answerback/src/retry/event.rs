@@ -70,6 +70,9 @@ pub struct Call<'a> {
     pub tool_call_id: &'a str,
     /// The arguments as sent.
     pub arguments: Sent<'a>,
+    /// The arguments as they may be shown, where the schema hides a part of them that names and shapes
+    /// do not give away. What is compared and digested is always `arguments`.
+    pub shown: Option<&'a Value>,
     /// Every finding. One error makes the call a failing one; notes alone do not.
     pub findings: &'a [ValidationError],
     /// Whether the tool's schema could not be used. Such a call is passed on and never counted.
@@ -98,6 +101,7 @@ impl<'a> Call<'a> {
             tool,
             tool_call_id,
             arguments: arguments.into(),
+            shown: None,
             findings,
             unchecked: false,
             turn: None,
@@ -105,6 +109,13 @@ impl<'a> Call<'a> {
             correlation_id: None,
             random,
         }
+    }
+
+    /// Sets the arguments as they may be shown.
+    #[must_use]
+    pub fn with_shown(mut self, shown: &'a Value) -> Self {
+        self.shown = Some(shown);
+        self
     }
 
     /// Sets the turn.

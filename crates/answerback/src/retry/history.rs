@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use super::fingerprint::{Fingerprint, Prints};
 use super::redactor::bounded;
-use super::{Call, Redactor, Sent, Turn};
+use super::{Call, HideSecrets, Redactor, Sent, Turn};
 use crate::ValidationError;
 use crate::json::Pointer;
 
@@ -32,6 +32,13 @@ pub struct Noted {
     pub path: String,
     /// How many errors stand for this.
     pub count: u32,
+}
+
+impl Noted {
+    /// One error of this kind at this place, as [`noted_place`] writes it.
+    pub fn new(code: impl Into<String>, path: impl Into<String>) -> Self {
+        Self { code: code.into(), path: path.into(), count: 1 }
+    }
 }
 
 /// One attempt of a model: a turn in which its calls failed.
@@ -115,6 +122,19 @@ impl Attempt {
         attempt
     }
 
+    /// An attempt of which nothing is known but that it failed.
+    pub(super) fn unknown(at_millis: i64) -> Self {
+        Self {
+            summary: "(not recorded here)".to_owned(),
+            errors: Vec::new(),
+            omitted: 0,
+            at_millis,
+            calls: 1,
+            prints: Vec::new(),
+            turn: None,
+        }
+    }
+
     /// Adds a parallel call to the attempt; its errors join the groups that are already there.
     pub(super) fn join(&mut self, call: &Call<'_>, prints: &Prints, redactor: &dyn Redactor) {
         self.add(call, prints, self.errors.len(), redactor);
@@ -132,7 +152,7 @@ impl Attempt {
             if let Some(noted) = known {
                 noted.count = noted.count.saturating_add(1);
             } else if self.errors.len() < room {
-                self.errors.push(Noted { code, path, count: 1 });
+                self.errors.push(Noted::new(code, path));
             } else {
                 self.omitted = self.omitted.saturating_add(1);
             }
@@ -183,6 +203,11 @@ pub(super) fn shown_pointer(path: &Pointer, redactor: &dyn Redactor) -> String {
 /// A place for people and labels: indices as `*`, secrets masked, short.
 pub(super) fn shown_place(path: &Pointer, redactor: &dyn Redactor) -> String {
     bounded(&redactor.text(&starred(path)), PATH_BYTES)
+}
+
+/// A place as attempts note it: `*` for indices, secrets masked, short.
+pub fn noted_place(path: &Pointer) -> String {
+    shown_place(path, &HideSecrets)
 }
 
 /// A place with `*` for every array index.

@@ -21,7 +21,7 @@ mod tracker;
 
 pub use escalation::{EscalatedAttempt, Escalation};
 pub use event::{Call, Event, Sent, Turn};
-pub use history::{Attempt, Noted, Repetition};
+pub use history::{Attempt, Noted, Repetition, noted_place};
 pub use key::RetryKey;
 pub use observe::observe;
 pub use outcome::{Blocked, Outcome, Proceed, Retry};

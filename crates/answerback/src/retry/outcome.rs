@@ -49,6 +49,8 @@ pub struct Retry {
     pub repetition: Repetition,
     /// What was wrong in the attempt before: from it follows what is fixed, still failing and new.
     pub previous: Vec<Noted>,
+    /// Whether more was wrong in the attempt before than `previous` lists.
+    pub previous_is_cut: bool,
     /// A person's words for the model, to go with the message.
     pub guidance: Option<String>,
 }
@@ -76,17 +78,20 @@ impl Outcome {
     }
 
     /// What the model is told where this is settled: a blocked or a stopped key. The message of a
-    /// retry is made from the findings.
-    pub fn tool_result(&self, tool: &str, tool_call_id: &str) -> Option<ToolResult> {
+    /// retry is made from the findings. It has fewer than `limit` characters, if that is 500 or more.
+    pub fn tool_result(&self, tool: &str, tool_call_id: &str, limit: usize) -> Option<ToolResult> {
         match self {
-            Self::Blocked(blocked) => Some(blocked.escalation.tool_result(tool_call_id)),
+            Self::Blocked(blocked) => Some(blocked.escalation.tool_result(tool_call_id, limit)),
             Self::Stopped { reason } => {
-                let reason = reason.as_ref().map(|reason| format!(" The reason given: {reason}"));
-                let content = format!(
-                    "A person stopped the calls to tool '{}'. Do not call it again for this task.{}",
+                let mut content = format!(
+                    "A person stopped the calls to tool '{}'. Do not call it again for this task.",
                     bounded(tool, 128),
-                    reason.unwrap_or_default()
                 );
+                if let Some(reason) = reason {
+                    content.push_str(" The reason given: ");
+                    let left = limit.saturating_sub(content.chars().count() + 1);
+                    content.push_str(&bounded(reason, left));
+                }
                 Some(ToolResult::blocked(tool_call_id, content))
             }
             _ => None,

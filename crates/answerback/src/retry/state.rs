@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fingerprint::Fingerprint;
 use super::redactor::bounded;
-use super::{Attempt, Call, Escalation, Redactor, Sent};
+use super::{Attempt, Call, Context, Escalation, Redactor, Sent};
 use crate::{Digest, Timestamp, UuidV7};
 
 /// Room for the preview of the original call, in bytes of JSON.
@@ -96,9 +96,9 @@ pub struct OriginalCall {
 
 impl OriginalCall {
     fn of(call: &Call<'_>, digest: Digest, redactor: &dyn Redactor) -> Self {
-        let shown = match call.arguments {
-            Sent::Value(value) => redactor.value(value).to_string(),
-            Sent::Text(text) => redactor.text(text),
+        let shown = match (call.shown, call.arguments) {
+            (Some(value), _) | (None, Sent::Value(value)) => redactor.value(value).to_string(),
+            (None, Sent::Text(text)) => redactor.text(text),
         };
         Self {
             tool_call_id: bounded(call.tool_call_id, REFERENCE_BYTES),
@@ -171,6 +171,17 @@ impl State {
             guidance: None,
             expires: i64::MAX,
         }
+    }
+
+    /// The state of a key whose attempts failed elsewhere: how many is all that is known of them.
+    /// Nothing, when there were none.
+    pub fn after(attempts: u8, call: &Call<'_>, context: &Context<'_>) -> Option<Self> {
+        let mut state = Self::open(call, call.arguments.digest(), context.redactor);
+        let at_millis = context.now.unix_millis();
+        state.attempts = (0..attempts).map(|_| Attempt::unknown(at_millis)).collect();
+        state.answered = true;
+        state.keep(context.now, context.policy.idle_seconds);
+        (attempts > 0).then_some(state)
     }
 
     pub(super) fn phase(&self) -> &Phase {

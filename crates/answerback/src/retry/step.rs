@@ -122,6 +122,7 @@ fn on_failure(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> S
     let earlier = &state.attempts()[..index];
     let repetition = repetition(&prints, earlier);
     let previous = earlier.last().map(|attempt| attempt.errors.clone()).unwrap_or_default();
+    let previous_is_cut = earlier.last().is_some_and(|attempt| attempt.omitted > 0);
     if shared.is_some() {
         if let Some(attempt) = state.attempt_mut(index) {
             attempt.join(call, &prints, context.redactor);
@@ -143,7 +144,8 @@ fn on_failure(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> S
     let attempt = u8::try_from(index + 1).unwrap_or(u8::MAX);
     let max_attempts = policy.max_attempts();
     let is_new = shared.is_none();
-    let retry = Retry { attempt, max_attempts, is_new, repetition, previous, guidance };
+    let retry =
+        Retry { attempt, max_attempts, is_new, repetition, previous, previous_is_cut, guidance };
     Step::new(state, Outcome::Retry(retry))
 }
 
@@ -308,7 +310,7 @@ mod tests {
         let mut record = serde_json::to_value(&blocked.escalation).unwrap();
         record["summary"] = "…".into();
         insta::assert_snapshot!(record, @r#"{"id":"01a3185c-5000-7707-8707-070707070707","tool":"read_file","status":"Blocked","summary":"…","attempts":[{"attempt":1,"summary":"Missing required field 'path'","errors":[{"code":"VAL-001","path":"/path","count":1}],"omitted":0},{"attempt":2,"summary":"Type mismatch on 'path' (got: integer)","errors":[{"code":"VAL-002","path":"/path","count":1}],"omitted":0},{"attempt":3,"summary":"String too long for 'path' (max: 4096)","errors":[{"code":"VAL-009","path":"/path","count":1}],"omitted":0}],"original_call":{"tool_call_id":"call_1","arguments":"{}","digest":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"},"options":["approve","modify","respond","reject","defer"]}"#);
-        let result = third.tool_result("read_file", "call_9").unwrap();
+        let result = third.tool_result("read_file", "call_9", 2000).unwrap();
         assert_eq!(serde_json::to_value(&result).unwrap()["status"], "Blocked");
         assert_eq!((result.tool_call_id.as_str(), result.is_error), ("call_9", true));
     }
@@ -451,7 +453,7 @@ mod tests {
         key.decide(&Decision::Reject { reason: Some("not\nthat".into()) });
         let outcome = key.succeed();
         insta::assert_snapshot!(
-            outcome.tool_result("read_file", "c").unwrap().content,
+            outcome.tool_result("read_file", "c", 2000).unwrap().content,
             @r"A person stopped the calls to tool 'read_file'. Do not call it again for this task. The reason given: not\nthat"
         );
         assert_eq!(told(&key.decide(&Decision::Approve)), "ignored");

@@ -132,6 +132,11 @@ impl RetryTracker {
         }
     }
 
+    /// What was counted so far, by tool, place and code.
+    pub fn tally(&self) -> FailureTally {
+        lock(&self.tally).clone()
+    }
+
     /// The places of schemas that look wrong, the most frequent first.
     pub fn suspects(&self) -> Vec<Suspect> {
         lock(&self.tally).suspects()

@@ -3,6 +3,7 @@
 mod atdf;
 mod convert;
 mod generate;
+mod judge;
 mod rules;
 #[cfg(feature = "schema")]
 mod schemas;

@@ -1,6 +1,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::excerpt::Excerpt;
@@ -12,8 +13,9 @@ use crate::json::{self, Limits};
 /// How many kinds of mistake a message names.
 const NAMED: usize = 3;
 
-/// How sure a tolerant reading is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// How sure a tolerant reading, or a repair, is.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "the command line promises exactly these two")]
 pub enum Confidence {
     /// Only the syntax was foreign; there is no other reading.

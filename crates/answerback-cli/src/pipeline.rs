@@ -1,0 +1,258 @@
+//! A log through all cores: read in pieces, worked on in any order, counted and written in the log's.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use anyhow::Context;
+
+/// The size of the pieces in which the log is read and handed out.
+const PIECE_BYTES: usize = 1 << 17;
+/// How many pieces are on their way at once, for each worker. It bounds memory.
+const PIECES_A_WORKER: usize = 4;
+
+/// Some whole lines of the log.
+pub(crate) struct Piece {
+    index: usize,
+    first_line: usize,
+    bytes: Vec<u8>,
+}
+
+impl Piece {
+    /// Its lines with their numbers in the log; empty ones are left out.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let lines = self.bytes.split(|byte| *byte == b'\n');
+        (self.first_line..).zip(lines).filter(|(_, line)| !line.trim_ascii().is_empty())
+    }
+}
+
+/// What is done with a piece, in three steps. The first and the last run on all cores; between them,
+/// pieces are counted one at a time, in the order of the log.
+pub(crate) trait Work: Sync {
+    type Judged: Send;
+    type Done: Send;
+
+    fn judge(&self, piece: &Piece) -> Self::Judged;
+    fn count(&self, judged: &mut Self::Judged);
+    fn finish(&self, judged: Self::Judged) -> Self::Done;
+}
+
+/// Runs a log through the work and hands what is done to `write`, in the order of the log.
+pub(crate) fn run<W: Work>(
+    log: impl Read + Send,
+    longest_line: usize,
+    work: &W,
+    mut write: impl FnMut(W::Done) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let flight = workers * PIECES_A_WORKER;
+    // A piece may only be read when one of the pieces before it has been written.
+    let (permits, permitted) = sync_channel::<()>(flight);
+    for _ in 0..flight {
+        permits.send(()).context("the work has ended")?;
+    }
+    let (to_work, pieces) = sync_channel::<Piece>(flight);
+    let (to_write, written) = sync_channel::<(usize, thread::Result<W::Done>)>(flight);
+    let (pieces, order) = (Mutex::new(pieces), Order::default());
+    let (pieces, order) = (&pieces, &order);
+    thread::scope(move |scope| {
+        let log = BufReader::with_capacity(PIECE_BYTES, log);
+        let reading = scope.spawn(move || cut(log, &permitted, &to_work, longest_line));
+        for _ in 0..workers {
+            let to_write = to_write.clone();
+            scope.spawn(move || {
+                while let Some(piece) = next(pieces) {
+                    let Some(done) = work_on(&piece, work, order) else { return };
+                    if to_write.send((piece.index, done)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(to_write);
+        let mut early = BTreeMap::new();
+        let mut due = 0;
+        for (index, done) in &written {
+            early.insert(index, done.unwrap_or_else(|panic| resume_unwind(panic)));
+            while let Some(done) = early.remove(&due) {
+                due += 1;
+                write(done)?;
+                // The reader may be done already.
+                let _ = permits.send(());
+            }
+        }
+        // Whatever ended the writing also ends the reading.
+        drop((permits, written));
+        let read = reading.join().map_err(|_| anyhow::anyhow!("reading failed"))?;
+        Ok(read?)
+    })
+}
+
+/// One piece through all steps; a panic in one of them is handed on. Nothing, when another's panic
+/// has ended the work.
+fn work_on<W: Work>(piece: &Piece, work: &W, order: &Order) -> Option<thread::Result<W::Done>> {
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        let mut judged = work.judge(piece);
+        let in_turn = order.in_turn(piece.index, || work.count(&mut judged));
+        in_turn.then(|| work.finish(judged))
+    }));
+    done.map_err(|panic: Box<dyn Any + Send>| {
+        order.end();
+        panic
+    })
+    .transpose()
+}
+
+/// Lets pieces through one at a time, in the order of the log.
+#[derive(Default)]
+struct Order {
+    next: Mutex<Next>,
+    moved: Condvar,
+}
+
+#[derive(Default)]
+struct Next {
+    index: usize,
+    ended: bool,
+}
+
+impl Order {
+    /// Waits for the piece's turn and counts it; `false` when the work has ended.
+    fn in_turn(&self, index: usize, count: impl FnOnce()) -> bool {
+        let is_early = |next: &mut Next| next.index != index && !next.ended;
+        let next = self.moved.wait_while(self.lock(), is_early);
+        let next = next.unwrap_or_else(PoisonError::into_inner);
+        if next.ended {
+            return false;
+        }
+        // Nobody else has this turn, so the lock need not be held.
+        drop(next);
+        count();
+        self.lock().index += 1;
+        self.moved.notify_all();
+        true
+    }
+
+    fn end(&self) {
+        self.lock().ended = true;
+        self.moved.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Next> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Cuts the log into pieces of whole lines. What has arrived is handed on when nothing more is
+/// waiting, so that a log can be followed while it is written.
+fn cut(
+    mut log: BufReader<impl Read>,
+    permitted: &Receiver<()>,
+    to_work: &SyncSender<Piece>,
+    longest_line: usize,
+) -> io::Result<()> {
+    let mut first_line = 1;
+    for index in 0.. {
+        if permitted.recv().is_err() {
+            return Ok(());
+        }
+        let mut bytes = Vec::with_capacity(PIECE_BYTES + PIECE_BYTES / 4);
+        let mut lines = 0;
+        while bytes.len() < PIECE_BYTES && (lines == 0 || !log.buffer().is_empty()) {
+            let before = bytes.len();
+            let mut line = Read::take(&mut log, longest_line as u64 + 1);
+            if line.read_until(b'\n', &mut bytes)? == 0 {
+                break;
+            }
+            if bytes.len() - before > longest_line {
+                let text = format!(
+                    "line {} has more than {longest_line} bytes, the limit --max-bytes",
+                    first_line + lines
+                );
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
+            lines += 1;
+        }
+        if bytes.is_empty() || to_work.send(Piece { index, first_line, bytes }).is_err() {
+            return Ok(());
+        }
+        first_line += lines;
+    }
+    Ok(())
+}
+
+fn next(pieces: &Mutex<Receiver<Piece>>) -> Option<Piece> {
+    pieces.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Numbers the lines in the counting step, and fails at one of them if asked to.
+    struct Numbering {
+        counted: AtomicUsize,
+        panics_at: usize,
+    }
+
+    impl Work for Numbering {
+        type Judged = (usize, Vec<Vec<u8>>);
+        type Done = String;
+
+        fn judge(&self, piece: &Piece) -> Self::Judged {
+            (0, piece.lines().map(|(_, line)| line.to_vec()).collect())
+        }
+
+        fn count(&self, judged: &mut Self::Judged) {
+            judged.0 = self.counted.fetch_add(judged.1.len(), Ordering::SeqCst);
+            let range = judged.0..judged.0 + judged.1.len();
+            assert!(!range.contains(&self.panics_at), "asked to");
+        }
+
+        fn finish(&self, (first, lines): Self::Judged) -> Self::Done {
+            let lines = (first..).zip(lines);
+            lines.map(|(at, line)| format!("{at} {}\n", String::from_utf8_lossy(&line))).collect()
+        }
+    }
+
+    fn log(lines: usize) -> String {
+        (0..lines).map(|line| format!("line {line}\n")).collect()
+    }
+
+    #[test]
+    fn the_order_of_the_log_is_kept() {
+        let work = Numbering { counted: AtomicUsize::new(0), panics_at: usize::MAX };
+        let mut written = String::new();
+        let write = |done: String| {
+            written.push_str(&done);
+            Ok(())
+        };
+        run(log(100_000).as_bytes(), 1000, &work, write).unwrap();
+        let expected: String = (0..100_000).map(|line| format!("{line} line {line}\n")).collect();
+        assert!(written == expected);
+    }
+
+    #[test]
+    fn whatever_fails_ends_the_whole() {
+        let work = |panics_at| Numbering { counted: AtomicUsize::new(0), panics_at };
+        let lines = log(1_000_000);
+        let stopped = run(lines.as_bytes(), 1000, &work(usize::MAX), |_| anyhow::bail!("closed"));
+        assert_eq!(stopped.unwrap_err().to_string(), "closed");
+        let panicked = catch_unwind(|| run(lines.as_bytes(), 1000, &work(500_000), |_| Ok(())));
+        assert!(panicked.is_err());
+        let long = run(lines.as_bytes(), 5, &work(usize::MAX), |_| Ok(()));
+        assert!(long.unwrap_err().to_string().contains("line 1 has more than 5 bytes"));
+    }
+
+    #[test]
+    fn empty_lines_keep_their_numbers() {
+        let piece = Piece { index: 0, first_line: 7, bytes: b"a\n\n \r\nb".to_vec() };
+        assert_eq!(piece.lines().map(|(number, _)| number).collect::<Vec<_>>(), [7, 10]);
+    }
+}

@@ -1,0 +1,336 @@
+use serde::Serialize;
+
+use super::Judged;
+use crate::call::Schema;
+use crate::finding::{ValidationError, secrets};
+use crate::message::{ErrorFormatter, Failure, Formatting, Repair, StandardFormatter};
+use crate::retry::{Escalation, Outcome, Retry};
+use crate::{RetryTracker, Timestamp, ToolResult};
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(clippy::exhaustive_enums, reason = "the command line promises exactly these four")]
+pub enum Status {
+    /// It may run.
+    Ok,
+    /// The model is told what is wrong and may try again.
+    Retry,
+    /// A person is asked; the call does not run, even if it is valid.
+    Blocked,
+    /// It may run; the tool's schema could not be used.
+    Unchecked,
+}
+
+impl Status {
+    /// The lower-case word that JSON carries.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Retry => "retry",
+            Self::Blocked => "blocked",
+            Self::Unchecked => "unchecked",
+        }
+    }
+}
+
+/// The answer to one call: a line of `answerback replay`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The id of the call.
+    pub tool_call_id: String,
+    /// The tool's name, as sent.
+    pub tool: String,
+    /// Whether no error was found. A valid call may still be blocked.
+    pub valid: bool,
+    /// The number of this attempt, from 1.
+    pub attempt: u8,
+    /// How many there may be.
+    pub max_attempts: u8,
+    /// What became of it.
+    pub status: Status,
+    /// Everything that was found. Of a valid call these are notes that go with its result.
+    pub errors: Vec<ValidationError>,
+    /// What would make the call valid; of a valid call, what has. Left out where the arguments hold a
+    /// secret.
+    pub repair: Option<Repair>,
+    /// What the model is told, when the call does not run.
+    pub result: Option<ToolResult>,
+    /// What a person is asked, when one is.
+    pub escalation: Option<Box<Escalation>>,
+}
+
+/// Counts a judged call and answers it. `now` and `random` are the caller's clock and randomness.
+pub fn answer(
+    judged: Judged<'_>,
+    tracker: &RetryTracker,
+    now: Timestamp,
+    random: [u8; 10],
+) -> Answer {
+    let outcome = judged.track(tracker, now, random);
+    judged.answer(outcome)
+}
+
+impl Judged<'_> {
+    /// The answer, once the attempt was counted: by a tracker, or by a store that keeps the states.
+    pub fn answer(self, outcome: Outcome) -> Answer {
+        self.answer_with(outcome, &StandardFormatter)
+    }
+
+    /// The answer in the words of a formatter.
+    pub fn answer_with(self, outcome: Outcome, formatter: &dyn ErrorFormatter) -> Answer {
+        let max_attempts = self.settings.retry.max_attempts();
+        let limit = self.settings.formatting.message_length();
+        let (status, attempt, result, escalation) = match outcome {
+            Outcome::Proceed(proceed) => {
+                let status = if self.unchecked.is_some() { Status::Unchecked } else { Status::Ok };
+                (status, proceed.failed_attempts.saturating_add(1).min(max_attempts), None, None)
+            }
+            Outcome::Retry(retry) => {
+                let content = self.message(&retry, formatter);
+                let result = ToolResult::error(self.tool_call_id.clone(), content);
+                (Status::Retry, retry.attempt, Some(result), None)
+            }
+            Outcome::Blocked(blocked) => {
+                let result = blocked.escalation.tool_result(self.tool_call_id.clone(), limit);
+                (Status::Blocked, blocked.attempt, Some(result), Some(blocked.escalation))
+            }
+            outcome @ (Outcome::Stopped { .. } | Outcome::Applied | Outcome::Ignored) => {
+                let result = outcome.tool_result(&self.tool, &self.tool_call_id, limit);
+                (Status::Blocked, max_attempts, result, None)
+            }
+        };
+        Answer {
+            valid: self.is_valid(),
+            tool_call_id: self.tool_call_id,
+            tool: self.tool,
+            attempt,
+            max_attempts,
+            status,
+            errors: self.findings,
+            repair: self.repair.filter(|repair| holds_no_secret(repair, self.schema)),
+            result,
+            escalation,
+        }
+    }
+
+    /// What goes with the result of a valid call: its warnings and notes, in words for the model.
+    pub fn notes(&self) -> Option<String> {
+        let has_notes = self.is_valid() && !self.findings.is_empty();
+        has_notes.then(|| StandardFormatter.format(&self.failure(), &self.settings.formatting))
+    }
+
+    fn message(&self, retry: &Retry, formatter: &dyn ErrorFormatter) -> String {
+        let mut failure = self
+            .failure()
+            .with_attempt(retry.attempt.into(), retry.max_attempts.into())
+            .with_repetition(retry.repetition);
+        // An attempt that nothing is known of has no errors on record.
+        failure.previous = Some(&retry.previous[..]).filter(|previous| !previous.is_empty());
+        failure.previous_is_cut = retry.previous_is_cut;
+        failure.repair = self.repair.as_ref().map(Repair::words);
+        let formatting = &self.settings.formatting;
+        match &retry.guidance {
+            Some(guidance) => guided(guidance, &failure, formatting, formatter),
+            None => formatter.format(&failure, formatting),
+        }
+    }
+
+    fn failure(&self) -> Failure<'_> {
+        let mut failure = Failure::new(&self.tool, &self.findings);
+        failure.schema = self.schema.map(|schema| schema.source());
+        failure
+    }
+}
+
+/// Whether a repair may be printed: whoever has the call can apply its words, and nobody else has to
+/// see what is in it.
+fn holds_no_secret(repair: &Repair, schema: Option<&Schema>) -> bool {
+    let arguments = &repair.arguments;
+    secrets::redact_value(arguments) == *arguments
+        && schema.is_none_or(|schema| *schema.without_secrets(arguments) == *arguments)
+}
+
+/// A person's words, and below them the message in what room is left. Words for which there is no
+/// room are left out whole: the message has to be there.
+fn guided(
+    guidance: &str,
+    failure: &Failure<'_>,
+    formatting: &Formatting,
+    formatter: &dyn ErrorFormatter,
+) -> String {
+    let words = format!("A person answered: {guidance}\n\n");
+    let left = formatting.message_length().saturating_sub(words.chars().count());
+    if left < *Formatting::MESSAGE_LENGTHS.start() {
+        return formatter.format(failure, formatting);
+    }
+    let formatting = formatting.clone().with_max_message_length(left);
+    words + &formatter.format(failure, &formatting)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::case::Decision;
+    use crate::config::ValidationConfig;
+    use crate::json::Limits;
+    use crate::judge::{CallLine, Catalogue, judge};
+
+    fn catalogue() -> Catalogue {
+        Catalogue::read(&json!([
+            {"name": "read_file", "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string"},
+                    "lines": {"type": "array", "items": {"type": "integer"}},
+                },
+                "required": ["path"],
+            }},
+            {"name": "log_in", "inputSchema": {
+                "properties": {"word": {"type": "string", "writeOnly": true, "maxLength": 3}},
+            }},
+            {"name": "broken", "inputSchema": {"type": "dict"}},
+        ]))
+        .unwrap()
+    }
+
+    fn config(validation: Value) -> ValidationConfig {
+        ValidationConfig::from_value("f", &json!({"tools": {"validation": validation}})).unwrap()
+    }
+
+    /// The answers to calls of one conversation.
+    fn answers(config: &ValidationConfig, calls: &[(&str, Value)]) -> Vec<Answer> {
+        let (catalogue, tracker) = (catalogue(), RetryTracker::new(config));
+        let now = Timestamp::from_unix_millis(0);
+        let answered = calls.iter().enumerate().map(|(index, (tool, arguments))| {
+            let line = CallLine::new(*tool, arguments.clone()).with_id(format!("c{}", index + 1));
+            let judged = judge(&catalogue, line, config, Limits::default());
+            answer(judged, &tracker, now, [1; 10])
+        });
+        answered.collect()
+    }
+
+    fn contents(answers: &[Answer]) -> String {
+        let content = |answer: &Answer| {
+            let told = answer.result.as_ref().map_or("-", |result| result.content.as_str());
+            format!("{} {}\n{told}", answer.tool_call_id, answer.status.as_str())
+        };
+        answers.iter().map(content).collect::<Vec<_>>().join("\n\n")
+    }
+
+    #[test]
+    fn the_line_is_as_promised() {
+        let answers = answers(&ValidationConfig::default(), &[("read_file", json!({}))]);
+        let line = serde_json::to_string(&answers[0]).unwrap();
+        insta::assert_snapshot!(line, @"");
+    }
+
+    #[test]
+    fn each_attempt_is_told_what_changed() {
+        let calls = [
+            ("read_file", json!({"lines": ["1", 2]})),
+            ("read_file", json!({"path": 7, "lines": [1, "2"]})),
+            ("read_file", json!({"path": "x"})),
+            ("read_file", json!({"path": 7, "lines": [1, "2"]})),
+        ];
+        insta::assert_snapshot!(contents(&answers(&ValidationConfig::default(), &calls)), @"");
+    }
+
+    #[test]
+    fn circles_are_told_first() {
+        let config =
+            config(json!({"retry": {"max_attempts": 5}, "formatting": {"style": "compact"}}));
+        let calls = [json!({}), json!({}), json!({"path": 1}), json!({})];
+        let answers = answers(&config, &calls.map(|arguments| ("read_file", arguments)));
+        insta::assert_snapshot!(contents(&answers[1..]), @"");
+    }
+
+    #[test]
+    fn what_is_not_the_models_fault_costs_nothing() {
+        let calls = [
+            ("broken", json!({"x": 1})),
+            ("broken", json!("{'x'")),
+            ("read_file", json!({"path": "x", "extra": 1})),
+        ];
+        let answers = answers(&ValidationConfig::default(), &calls);
+        let seen: Vec<_> = answers
+            .iter()
+            .map(|answer| (answer.status, answer.valid, answer.errors.len(), answer.attempt))
+            .collect();
+        // A text that is not JSON is the model's fault, whatever the schema.
+        assert_eq!(
+            seen,
+            [
+                (Status::Unchecked, true, 0, 1),
+                (Status::Retry, false, 1, 1),
+                (Status::Ok, true, 1, 1),
+            ]
+        );
+    }
+
+    #[test]
+    fn repairs_are_offered_or_applied_or_neither() {
+        let arguments = json!({"path": "x", "lines": "[1, 2]"});
+        for (mode, status, repairs) in [
+            ("off", Status::Retry, false),
+            ("offer", Status::Retry, true),
+            ("apply_safe", Status::Ok, true),
+        ] {
+            let config = config(json!({"repair": mode}));
+            let answers = answers(&config, &[("read_file", arguments.clone())]);
+            let answer = &answers[0];
+            assert_eq!((answer.status, answer.repair.is_some()), (status, repairs), "{mode}");
+            assert_eq!(answer.errors.len(), 1, "{mode}");
+            let told = answer.result.as_ref().map_or("", |result| result.content.as_str());
+            assert_eq!(told.contains("Proposed repair"), mode == "offer", "{told}");
+        }
+        let secret = json!({"path": "sk-proj-Zk3Qw9Lm2Xv8Rt5Yb7Nc4Hd6Jf1Gs0Pa", "lines": "[1]"});
+        assert_eq!(answers(&config(json!({})), &[("read_file", secret)])[0].repair, None);
+    }
+
+    #[test]
+    fn an_escalation_keeps_to_the_limit() {
+        let config = config(json!({
+            "retry": {"max_attempts": 10},
+            "formatting": {"max_message_length": 500},
+        }));
+        let name = "x".repeat(300);
+        let calls: Vec<_> = (0..10)
+            .map(|index| ("read_file", json!({"path": index, &name: index, "lines": [name]})))
+            .collect();
+        let answers = answers(&config, &calls);
+        let last = answers.last().unwrap();
+        assert_eq!((last.status, last.attempt), (Status::Blocked, 10));
+        let content = &last.result.as_ref().unwrap().content;
+        assert!(content.chars().count() < 500, "{content}");
+        assert!(content.contains("after 10 attempts") && content.contains("Attempt 10: "));
+        assert_eq!(last.escalation.as_ref().unwrap().attempts.len(), 10);
+    }
+
+    #[test]
+    fn what_the_schema_hides_is_not_escalated() {
+        let config = config(json!({"retry": {"max_attempts": 1}}));
+        for arguments in [json!({"word": "hunter2"}), json!("{'word': 'hunter2'")] {
+            let answers = answers(&config, &[("log_in", arguments)]);
+            let line = serde_json::to_string(&answers[0]).unwrap();
+            assert!(line.contains("\"blocked\"") && !line.contains("hunter2"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_persons_words_come_first() {
+        let (catalogue, config) = (catalogue(), ValidationConfig::default());
+        let (tracker, now) = (RetryTracker::new(3), Timestamp::from_unix_millis(0));
+        let judged =
+            || judge(&catalogue, CallLine::new("read_file", json!({})), &config, Limits::default());
+        let blocked = (0..3).map(|_| answer(judged(), &tracker, now, [1; 10])).last().unwrap();
+        let case = blocked.escalation.unwrap().id;
+        let decision = Decision::Respond { message: "The file is README.md.".to_owned() };
+        tracker.decide(judged().key(), &case, &decision, now);
+        let told = answer(judged(), &tracker, now, [1; 10]).result.unwrap().content;
+        assert!(told.starts_with("A person answered: The file is README.md.\n\nValidation failed"));
+    }
+}

@@ -1,0 +1,218 @@
+use serde_json::Value;
+
+use crate::finding::{Severity, ValidationError, codes, val};
+use crate::json::{self, Limits, Pointer, ReadError};
+use crate::retry::Turn;
+
+/// A call as a log, or a request, carries it:
+/// `{"id", "tool", "arguments", "conversation"?, "turn"?, "model"?}`.
+///
+/// `arguments` is a value, or a string: the raw text that the model wrote. Lines without
+/// `conversation` belong to one conversation; a line without `turn` is a turn of its own. Other members
+/// are left alone.
+///
+/// ```
+/// use answerback::judge::CallLine;
+///
+/// let line = br#"{"id": "c1", "tool": "now", "arguments": "{}", "conversation": "7", "turn": 3}"#;
+/// let line = CallLine::read(line, Default::default())?;
+/// assert_eq!((line.id.as_deref(), line.tool.as_str()), (Some("c1"), "now"));
+/// # Ok::<(), answerback::judge::CallLineError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct CallLine {
+    /// The id of this call.
+    pub id: Option<String>,
+    /// The tool's name, as sent.
+    pub tool: String,
+    /// The arguments, as sent.
+    pub arguments: Option<Value>,
+    /// The conversation that the call is part of.
+    pub conversation: Option<String>,
+    /// The turn of the conversation; calls of one turn are parallel calls.
+    pub turn: Option<Turn>,
+    /// The model that made the call.
+    pub model: Option<String>,
+    /// What reading the arguments found: repeated names, and numbers that do not fit.
+    pub(super) findings: Vec<ValidationError>,
+}
+
+impl CallLine {
+    /// A call of a tool.
+    pub fn new(tool: impl Into<String>, arguments: impl Into<Option<Value>>) -> Self {
+        Self { tool: tool.into(), arguments: arguments.into(), ..Self::default() }
+    }
+
+    /// Sets the call's id.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// Sets the conversation.
+    #[must_use]
+    pub fn with_conversation(mut self, conversation: impl Into<String>) -> Self {
+        self.conversation = Some(conversation.into());
+        self
+    }
+
+    /// Sets the turn.
+    #[must_use]
+    pub fn with_turn(mut self, turn: impl Into<Turn>) -> Self {
+        self.turn = Some(turn.into());
+        self
+    }
+
+    /// Reads a line. The arguments may nest as deep as the limits say; the line is one level around them.
+    ///
+    /// # Errors
+    ///
+    /// When the line is not a JSON object with the name of a tool, or a member has the wrong type.
+    pub fn read(line: &[u8], limits: Limits) -> Result<Self, CallLineError> {
+        let around = limits.with_max_depth(limits.max_depth + 1);
+        let document = json::read(line, around)?;
+        let Value::Object(members) = document.value else { return Err(CallLineError::NoObject) };
+        let mut read = Self::default();
+        let mut tool = None;
+        for (name, value) in members {
+            match name.as_str() {
+                "id" => read.id = text(value, "id")?,
+                "tool" => tool = text(value, "tool")?,
+                "arguments" => read.arguments = Some(value),
+                "conversation" => read.conversation = text(value, "conversation")?,
+                "turn" => read.turn = turn(value)?,
+                "model" => read.model = text(value, "model")?,
+                _ => {}
+            }
+        }
+        read.tool = tool.ok_or(CallLineError::NoTool)?;
+        for finding in document.findings {
+            let is_repeated = finding.error_code == codes::DUPLICATE_NAME.code;
+            match finding.field_path.as_str().strip_prefix("/arguments").and_then(below) {
+                Some(place) => read.findings.push(within(finding, place, is_repeated)),
+                None if is_repeated => {
+                    return Err(CallLineError::Twice(finding.field_path.as_str().to_owned()));
+                }
+                None => {}
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// A place below the arguments, as a pointer into them.
+fn below(rest: &str) -> Option<Pointer> {
+    Pointer::try_from(rest).ok().filter(|place| !place.is_root())
+}
+
+/// A finding of the reader as one of the call: a repeated name is how two readers come to disagree, a
+/// number that does not fit holds nothing up.
+fn within(finding: ValidationError, place: Pointer, is_repeated: bool) -> ValidationError {
+    if is_repeated {
+        ValidationError::of(&val::INVALID_JSON, place)
+            .with_message("Invalid JSON: the name stands twice in one object")
+            .with_expected("each name once")
+    } else {
+        finding.with_path(place).with_severity(Severity::Warning)
+    }
+}
+
+/// A name: a text, or a number that serves as one.
+fn text(value: Value, member: &'static str) -> Result<Option<String>, CallLineError> {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text)),
+        Value::Number(number) if member != "tool" => Ok(Some(number.to_string())),
+        _ => Err(CallLineError::WrongType { member, expected: "a string" }),
+    }
+}
+
+fn turn(value: Value) -> Result<Option<Turn>, CallLineError> {
+    match &value {
+        Value::Null => Ok(None),
+        Value::String(name) => Ok(Some(name.as_str().into())),
+        value => match value.as_u64() {
+            Some(number) => Ok(Some(number.into())),
+            None => {
+                let expected = "a whole number or a string";
+                Err(CallLineError::WrongType { member: "turn", expected })
+            }
+        },
+    }
+}
+
+/// A line that is no call.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallLineError {
+    /// It is not JSON.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It is JSON, but not an object.
+    #[error("a call is an object with the members id, tool and arguments")]
+    NoObject,
+    /// It names no tool.
+    #[error("no tool is named; a call has the member \"tool\"")]
+    NoTool,
+    /// A member has the wrong type.
+    #[error("{member:?} is not {expected}")]
+    WrongType {
+        /// The member.
+        member: &'static str,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// A name stands twice outside the arguments.
+    #[error("the name at {0} stands twice in one object")]
+    Twice(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(line: &str) -> Result<CallLine, CallLineError> {
+        CallLine::read(line.as_bytes(), Limits::default())
+    }
+
+    #[test]
+    fn reads_what_logs_hold() {
+        let line =
+            read(r#"{"id": 7, "tool": "a", "arguments": {"x": [1]}, "turn": "t", "extra": 1}"#);
+        let expected = CallLine::new("a", json!({"x": [1]})).with_id("7").with_turn("t");
+        assert_eq!(line, Ok(expected));
+        let least = read(r#"{"tool": "a", "turn": null, "conversation": null}"#);
+        assert_eq!(least, Ok(CallLine::new("a", None)));
+    }
+
+    #[test]
+    fn says_why_a_line_is_no_call() {
+        for (line, expected) in [
+            ("[]", "a call is an object with the members id, tool and arguments"),
+            ("{}", "no tool is named; a call has the member \"tool\""),
+            (r#"{"tool": 1}"#, "\"tool\" is not a string"),
+            (r#"{"tool": "a", "id": []}"#, "\"id\" is not a string"),
+            (r#"{"tool": "a", "turn": -1}"#, "\"turn\" is not a whole number or a string"),
+            (r#"{"tool": "a", "tool": "b"}"#, "the name at /tool stands twice in one object"),
+        ] {
+            assert_eq!(read(line).unwrap_err().to_string(), expected);
+        }
+        assert!(matches!(read("{"), Err(CallLineError::Read(_))));
+    }
+
+    #[test]
+    fn what_reading_the_arguments_found_is_kept() {
+        let line =
+            r#"{"tool": "a", "arguments": {"n": 123456789012345678901234567890, "m": 1, "m": 2}}"#;
+        let found: Vec<_> = read(line).unwrap().findings.iter().map(ToString::to_string).collect();
+        assert!(found[0].starts_with("warning DOC-002 at /n"), "{found:?}");
+        assert_eq!(
+            found[1],
+            "error VAL-004 at /m: Invalid JSON: the name stands twice in one object"
+        );
+    }
+}

@@ -1,0 +1,144 @@
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+use crate::call::{Schema, SchemaError};
+use crate::finding::ValidationError;
+use crate::message;
+use crate::provider::{ShapeError, Tool, read_tools};
+
+/// The tools that a model may call, by name. A schema is compiled when its tool is first called, once.
+///
+/// ```
+/// use answerback::judge::Catalogue;
+/// use serde_json::json;
+///
+/// let catalogue = Catalogue::read(&json!([{"name": "now", "inputSchema": {"type": "object"}}]))?;
+/// assert!(catalogue.schema("now").unwrap().is_ok());
+/// assert!(catalogue.schema("then").is_none());
+/// # Ok::<(), answerback::judge::CatalogueError>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    entries: Vec<Entry>,
+    by_name: HashMap<String, usize>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    name: String,
+    source: Arc<Value>,
+    compiled: OnceLock<Result<Schema, SchemaError>>,
+}
+
+impl Catalogue {
+    /// Reads a list of tools in any provider's shape.
+    ///
+    /// # Errors
+    ///
+    /// When no provider's shape fits the list, or two tools have one name.
+    pub fn read(list: &Value) -> Result<Self, CatalogueError> {
+        let (_, tools) = read_tools(list)?;
+        Self::new(tools.into_iter().map(|Tool { name, input_schema, .. }| (name, input_schema)))
+    }
+
+    /// The tools of these names and schemas.
+    ///
+    /// # Errors
+    ///
+    /// When two tools have one name.
+    pub fn new(tools: impl IntoIterator<Item = (String, Value)>) -> Result<Self, CatalogueError> {
+        let mut catalogue = Self::default();
+        for (name, schema) in tools {
+            let place = catalogue.entries.len();
+            if catalogue.by_name.insert(name.clone(), place).is_some() {
+                return Err(CatalogueError::Twice(name));
+            }
+            let (source, compiled) = (Arc::new(schema), OnceLock::new());
+            catalogue.entries.push(Entry { name, source, compiled });
+        }
+        Ok(catalogue)
+    }
+
+    /// The schema of a tool, or nothing when there is no such tool. A schema that cannot be used is the
+    /// tool author's to mend.
+    pub fn schema(&self, tool: &str) -> Option<Result<&Schema, &SchemaError>> {
+        let entry = &self.entries[*self.by_name.get(tool)?];
+        let compiled = entry.compiled.get_or_init(|| Schema::compile(Arc::clone(&entry.source)));
+        Some(compiled.as_ref())
+    }
+
+    /// The names, in the order of the list.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.name.as_str())
+    }
+
+    /// The finding of a call to a tool that is not here: VAL-008 at the root, with the nearest tools.
+    pub fn unknown_tool(&self, called: &str, arguments: &Value) -> ValidationError {
+        let tools: Vec<message::Tool<'_>> = self
+            .entries
+            .iter()
+            .map(|entry| message::Tool { name: &entry.name, schema: &entry.source })
+            .collect();
+        message::unknown_tool(called, arguments, &tools)
+    }
+}
+
+/// A list of tools that cannot be used.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogueError {
+    /// It has no provider's shape.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// Two tools have this name.
+    #[error("two tools are named {0:?}")]
+    Twice(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn reads_lists_of_any_provider() {
+        let schema = json!({"type": "object"});
+        for list in [
+            json!([{"name": "a", "inputSchema": schema}]),
+            json!({"tools": [{"name": "a", "inputSchema": schema}]}),
+            json!([{"name": "a", "input_schema": schema}]),
+            json!([{"type": "function", "function": {"name": "a", "parameters": schema}}]),
+            json!([{"type": "function", "name": "a", "parameters": schema}]),
+            json!([{"name": "a"}]),
+        ] {
+            let catalogue = Catalogue::read(&list).unwrap();
+            assert_eq!(catalogue.names().collect::<Vec<_>>(), ["a"], "{list}");
+            assert!(catalogue.schema("a").unwrap().is_ok(), "{list}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_list() {
+        for (list, expected) in [
+            (json!(1), "not mcp's shape: expected a list of tools at \"\""),
+            (
+                json!([{"inputSchema": {}}]),
+                "not mcp's shape: expected the tool's name at \"/0/name\"",
+            ),
+            (json!([{"name": "a"}, {"name": "a"}]), "two tools are named \"a\""),
+        ] {
+            assert_eq!(Catalogue::read(&list).unwrap_err().to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn a_schema_is_compiled_once() {
+        let catalogue = Catalogue::read(&json!([{"name": "a", "inputSchema": {"type": "dict"}}]));
+        let catalogue = catalogue.unwrap();
+        let fault = catalogue.schema("a").unwrap().unwrap_err();
+        assert!(std::ptr::eq(fault, catalogue.schema("a").unwrap().unwrap_err()));
+    }
+}

@@ -1,0 +1,248 @@
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::{CallLine, Catalogue};
+use crate::call::{Confidence, Malformed, Options, Schema, SchemaError, check, hear};
+use crate::config::{RepairMode, ToolSettings, ValidationConfig};
+use crate::finding::{Severity, ValidationError, secrets};
+use crate::json::{Limits, Pointer};
+use crate::message::{Repair, repair, repair_malformed};
+use crate::retry::{Call, Context, Event, HideSecrets, Outcome, RetryKey, Sent, State, Turn, step};
+use crate::{RetryTracker, Timestamp};
+
+/// What was heard of a call's arguments.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "a text is JSON or it is not")]
+pub enum Heard {
+    /// A value.
+    Value(Value),
+    /// A text that is not JSON.
+    Text(String),
+}
+
+impl Heard {
+    /// The value, where there is one.
+    pub fn value(&self) -> Option<&Value> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Text(_) => None,
+        }
+    }
+
+    fn sent(&self) -> Sent<'_> {
+        match self {
+            Self::Value(value) => Sent::Value(value),
+            Self::Text(text) => Sent::Text(text),
+        }
+    }
+}
+
+/// A call that was looked at by itself: everything that is wrong with it, and nothing yet about attempts.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Judged<'c> {
+    /// The id of this call; empty where the line had none.
+    pub tool_call_id: String,
+    /// The tool's name, as sent.
+    pub tool: String,
+    /// The arguments: as sent, or as a repair that was applied left them.
+    pub arguments: Heard,
+    /// The model that made the call, where it is known.
+    pub model: Option<String>,
+    /// Everything that was found, errors first, then by place. Without an error the call is valid.
+    pub findings: Vec<ValidationError>,
+    /// Why the call could not be checked: the fault of the tool's schema, never the model's.
+    pub unchecked: Option<SchemaError>,
+    /// What would make the call valid, or has made it valid where safe repairs are applied. It holds
+    /// the arguments as they are, secrets included.
+    pub repair: Option<Repair>,
+    pub(super) schema: Option<&'c Schema>,
+    pub(super) settings: &'c ToolSettings,
+    key: RetryKey,
+    turn: Option<Turn>,
+    /// The arguments as a person may see them, where the schema hides a part.
+    shown: Option<Value>,
+}
+
+/// Judges one call by itself: hears its arguments and checks them against the tool's schema. The same
+/// call gives the same judgement, on any thread.
+///
+/// - A tool that is not in the catalogue is VAL-008 at the root, with the nearest tools.
+/// - Arguments that are not JSON, or repeat a name, are VAL-004 and not looked at further.
+/// - A schema that cannot be used leaves the call unchecked.
+/// - A repair that makes the call valid is proposed, or applied where it is safe and the settings say so;
+///   what was wrong is then told as warnings.
+pub fn judge<'c>(
+    catalogue: &'c Catalogue,
+    line: CallLine,
+    config: &'c ValidationConfig,
+    limits: Limits,
+) -> Judged<'c> {
+    let settings = config.of(&line.tool);
+    let conversation = line.conversation.as_deref().unwrap_or_default();
+    let mut judged = Judged {
+        key: RetryKey::of_conversation(conversation, &line.tool),
+        tool_call_id: line.id.unwrap_or_default(),
+        tool: line.tool,
+        arguments: Heard::Value(Value::Null),
+        model: line.model,
+        findings: line.findings,
+        unchecked: None,
+        repair: None,
+        schema: None,
+        settings,
+        turn: line.turn,
+        shown: None,
+    };
+    let mut malformed = None;
+    match hear(line.arguments, limits) {
+        Ok(document) => {
+            judged.arguments = Heard::Value(document.value);
+            judged.findings.extend(document.findings);
+        }
+        Err((text, error)) => {
+            judged.arguments = Heard::Text(text);
+            judged.findings = vec![error.finding()];
+            malformed = Some(error);
+        }
+    }
+    match catalogue.schema(&judged.tool) {
+        None => {
+            let reading = malformed.as_ref().and_then(Malformed::reading);
+            let meant = reading.map(|reading| &reading.value);
+            let arguments = judged.arguments.value().or(meant).unwrap_or(&Value::Null);
+            judged.findings = vec![catalogue.unknown_tool(&judged.tool, arguments)];
+        }
+        Some(Ok(schema)) => judged.check(schema, malformed.as_ref()),
+        // Whether the arguments are JSON is not for the schema to say.
+        Some(Err(fault)) if judged.is_valid() => judged.pass_unchecked(fault.clone()),
+        Some(Err(_)) => {}
+    }
+    judged.tidy();
+    judged
+}
+
+impl<'c> Judged<'c> {
+    /// Whether no error was found. A call that could not be checked counts as valid.
+    pub fn is_valid(&self) -> bool {
+        !self.findings.iter().any(ValidationError::is_error)
+    }
+
+    /// What the attempts of this call are counted under: its conversation and its tool.
+    pub fn key(&self) -> &RetryKey {
+        &self.key
+    }
+
+    /// The tool's schema, where it can be used.
+    pub fn schema(&self) -> Option<&'c Schema> {
+        self.schema
+    }
+
+    /// What holds for the tool.
+    pub fn settings(&self) -> &'c ToolSettings {
+        self.settings
+    }
+
+    /// The call as attempts are counted by. `random` is for the id of an escalation.
+    pub fn call(&self, random: [u8; 10]) -> Call<'_> {
+        let arguments = self.arguments.sent();
+        let mut call = Call::new(&self.tool, &self.tool_call_id, arguments, &self.findings, random)
+            .with_unchecked(self.unchecked.is_some());
+        call.turn = self.turn;
+        call.shown = self.shown.as_ref();
+        call
+    }
+
+    /// Counts the call and says what to do. A call without a turn is a turn of its own: whatever came
+    /// before it has been answered.
+    pub fn track(&self, tracker: &RetryTracker, now: Timestamp, random: [u8; 10]) -> Outcome {
+        let call = self.call(random);
+        if call.turn.is_none() && call.is_failing() {
+            tracker.delivered(&self.key, now);
+        }
+        tracker.call(&self.key, &call, now)
+    }
+
+    /// What to do with the call as the `attempt`-th, where nothing is known of those before it.
+    pub fn as_attempt(&self, attempt: u8, now: Timestamp, random: [u8; 10]) -> Outcome {
+        let call = self.call(random);
+        let context = Context::new(&self.settings.retry, &HideSecrets, now);
+        let state = State::after(attempt.saturating_sub(1), &call, &context);
+        step(state, Event::Call(call), &context).outcome
+    }
+
+    fn check(&mut self, schema: &'c Schema, malformed: Option<&Malformed>) {
+        self.schema = Some(schema);
+        let options = Options::default()
+            .with_strict(self.settings.strict)
+            .with_max_value_preview(self.settings.formatting.max_value_preview);
+        match &self.arguments {
+            Heard::Value(value) if self.is_valid() => match check(schema, value, options) {
+                Ok(findings) => self.findings.extend(findings),
+                Err(fault) => self.pass_unchecked(fault),
+            },
+            Heard::Value(_) => {}
+            // Where in a broken text the schema's secrets stand, nobody knows.
+            Heard::Text(_) if schema.has_secrets() => {
+                for finding in &mut self.findings {
+                    finding.actual_value = None;
+                }
+            }
+            Heard::Text(_) => {}
+        }
+        if self.is_valid() {
+            return;
+        }
+        if self.settings.repair != RepairMode::Off {
+            self.repair = match (&self.arguments, malformed) {
+                (_, Some(malformed)) => repair_malformed(schema, malformed, options),
+                (Heard::Value(value), None) => repair(schema, value, &self.findings, options),
+                (Heard::Text(_), None) => None,
+            };
+            self.apply_safe_repair();
+        }
+        if schema.has_secrets() {
+            self.shown = Some(match &self.arguments {
+                Heard::Value(value) => schema.without_secrets(value).into_owned(),
+                Heard::Text(_) => Value::from("[redacted]"),
+            });
+        }
+    }
+
+    /// Takes a safe repair over where the settings say so. What was wrong is told all the same.
+    fn apply_safe_repair(&mut self) {
+        if self.settings.repair == RepairMode::ApplySafe
+            && let Some(repair) = &self.repair
+            && repair.confidence == Confidence::Safe
+        {
+            self.arguments = Heard::Value(repair.arguments.clone());
+            for finding in &mut self.findings {
+                finding.severity = finding.severity.max(Severity::Warning);
+            }
+        }
+    }
+
+    fn pass_unchecked(&mut self, fault: SchemaError) {
+        self.schema = None;
+        self.findings.clear();
+        self.unchecked = Some(fault);
+    }
+
+    /// Findings as they are told: in order, each with a place in the schema, no secret in a name.
+    fn tidy(&mut self) {
+        for finding in &mut self.findings {
+            finding.schema_path.get_or_insert_with(Pointer::root);
+            if let Cow::Owned(redacted) = secrets::redact(finding.field_path.as_str()) {
+                // A mark has no character that a pointer would have to escape.
+                finding.field_path = Pointer::try_from(redacted).unwrap_or_default();
+            }
+        }
+        let order = |finding: &ValidationError| finding.severity;
+        self.findings.sort_by(|one, other| {
+            order(one)
+                .cmp(&order(other))
+                .then_with(|| one.field_path.as_str().cmp(other.field_path.as_str()))
+        });
+    }
+}

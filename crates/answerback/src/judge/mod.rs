@@ -1,0 +1,40 @@
+//! One call through the whole retry contract: hear, check, count, answer.
+//!
+//! [`judge()`] looks at one call alone and may run on any thread; [`answer()`] counts its attempts and
+//! says what the model is told. What comes out is an [`Answer`], the line that `answerback replay`
+//! prints and that the HTTP API returns.
+//!
+//! ```
+//! use answerback::config::ValidationConfig;
+//! use answerback::judge::{CallLine, Catalogue, Status, answer, judge};
+//! use answerback::{RetryTracker, Timestamp};
+//! use serde_json::json;
+//!
+//! let tools = json!([{"name": "read_file", "inputSchema": {
+//!     "type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"],
+//! }}]);
+//! let (catalogue, config) = (Catalogue::read(&tools)?, ValidationConfig::default());
+//! let (tracker, now) = (RetryTracker::new(&config), Timestamp::from_unix_millis(0));
+//!
+//! let line = CallLine::read(br#"{"id": "c1", "tool": "read_file", "arguments": {}}"#, Default::default())?;
+//! let judged = judge(&catalogue, line, &config, Default::default());
+//! let answer = answer(judged, &tracker, now, [7; 10]);
+//! assert_eq!((answer.status, answer.attempt), (Status::Retry, 1));
+//! assert!(answer.result.unwrap().content.contains("Required field 'path' is missing"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Left out: files, clocks and randomness, which the caller has, and the shapes of providers, which
+//! [`crate::provider`] writes from the answer's result.
+
+mod answer;
+mod call_line;
+mod catalogue;
+mod judged;
+mod summary;
+
+pub use answer::{Answer, Status, answer};
+pub use call_line::{CallLine, CallLineError};
+pub use catalogue::{Catalogue, CatalogueError};
+pub use judged::{Heard, Judged, judge};
+pub use summary::{Attempts, Counted, PlaceCount, Repairs, Share, Summary, SuspectPlace};

@@ -1,0 +1,284 @@
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Judged;
+use crate::call::Confidence;
+use crate::retry::{FailureTally, Outcome};
+
+/// The most models that are counted by name.
+const MOST_MODELS: usize = 1000;
+/// What is counted beyond that bound.
+const OTHER: &str = "(other)";
+
+/// What a log of calls comes to: failure rates by tool, model, place and code, and what became of the
+/// failing calls.
+///
+/// Collected call by call with [`Summary::add`]; [`Summary::finish`] fills in what the tracker counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Summary {
+    /// All calls.
+    pub calls: u64,
+    /// The calls with an error.
+    pub failed: u64,
+    /// `failed` of `calls`, from 0 to 1.
+    pub failure_rate: f64,
+    /// The calls whose tool has no usable schema.
+    pub unchecked: u64,
+    /// What became of the failing calls.
+    pub attempts: Attempts,
+    /// What proposed repairs would have saved.
+    pub repairs: Repairs,
+    /// By tool, the most failures first.
+    pub tools: Vec<Share>,
+    /// By model, where the log names it, the most failures first.
+    pub models: Vec<Share>,
+    /// By code, the most frequent first.
+    pub codes: Vec<Counted>,
+    /// By tool, place and code, the most frequent first.
+    pub places: Vec<PlaceCount>,
+    /// The places of schemas that look wrong.
+    pub suspects: Vec<SuspectPlace>,
+    #[serde(skip)]
+    by_model: BTreeMap<String, (u64, u64)>,
+    #[serde(skip)]
+    by_code: BTreeMap<String, u64>,
+}
+
+/// What became of failing calls.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Attempts {
+    /// How many calls failed as the first attempt, the second, and so on.
+    pub failed: Vec<u64>,
+    /// The calls that were right after failed attempts.
+    pub corrected: u64,
+    /// How often a person was asked.
+    pub escalations: u64,
+    /// The calls that were turned away while a person was asked.
+    pub turned_away: u64,
+}
+
+/// What proposed repairs would have saved.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Repairs {
+    /// The failing calls with a repair that is safe.
+    pub safe: u64,
+    /// The failing calls with a repair that is a guess.
+    pub guess: u64,
+    /// The escalations whose last call had a repair.
+    pub escalations: u64,
+}
+
+/// The calls of one tool or one model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Share {
+    /// The name.
+    pub name: String,
+    /// All calls.
+    pub calls: u64,
+    /// The calls with an error.
+    pub failed: u64,
+    /// `failed` of `calls`, from 0 to 1.
+    pub failure_rate: f64,
+}
+
+/// How many calls had an error of one code.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Counted {
+    /// The code.
+    pub code: String,
+    /// The failing calls with it.
+    pub failed: u64,
+}
+
+/// How many calls had an error of one code at one place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct PlaceCount {
+    /// The tool.
+    pub tool: String,
+    /// The place, with `*` for array indices and `?` for a name that the model made up.
+    pub path: String,
+    /// The code.
+    pub code: String,
+    /// The failing calls with it.
+    pub failed: u64,
+    /// `failed` of all calls of the tool, from 0 to 1.
+    pub failure_rate: f64,
+}
+
+/// A place of a schema that looks wrong: half of a tool's failing calls, or more, fail there.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SuspectPlace {
+    /// The tool.
+    pub tool: String,
+    /// The place.
+    pub path: String,
+    /// The code.
+    pub code: String,
+    /// The failing calls with this error.
+    pub failed_here: u64,
+    /// All failing calls of the tool.
+    pub failed: u64,
+}
+
+impl Summary {
+    /// Counts a call.
+    pub fn add(&mut self, judged: &Judged<'_>, outcome: &Outcome) {
+        let failed = !judged.is_valid();
+        self.calls += 1;
+        self.failed += u64::from(failed);
+        self.unchecked += u64::from(judged.unchecked.is_some());
+        if let Some(model) = &judged.model {
+            let is_known = self.by_model.len() < MOST_MODELS || self.by_model.contains_key(model);
+            let name = if is_known { model.as_str() } else { OTHER };
+            let (calls, failures) = match self.by_model.get_mut(name) {
+                Some(counts) => counts,
+                None => self.by_model.entry(name.to_owned()).or_default(),
+            };
+            *calls += 1;
+            *failures += u64::from(failed);
+        }
+        self.attempts.add(outcome, failed);
+        if let Some(repair) = &judged.repair {
+            match repair.confidence {
+                Confidence::Safe => self.repairs.safe += 1,
+                Confidence::Guess => self.repairs.guess += 1,
+            }
+            let is_escalated = matches!(outcome, Outcome::Blocked(blocked) if blocked.is_new);
+            self.repairs.escalations += u64::from(is_escalated);
+        }
+        if failed {
+            let mut codes: Vec<&str> = judged
+                .findings
+                .iter()
+                .filter(|finding| finding.is_error())
+                .map(|finding| finding.error_code.as_ref())
+                .collect();
+            codes.sort_unstable();
+            codes.dedup();
+            for code in codes {
+                // Codes are ours, so there are few.
+                *self.by_code.entry(code.to_owned()).or_default() += 1;
+            }
+        }
+    }
+
+    /// The whole, with what the tracker counted by tool and place.
+    #[must_use]
+    pub fn finish(mut self, tally: &FailureTally) -> Self {
+        self.failure_rate = rate(self.failed, self.calls);
+        for (tool, counts) in tally.tools() {
+            self.tools.push(Share::new(tool, counts.calls, counts.failed));
+            self.places.extend(counts.places.iter().map(|((code, path), failed)| PlaceCount {
+                tool: tool.to_owned(),
+                path: path.clone(),
+                code: code.clone(),
+                failed: *failed,
+                failure_rate: rate(*failed, counts.calls),
+            }));
+        }
+        let models = std::mem::take(&mut self.by_model);
+        self.models = models
+            .iter()
+            .map(|(name, (calls, failed))| Share::new(name, *calls, *failed))
+            .collect();
+        let codes = std::mem::take(&mut self.by_code);
+        self.codes = codes.into_iter().map(|(code, failed)| Counted { code, failed }).collect();
+        // Stable sorts: equals stay in the order of their names.
+        self.tools.sort_by_key(|share| std::cmp::Reverse(share.failed));
+        self.models.sort_by_key(|share| std::cmp::Reverse(share.failed));
+        self.codes.sort_by_key(|counted| std::cmp::Reverse(counted.failed));
+        self.places.sort_by_key(|place| std::cmp::Reverse(place.failed));
+        self.suspects = tally
+            .suspects()
+            .into_iter()
+            .map(|suspect| SuspectPlace {
+                tool: suspect.tool,
+                path: suspect.path,
+                code: suspect.code,
+                failed_here: suspect.failed_here,
+                failed: suspect.failed,
+            })
+            .collect();
+        self
+    }
+}
+
+impl Attempts {
+    fn add(&mut self, outcome: &Outcome, failed: bool) {
+        let attempt = match outcome {
+            Outcome::Retry(retry) => retry.attempt,
+            Outcome::Blocked(blocked) if blocked.is_new => {
+                self.escalations += 1;
+                blocked.attempt
+            }
+            Outcome::Proceed(proceed) => {
+                self.corrected += u64::from(!failed && proceed.failed_attempts > 0);
+                return;
+            }
+            Outcome::Blocked(_) | Outcome::Stopped { .. } => {
+                self.turned_away += 1;
+                return;
+            }
+            Outcome::Applied | Outcome::Ignored => return,
+        };
+        let index = usize::from(attempt.saturating_sub(1));
+        if self.failed.len() <= index {
+            self.failed.resize(index + 1, 0);
+        }
+        self.failed[index] += 1;
+    }
+}
+
+impl Share {
+    fn new(name: &str, calls: u64, failed: u64) -> Self {
+        Self { name: name.to_owned(), calls, failed, failure_rate: rate(failed, calls) }
+    }
+}
+
+/// A share to four decimals.
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn rate(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 10_000.0).round() / 10_000.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::ValidationConfig;
+    use crate::judge::{CallLine, Catalogue, judge};
+    use crate::{RetryTracker, Timestamp};
+
+    #[test]
+    fn counts_by_tool_model_place_and_code() {
+        let schema = json!({"properties": {"n": {"type": "integer"}}, "required": ["n"]});
+        let catalogue = Catalogue::read(&json!([{"name": "t", "inputSchema": schema}])).unwrap();
+        let config = ValidationConfig::default();
+        let (tracker, now) = (RetryTracker::new(&config), Timestamp::from_unix_millis(0));
+        let mut summary = Summary::default();
+        for index in 0..24 {
+            let arguments = if index % 2 == 0 { json!({"n": "x"}) } else { json!({"n": 1}) };
+            // Three conversations: corrected each time, never right, never wrong.
+            let (conversation, arguments) = match index % 3 {
+                0 => ("a", arguments),
+                1 => ("b", json!({})),
+                _ => ("c", json!({"n": 1})),
+            };
+            let mut line = CallLine::new("t", arguments).with_conversation(conversation);
+            line.model = Some(format!("model {conversation}"));
+            let judged = judge(&catalogue, line, &config, Default::default());
+            summary.add(&judged, &judged.track(&tracker, now, [0; 10]));
+        }
+        let summary = summary.finish(&tracker.tally());
+        insta::assert_snapshot!(serde_json::to_string_pretty(&summary).unwrap(), @"");
+    }
+}

@@ -1,0 +1,150 @@
+//! Whether one word was meant by another. A hint may be wrong, as a model only reads it; a repair may
+//! not, so kin is told more strictly than a "did you mean".
+
+use crate::message::suggest::{distance, words};
+
+/// How a word that was written is kin to one that is known, the surest first.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum Kinship {
+    /// They differ in case and separators only.
+    Spelling,
+    /// They differ by a slip of the pen.
+    Typo,
+    /// The words of one stand among those of the other, in this order.
+    Words,
+}
+
+/// Longer words are not compared; nobody mistypes a page.
+const LONGEST: usize = 64;
+
+/// The words that turn what follows them into its opposite.
+const NEGATIONS: &[&str] =
+    &["not", "no", "non", "never", "without", "except", "excluding", "un", "anti"];
+
+/// How two words are kin, if they are.
+pub(super) fn kinship(written: &str, known: &str) -> Option<Kinship> {
+    if written.len() > LONGEST || known.len() > LONGEST {
+        return None;
+    }
+    let (one, other) = (folded(written), folded(known));
+    if one.is_empty() || other.is_empty() {
+        return None;
+    }
+    if one == other {
+        return Some(Kinship::Spelling);
+    }
+    let (written, known) = (counted(words(written)), counted(words(known)));
+    if is_mistyped(&one, &other, &written, &known) {
+        return Some(Kinship::Typo);
+    }
+    let (longer, shorter) =
+        if written.len() >= known.len() { (&written, &known) } else { (&known, &written) };
+    let says_less = stand_in(shorter, longer);
+    let is_negated = longer.iter().any(|word| {
+        NEGATIONS.contains(&word.as_str()) && !shorter.iter().any(|other| other == word)
+    });
+    (says_less && !is_negated).then_some(Kinship::Words)
+}
+
+/// Words with the small numbers in digits: `five years` is `5_years`.
+fn counted(mut words: Vec<String>) -> Vec<String> {
+    const NUMBERS: [&str; 13] = [
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+        "eleven", "twelve",
+    ];
+    for word in &mut words {
+        if let Some(number) = NUMBERS.iter().position(|name| name == word) {
+            *word = number.to_string();
+        }
+    }
+    words
+}
+
+/// Lower case without separators. Other signs count: `C++` is not `C`, `-` is not `+`.
+fn folded(word: &str) -> Vec<char> {
+    let is_separator = |character: &char| {
+        character.is_whitespace()
+            || matches!(character, '-' | '_' | '.' | '/' | ':' | ',' | '\'' | '"' | '[' | ']')
+    };
+    // A minus before a digit is a sign, not a separator.
+    let is_negative = word.trim_start().starts_with('-')
+        && word.trim_start()[1..].starts_with(|next: char| next.is_ascii_digit());
+    let sign = is_negative.then_some('-');
+    let letters = word.chars().filter(|character| !is_separator(character));
+    sign.into_iter().chain(letters.flat_map(char::to_lowercase)).collect()
+}
+
+/// Word for word the same but for slips. Words of one or two letters and numbers are names of their
+/// own (`x` and `y`, `side1` and `side2`), and a slip spares the first letter, where opposites differ
+/// (`include` and `exclude`, `active` and `inactive`).
+fn is_mistyped(one: &[char], other: &[char], written: &[String], known: &[String]) -> bool {
+    let numbers = |words: &[String]| -> Vec<String> {
+        words.iter().filter(|word| word.starts_with(char::is_numeric)).cloned().collect()
+    };
+    if one.first() != other.first() || numbers(written) != numbers(known) {
+        return false;
+    }
+    if written.len() != known.len() {
+        // A separator more or less, and a slip: `filepth` for `file_path`.
+        return one.len().max(other.len()) >= 5 && distance(one, other, 1).is_some();
+    }
+    written.iter().zip(known).all(|(one, other)| {
+        let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+        let allowed = match one.len().max(other.len()) {
+            0..=2 => 0,
+            3..=7 => 1,
+            _ => 2,
+        };
+        one == other || one.first() == other.first() && distance(&one, &other, allowed).is_some()
+    })
+}
+
+/// Whether the shorter words stand in the longer, side by side.
+fn stand_in(shorter: &[String], longer: &[String]) -> bool {
+    let is_telling = shorter.iter().map(String::len).sum::<usize>() >= 2;
+    is_telling && longer.windows(shorter.len()).any(|window| window == shorter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_told_strictly() {
+        for (written, known, expected) in [
+            ("red", "Red", Some(Kinship::Spelling)),
+            ("UTF_8", "utf-8", Some(Kinship::Spelling)),
+            ("maxResults", "max_results", Some(Kinship::Spelling)),
+            ("[\"Civil\"]", "Civil", Some(Kinship::Spelling)),
+            ("uft8", "utf-8", Some(Kinship::Typo)),
+            ("pth", "path", Some(Kinship::Typo)),
+            ("filepth", "file_path", Some(Kinship::Typo)),
+            ("War", "Wars", Some(Kinship::Typo)),
+            ("descripton", "description", Some(Kinship::Typo)),
+            ("last six months", "six_months", Some(Kinship::Words)),
+            ("past 5 years", "five_years", Some(Kinship::Words)),
+            ("6 months", "six_months", Some(Kinship::Words)),
+            ("six months", "five_months", None),
+            ("file", "file_path", Some(Kinship::Words)),
+            ("id", "user_id", Some(Kinship::Words)),
+            ("not urgent", "urgent", None),
+            ("non-fiction", "fiction", None),
+            ("min_price", "max_price", None),
+            ("side1", "side2", None),
+            ("city_a", "city_b", None),
+            ("x", "y", None),
+            ("include", "exclude", None),
+            ("inactive", "active", None),
+            ("ascending", "descending", None),
+            ("start_time", "end_time", None),
+            ("from_date", "to_date", None),
+            ("C++", "C", None),
+            ("-5", "5", None),
+            ("-", "+", None),
+            ("", "a", None),
+            ("last five years", "year", None),
+        ] {
+            assert_eq!(kinship(written, known), expected, "{written} {known}");
+        }
+    }
+}
