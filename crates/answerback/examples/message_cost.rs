@@ -1,13 +1,15 @@
-//! CPU time of what is done for a failing call after it was checked: preview, aggregate, format.
+//! CPU time of what is done for a failing call after it was checked: preview, aggregate, format, repair.
 //!
 //! `cargo run --release -p answerback --example message_cost`
 
 use std::fs;
 use std::hint::black_box;
 
+use answerback::call::{Schema, check};
 use answerback::finding::{Severity, ValidationError, aggregate, preview, secrets};
 use answerback::message::{
-    ErrorFormatter, Failure, Formatting, StandardFormatter, Style, Tool, nearest_tools, suggest,
+    ErrorFormatter, Failure, Formatting, StandardFormatter, Style, Tool, nearest_tools, repair,
+    suggest,
 };
 use serde_json::{Value, json};
 
@@ -96,6 +98,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     measure("nearest of 40 tools", || {
         nearest_tools("tool_nmber_7", &json!({"path": "x"}), &tools).len()
     })?;
+    let compiled = Schema::compile(schema.clone())?;
+    for (what, arguments) in [
+        ("repair: a field is missing, none is offered", json!({"encoding": "ascii"})),
+        ("repair: a word for a number, none is offered", json!({"path": "x", "limit": "ten"})),
+        ("repair: one number in quotes", json!({"path": "x", "limit": "10"})),
+        (
+            "repair: a name, an option and a number",
+            json!({"pth": "src/main.rs", "encoding": "uft8", "limit": "10"}),
+        ),
+    ] {
+        let findings = check(&compiled, &arguments, ())?;
+        measure(what, || {
+            repair(&compiled, &arguments, &findings, ()).map_or(0, |repair| repair.words().len())
+        })?;
+    }
     Ok(())
 }
 

@@ -113,13 +113,13 @@ pub fn repair(
             words.add(&change.operation, &arguments, schema);
             patch.push(change.operation);
         }
-        let changed = patch::apply(&arguments, &patch[first..]).ok()?;
-        let left = check(schema, &changed, options).ok()?;
+        let mended = patch::apply(&arguments, &patch[first..]).ok()?;
+        let left = check(schema, &mended, options).ok()?;
         if !left.iter().any(ValidationError::is_error) {
             let words = words.into_line();
-            return Some(Repair { patch: Some(patch), arguments: changed, confidence, words });
+            return Some(Repair { patch: Some(patch), arguments: mended, confidence, words });
         }
-        arguments = Cow::Owned(changed);
+        arguments = Cow::Owned(mended);
         findings = Cow::Owned(left);
     }
     None

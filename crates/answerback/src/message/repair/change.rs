@@ -34,11 +34,6 @@ impl Change {
         Self { operation: Operation::Move { from, path }, confidence }
     }
 
-    /// Whether it takes what is at a place to another.
-    pub(super) fn moves(&self, place: &Pointer) -> bool {
-        matches!(&self.operation, Operation::Move { from, .. } if from == place)
-    }
-
     /// The place whose value is no longer what it was.
     pub(super) fn place(&self) -> &Pointer {
         match &self.operation {

@@ -33,6 +33,13 @@ pub(super) fn kinship(written: &str, known: &str) -> Option<Kinship> {
     if one == other {
         return Some(Kinship::Spelling);
     }
+    // What is no letter and no separator is never a slip: `C++` is not `C`.
+    let signs = |word: &[char]| -> Vec<char> {
+        word.iter().copied().filter(|character| !character.is_alphanumeric()).collect()
+    };
+    if signs(&one) != signs(&other) {
+        return None;
+    }
     let (written, known) = (counted(words(written)), counted(words(known)));
     if is_mistyped(&one, &other, &written, &known) {
         return Some(Kinship::Typo);
@@ -60,12 +67,10 @@ fn counted(mut words: Vec<String>) -> Vec<String> {
     words
 }
 
-/// Lower case without separators. Other signs count: `C++` is not `C`, `-` is not `+`.
+/// Lower case without separators. Other signs count.
 fn folded(word: &str) -> Vec<char> {
-    let is_separator = |character: &char| {
-        character.is_whitespace()
-            || matches!(character, '-' | '_' | '.' | '/' | ':' | ',' | '\'' | '"' | '[' | ']')
-    };
+    let is_separator =
+        |character: &char| character.is_whitespace() || "-_./:,'\"[]()".contains(*character);
     // A minus before a digit is a sign, not a separator.
     let is_negative = word.trim_start().starts_with('-')
         && word.trim_start()[1..].starts_with(|next: char| next.is_ascii_digit());

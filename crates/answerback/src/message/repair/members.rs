@@ -49,8 +49,6 @@ pub(super) fn changes(
             names.push(Field { name: name.into_owned(), finding });
         }
     }
-    // From the outside in: what an outer object takes out of an inner one is no longer wrong there.
-    objects.sort_by_key(|object| object.place.as_str().len());
     let mut changes = Vec::new();
     for object in objects {
         object.mend(schema, arguments, &mut changes)?;
@@ -72,15 +70,13 @@ struct Object<'f> {
 
 impl Object<'_> {
     fn mend(mut self, schema: &Schema, arguments: &Value, changes: &mut Vec<Change>) -> Option<()> {
-        self.unknown
-            .retain(|field| !changes.iter().any(|change| change.moves(&field.finding.field_path)));
         // A name that is only not foreseen need not go; it may still be the one that is missing.
         let has_to_change =
             !self.missing.is_empty() || self.unknown.iter().any(|field| field.finding.is_error());
         if !has_to_change {
             return Some(());
         }
-        if self.unknown.len() > MOST_UNKNOWN {
+        if !(1..=MOST_UNKNOWN).contains(&self.unknown.len()) {
             return None;
         }
         let members = self.place.find(arguments)?.as_object()?;
@@ -89,7 +85,6 @@ impl Object<'_> {
             return Some(());
         }
         self.pair_kin(changes)?;
-        self.lift(schema, members, changes);
         self.pair_last(schema, members, changes)?;
         for field in self.unknown.iter().filter(|field| field.finding.is_error()) {
             let change = self.misnamed(schema, members, field)?;
@@ -151,32 +146,6 @@ impl Object<'_> {
             take_out(&mut self.missing, &missing);
         }
         Some(())
-    }
-
-    /// Takes missing fields out of an object beside them that does not know them: a closing bracket
-    /// came too late.
-    fn lift(&mut self, schema: &Schema, members: &Map<String, Value>, changes: &mut Vec<Change>) {
-        let place = &self.place;
-        self.missing.retain(|field| {
-            let mut holders = members
-                .iter()
-                .filter_map(|(holder, value)| Some((holder, value.as_object()?.get(&field.name)?)));
-            let (Some((holder, value)), None) = (holders.next(), holders.next()) else {
-                return true;
-            };
-            let knows = |path: &Pointer| {
-                let (owner, _) = path.split_last()?;
-                let declared = resolved(schema, owner.join("properties").join(holder))?;
-                declared.get("properties")?.get(&field.name)
-            };
-            let belongs_there = field.finding.schema_path.as_ref().and_then(knows).is_some();
-            if belongs_there || !fits(schema, field, value) {
-                return true;
-            }
-            let from = place.join(holder).join(&field.name);
-            changes.push(Change::rename(from, place.join(&field.name), Confidence::Guess));
-            false
-        });
     }
 
     /// One field is missing and one is not known: they are the same, if the value fits.
