@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Options of the commands that judge calls.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfigurationOptions {
-    /// The configuration; otherwise $`ANSWERBACK_CONFIG`, .agent/config.yml here or in a folder above, or the user's
+    /// The configuration; otherwise `$ANSWERBACK_CONFIG`, .agent/config.yml here or in a folder above, or the user's
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 

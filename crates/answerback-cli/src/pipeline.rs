@@ -41,8 +41,10 @@ pub(crate) trait Work: Sync {
     fn finish(&self, judged: Self::Judged) -> Self::Done;
 }
 
-/// Runs a log through the work and hands what is done to `write`, in the order of the log.
+/// Runs a log through the work and hands what is done to `write`, in the order of the log. `name` is
+/// what the log is called when it cannot be read.
 pub(crate) fn run<W: Work>(
+    name: &str,
     log: impl Read + Send,
     longest_line: usize,
     work: &W,
@@ -88,7 +90,7 @@ pub(crate) fn run<W: Work>(
         // Whatever ended the writing also ends the reading.
         drop((permits, written));
         let read = reading.join().map_err(|_| anyhow::anyhow!("reading failed"))?;
-        Ok(read?)
+        read.with_context(|| format!("cannot read {name}"))
     })
 }
 
@@ -233,7 +235,7 @@ mod tests {
             written.push_str(&done);
             Ok(())
         };
-        run(log(100_000).as_bytes(), 1000, &work, write).unwrap();
+        run("log", log(100_000).as_bytes(), 1000, &work, write).unwrap();
         let expected: String = (0..100_000).map(|line| format!("{line} line {line}\n")).collect();
         assert!(written == expected);
     }
@@ -242,12 +244,15 @@ mod tests {
     fn whatever_fails_ends_the_whole() {
         let work = |panics_at| Numbering { counted: AtomicUsize::new(0), panics_at };
         let lines = log(1_000_000);
-        let stopped = run(lines.as_bytes(), 1000, &work(usize::MAX), |_| anyhow::bail!("closed"));
+        let stopped =
+            run("log", lines.as_bytes(), 1000, &work(usize::MAX), |_| anyhow::bail!("closed"));
         assert_eq!(stopped.unwrap_err().to_string(), "closed");
-        let panicked = catch_unwind(|| run(lines.as_bytes(), 1000, &work(500_000), |_| Ok(())));
+        let panicked =
+            catch_unwind(|| run("log", lines.as_bytes(), 1000, &work(500_000), |_| Ok(())));
         assert!(panicked.is_err());
-        let long = run(lines.as_bytes(), 5, &work(usize::MAX), |_| Ok(()));
-        assert!(long.unwrap_err().to_string().contains("line 1 has more than 5 bytes"));
+        let long = run("log", lines.as_bytes(), 5, &work(usize::MAX), |_| Ok(()));
+        let error = format!("{:#}", long.unwrap_err());
+        assert!(error.starts_with("cannot read log: line 1 has more than 5 bytes"), "{error}");
     }
 
     #[test]

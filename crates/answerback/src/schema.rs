@@ -4,7 +4,7 @@
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::contract::{atdf, governed, tool, ui};
 use crate::finding::ValidationError;
@@ -50,12 +50,36 @@ impl Published {
     /// The schema document.
     pub fn document(&self) -> Value {
         let mut document = (self.generate)();
-        if let Some(members) = document.as_object_mut() {
-            let id = format!("https://answerback.dev/schemas/{}.v1.schema.json", self.name);
-            members.insert("title".to_owned(), json!(self.title));
-            members.shift_insert(1.min(members.len()), "$id".to_owned(), json!(id));
+        plain_descriptions(&mut document);
+        let Value::Object(mut derived) = document else { return document };
+        let mut members = Map::new();
+        if let Some(dialect) = derived.shift_remove("$schema") {
+            members.insert("$schema".to_owned(), dialect);
         }
-        document
+        let id = format!("https://answerback.dev/schemas/{}.v1.schema.json", self.name);
+        members.insert("$id".to_owned(), json!(id));
+        members.insert("title".to_owned(), json!(self.title));
+        derived.shift_remove("title");
+        members.extend(derived);
+        Value::Object(members)
+    }
+}
+
+/// Descriptions come from the documentation of the types; its links mean nothing in a schema.
+fn plain_descriptions(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value {
+                    Value::String(text) if name == "description" => {
+                        *text = text.replace("[`", "`").replace("`]", "`");
+                    }
+                    value => plain_descriptions(value),
+                }
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(plain_descriptions),
+        _ => {}
     }
 }
 

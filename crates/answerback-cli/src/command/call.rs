@@ -1,6 +1,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use answerback::call::Schema;
 use answerback::contract::atdf::{EnrichSource, enrich};
 use answerback::json::Limits;
 use answerback::judge::{CallLine, Catalogue, Judged, judge};
@@ -187,7 +188,7 @@ fn told(judged: Judged<'_>, arguments: &Arguments, text: &str) -> anyhow::Result
         Format::Atdf => {
             let empty = Value::Null;
             let source = EnrichSource::Call {
-                schema: judged.schema().map_or(&empty, |schema| schema.source()),
+                schema: judged.schema().map_or(&empty, Schema::source),
                 arguments: judged.arguments.value().unwrap_or(&empty),
             };
             if let Some(error) = enrich(&judged.findings, &source, now()) {

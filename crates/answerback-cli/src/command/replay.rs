@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -84,8 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         format,
     };
     let mut writer = Writer::new(arguments.summary);
-    pipeline::run(log, limits.max_bytes, &replay, |done| writer.write(done))
-        .with_context(|| format!("cannot read {}", input.name()))?;
+    pipeline::run(&input.name(), log, limits.max_bytes, &replay, |done| writer.write(done))?;
     writer.progress.finish();
     if let Some(summary) = replay.summary {
         let summary = summary.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -226,9 +226,9 @@ fn push_text(text: &mut String, answer: &Answer) {
         line.push_str(": ");
         line.push_str(&first.to_string());
     }
-    match answer.errors.len() {
-        0 | 1 => {}
-        count => line.push_str(&format!(" (and {} more)", count - 1)),
+    if answer.errors.len() > 1 {
+        // Writing to a string cannot fail.
+        let _ = write!(line, " (and {} more)", answer.errors.len() - 1);
     }
     text.push_str(&sanitise(&line));
     text.push('\n');

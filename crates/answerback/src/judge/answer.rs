@@ -139,7 +139,7 @@ impl Judged<'_> {
 
     fn failure(&self) -> Failure<'_> {
         let mut failure = Failure::new(&self.tool, &self.findings);
-        failure.schema = self.schema.map(|schema| schema.source());
+        failure.schema = self.schema.map(Schema::source);
         failure
     }
 }

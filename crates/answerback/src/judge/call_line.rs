@@ -82,7 +82,7 @@ impl CallLine {
                 "tool" => tool = text(value, "tool")?,
                 "arguments" => read.arguments = Some(value),
                 "conversation" => read.conversation = text(value, "conversation")?,
-                "turn" => read.turn = turn(value)?,
+                "turn" => read.turn = turn(&value)?,
                 "model" => read.model = text(value, "model")?,
                 _ => {}
             }
@@ -129,8 +129,8 @@ fn text(value: Value, member: &'static str) -> Result<Option<String>, CallLineEr
     }
 }
 
-fn turn(value: Value) -> Result<Option<Turn>, CallLineError> {
-    match &value {
+fn turn(value: &Value) -> Result<Option<Turn>, CallLineError> {
+    match value {
         Value::Null => Ok(None),
         Value::String(name) => Ok(Some(name.as_str().into())),
         value => match value.as_u64() {

@@ -182,14 +182,13 @@ impl<'c> Judged<'c> {
                 Ok(findings) => self.findings.extend(findings),
                 Err(fault) => self.pass_unchecked(fault),
             },
-            Heard::Value(_) => {}
             // Where in a broken text the schema's secrets stand, nobody knows.
             Heard::Text(_) if schema.has_secrets() => {
                 for finding in &mut self.findings {
                     finding.actual_value = None;
                 }
             }
-            Heard::Text(_) => {}
+            Heard::Value(_) | Heard::Text(_) => {}
         }
         if self.is_valid() {
             return;
