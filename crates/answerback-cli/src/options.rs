@@ -40,6 +40,7 @@ pub(crate) fn contract() -> impl TypedValueParser<Value = Contract> {
 
 /// The bounds within which input is read.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_field_names, reason = "the fields are the names of the options")]
 pub(crate) struct LimitOptions {
     /// The largest document, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Limits::default().max_bytes, hide_short_help = true)]

@@ -1,6 +1,5 @@
 //! A log through all cores: read in pieces, worked on in any order, counted and written in the log's.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -102,11 +101,7 @@ fn work_on<W: Work>(piece: &Piece, work: &W, order: &Order) -> Option<thread::Re
         let in_turn = order.in_turn(piece.index, || work.count(&mut judged));
         in_turn.then(|| work.finish(judged))
     }));
-    done.map_err(|panic: Box<dyn Any + Send>| {
-        order.end();
-        panic
-    })
-    .transpose()
+    done.inspect_err(|_| order.end()).transpose()
 }
 
 /// Lets pieces through one at a time, in the order of the log.

@@ -81,9 +81,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     Ok(judge.exit)
 }
 
-/// One line of JSON output.
+/// One line of JSON output: what came of one document.
 #[derive(Serialize)]
-struct Line<'a> {
+struct Verdict<'a> {
     file: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u64>,
@@ -161,7 +161,7 @@ impl<W: Write> Judge<W> {
             self.exit = self.exit.max(Exit::NotGood);
         }
         match self.format {
-            Format::Json => self.json(&Line {
+            Format::Json => self.json(&Verdict {
                 file: name,
                 line,
                 contract: Some(contract.as_str()),
@@ -190,7 +190,7 @@ impl<W: Write> Judge<W> {
         self.exit = self.exit.max(Exit::CouldNotJudge);
         if self.format == Format::Json {
             let findings = &[];
-            self.json(&Line {
+            self.json(&Verdict {
                 file: name,
                 line,
                 contract: None,
@@ -211,7 +211,7 @@ impl<W: Write> Judge<W> {
         Ok(())
     }
 
-    fn json(&mut self, line: &Line<'_>) -> anyhow::Result<()> {
+    fn json(&mut self, line: &Verdict<'_>) -> anyhow::Result<()> {
         let text = serde_json::to_string(line)?;
         writeln!(self.out, "{}", quiet_json(&text))?;
         Ok(())

@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         for schema in schema::ALL {
             match arguments.format {
                 crate::options::Format::Text => {
-                    writeln!(out, "{:<12} {}", schema.name, schema.title)?
+                    writeln!(out, "{:<12} {}", schema.name, schema.title)?;
                 }
                 crate::options::Format::Json => {
                     writeln!(

@@ -1,5 +1,7 @@
 //! `answerback replay`: a log of calls, judged in order.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use crate::program::{program, run, run_with, told};
@@ -115,11 +117,11 @@ fn the_same_log_gives_the_same_answers() {
     };
     let log: String = (0..20_000).map(line).collect();
     let once = || run_with(LOG, &["replay", "--tools", "tools.json", "-"], log.as_str());
-    let (one, other) = (once(), once());
-    assert_eq!(one.status.code(), Some(1));
-    assert!(one.stdout == other.stdout && one.stderr.is_empty() && other.stderr.is_empty());
-    let ids = answers(&one.stdout);
-    assert!((0..).zip(&ids).all(|(index, answer)| answer["tool_call_id"] == index.to_string()));
+    let (first, second) = (once(), once());
+    assert_eq!(first.status.code(), Some(1));
+    assert!(first.stdout == second.stdout && first.stderr.is_empty() && second.stderr.is_empty());
+    let ids = answers(&first.stdout);
+    assert!((0..).zip(&ids).all(|(index, answer)| answer["tool_call_id"] == index));
     assert_eq!(ids.len(), 20_000);
 }
 
@@ -156,8 +158,9 @@ fn secrets_never_leave() {
     let mut log = String::new();
     for (index, (tool, arguments)) in arguments.iter().enumerate() {
         for attempt in 0..3 {
-            log += &format!(
-                "{{\"id\": \"{index}-{attempt}\", \"tool\": \"{tool}\", \"arguments\": {arguments}, \"conversation\": \"{index}\"}}\n"
+            let _ = writeln!(
+                log,
+                "{{\"id\": \"{index}-{attempt}\", \"tool\": \"{tool}\", \"arguments\": {arguments}, \"conversation\": \"{index}\"}}"
             );
         }
     }

@@ -89,7 +89,8 @@ fn colours() {
     let plain = show(&["--color", "never", "missions.json"]);
     assert_eq!(show(&["missions.json"]).stdout, plain.stdout, "a pipe is not a terminal");
     assert_eq!(without_sgr(&String::from_utf8(coloured.stdout).unwrap()).as_bytes(), plain.stdout);
-    let asked = program(FOLDER).args(["show", "missions.json"]).env("NO_COLOR", "1").output().unwrap();
+    let asked =
+        program(FOLDER).args(["show", "missions.json"]).env("NO_COLOR", "1").output().unwrap();
     assert_eq!(asked.stdout, plain.stdout);
 }
 

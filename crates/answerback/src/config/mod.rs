@@ -349,13 +349,13 @@ mod tests {
         });
         let config = ValidationConfig::from_value("f.yml", &parsed).unwrap();
         let warnings: Vec<_> = config.warnings.iter().map(ToString::to_string).collect();
-        insta::assert_snapshot!(warnings.join("\n"), @"
+        insta::assert_snapshot!(warnings.join("\n"), @r#"
         f.yml: tool is not a setting; did you mean tools?
         f.yml: tools.validation.retry.max_atempts is not a setting; did you mean max_attempts?
         f.yml: tools.validation.retry.zzz is not a setting
         f.yml: tools.validation.Formatting is not a setting; did you mean formatting?
-        f.yml: tools.validation.overrides.x.overrides is not a setting; did you mean overrides?
-        ");
+        f.yml: tools.validation.overrides.x.overrides is not a setting
+        "#);
     }
 
     #[test]

@@ -10,6 +10,8 @@ use crate::finding::Severity;
 use crate::id::UuidV4;
 use crate::time::Timestamp;
 
+/// The code of an error that came without one.
+const UNKNOWN: &str = "ERR_UNSPECIFIED";
 const PROTOCOL_VERSION: &str = "1.0.0";
 /// The longest summary taken from a text, in characters.
 const LONGEST_SUMMARY: usize = 200;
@@ -153,14 +155,15 @@ fn written_content(reply: &Reply) -> (Value, Vec<String>) {
     match reply.outcome {
         Outcome::Refused if let Some(error) = refusal(reply) => {
             data.insert("refusal_reason".into(), error.code.clone().into());
-            data.insert("explanation".into(), error.message.clone().into());
+            data.insert("explanation".into(), filled(&error.message, reply).into());
         }
         Outcome::Error | Outcome::Refused => {
             let error = reply.errors().next();
-            let code = error.map_or("ERR_UNSPECIFIED", |error| error.code.as_str());
-            let message = error.map_or(reply.summary.as_str(), |error| error.message.as_str());
+            let code = error.map_or(UNKNOWN, |error| error.code.as_str());
+            let code = if code.trim().is_empty() { UNKNOWN } else { code };
+            let message = error.map_or("", |error| error.message.as_str());
             data.insert("error_code".into(), code.into());
-            data.insert("error_message".into(), message.into());
+            data.insert("error_message".into(), filled(message, reply).into());
             for name in ["error_details", "recovery_suggestion"] {
                 if let Some(value) = reply.body.get(name) {
                     data.insert(name.into(), value.clone());
@@ -179,6 +182,12 @@ fn written_content(reply: &Reply) -> (Value, Vec<String>) {
     }
     let lifted = body::write(reply, &mut data);
     (json!({"type": "structured", "data": data, "format": "json"}), lifted)
+}
+
+/// What is told of an error is never blank.
+fn filled<'r>(message: &'r str, reply: &'r Reply) -> &'r str {
+    let told = [message, reply.summary.as_str()];
+    told.into_iter().find(|text| !text.trim().is_empty()).unwrap_or("(no message)")
 }
 
 fn next(actions: Option<&Value>) -> Vec<Next> {

@@ -38,7 +38,7 @@ pub(super) fn read(document: &Value) -> Reply {
     }
     for artifact in list(document, "artifacts") {
         match artifact.get("content") {
-            Some(Value::Object(content)) if is_body(&artifact) => reply.body = content.clone(),
+            Some(Value::Object(content)) if is_body(&artifact) => reply.body.clone_from(content),
             _ => reply.artifacts.push(artifact),
         }
     }

@@ -102,7 +102,7 @@ impl Walker<'_> {
                     continue;
                 }
                 b'{' | b'[' => depth += 1,
-                b'}' | b']' if depth == 0 => return,
+                b'}' | b']' | b',' if depth == 0 => return,
                 b'}' | b']' => {
                     depth -= 1;
                     if depth == 0 {
@@ -110,7 +110,6 @@ impl Walker<'_> {
                         return;
                     }
                 }
-                b',' if depth == 0 => return,
                 _ => {}
             }
             self.at += 1;

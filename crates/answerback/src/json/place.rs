@@ -17,11 +17,13 @@ pub enum Place<'a> {
 
 impl<'a> Place<'a> {
     /// The place of a member of the object here.
+    #[must_use]
     pub fn key(&'a self, name: &'a str) -> Self {
         Place::Key(self, name)
     }
 
     /// The place of an element of the array here.
+    #[must_use]
     pub fn index(&'a self, index: usize) -> Self {
         Place::Index(self, index)
     }

@@ -130,7 +130,7 @@ struct Reader<'t> {
     findings: Vec<ValidationError>,
 }
 
-impl<'t> Reader<'t> {
+impl Reader<'_> {
     fn document(&mut self) -> Step<Value> {
         self.skip_space();
         if self.peek().is_none() {

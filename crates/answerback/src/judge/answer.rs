@@ -225,7 +225,7 @@ mod tests {
     fn the_line_is_as_promised() {
         let answers = answers(&ValidationConfig::default(), &[("read_file", json!({}))]);
         let line = serde_json::to_string(&answers[0]).unwrap();
-        insta::assert_snapshot!(line, @"");
+        insta::assert_snapshot!(line, @r#"{"tool_call_id":"c1","tool":"read_file","valid":false,"attempt":1,"max_attempts":3,"status":"retry","errors":[{"error_code":"VAL-001","field_path":"/path","message":"Required field 'path' is missing","severity":"error","expected_value":"string","schema_path":"/required"}],"repair":null,"result":{"role":"tool","tool_call_id":"c1","content":"Validation failed for tool 'read_file' (attempt 1/3):\n\n• /path (VAL-001): Required field 'path' is missing\n  Expected: string\n\nPlease provide the missing 'path' field.","is_error":true},"escalation":null}"#);
     }
 
     #[test]
@@ -236,7 +236,60 @@ mod tests {
             ("read_file", json!({"path": "x"})),
             ("read_file", json!({"path": 7, "lines": [1, "2"]})),
         ];
-        insta::assert_snapshot!(contents(&answers(&ValidationConfig::default(), &calls)), @"");
+        insta::assert_snapshot!(contents(&answers(&ValidationConfig::default(), &calls)), @r#"
+        c1 retry
+        Validation failed for tool 'read_file' (attempt 1/3):
+
+        Errors:
+        • /lines/0 (VAL-002): Type mismatch: expected integer, got string
+          Expected: integer
+          Actual: "1"
+          Hint: Send it as JSON, not as a string: without the quotes around it.
+
+        • /path (VAL-001): Required field 'path' is missing
+          Expected: string
+
+        Please provide the missing 'path' field and send '/lines/0' as an integer.
+
+        c2 retry
+        Validation failed for tool 'read_file' (attempt 2/3):
+
+        Errors:
+        • /lines/1 (VAL-002): Type mismatch: expected integer, got string
+          Expected: integer
+          Actual: "2"
+          Hint: Send it as JSON, not as a string: without the quotes around it.
+
+        • /path (VAL-002): Type mismatch: expected string, got integer
+          Expected: string
+          Actual: 7
+
+        Fixed: none · Still failing: /lines/*, /path · New: none
+
+        Proposed repair, if it is what you meant: write "7" for 7 in 'path'; write 2 for "2" in '/lines/1'
+
+        Please send '/lines/1' as an integer and 'path' as a string.
+
+        c3 ok
+        -
+
+        c4 retry
+        Validation failed for tool 'read_file' (attempt 1/3):
+
+        Errors:
+        • /lines/1 (VAL-002): Type mismatch: expected integer, got string
+          Expected: integer
+          Actual: "2"
+          Hint: Send it as JSON, not as a string: without the quotes around it.
+
+        • /path (VAL-002): Type mismatch: expected string, got integer
+          Expected: string
+          Actual: 7
+
+        Proposed repair, if it is what you meant: write "7" for 7 in 'path'; write 2 for "2" in '/lines/1'
+
+        Please send '/lines/1' as an integer and 'path' as a string.
+        "#);
     }
 
     #[test]
@@ -245,7 +298,40 @@ mod tests {
             config(json!({"retry": {"max_attempts": 5}, "formatting": {"style": "compact"}}));
         let calls = [json!({}), json!({}), json!({"path": 1}), json!({})];
         let answers = answers(&config, &calls.map(|arguments| ("read_file", arguments)));
-        insta::assert_snapshot!(contents(&answers[1..]), @"");
+        insta::assert_snapshot!(contents(&answers[1..]), @r#"
+        c2 retry
+        Validation failed for tool 'read_file' (attempt 2/5):
+
+        This call is identical to attempt 1, so it failed in the same way. Change the values named below before you call the tool again. 3 attempts are left.
+
+        - /path: Required field 'path' is missing (expected: string)
+
+        Fixed: none · Still failing: /path · New: none
+
+        Please correct these errors and try again.
+
+        c3 retry
+        Validation failed for tool 'read_file' (attempt 3/5):
+
+        - /path: Type mismatch: expected string, got integer (expected: string)
+
+        Fixed: none · Still failing: /path · New: none
+
+        Proposed repair, if it is what you meant: write "1" for 1 in 'path'
+
+        Please correct these errors and try again.
+
+        c4 retry
+        Validation failed for tool 'read_file' (attempt 4/5):
+
+        This call goes back to attempt 2, which had failed. Keep what was fixed since then and correct the places below together, in one call. One attempt is left.
+
+        - /path: Required field 'path' is missing (expected: string)
+
+        Fixed: none · Still failing: /path · New: none
+
+        Please correct these errors and try again.
+        "#);
     }
 
     #[test]

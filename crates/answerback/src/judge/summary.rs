@@ -275,10 +275,95 @@ mod tests {
             };
             let mut line = CallLine::new("t", arguments).with_conversation(conversation);
             line.model = Some(format!("model {conversation}"));
-            let judged = judge(&catalogue, line, &config, Default::default());
+            let judged = judge(&catalogue, line, &config, crate::json::Limits::default());
             summary.add(&judged, &judged.track(&tracker, now, [0; 10]));
         }
         let summary = summary.finish(&tracker.tally());
-        insta::assert_snapshot!(serde_json::to_string_pretty(&summary).unwrap(), @"");
+        insta::assert_snapshot!(serde_json::to_string_pretty(&summary).unwrap(), @r#"
+        {
+          "calls": 24,
+          "failed": 12,
+          "failure_rate": 0.5,
+          "unchecked": 0,
+          "attempts": {
+            "failed": [
+              5,
+              1,
+              1
+            ],
+            "corrected": 4,
+            "escalations": 1,
+            "turned_away": 5
+          },
+          "repairs": {
+            "safe": 0,
+            "guess": 0,
+            "escalations": 0
+          },
+          "tools": [
+            {
+              "name": "t",
+              "calls": 24,
+              "failed": 12,
+              "failure_rate": 0.5
+            }
+          ],
+          "models": [
+            {
+              "name": "model b",
+              "calls": 8,
+              "failed": 8,
+              "failure_rate": 1.0
+            },
+            {
+              "name": "model a",
+              "calls": 8,
+              "failed": 4,
+              "failure_rate": 0.5
+            },
+            {
+              "name": "model c",
+              "calls": 8,
+              "failed": 0,
+              "failure_rate": 0.0
+            }
+          ],
+          "codes": [
+            {
+              "code": "VAL-001",
+              "failed": 8
+            },
+            {
+              "code": "VAL-002",
+              "failed": 4
+            }
+          ],
+          "places": [
+            {
+              "tool": "t",
+              "path": "/n",
+              "code": "VAL-001",
+              "failed": 8,
+              "failure_rate": 0.3333
+            },
+            {
+              "tool": "t",
+              "path": "/n",
+              "code": "VAL-002",
+              "failed": 4,
+              "failure_rate": 0.1667
+            }
+          ],
+          "suspects": [
+            {
+              "tool": "t",
+              "path": "/n",
+              "code": "VAL-001",
+              "failed_here": 8,
+              "failed": 12
+            }
+          ]
+        }
+        "#);
     }
 }

@@ -454,7 +454,7 @@ mod tests {
         let outcome = key.succeed();
         insta::assert_snapshot!(
             outcome.tool_result("read_file", "c", 2000).unwrap().content,
-            @r"A person stopped the calls to tool 'read_file'. Do not call it again for this task. The reason given: not\nthat"
+            @r#"A person stopped the calls to tool 'read_file'. Do not call it again for this task. The reason given: not\nthat"#
         );
         assert_eq!(told(&key.decide(&Decision::Approve)), "ignored");
         key.seconds += 900;

@@ -33,7 +33,7 @@ fn there_and_back(original: &Value, from: Contract, to: Contract) -> Result<(), 
     let errors: Vec<_> = from
         .check(original, Profile::Strict)
         .into_iter()
-        .filter(|finding| finding.is_error())
+        .filter(answerback::ValidationError::is_error)
         .collect();
     // The generator is meant to make valid documents; a case that is not would prove nothing.
     prop_assert_eq!(&errors, &vec![], "the generator made an invalid {} document", from);
@@ -42,7 +42,7 @@ fn there_and_back(original: &Value, from: Contract, to: Contract) -> Result<(), 
     let broken: Vec<_> = to
         .check(&there.document, Profile::Strict)
         .into_iter()
-        .filter(|finding| finding.is_error())
+        .filter(answerback::ValidationError::is_error)
         .collect();
     prop_assert_eq!(&broken, &vec![], "{} to {}: {:#}", from, to, there.document);
     let home = convert(&there.document, to, from, &Inputs::default()).map_err(|error| {

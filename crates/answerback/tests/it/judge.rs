@@ -69,7 +69,7 @@ fn replay(calls: &[CallLine], config: &ValidationConfig) -> Vec<Answer> {
     let (catalogue, tracker) = (catalogue(), RetryTracker::new(config));
     let now = Timestamp::from_unix_millis(0);
     let answered = calls.iter().map(|line| {
-        let judged = judge(&catalogue, line.clone(), config, Default::default());
+        let judged = judge(&catalogue, line.clone(), config, answerback::json::Limits::default());
         answer(judged, &tracker, now, [3; 10])
     });
     answered.collect()

@@ -1,4 +1,5 @@
 //! The library from outside.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod atdf;
 mod convert;

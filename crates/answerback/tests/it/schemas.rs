@@ -32,7 +32,7 @@ fn a_schema_refuses_nothing_that_is_strictly_valid() {
             let valid = !contract
                 .check(&document, Profile::Strict)
                 .iter()
-                .any(|finding| finding.is_error());
+                .any(answerback::ValidationError::is_error);
             let passes = validator.is_valid(&document);
             assert!(
                 !valid || passes,

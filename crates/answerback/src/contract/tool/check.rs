@@ -300,7 +300,12 @@ impl<'d> Envelope<'_, 'd> {
             value.as_str().filter(|text| !text.trim().is_empty() && !text.contains(['\n', '\r']));
         match one_line {
             None => {
-                self.report.wrong(&rule::SUMMARY_WRONG, &place, value, "one line that is not blank")
+                self.report.wrong(
+                    &rule::SUMMARY_WRONG,
+                    &place,
+                    value,
+                    "one line that is not blank",
+                );
             }
             Some(text) if sentences(text) > 1 => {
                 self.report.add(&rule::SUMMARY_LONG, &place, "summary has more than one sentence");

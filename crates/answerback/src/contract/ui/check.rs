@@ -42,7 +42,6 @@ impl From<Profile> for Policy {
 }
 
 /// The rules of the UI envelope, each with its code.
-#[expect(clippy::doc_markdown, reason = "titles are shown in terminals, without backticks")]
 pub mod rule {
     crate::finding::codes::rules! {
         NOT_AN_OBJECT = "UI-001", Error,
