@@ -23,6 +23,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(command::check::Arguments),
+    Call(command::call::Arguments),
+    Replay(command::replay::Arguments),
     Convert(command::convert::Arguments),
     Show(command::show::Arguments),
     Validate(command::validate::Arguments),
@@ -30,6 +32,4 @@ pub(crate) enum Command {
     Explain(command::explain::Arguments),
     Completions(command::completions::Arguments),
     Man(command::man::Arguments),
-    Call(command::call::Arguments),
-    Replay(command::replay::Arguments),
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::{Format, LimitOptions, ProfileName};
-use crate::output::{quiet_json, sanitise};
+use crate::output::{quiet_json, sanitise, say};
 use crate::progress::Progress;
 
 /// Judge documents against their contract
@@ -74,7 +74,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             if crate::exit::is_closed_pipe(&error) {
                 return Err(error);
             }
-            judge.could_not(&input.name(), None, &format!("{error:#}"))?;
+            // What goes wrong with an input names it already.
+            let error = format!("{error:#}");
+            judge.not_judged(&input.name(), None, &error, &error)?;
         }
     }
     judge.out.flush()?;
@@ -186,28 +188,33 @@ impl<W: Write> Judge<W> {
         }
     }
 
+    /// A document that could not be read or recognised.
     fn could_not(&mut self, name: &str, line: Option<u64>, error: &str) -> anyhow::Result<()> {
+        let place = line.map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
+        self.not_judged(name, line, error, &format!("{place}: {error}"))
+    }
+
+    fn not_judged(
+        &mut self,
+        name: &str,
+        line: Option<u64>,
+        error: &str,
+        told: &str,
+    ) -> anyhow::Result<()> {
         self.exit = self.exit.max(Exit::CouldNotJudge);
         if self.format == Format::Json {
-            let findings = &[];
             self.json(&Verdict {
                 file: name,
                 line,
                 contract: None,
                 recognised_by: None,
                 valid: false,
-                findings,
+                findings: &[],
                 error: Some(error),
             })?;
         }
         self.out.flush()?;
-        let place = line.map_or_else(String::new, |line| format!("{line}: "));
-        let named = if error.starts_with(name) || error.contains(&format!(" {name}")) {
-            String::new()
-        } else {
-            format!("{name}: ")
-        };
-        anstream::eprintln!("error: {}{place}{}", sanitise(&named), sanitise(error));
+        say(&format!("error: {told}"));
         Ok(())
     }
 

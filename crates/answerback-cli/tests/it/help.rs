@@ -2,9 +2,11 @@
 
 use crate::program::{program, run, told};
 
-const COMMANDS: [&[&str]; 12] = [
+const COMMANDS: [&[&str]; 14] = [
     &[],
     &["check"],
+    &["call"],
+    &["replay"],
     &["convert"],
     &["show"],
     &["validate"],

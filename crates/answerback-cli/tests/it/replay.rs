@@ -121,7 +121,9 @@ fn the_same_log_gives_the_same_answers() {
     assert_eq!(first.status.code(), Some(1));
     assert!(first.stdout == second.stdout && first.stderr.is_empty() && second.stderr.is_empty());
     let ids = answers(&first.stdout);
-    assert!((0..).zip(&ids).all(|(index, answer)| answer["tool_call_id"] == index));
+    assert!(
+        (0_usize..).zip(&ids).all(|(index, answer)| answer["tool_call_id"] == index.to_string())
+    );
     assert_eq!(ids.len(), 20_000);
 }
 

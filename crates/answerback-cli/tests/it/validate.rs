@@ -13,6 +13,12 @@ fn settled(output: &std::process::Output) -> String {
             text = text.replace(time, "[now]");
         }
     }
+    // A drawing has the time as 2026-01-02 03:04:05 UTC.
+    if let Some(end) = text.find(" UTC\n")
+        && let Some(start) = end.checked_sub("2026-01-02 03:04:05".len())
+    {
+        text.replace_range(start..end, "[now]");
+    }
     text
 }
 
