@@ -121,10 +121,9 @@ fn the_same_log_gives_the_same_answers() {
     assert_eq!(first.status.code(), Some(1));
     assert!(first.stdout == second.stdout && first.stderr.is_empty() && second.stderr.is_empty());
     let ids = answers(&first.stdout);
-    assert!(
-        (0_usize..).zip(&ids).all(|(index, answer)| answer["tool_call_id"] == index.to_string())
-    );
-    assert_eq!(ids.len(), 20_000);
+    let told: Vec<&str> = ids.iter().filter_map(|answer| answer["tool_call_id"].as_str()).collect();
+    let expected: Vec<String> = (0..20_000).map(|index| index.to_string()).collect();
+    assert_eq!(told, expected);
 }
 
 /// Every part of a failing call is a secret of some make; whatever is printed, it is none of them.
