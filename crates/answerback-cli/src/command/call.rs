@@ -139,7 +139,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     if let Some(fault) = &judged.unchecked {
         say(&format!("warning: the call is not checked: {fault}"));
     }
-    let exit = if judged.is_valid() { Exit::Good } else { Exit::NotGood };
+    let exit = match (&judged.unchecked, judged.is_valid()) {
+        (Some(_), _) => Exit::CouldNotJudge,
+        (None, true) => Exit::Good,
+        (None, false) => Exit::NotGood,
+    };
     let told = told(judged, arguments, &text)?;
     io::stdout().lock().write_all(told.as_bytes())?;
     Ok(exit)

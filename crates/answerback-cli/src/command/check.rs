@@ -25,8 +25,9 @@ use crate::progress::Progress;
   answerback check --ndjson log.ndjson
 
 JSON output is one line a document:
-  {\"file\", \"contract\", \"valid\", \"findings\": [{\"error_code\", \"field_path\", \"message\", \"severity\",
-   \"expected_value\"?, \"actual_value\"?}]}")]
+  {\"file\", \"line\"?, \"contract\", \"recognised_by\"?, \"valid\", \"findings\": [{\"error_code\", \"field_path\",
+   \"message\", \"severity\", \"expected_value\"?, \"actual_value\"?}], \"error\"?}
+'line' comes with --ndjson, 'error' says why a document could not be judged.")]
 pub(crate) struct Arguments {
     /// The documents; '-' is standard input
     #[arg(required = true, value_name = "FILE")]

@@ -47,7 +47,6 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             name.chars().filter(|character| !character.is_control()).take(40).collect();
         bail!("there is no schema {shown:?}; there are {}", names.join(", "));
     };
-    serde_json::to_writer_pretty(&mut out, &schema.document())?;
-    writeln!(out)?;
+    writeln!(out, "{:#}", schema.document())?;
     Ok(Exit::Good)
 }

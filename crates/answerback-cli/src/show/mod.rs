@@ -2,7 +2,7 @@
 //!
 //! A drawer takes a [`Sheet`] and a part of the document as it is, typed or not, and gives back
 //! lines: what is broken in one place is drawn as far as it can be and never blanks the rest. Text
-//! becomes printable in one place, [`sanitise`], through which every [`Span`] is made.
+//! becomes printable in one place, `sanitise`, through which every `Span` is made.
 
 mod artifact;
 mod atdf;

@@ -84,7 +84,11 @@ impl ValidationConfig {
         let parsed =
             serde_saphyr::from_str::<Option<Value>>(text).map_err(|error| ConfigError {
                 file: file.to_owned(),
-                problems: vec![format!("not YAML that we read: {error}")],
+                // The rest of the parser's text quotes the file, and a configuration may hold secrets.
+                problems: vec![format!(
+                    "not YAML that we read: {}",
+                    first_line(&error.to_string())
+                )],
             })?;
         Self::from_value(file, &parsed.unwrap_or_default())
     }
@@ -257,6 +261,12 @@ impl Reading<'_> {
 fn shown(key: &str) -> String {
     let quoted = preview(&key.into());
     quoted.trim_matches('"').to_owned()
+}
+
+#[cfg(feature = "yaml")]
+fn first_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    crate::finding::secrets::redact(line.trim_start_matches("error: ")).into_owned()
 }
 
 #[cfg(test)]

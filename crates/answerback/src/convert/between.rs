@@ -100,7 +100,7 @@ pub enum ConvertError {
     #[error("the result would not meet its contract: {0}")]
     Target(#[source] Invalid),
     /// Descriptors describe tools; they are not replies.
-    #[error("a {} is not a reply", .0.title())]
+    #[error("this is no reply but an {}; --to mcp-tool and --to descriptor convert those", .0.title())]
     NotAReply(Contract),
 }
 

@@ -8,6 +8,7 @@ use super::tools::suggested_tool;
 use crate::finding::neutral::push_name;
 use crate::finding::secrets::redact;
 use crate::finding::{Aggregate, Group, ValidationError, window};
+use crate::json::Pointer;
 
 /// The call to action that every layout can end in.
 pub(super) const GENERIC: &str = "Please correct these errors and try again.";
@@ -196,7 +197,13 @@ fn kind(finding: &ValidationError) -> Kind {
             _ => Kind::Items,
         },
         "VAL-007" => Kind::Pattern,
-        "VAL-008" if finding.field_path.is_root() && finding.schema_path.is_none() => Kind::Tool,
+        // No keyword of a schema failed: the tool itself is not there.
+        "VAL-008"
+            if finding.field_path.is_root()
+                && finding.schema_path.as_ref().is_none_or(Pointer::is_root) =>
+        {
+            Kind::Tool
+        }
         "VAL-008" => Kind::Choose,
         "VAL-009" => match keyword {
             "maxLength" => Kind::Shorten,

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use unicode_general_category::{GeneralCategory, get_general_category};
 
 use crate::contract::atdf::check::is_secret_name;
-use crate::finding::preview;
+use crate::finding::{preview, secrets};
 use crate::json::Pointer;
 
 /// What stands in place of a secret.
@@ -21,8 +21,10 @@ const LARGEST_VALUE: usize = 400;
 pub(super) fn value(value: &Value) -> Value {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
-        Value::String(text) if text.chars().count() <= 100 && is_quiet(text) => value.clone(),
-        other => preview(&without_secrets(other)).into(),
+        Value::String(text) if text.chars().count() <= 100 && is_quiet(text) => {
+            secrets::redact(text).into_owned().into()
+        }
+        other => preview(&secrets::redact_value(&without_secrets(other))).into(),
     }
 }
 
@@ -96,7 +98,8 @@ fn without_secrets(value: &Value) -> Value {
 }
 
 fn bounded(text: &str, longest: usize) -> String {
-    let mut shown: String = text
+    // Before anything is cut, so that half a secret is never left over.
+    let mut shown: String = secrets::redact(text)
         .chars()
         .map(|character| if is_quiet_character(character) { character } else { '\u{fffd}' })
         .take(longest + 1)
@@ -139,6 +142,11 @@ mod tests {
             value(&nested),
             r#"{"user":"x","auth":"(not shown)","client":{"apiKey":"[redacted: API key]"}}"#
         );
+        let key = format!("sk-proj-{}", "Zx9Kq2Lm8Vb4Nc7Tp1Rw6Ys3".repeat(2));
+        let place = Pointer::root().join(&key);
+        for shown in [value(&json!(key)).to_string(), sentence(&key), name(&place, "arguments")] {
+            assert!(!shown.contains("Kq2Lm8"), "{shown}");
+        }
         assert!(!is_showable(&json!("x".repeat(1000))) && !is_showable(&json!("\u{7f}")));
     }
 
