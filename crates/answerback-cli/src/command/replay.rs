@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use answerback::config::ValidationConfig;
-use answerback::json::Limits;
+use answerback::json::{Limits, ReadError};
 use answerback::judge::{Answer, CallLine, CallLineError, Catalogue, Judged, Summary, judge};
 use answerback::retry::Outcome;
 use answerback::{Digest, RetryTracker, Timestamp};
@@ -87,6 +87,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let mut writer = Writer::new(arguments.summary);
     pipeline::run(&input.name(), log, limits.max_bytes, &replay, |done| writer.write(done))?;
     writer.progress.finish();
+    if writer.calls == 0 {
+        say(&format!("warning: {} holds no calls", input.name()));
+    }
     if let Some(summary) = replay.summary {
         let summary = summary.into_inner().unwrap_or_else(PoisonError::into_inner);
         let summary = summary.finish(&tracker.tally());
@@ -173,7 +176,7 @@ impl<'r> Work for Replay<'r> {
             match judged {
                 Ok(judged) => self.add(&mut done, judged, outcome),
                 Err(error) => {
-                    done.notes.push(format!("error: line {number}: {error}"));
+                    done.notes.push(no_call(number, &error));
                     done.exit = Some(Exit::CouldNotJudge);
                 }
             }
@@ -199,6 +202,16 @@ impl Replay<'_> {
             Format::Json => drop(push_line(&mut done.text, &answer)),
             Format::Text => push_text(&mut done.text, &answer),
         }
+    }
+}
+
+/// What is said of a line that is no call. A reader's own line number is always 1 here: a line has one.
+fn no_call(number: usize, error: &CallLineError) -> String {
+    match error {
+        CallLineError::Read(ReadError { kind, column, .. }) => {
+            format!("error: line {number}, column {column}: {kind}")
+        }
+        other => format!("error: line {number}: {other}"),
     }
 }
 
@@ -240,6 +253,7 @@ struct Writer {
     progress: Progress,
     /// One tool's schema is complained of once, not once a call.
     told: BTreeSet<String>,
+    calls: u64,
     exit: Exit,
 }
 
@@ -248,7 +262,7 @@ impl Writer {
         let output = io::stdout().lock();
         // Answers on a terminal are progress enough.
         let progress = Progress::new("calls").with_watched(is_summary || !output.is_terminal());
-        Self { output, progress, told: BTreeSet::new(), exit: Exit::Good }
+        Self { output, progress, told: BTreeSet::new(), calls: 0, exit: Exit::Good }
     }
 
     fn write(&mut self, done: Done) -> anyhow::Result<()> {
@@ -260,6 +274,7 @@ impl Writer {
                 say(&note);
             }
         }
+        self.calls += done.calls;
         self.progress.add(done.calls, done.bytes);
         Ok(())
     }
