@@ -63,7 +63,11 @@ pub(crate) fn commitment(salt: &[u8], bytes: &[u8]) -> Option<Hash> {
 impl Examined {
     fn check_form(&mut self, entry: &Entry<'_>, facts: &Facts) {
         let kind = facts.kind.name();
-        for member in facts.misplaced().chain(facts.unknown.iter().map(String::as_str)) {
+        for member in facts
+            .misplaced()
+            .map(|member| -> &str { member })
+            .chain(facts.unknown.iter().map(String::as_str))
+        {
             let what = format!("a {kind} entry has no {member}");
             self.failures.push(Failure::new(Level::Semantics, entry.index, what));
         }

@@ -9,7 +9,7 @@ use crate::{
     hash::Hash,
     leaf::{Facts, Kind, Member},
     report::{Failure, Findings, Level},
-    source::Entry,
+    source::{Entry, object},
 };
 
 const UNCHECKABLE: &str =
@@ -97,7 +97,7 @@ impl Governance {
         } else {
             self.newest_lock = Some(digest);
             remember(&mut self.locks, digest, content, |lock| {
-                serde_json::from_slice::<LockFile>(lock).ok().map(|lock| lock.prompts)
+                read_file::<LockFile>(lock).map(|lock| lock.prompts)
             })
         };
         if !understood {
@@ -237,8 +237,14 @@ fn remember<T>(
     }
 }
 
+/// Reads a document of the governance kind, which may begin with a byte order mark.
+fn read_file<'a, T: Deserialize<'a>>(content: &'a [u8]) -> Option<T> {
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    object(content.trim_ascii_start()).ok()
+}
+
 fn agents(manifest: &[u8]) -> Option<Agents> {
-    let manifest: ManifestFile = serde_json::from_slice(manifest).ok()?;
+    let manifest: ManifestFile = read_file(manifest)?;
     let sections = [
         ("domain", manifest.domains),
         ("archetype", manifest.archetypes),

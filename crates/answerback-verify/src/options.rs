@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use crate::{
     checkpoint::{Checkpoint, CheckpointError},
     note::VerifierKey,
-    source::CheckpointLine,
+    source::{CheckpointLine, object},
 };
 
 /// A checkpoint that came from outside the log.
@@ -59,8 +59,8 @@ impl Options {
             // A last line without its end was torn while it was written, and was never promised to anybody.
             let Some(line) = line.strip_suffix('\n') else { break };
             let label = format!("{label} line {number}");
-            let line: CheckpointLine = serde_json::from_str(line)
-                .map_err(|source| GivenError::Line { label: label.clone(), source })?;
+            let line: CheckpointLine = object(line.as_bytes())
+                .map_err(|reason| GivenError::Line { label: label.clone(), reason })?;
             let checkpoint = Checkpoint::parse(&line.checkpoint)
                 .map_err(|source| GivenError::Checkpoint { label: label.clone(), source })?;
             self.given.push(Given { label, note: line.checkpoint, checkpoint });
@@ -83,12 +83,11 @@ pub enum GivenError {
         source: CheckpointError,
     },
     /// It is not a line of an anchor file.
-    #[error("{label} is not a line of an anchor")]
+    #[error("{label} is not a line of an anchor: {reason}")]
     Line {
         /// Which one.
         label: String,
         /// Why.
-        #[source]
-        source: serde_json::Error,
+        reason: String,
     },
 }

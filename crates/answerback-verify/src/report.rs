@@ -10,10 +10,6 @@ const LISTED: usize = 20;
 /// What is asked of a log, in this order.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "the levels are a promise of the format; another one is another version"
-)]
 pub enum Level {
     /// Every checkpoint is well formed, of this origin, and signed by the key in force.
     Signatures = 1,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     Claims, Entry, Record, Source, SourceError, TilesHeld,
-    lines::{CheckpointLines, Decoded, Lines, PartLine, bytes_of},
+    lines::{CheckpointLines, Decoded, Lines, PartLine, bytes_of, object},
 };
 use crate::{checkpoint::decimal, hash::Hash};
 
@@ -67,8 +67,8 @@ impl JsonLines {
         let Some(first) = lines.next()? else {
             return Err(SourceError::not_a_ledger(path, "the file is empty"));
         };
-        let first: FirstLine = serde_json::from_slice(first)
-            .map_err(|error| SourceError::not_a_ledger(path, format!("first line: {error}")))?;
+        let first: FirstLine = object(first)
+            .map_err(|reason| SourceError::not_a_ledger(path, format!("first line: {reason}")))?;
         if first.answerback_ledger != 1 {
             let reason = format!("version {} of the format is unknown", first.answerback_ledger);
             return Err(SourceError::not_a_ledger(path, reason));
@@ -81,7 +81,7 @@ impl JsonLines {
         let (from, size) = (number(&first.from)?, number(&first.size)?);
         let mut subtrees = None;
         if from > 0 {
-            let range = lines.next()?.map(serde_json::from_slice::<RangeLine>);
+            let range = lines.next()?.map(object::<RangeLine>);
             let Some(Ok(RangeLine { range })) = range else {
                 return Err(lines.malformed("an export that starts above 0 needs a range line"));
             };
@@ -129,7 +129,7 @@ fn first_checkpoint(path: &Path, lines: &mut Lines, from: u64) -> Result<u64, So
 
 /// Takes the line of an entry apart: index, leaf, parts.
 fn decode(line: &[u8]) -> Result<(u64, Vec<u8>, Decoded), String> {
-    let entry: EntryLine<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let entry: EntryLine<'_> = object(line)?;
     let index = decimal(entry.index.as_bytes()).ok_or("the index is not a number")?;
     let leaf = bytes_of(&entry.leaf).ok_or("the leaf is not base64")?;
     let parts = Decoded::of(&entry.parts).ok_or("a part is not base64")?;

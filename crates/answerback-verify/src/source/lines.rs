@@ -58,6 +58,14 @@ impl Decoded {
     }
 }
 
+/// Parses a line that is an object. (Serde would take a list for a struct, too.)
+pub(crate) fn object<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, String> {
+    if line.first() != Some(&b'{') {
+        return Err("it is not an object".to_owned());
+    }
+    serde_json::from_slice(line).map_err(|error| error.to_string())
+}
+
 pub(super) fn bytes_of(text: &str) -> Option<Vec<u8>> {
     BASE64.decode(text.as_bytes()).ok()
 }
@@ -170,9 +178,8 @@ impl CheckpointLines {
     }
 
     fn advance(&mut self) -> Result<(), SourceError> {
-        let Some(line) = self.lines.next()? else { return Ok(()) };
-        let line: Result<CheckpointLine, _> = serde_json::from_slice(line);
-        let note = line.map_err(|error| self.lines.malformed(error))?.checkpoint;
+        let Some(line) = self.lines.next()?.map(object::<CheckpointLine>) else { return Ok(()) };
+        let note = line.map_err(|reason| self.lines.malformed(reason))?.checkpoint;
         // A note without a size is malformed: the verifier says so, at once.
         self.next = Some((size_of_note(&note).unwrap_or(0), note));
         Ok(())

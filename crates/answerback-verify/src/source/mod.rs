@@ -1,6 +1,7 @@
 //! Where a log is read from: the embedded store's file, an export as JSON lines, a directory of tiles.
 //!
 //! A source only reads. It gives what it holds as it stands, in order, and leaves every judgement to the verifier.
+//! The types here are open, so that other stores can be read too.
 
 mod jsonl;
 mod lines;
@@ -21,11 +22,10 @@ pub use tiles::TileDirectory;
 
 use crate::hash::Hash;
 
-pub(crate) use lines::CheckpointLine;
+pub(crate) use lines::{CheckpointLine, object};
 
 /// What a source says of the log as a whole, before any of it is checked.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct Claims {
     /// The log's origin.
     pub origin: String,
@@ -45,7 +45,6 @@ pub struct Claims {
 
 /// Which hash tiles a source holds beside its entries.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum TilesHeld {
     /// None: the export has entries only.
     None,
@@ -57,7 +56,6 @@ pub enum TilesHeld {
 
 /// The head row of the embedded store.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct Head {
     /// The roots of the complete subtrees, largest first.
     pub frontier: Vec<u8>,
@@ -69,7 +67,6 @@ pub struct Head {
 
 /// One piece of a log.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub enum Record<'a> {
     /// The leaf hash of the next entry, which itself was pruned.
     PrunedHash(Hash),
@@ -95,7 +92,6 @@ pub enum Record<'a> {
 
 /// An entry with what lies beside it.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Entry<'a> {
     /// Its place in the log.
     pub index: u64,
@@ -109,7 +105,6 @@ pub struct Entry<'a> {
 
 /// The content of a part, and its salt.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Part<'a> {
     /// Its name.
     pub name: &'a [u8],
@@ -121,7 +116,6 @@ pub struct Part<'a> {
 
 /// What the embedded store repeats of a leaf, so that it can be searched.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Columns<'a> {
     /// `ts`, in microseconds.
     pub ts: i64,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{
     Claims, Entry, Record, Source, SourceError, TilesHeld,
-    lines::{CheckpointLines, Decoded, Lines, PartLine, size_of_note},
+    lines::{CheckpointLines, Decoded, Lines, PartLine, object, size_of_note},
 };
 use crate::{
     checkpoint::decimal,
@@ -240,7 +240,7 @@ impl Parts {
 }
 
 fn decode(line: &[u8]) -> Result<(u64, Decoded), String> {
-    let line: PartsLine<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let line: PartsLine<'_> = object(line)?;
     let index = decimal(line.index.as_bytes()).ok_or("the index is not a number")?;
     Ok((index, Decoded::of(&line.parts).ok_or("a part is not base64")?))
 }

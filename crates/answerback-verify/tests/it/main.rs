@@ -1,0 +1,27 @@
+//! The verifier against ledgers that a third, tiny writer made: good ones, and ones that were tampered with.
+#![cfg(feature = "sqlite")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod flips;
+mod governance;
+mod proofs;
+
+mod receipts;
+mod sources;
+mod tamper;
+
+use std::num::NonZeroUsize;
+
+use answerback_verify::{Options, Report, Source, verify};
+
+/// Verifies on one thread.
+fn judge(source: &mut dyn Source, options: Options) -> Report {
+    verify(source, &options.with_threads(NonZeroUsize::MIN)).unwrap()
+}
+
+/// The numbers of the levels that failed.
+fn failed(report: &Report) -> Vec<u8> {
+    report.failed_levels().into_iter().map(|level| level.number()).collect()
+}
