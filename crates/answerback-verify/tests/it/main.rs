@@ -8,6 +8,7 @@ mod flips;
 mod governance;
 mod proofs;
 
+mod python;
 mod receipts;
 mod sources;
 mod tamper;

@@ -8,7 +8,7 @@ fn hashes(proof: &[u8]) -> Vec<Hash> {
     proof.chunks_exact(32).map(|hash| Hash::try_from(hash).unwrap()).collect()
 }
 
-/// Every entry of every tree up to 300, and every pair of sizes up to 300; beyond that up to 1,000 by steps.
+/// Every entry of every tree up to 200, and every pair of sizes up to 200; beyond that up to 1,000 by steps.
 #[test]
 fn proofs_of_another_implementation_hold_and_altered_ones_do_not() {
     let mut tree = MemoryBackedTree::<Sha256, Vec<u8>>::new();
@@ -25,7 +25,7 @@ fn proofs_of_another_implementation_hold_and_altered_ones_do_not() {
         let root = Hash::try_from(tree.root().as_bytes().as_slice()).unwrap();
         assert_eq!(frontier.root(), root, "size {size}");
         roots.push(root);
-        let step = if size <= 300 { 1 } else { 97 };
+        let step = if size <= 200 { 1 } else { 131 };
         for index in (0..size).step_by(step) {
             let path = hashes(tree.prove_inclusion(usize::try_from(index).unwrap()).as_bytes());
             let leaf = leaves[usize::try_from(index).unwrap()];
@@ -53,5 +53,5 @@ fn proofs_of_another_implementation_hold_and_altered_ones_do_not() {
         }
     }
     assert_eq!(root_of(leaves), roots[1_000]);
-    assert!(inclusions > 45_000 && consistencies > 45_000, "{inclusions} {consistencies}");
+    assert!(inclusions > 20_000 && consistencies > 20_000, "{inclusions} {consistencies}");
 }
