@@ -1,7 +1,7 @@
 //! How fast a ledger is verified.
 //!
 //! `cargo run --release -p bench-verify-ledger -- [ENTRIES] [PART_BYTES] [BATCH]`: writes synthetic logs with and
-//! without content, one checkpoint for every BATCH entries, and verifies them from an SQLite file on one thread and on
+//! without content, one checkpoint for every BATCH entries, and verifies them from the store's file on one thread and on
 //! all. Nothing is asserted; the figures are printed.
 #![expect(clippy::unwrap_used, reason = "the writer of the tests, which is shared, may panic")]
 #![expect(clippy::print_stdout, reason = "the figures are the output")]

@@ -1,6 +1,6 @@
 //! Parts that are gone, and the entries that account for them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     leaf::{Facts, Member},
@@ -19,7 +19,7 @@ struct Unresolved {
 pub(crate) struct Erasures {
     /// Names of parts, which are few, by number.
     names: HashMap<String, u32>,
-    missing: HashMap<(u64, u32), ()>,
+    missing: HashSet<(u64, u32)>,
     unresolved: HashMap<u64, Vec<Unresolved>>,
     erased: u64,
 }
@@ -42,7 +42,7 @@ impl Erasures {
     /// Notes a part that is not there.
     pub(crate) fn miss(&mut self, index: u64, name: &str) {
         let name = self.number(name);
-        self.missing.insert((index, name), ());
+        self.missing.insert((index, name));
     }
 
     /// Takes up an erasure entry.
@@ -70,7 +70,7 @@ impl Erasures {
             );
         }
         let name = self.number(&String::from_utf8_lossy(name));
-        if self.missing.remove(&(target, name)).is_some() {
+        if self.missing.remove(&(target, name)) {
             self.erased += 1;
         } else {
             self.unresolved.entry(target).or_default().push(Unresolved { by: entry.index, name });
@@ -88,7 +88,7 @@ impl Erasures {
         let names: HashMap<u32, &str> =
             self.names.iter().map(|(name, number)| (*number, name.as_str())).collect();
         let mut missing: Vec<_> =
-            self.missing.keys().filter(|(index, _)| *index >= below).collect();
+            self.missing.iter().filter(|(index, _)| *index >= below).collect();
         missing.sort_unstable();
         for (index, name) in missing {
             let what = format!(

@@ -155,7 +155,7 @@ impl Span {
         Self { start: place(range.start), end: place(range.end) }
     }
 
-    pub(crate) fn text<'a>(&self, leaf: &'a [u8]) -> &'a [u8] {
+    pub(crate) fn text(self, leaf: &[u8]) -> &[u8] {
         leaf.get(usize::from(self.start)..usize::from(self.end)).unwrap_or_default()
     }
 }
@@ -520,7 +520,7 @@ mod tests {
         let facts = Facts::read(response.as_bytes()).unwrap();
         assert_eq!(facts.misplaced().collect::<Vec<_>>(), ["below"]);
         assert_eq!(facts.lacking(response.as_bytes()).collect::<Vec<_>>(), ["request_index"]);
-        let stranger = REQUEST.replacen("{", "{\"comment\":[\"free text\"],", 1);
+        let stranger = REQUEST.replacen('{', "{\"comment\":[\"free text\"],", 1);
         assert_eq!(Facts::read(stranger.as_bytes()).unwrap().unknown, ["comment"]);
     }
 

@@ -36,7 +36,7 @@ pub(crate) fn run(
 ) -> Result<Fold, SourceError> {
     let total = source.claims().size;
     let mut tell = |index: u64| {
-        if index % STEP == 0 {
+        if index.is_multiple_of(STEP) {
             progress(Progress { done: index, total });
         }
     };
@@ -230,7 +230,7 @@ impl Batch {
                     fold.record(&Record::Checkpoint { note, filed_under: *filed_under });
                 }
                 Copied::StrayPart(index, name) => {
-                    fold.record(&Record::StrayPart { index: *index, name })
+                    fold.record(&Record::StrayPart { index: *index, name });
                 }
             }
         }

@@ -12,7 +12,8 @@ pub(crate) const TILE_WIDTH: u64 = 256;
 pub(crate) fn tiles_of(size: u64, level: u32) -> impl Iterator<Item = (u64, u64)> {
     let hashes = size.checked_shr(8 * level).unwrap_or(0);
     let full = (0..hashes / TILE_WIDTH).map(|number| (number, TILE_WIDTH));
-    let partial = (hashes % TILE_WIDTH > 0).then_some((hashes / TILE_WIDTH, hashes % TILE_WIDTH));
+    let partial =
+        (!hashes.is_multiple_of(TILE_WIDTH)).then_some((hashes / TILE_WIDTH, hashes % TILE_WIDTH));
     full.chain(partial)
 }
 
@@ -86,7 +87,7 @@ impl TileRoots {
     pub(crate) fn root_at(&self, size: u64) -> Option<Hash> {
         let full = self.levels.first().map_or(&[][..], Vec::as_slice);
         let count = usize::try_from(size / TILE_WIDTH).ok()?;
-        (size % TILE_WIDTH == 0)
+        size.is_multiple_of(TILE_WIDTH)
             .then(|| full.get(..count))?
             .map(|roots| root_of(roots.iter().copied()))
     }
@@ -107,10 +108,9 @@ mod tests {
 
     #[test]
     fn judges_every_tile_of_a_tree() {
-        let size = 256 * 256 + 256 * 2 + 3;
+        let size = 256 * 256 + 256 * 2 + 3_u64;
         let (mut frontier, mut tiles) = (Frontier::new(), TileRoots::default());
-        let leaves: Vec<Hash> =
-            (0..size as u64).map(|number| Hash::of(&number.to_be_bytes())).collect();
+        let leaves: Vec<Hash> = (0..size).map(|number| Hash::of(&number.to_be_bytes())).collect();
         for leaf in &leaves {
             tiles.push(&mut frontier, *leaf);
         }
@@ -120,7 +120,7 @@ mod tests {
         for (level, hashes) in
             [(0, leaves.as_slice()), (1, level_1.as_slice()), (2, level_2.as_slice())]
         {
-            assert_eq!(tiles_of(size as u64, level).count(), hashes.chunks(256).count());
+            assert_eq!(tiles_of(size, level).count(), hashes.chunks(256).count());
             for (number, tile) in hashes.chunks(256).enumerate() {
                 let mut bytes: Vec<u8> = tile.iter().flat_map(|hash| *hash.as_bytes()).collect();
                 let judge = |bytes: &[u8]| tiles.judge(u64::from(level), number as u64, bytes);

@@ -74,7 +74,8 @@ fn escaped(path: &Path) -> String {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'_' | b'-') {
             text.push(char::from(*byte));
         } else {
-            text.push_str(&format!("%{byte:02x}"));
+            text.push('%');
+            text.push_str(&data_encoding::HEXUPPER.encode(&[*byte]));
         }
     }
     text
@@ -319,7 +320,7 @@ impl PartBuffer {
     }
 }
 
-/// The bytes of a text or a blob. SQLite does not insist on the type that a column declares.
+/// The bytes of a text or a blob. The database does not insist on the type that a column declares.
 fn bytes(value: ValueRef<'_>) -> Option<&[u8]> {
     match value {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes),

@@ -123,7 +123,7 @@ fn no_byte_of_an_export_can_change() {
                 assert!(
                     !report.valid,
                     "byte {at}: {}",
-                    String::from_utf8_lossy(&bytes[at.saturating_sub(30)..at + 1])
+                    String::from_utf8_lossy(&bytes[at.saturating_sub(30)..=at])
                 );
                 judged += 1;
             }

@@ -1,5 +1,5 @@
 //! The verifier against ledgers that a third, tiny writer made: good ones, and ones that were tampered with.
-#![cfg(feature = "sqlite")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -15,7 +15,7 @@ mod tamper;
 
 use std::num::NonZeroUsize;
 
-use answerback_verify::{Options, Report, Source, verify};
+use answerback_verify::{Level, Options, Report, Source, verify};
 
 /// Verifies on one thread.
 fn judge(source: &mut dyn Source, options: Options) -> Report {
@@ -24,5 +24,5 @@ fn judge(source: &mut dyn Source, options: Options) -> Report {
 
 /// The numbers of the levels that failed.
 fn failed(report: &Report) -> Vec<u8> {
-    report.failed_levels().into_iter().map(|level| level.number()).collect()
+    report.failed_levels().into_iter().map(Level::number).collect()
 }

@@ -6,6 +6,8 @@ use answerback_verify::{Options, open, verify};
 
 use crate::support::{Ledger, Writer, key, sample, sign, text, vkey};
 
+type Tampering = fn(&mut Ledger);
+
 /// Runs `docs/verify.py` and gives its exit code and what it printed.
 fn python(arguments: &[&str]) -> (i32, String) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/verify.py");
@@ -14,6 +16,7 @@ fn python(arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), String::from_utf8_lossy(&text).into_owned())
 }
 
+#[expect(clippy::print_stdout, reason = "a skipped test says so")]
 fn is_there() -> bool {
     let there = Command::new("python3")
         .arg("--version")
@@ -73,7 +76,7 @@ fn python_agrees_on_tampered_logs() {
     if !is_there() {
         return;
     }
-    let tamperings: [(&str, fn(&mut Ledger), i32); 10] = [
+    let tamperings: [(&str, Tampering, i32); 10] = [
         (
             "signature",
             |ledger| ledger.checkpoints[5].1 = ledger.checkpoints[5].1.replace("\n15\n", "\n14\n"),

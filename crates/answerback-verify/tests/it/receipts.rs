@@ -1,5 +1,7 @@
 //! Receipts: C2SP tlog-proofs.
 
+use std::fmt::Write as _;
+
 use answerback_verify::{ReceiptError, VerifierKey, verify_receipt};
 use data_encoding::BASE64;
 
@@ -8,11 +10,11 @@ use crate::support::{Ledger, inclusion, key, sample, vkey};
 fn receipt(ledger: &Ledger, index: usize, with_leaf: bool) -> String {
     let mut receipt = "c2sp.org/tlog-proof@v1\n".to_owned();
     if with_leaf {
-        receipt.push_str(&format!("extra {}\n", BASE64.encode(&ledger.rows[index].leaf)));
+        writeln!(receipt, "extra {}", BASE64.encode(&ledger.rows[index].leaf)).unwrap();
     }
-    receipt.push_str(&format!("index {index}\n"));
+    writeln!(receipt, "index {index}").unwrap();
     for hash in inclusion(&ledger.hashes, index) {
-        receipt.push_str(&format!("{}\n", BASE64.encode(&hash)));
+        writeln!(receipt, "{}", BASE64.encode(&hash)).unwrap();
     }
     format!("{receipt}\n{}", ledger.checkpoints.last().unwrap().1)
 }

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Verifies a ledger from an SQLite file, JSON lines and tiles; the reports must agree.
+/// Verifies a ledger from a database file, JSON lines and tiles; the reports must agree.
 fn from_everywhere(ledger: &Ledger) -> Report {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);

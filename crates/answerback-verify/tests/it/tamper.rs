@@ -27,6 +27,7 @@ fn replace_note(ledger: &mut Ledger, place: usize, from: &str, to: &str) {
 }
 
 type Tampering = fn(&mut Ledger);
+type Appending = fn(&mut Writer) -> u64;
 
 /// On the log of [`sample::every_kind`]: 15 entries, checkpoints of 3, 5, 7, 10, 13 and 15.
 const TAMPERINGS: &[(&str, Tampering, &[u8])] = &[
@@ -190,7 +191,7 @@ fn written(entries: impl FnOnce(&mut Writer) -> u64) -> Vec<u8> {
 
 #[test]
 fn what_entries_mean_is_checked_though_all_proofs_hold() {
-    let cases: [(&str, fn(&mut Writer) -> u64, &[u8]); 16] = [
+    let cases: [(&str, Appending, &[u8]); 16] = [
         ("nothing more", |_| 0, &[]),
         ("a second answer", |writer| sample::ungoverned_response(writer, 3), &[5]),
         ("an answer to what is no request", |writer| sample::ungoverned_response(writer, 4), &[5]),

@@ -6,7 +6,7 @@
 pub(crate) mod sample;
 pub(crate) mod written;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use data_encoding::{BASE64, HEXLOWER};
 use ed25519_dalek::{Signer as _, SigningKey};
@@ -81,7 +81,7 @@ pub(crate) fn sign(origin: &str, size: u64, root: &Digest, keys: &[&SigningKey])
     for key in keys {
         let signature = key.sign(text.as_bytes()).to_bytes();
         let line = BASE64.encode(&[key_id(origin, key).as_slice(), &signature].concat());
-        note.push_str(&format!("— {origin} {line}\n"));
+        writeln!(note, "— {origin} {line}").unwrap();
     }
     note
 }

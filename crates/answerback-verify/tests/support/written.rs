@@ -1,6 +1,6 @@
-//! A ledger written down: as an SQLite file, as JSON lines, as tiles; and read straight from memory.
+//! A ledger written down: as a database file, as JSON lines, as tiles; and read straight from memory.
 
-use std::{fs, path::Path};
+use std::{fmt::Write as _, fs, path::Path};
 
 use answerback_verify::{
     Claims, Columns, Entry, Hash, Head, Part, Record, Source, SourceError, TilesHeld,
@@ -23,7 +23,7 @@ fn loose(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// An SQLite file that is being written.
+/// A database file that is being written.
 pub(crate) struct SqliteWriter {
     connection: rusqlite::Connection,
 }
@@ -48,7 +48,7 @@ impl SqliteWriter {
             for row in ledger.rows.drain(..) {
                 let text = |value: &Option<Vec<u8>>| value.as_deref().map(loose);
                 let values = rusqlite::params![
-                    row.seq as i64,
+                    row.seq.cast_signed(),
                     row.ts,
                     loose(&row.kind),
                     text(&row.agent),
@@ -65,7 +65,7 @@ impl SqliteWriter {
                 transaction.prepare_cached("INSERT INTO part VALUES (?1, ?2, ?3, ?4)").unwrap();
             for row in ledger.parts.drain(..) {
                 part.execute(rusqlite::params![
-                    row.seq as i64,
+                    row.seq.cast_signed(),
                     loose(&row.name),
                     row.salt,
                     row.bytes
@@ -75,19 +75,20 @@ impl SqliteWriter {
             let mut tile =
                 transaction.prepare_cached("INSERT INTO tile VALUES (?1, ?2, ?3)").unwrap();
             for (level, number, data) in ledger.tiles.drain(..) {
-                tile.execute(rusqlite::params![level as i64, number as i64, data]).unwrap();
+                tile.execute(rusqlite::params![level.cast_signed(), number.cast_signed(), data])
+                    .unwrap();
             }
             let mut checkpoint =
                 transaction.prepare_cached("INSERT INTO checkpoint VALUES (?1, ?2)").unwrap();
             for (size, note) in ledger.checkpoints.drain(..) {
-                checkpoint.execute(rusqlite::params![size as i64, note]).unwrap();
+                checkpoint.execute(rusqlite::params![size.cast_signed(), note]).unwrap();
             }
             let head = rusqlite::params![
-                ledger.size as i64,
+                ledger.size.cast_signed(),
                 ledger.frontier,
                 ledger.root,
                 ledger.last_ts,
-                ledger.minimum as i64
+                ledger.minimum.cast_signed()
             ];
             transaction
                 .execute("INSERT OR REPLACE INTO head VALUES (0, ?1, ?2, ?3, ?4, ?5, 0)", head)
@@ -142,18 +143,18 @@ impl Ledger {
                 hashes.push(format!("\"{}\"", BASE64.encode(&root(&self.hashes[start..end]))));
                 start = end;
             }
-            lines.push_str(&format!(
-                "{{\"range\":{{\"from\":\"{minimum}\",\"hashes\":[{}]}}}}\n",
+            writeln!(
+                lines,
+                "{{\"range\":{{\"from\":\"{minimum}\",\"hashes\":[{}]}}}}",
                 hashes.join(",")
-            ));
+            )
+            .unwrap();
         }
         for row in &self.rows {
             let leaf = BASE64.encode(&row.leaf);
             let parts = parts_json(&self.parts_of(row.seq));
-            lines.push_str(&format!(
-                "{{\"index\":\"{}\",\"leaf\":\"{leaf}\",\"parts\":{parts}}}\n",
-                row.seq
-            ));
+            writeln!(lines, "{{\"index\":\"{}\",\"leaf\":\"{leaf}\",\"parts\":{parts}}}", row.seq)
+                .unwrap();
         }
         for (_, note) in &self.checkpoints {
             lines.push_str(&note_json(note));
@@ -178,11 +179,8 @@ impl Ledger {
         for row in &self.rows {
             let own = self.parts_of(row.seq);
             if !own.is_empty() {
-                parts.push_str(&format!(
-                    "{{\"index\":\"{}\",\"parts\":{}}}\n",
-                    row.seq,
-                    parts_json(&own)
-                ));
+                writeln!(parts, "{{\"index\":\"{}\",\"parts\":{}}}", row.seq, parts_json(&own))
+                    .unwrap();
             }
         }
         write("parts.jsonl".to_owned(), parts.as_bytes());
@@ -201,7 +199,7 @@ impl Ledger {
                 break;
             }
         }
-        let first = self.minimum as usize / 256;
+        let first = usize::try_from(self.minimum).unwrap() / 256;
         for (number, rows) in self.rows.chunks(256).enumerate() {
             let mut bundle = Vec::new();
             for row in rows {
@@ -254,7 +252,7 @@ impl Source for InMemory {
                 waiting = rest;
             }
         };
-        for (index, hash) in hashes.iter().enumerate().take(*minimum as usize) {
+        for (index, hash) in hashes.iter().enumerate().take(usize::try_from(*minimum).unwrap()) {
             visit(Record::PrunedHash(Hash::from(*hash)));
             emit(index as u64 + 1, visit);
         }
