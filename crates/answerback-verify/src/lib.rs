@@ -14,7 +14,7 @@
 //! ```
 //!
 //! It reads the embedded store's file (feature `sqlite`), an export as JSON lines, or a directory of C2SP tiles; each
-//! is a [`Source`]. Memory does not grow with content: about a third of a byte an entry is kept, and what is missing,
+//! is a [`Source`]. Memory does not grow with content: about a quarter of a byte an entry is kept, and what is missing,
 //! unanswered or erased.
 #![deny(missing_docs)]
 

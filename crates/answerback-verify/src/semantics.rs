@@ -21,6 +21,8 @@ struct Waiting {
 /// What is remembered of the entries so far: one bit an entry, and the requests without an answer.
 pub(crate) struct Semantics {
     from: u64,
+    /// How many entries came so far.
+    taken: u64,
     last_ts: Option<i64>,
     waiting: HashMap<u64, Waiting>,
     answered: Bits,
@@ -31,6 +33,7 @@ impl Semantics {
     pub(crate) fn new(from: u64) -> Self {
         Self {
             from,
+            taken: 0,
             last_ts: None,
             waiting: HashMap::new(),
             answered: Bits::default(),
@@ -51,6 +54,7 @@ impl Semantics {
             findings.fail(failure.differs(format!("more than {last}"), facts.ts));
         }
         self.last_ts = Some(facts.ts);
+        self.taken += 1;
         match facts.kind {
             Kind::Request => {
                 let request_id = facts.uuid(entry.leaf, Member::RequestId);
@@ -92,7 +96,11 @@ impl Semantics {
             waiting.rejected = true;
         } else {
             self.waiting.remove(&request);
-            self.answered.set(request - self.from);
+            // In a log that is whole the index is below the number of entries. In one that is not it may be anything,
+            // and memory must not follow it.
+            if request - self.from < self.taken {
+                self.answered.set(request - self.from);
+            }
         }
     }
 
@@ -119,7 +127,6 @@ impl Bits {
         word.is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
 
-    /// Sets a bit. Only indexes of entries that were read are set, so the set stays as small as the log.
     fn set(&mut self, number: u64) {
         let Ok(word) = usize::try_from(number / 64) else { return };
         if word >= self.words.len() {

@@ -87,6 +87,21 @@ const TAMPERINGS: &[(&str, Tampering, &[u8])] = &[
     // Rows.
     ("an entry deleted", |ledger| drop(ledger.rows.remove(8)), &[2, 4]),
     ("an entry with parts deleted", |ledger| drop(ledger.rows.remove(3)), &[2, 3, 4, 5]),
+    (
+        "entries far beyond the log",
+        |ledger| {
+            // A request and its answer: the memory that is kept must not follow their indexes.
+            ledger.rows.truncate(12);
+            (ledger.rows[10].seq, ledger.rows[11].seq) = (1 << 62, (1 << 62) + 1);
+            replace(
+                ledger,
+                11,
+                "\"request_index\":\"10\"",
+                "\"request_index\":\"4611686018427387904\"",
+            );
+        },
+        &[2, 3, 4],
+    ),
     ("the newest entry deleted", |ledger| drop(ledger.rows.pop()), &[2]),
     ("the tail deleted", |ledger| ledger.rows.truncate(12), &[2, 3, 4]),
     ("the first entry deleted", |ledger| drop(ledger.rows.remove(0)), &[2, 4]),
