@@ -1,0 +1,100 @@
+//! What a log commits itself to: origin, size, root.
+
+use crate::{
+    hash::Hash,
+    note::{Note, NoteError},
+};
+
+/// The three lines of a C2SP checkpoint.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Checkpoint {
+    /// Which log it is of.
+    pub origin: String,
+    /// How many entries the tree has.
+    pub size: u64,
+    /// The tree's root.
+    pub root: Hash,
+}
+
+impl Checkpoint {
+    /// Reads the checkpoint that a note holds. Signatures are not looked at here.
+    ///
+    /// # Errors
+    ///
+    /// When the note's text is not exactly origin, size and root.
+    pub fn of_note(note: &Note<'_>) -> Result<Self, CheckpointError> {
+        let mut lines = note.text().split_terminator('\n');
+        let (Some(origin), Some(size), Some(root), None) =
+            (lines.next(), lines.next(), lines.next(), lines.next())
+        else {
+            return Err(CheckpointError::Lines);
+        };
+        if origin.is_empty() {
+            return Err(CheckpointError::Origin);
+        }
+        let size = decimal(size.as_bytes()).ok_or(CheckpointError::Size)?;
+        let root = Hash::from_base64(root).ok_or(CheckpointError::Root)?;
+        Ok(Self { origin: origin.to_owned(), size, root })
+    }
+
+    /// Reads a signed checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not a note, or not the note of a checkpoint.
+    pub fn parse(note: &str) -> Result<Self, CheckpointError> {
+        Self::of_note(&Note::parse(note)?)
+    }
+}
+
+/// Why a text is not a checkpoint.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// It is not a signed note.
+    #[error(transparent)]
+    Note(#[from] NoteError),
+    /// It has more or fewer lines than three.
+    #[error("a checkpoint has exactly the lines origin, size and root")]
+    Lines,
+    /// The first line is empty.
+    #[error("the origin is empty")]
+    Origin,
+    /// The second line is not a number.
+    #[error("the size is not a decimal number without leading zeros")]
+    Size,
+    /// The third line is not a hash.
+    #[error("the root is not 32 bytes in base64")]
+    Root,
+}
+
+/// Reads a decimal number without sign or leading zeros.
+pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
+    let well_formed = match text {
+        [b'0'] => true,
+        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    well_formed.then(|| std::str::from_utf8(text).ok()?.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOT: &str = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
+
+    #[test]
+    fn takes_three_lines_and_no_more() {
+        let signature = "\n— log AAAAAAAA\n";
+        let read = |text: &str| Checkpoint::parse(&format!("{text}{signature}"));
+        let good = read(&format!("log\n0\n{ROOT}\n")).unwrap();
+        assert_eq!((good.size, good.root), (0, Hash::of_nothing()));
+        assert_eq!(read(&format!("log\n0\n{ROOT}\nmore\n")), Err(CheckpointError::Lines));
+        assert_eq!(read(&format!("\n0\n{ROOT}\n")), Err(CheckpointError::Origin));
+        assert_eq!(read(&format!("log\n00\n{ROOT}\n")), Err(CheckpointError::Size));
+        assert_eq!(read(&format!("log\n+1\n{ROOT}\n")), Err(CheckpointError::Size));
+        assert_eq!(read("log\n1\nAAAA\n"), Err(CheckpointError::Root));
+    }
+}

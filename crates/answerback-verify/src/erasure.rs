@@ -1,0 +1,125 @@
+//! Parts that are gone, and the entries that account for them.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{
+    leaf::{Facts, Member},
+    report::{Failure, Findings, Level},
+    source::{Entry, Record, Source, SourceError},
+};
+
+/// An erasure whose part was not missing when its turn came.
+struct Unresolved {
+    by: u64,
+    name: u32,
+}
+
+/// What is missing, and what was erased.
+#[derive(Default)]
+pub(crate) struct Erasures {
+    /// Names of parts, which are few, by number.
+    names: HashMap<String, u32>,
+    missing: HashSet<(u64, u32)>,
+    unresolved: HashMap<u64, Vec<Unresolved>>,
+    erased: u64,
+}
+
+impl Erasures {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.names.get(name) {
+            return *number;
+        }
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        self.names.insert(name.to_owned(), number);
+        number
+    }
+
+    /// How many parts were erased with an entry that says so.
+    pub(crate) fn erased(&self) -> u64 {
+        self.erased
+    }
+
+    /// Notes a part that is not there.
+    pub(crate) fn miss(&mut self, index: u64, name: &str) {
+        let name = self.number(name);
+        self.missing.insert((index, name));
+    }
+
+    /// Takes up an erasure entry.
+    pub(crate) fn take(
+        &mut self,
+        entry: &Entry<'_>,
+        facts: &Facts,
+        from: u64,
+        findings: &mut Findings,
+    ) {
+        let (Some(target), Some(name)) = (
+            facts.number(entry.leaf, Member::TargetIndex),
+            facts.text(entry.leaf, Member::TargetPart),
+        ) else {
+            return;
+        };
+        if target >= entry.index {
+            let what = format!("it erases a part of entry {target}, which is not before it");
+            return findings.fail(Failure::new(Level::Semantics, entry.index, what));
+        }
+        if target < from {
+            return findings.warn(
+                entry.index,
+                "erasure of a part of an entry that is not here: not checkable",
+            );
+        }
+        let name = self.number(&String::from_utf8_lossy(name));
+        if self.missing.remove(&(target, name)) {
+            self.erased += 1;
+        } else {
+            self.unresolved.entry(target).or_default().push(Unresolved { by: entry.index, name });
+        }
+    }
+
+    /// Judges what is left: parts that are missing for no reason, and erasures that erased nothing. For the latter
+    /// the log is read a second time, which a log that is well never needs.
+    pub(crate) fn finish(
+        self,
+        source: &mut dyn Source,
+        below: u64,
+        findings: &mut Findings,
+    ) -> Result<(), SourceError> {
+        let names: HashMap<u32, &str> =
+            self.names.iter().map(|(name, number)| (*number, name.as_str())).collect();
+        let mut missing: Vec<_> =
+            self.missing.iter().filter(|(index, _)| *index >= below).collect();
+        missing.sort_unstable();
+        for (index, name) in missing {
+            let what = format!(
+                "part {}: it is missing, and no entry says that it was erased",
+                names[name]
+            );
+            findings.fail(Failure::new(Level::Content, *index, what));
+        }
+        if self.unresolved.is_empty() {
+            return Ok(());
+        }
+        source.read(&mut |record| {
+            let Record::Entry(entry) = record else { return };
+            let Some(erasures) = self.unresolved.get(&entry.index) else { return };
+            let Ok(facts) = Facts::read(entry.leaf) else { return };
+            for Unresolved { by, name } in erasures {
+                let name = names[name];
+                let committed =
+                    facts.parts.iter().any(|part| part.name.text(entry.leaf) == name.as_bytes());
+                let present = entry.parts.iter().any(|part| part.name == name.as_bytes());
+                if !committed {
+                    let what =
+                        format!("it erases part {name} of entry {}, which had none", entry.index);
+                    findings.fail(Failure::new(Level::Semantics, *by, what));
+                } else if present {
+                    let what = format!(
+                        "part {name}: it is there, though entry {by} says that it was erased"
+                    );
+                    findings.fail(Failure::new(Level::Content, entry.index, what));
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,184 @@
+//! What can be said of one entry alone: its hash, its form, its columns, its parts.
+//!
+//! This is most of the work, and it needs no other entry: it runs on all cores.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use crate::{
+    hash::Hash,
+    leaf::{Facts, Member},
+    report::{Failure, Level},
+    source::{Columns, Entry, Part},
+};
+
+/// The length of a salt.
+const SALT: usize = 32;
+
+/// What was found out about one entry.
+#[derive(Debug)]
+pub(crate) struct Examined {
+    pub(crate) leaf_hash: Hash,
+    /// What the leaf says, unless it cannot be read.
+    pub(crate) facts: Option<Facts>,
+    pub(crate) failures: Vec<Failure>,
+    /// The names of parts that the leaf commits to and that are not there.
+    pub(crate) missing: Vec<String>,
+    pub(crate) parts_checked: u64,
+}
+
+/// Examines one entry.
+pub(crate) fn examine(entry: &Entry<'_>) -> Examined {
+    let mut examined = Examined {
+        leaf_hash: Hash::of_leaf(entry.leaf),
+        facts: None,
+        failures: Vec::new(),
+        missing: Vec::new(),
+        parts_checked: 0,
+    };
+    match Facts::read(entry.leaf) {
+        Ok(facts) => {
+            examined.check_form(entry, &facts);
+            examined.check_parts(entry, &facts);
+            examined.facts = Some(facts);
+        }
+        Err(error) => {
+            let what = format!("the leaf is malformed: {error}");
+            examined.failures.push(Failure::new(Level::Semantics, entry.index, what));
+        }
+    }
+    if let Some(columns) = &entry.columns {
+        examined.check_columns(entry, columns);
+    }
+    examined
+}
+
+/// The commitment to a part's bytes under a salt.
+pub(crate) fn commitment(salt: &[u8], bytes: &[u8]) -> Option<Hash> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(salt).ok()?;
+    mac.update(bytes);
+    Some(Hash::from(<[u8; 32]>::from(mac.finalize().into_bytes())))
+}
+
+impl Examined {
+    fn check_form(&mut self, entry: &Entry<'_>, facts: &Facts) {
+        let kind = facts.kind.name();
+        for member in facts
+            .misplaced()
+            .map(|member| -> &str { member })
+            .chain(facts.unknown.iter().map(String::as_str))
+        {
+            let what = format!("a {kind} entry has no {member}");
+            self.failures.push(Failure::new(Level::Semantics, entry.index, what));
+        }
+        for member in facts.lacking(entry.leaf) {
+            let what = format!("a {kind} entry needs {member}");
+            self.failures.push(Failure::new(Level::Semantics, entry.index, what));
+        }
+    }
+
+    fn check_parts(&mut self, entry: &Entry<'_>, facts: &Facts) {
+        for declared in &facts.parts {
+            let name = declared.name.text(entry.leaf);
+            let Some(part) = entry.parts.iter().find(|part| part.name == name) else {
+                self.missing.push(shown(name));
+                continue;
+            };
+            self.parts_checked += 1;
+            let failure = |what: &str| {
+                Failure::new(Level::Content, entry.index, format!("part {}: {what}", shown(name)))
+            };
+            if part.bytes.len() as u64 != declared.length {
+                self.failures
+                    .push(failure("its length differs").differs(declared.length, part.bytes.len()));
+            }
+            if part.salt.len() != SALT {
+                self.failures
+                    .push(failure("its salt has another length").differs(SALT, part.salt.len()));
+            }
+            let found = commitment(part.salt, part.bytes);
+            if found != Some(declared.commit) {
+                let found = found.map_or_else(|| "none".to_owned(), |found| found.to_string());
+                let what = "its bytes or its salt are not those committed to";
+                self.failures.push(failure(what).differs(declared.commit, found));
+            }
+        }
+        for (place, part) in entry.parts.iter().enumerate() {
+            let declared =
+                facts.parts.iter().any(|declared| declared.name.text(entry.leaf) == part.name);
+            let before =
+                entry.parts[..place].iter().any(|earlier: &Part<'_>| earlier.name == part.name);
+            if !declared || before {
+                let what =
+                    format!("part {}: it is extra, the leaf has no such part", shown(part.name));
+                self.failures.push(Failure::new(Level::Content, entry.index, what));
+            }
+        }
+    }
+
+    fn check_columns(&mut self, entry: &Entry<'_>, columns: &Columns<'_>) {
+        let mut differs = |column: &str, expected: String, actual: String| {
+            let what = format!("column {column} is not what the leaf says");
+            self.failures
+                .push(Failure::new(Level::Root, entry.index, what).differs(expected, actual));
+        };
+        if columns.leaf_hash != self.leaf_hash.as_bytes() {
+            differs("leaf_hash", self.leaf_hash.to_string(), hex(columns.leaf_hash));
+        }
+        let Some(facts) = &self.facts else { return };
+        if columns.ts != facts.ts {
+            differs("ts", facts.ts.to_string(), columns.ts.to_string());
+        }
+        if columns.kind != facts.kind.name().as_bytes() {
+            differs("kind", facts.kind.name().to_owned(), shown(columns.kind));
+        }
+        for (column, member, actual) in [
+            ("agent", Member::AgentId, columns.agent),
+            ("tool", Member::Tool, columns.tool),
+            ("outcome", Member::Outcome, columns.outcome),
+        ] {
+            let expected = facts.text(entry.leaf, member);
+            if expected != actual {
+                differs(column, optional(expected, shown), optional(actual, shown));
+            }
+        }
+        for (column, member, actual) in [
+            ("request_id", Member::RequestId, columns.request_id),
+            ("response_id", Member::ResponseId, columns.response_id),
+        ] {
+            let expected = facts.uuid(entry.leaf, member);
+            let expected = expected.as_ref().map(<[u8; 16]>::as_slice);
+            if expected != actual {
+                differs(column, optional(expected, hex), optional(actual, hex));
+            }
+        }
+    }
+}
+
+fn optional(value: Option<&[u8]>, show: fn(&[u8]) -> String) -> String {
+    value.map_or_else(|| "nothing".to_owned(), show)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    data_encoding::HEXLOWER.encode(bytes)
+}
+
+/// Bytes of a file that may have been tampered with, fit for a report: short, and without control characters.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    bytes[..bytes.len().min(128)].escape_ascii().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Test case 2 of RFC 4231.
+    #[test]
+    fn commitments_are_hmac_sha_256() {
+        let commit = commitment(b"Jefe", b"what do ya want for nothing?").unwrap();
+        assert_eq!(
+            commit.to_string(),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        );
+    }
+}

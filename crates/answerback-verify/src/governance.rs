@@ -1,0 +1,265 @@
+//! Agents and prompts against the manifests and locks that the log itself holds.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Deserialize;
+
+use crate::{
+    examine::shown,
+    hash::Hash,
+    leaf::{Facts, Kind, Member},
+    report::{Failure, Findings, Level},
+    source::{Entry, object},
+};
+
+const UNCHECKABLE: &str =
+    "entry names a manifest or lock whose content is erased or pruned: not checkable";
+const SUPERSEDED: &str = "entry names a manifest or lock that was no longer the newest";
+
+/// A logged document, by what is needed of it. Without content there is nothing to check against.
+type Logged<T> = HashMap<Hash, Option<T>>;
+
+/// By canonical id: the key in the lock, and the type.
+type Agents = HashMap<String, (String, &'static str)>;
+
+#[derive(Deserialize)]
+struct ManifestFile {
+    #[serde(default)]
+    domains: HashMap<String, ManifestAgent>,
+    #[serde(default)]
+    archetypes: HashMap<String, ManifestAgent>,
+    #[serde(default)]
+    orchestrators: HashMap<String, ManifestAgent>,
+}
+
+#[derive(Deserialize)]
+struct ManifestAgent {
+    canonical_id: String,
+}
+
+#[derive(Deserialize)]
+struct LockFile {
+    prompts: HashMap<String, LockedPrompt>,
+}
+
+#[derive(Deserialize)]
+struct LockedPrompt {
+    hash: String,
+    #[serde(rename = "type")]
+    agent_type: String,
+    version: String,
+}
+
+/// The manifests and locks that were logged so far.
+#[derive(Default)]
+pub(crate) struct Governance {
+    manifests: Logged<Agents>,
+    locks: Logged<HashMap<String, LockedPrompt>>,
+    newest_manifest: Option<Hash>,
+    newest_lock: Option<Hash>,
+    /// Entries below the first that is there may have logged more.
+    incomplete: bool,
+}
+
+impl Governance {
+    pub(crate) fn new(incomplete: bool) -> Self {
+        Self { incomplete, ..Self::default() }
+    }
+
+    /// Takes up a manifest or a lock that an entry logs.
+    pub(crate) fn log(&mut self, entry: &Entry<'_>, facts: &Facts, findings: &mut Findings) {
+        let subject = facts.text(entry.leaf, Member::Subject);
+        let Some(digest) = facts.hash(entry.leaf, Member::Sha256) else { return };
+        let subject = match subject {
+            Some(b"manifest") => "manifest",
+            Some(b"lock") => "lock",
+            _ => return,
+        };
+        if !matches!(facts.parts.as_slice(), [part] if part.name.text(entry.leaf) == subject.as_bytes())
+        {
+            let what = format!("a {subject} entry has one part of that name");
+            findings.fail(Failure::new(Level::Semantics, entry.index, what));
+        }
+        let content =
+            entry.parts.iter().find(|part| part.name == subject.as_bytes()).map(|part| part.bytes);
+        let content = content.filter(|content| {
+            let found = Hash::of(content);
+            if found != digest {
+                let what = format!("the {subject} is not the one that sha256 names");
+                findings
+                    .fail(Failure::new(Level::Semantics, entry.index, what).differs(digest, found));
+            }
+            found == digest
+        });
+        let understood = if subject == "manifest" {
+            self.newest_manifest = Some(digest);
+            remember(&mut self.manifests, digest, content, agents)
+        } else {
+            self.newest_lock = Some(digest);
+            remember(&mut self.locks, digest, content, |lock| {
+                read_file::<LockFile>(lock).map(|lock| lock.prompts)
+            })
+        };
+        if !understood {
+            let what = format!("the {subject} cannot be read");
+            findings.fail(Failure::new(Level::Semantics, entry.index, what));
+        }
+    }
+
+    /// Checks the agent and the prompt that an entry names.
+    pub(crate) fn check(&self, entry: &Entry<'_>, facts: &Facts, findings: &mut Findings) {
+        let Some(agent) = facts.text(entry.leaf, Member::AgentId) else { return };
+        let agent = shown(agent);
+        let fail = |findings: &mut Findings, what: String| {
+            findings.fail(Failure::new(Level::Semantics, entry.index, what));
+        };
+        if facts.kind == Kind::Request {
+            let known = |agents: &Option<Agents>| {
+                agents.as_ref().is_none_or(|agents| agents.contains_key(&agent))
+            };
+            if !self.manifests.is_empty() && !self.manifests.values().any(known) && !self.incomplete
+            {
+                fail(findings, format!("agent {agent} is in no manifest that was logged before"));
+            }
+            return;
+        }
+        let named = facts.hash(entry.leaf, Member::ManifestSha256);
+        let manifest = match self.find("manifest", &self.manifests, named, self.newest_manifest) {
+            Found::Content(manifest, newest) => {
+                if !newest {
+                    findings.warn(entry.index, SUPERSEDED);
+                }
+                manifest
+            }
+            Found::Uncheckable => return findings.warn(entry.index, UNCHECKABLE),
+            Found::Nothing => return,
+            Found::Unlogged(what) => return fail(findings, what),
+        };
+        let Some((key, agent_type)) = manifest.get(&agent) else {
+            return fail(findings, format!("agent {agent} is not in the manifest in force"));
+        };
+        // What was refused may well have the wrong prompt: that is why.
+        let accepted =
+            facts.text(entry.leaf, Member::Verdict).is_none_or(|result| result == b"accepted");
+        let Some(prompt) = facts.text(entry.leaf, Member::PromptSha256) else { return };
+        if facts.kind != Kind::Response || !accepted {
+            return;
+        }
+        let named = facts.hash(entry.leaf, Member::LockSha256);
+        let lock = match self.find("lock", &self.locks, named, self.newest_lock) {
+            Found::Content(lock, newest) => {
+                if !newest {
+                    findings.warn(entry.index, SUPERSEDED);
+                }
+                lock
+            }
+            Found::Uncheckable => return findings.warn(entry.index, UNCHECKABLE),
+            Found::Nothing => {
+                return fail(findings, "a prompt is named, and no lock was logged".to_owned());
+            }
+            Found::Unlogged(what) => return fail(findings, what),
+        };
+        let Some(locked) = lock.get(key) else {
+            return fail(findings, format!("agent {agent} is not in the lock in force"));
+        };
+        for (what, member, expected) in [
+            ("the prompt's hash is not the lock's", Some(prompt), locked.hash.as_str()),
+            (
+                "agent_version is not the lock's",
+                facts.text(entry.leaf, Member::AgentVersion),
+                &locked.version,
+            ),
+            (
+                "agent_type is not the lock's",
+                facts.text(entry.leaf, Member::AgentType),
+                &locked.agent_type,
+            ),
+            (
+                "agent_type is not the manifest's",
+                facts.text(entry.leaf, Member::AgentType),
+                agent_type,
+            ),
+        ] {
+            if let Some(actual) = member
+                && actual != expected.as_bytes()
+            {
+                let failure = Failure::new(Level::Semantics, entry.index, what);
+                findings.fail(failure.differs(shown(expected.as_bytes()), shown(actual)));
+            }
+        }
+    }
+
+    /// The document that an entry names, or the newest when it names none.
+    fn find<'a, T>(
+        &self,
+        subject: &str,
+        logged: &'a Logged<T>,
+        named: Option<Hash>,
+        newest: Option<Hash>,
+    ) -> Found<'a, T> {
+        let Some(digest) = named.or(newest) else {
+            return if self.incomplete { Found::Uncheckable } else { Found::Nothing };
+        };
+        match logged.get(&digest) {
+            Some(Some(content)) => Found::Content(content, newest == Some(digest)),
+            Some(None) => Found::Uncheckable,
+            None if self.incomplete => Found::Uncheckable,
+            None => Found::Unlogged(format!("{subject} {digest} was not logged before")),
+        }
+    }
+}
+
+enum Found<'a, T> {
+    /// It was logged; whether it was the newest.
+    Content(&'a T, bool),
+    /// It was logged, and its content is gone.
+    Uncheckable,
+    /// The log has none at all.
+    Nothing,
+    /// It was never logged.
+    Unlogged(String),
+}
+
+/// Keeps a document under its digest. The same one may be logged at every start: content once seen is kept.
+fn remember<T>(
+    logged: &mut Logged<T>,
+    digest: Hash,
+    content: Option<&[u8]>,
+    read: impl FnOnce(&[u8]) -> Option<T>,
+) -> bool {
+    let known = logged.entry(digest).or_insert(None);
+    match content {
+        Some(content) if known.is_none() => {
+            *known = read(content);
+            known.is_some()
+        }
+        _ => true,
+    }
+}
+
+/// Reads a document of the governance kind, which may begin with a byte order mark.
+fn read_file<'a, T: Deserialize<'a>>(content: &'a [u8]) -> Option<T> {
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    object(content.trim_ascii_start()).ok()
+}
+
+fn agents(manifest: &[u8]) -> Option<Agents> {
+    let manifest: ManifestFile = read_file(manifest)?;
+    let sections = [
+        ("domain", manifest.domains),
+        ("archetype", manifest.archetypes),
+        ("orchestrator", manifest.orchestrators),
+    ];
+    let mut agents = Agents::new();
+    let mut seen = HashSet::new();
+    for (agent_type, section) in sections {
+        for (key, agent) in section {
+            // Two agents of one id: which one was meant cannot be said.
+            if !seen.insert(agent.canonical_id.clone()) {
+                return None;
+            }
+            agents.insert(agent.canonical_id, (key, agent_type));
+        }
+    }
+    Some(agents)
+}

@@ -1,0 +1,307 @@
+//! A reader of JSON that is already in RFC 8785 form, and of nothing else.
+//!
+//! It borrows, allocates nothing, and takes exactly one spelling of every value: no spaces, members sorted by UTF-16
+//! and unique, the shortest escapes. What it accepts therefore equals its own canonical form, and no second pass is
+//! needed. Numbers are the subset that leaves have: whole, below 2^53.
+
+use std::{cmp::Ordering, ops::Range};
+
+/// Leaves nest three deep; more is not one.
+const DEPTH: u32 = 8;
+/// The first whole number that not every reader of JSON can hold.
+pub(crate) const NUMBER_LIMIT: u64 = 1 << 53;
+
+/// What is not canonical, and at which byte.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{what}, at byte {at}")]
+pub(crate) struct FormError {
+    pub(crate) at: usize,
+    pub(crate) what: &'static str,
+}
+
+/// A place in canonical JSON.
+pub(crate) struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the front. The bytes must be UTF-8, which the caller has checked by having a `str`.
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text: text.as_bytes(), at: 0 }
+    }
+
+    pub(crate) fn error<T>(&self, what: &'static str) -> Result<T, FormError> {
+        Err(FormError { at: self.at, what })
+    }
+
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    pub(crate) fn expect(&mut self, byte: u8, what: &'static str) -> Result<(), FormError> {
+        if self.peek() != Some(byte) {
+            return self.error(what);
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    pub(crate) fn end(&self) -> Result<(), FormError> {
+        if self.at == self.text.len() { Ok(()) } else { self.error("more follows the value") }
+    }
+
+    /// Reads a string and gives the range of what stands between its quotes, escapes as they are.
+    pub(crate) fn string(&mut self) -> Result<Range<usize>, FormError> {
+        self.expect(b'"', "expected a string")?;
+        let start = self.at;
+        loop {
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(start..self.at - 1);
+                }
+                Some(b'\\') => self.escape()?,
+                Some(0..=0x1f) => return self.error("a control character is not escaped"),
+                Some(_) => self.at += 1,
+                None => return self.error("a string has no end"),
+            }
+        }
+    }
+
+    /// Reads a string that has no escapes, and gives its range and text.
+    pub(crate) fn plain(&mut self) -> Result<(Range<usize>, &'a [u8]), FormError> {
+        let range = self.string()?;
+        let text = &self.text[range.clone()];
+        if text.contains(&b'\\') { self.error("a value has escapes") } else { Ok((range, text)) }
+    }
+
+    /// RFC 8785 has one escape for each character that needs one.
+    fn escape(&mut self) -> Result<(), FormError> {
+        let rest = &self.text[self.at + 1..];
+        let length = match rest {
+            [b'"' | b'\\' | b'b' | b't' | b'n' | b'f' | b'r', ..] => 2,
+            [b'u', b'0', b'0', high @ (b'0' | b'1'), low @ (b'0'..=b'9' | b'a'..=b'f'), ..] => {
+                let low = if low.is_ascii_digit() { low - b'0' } else { low - b'a' + 10 };
+                if matches!((high - b'0') * 16 + low, 8 | 9 | 10 | 12 | 13) {
+                    return self.error("an escape is not the shortest");
+                }
+                6
+            }
+            _ => return self.error("an escape is not canonical"),
+        };
+        self.at += length;
+        Ok(())
+    }
+
+    /// Reads a whole number that is not negative.
+    pub(crate) fn number(&mut self) -> Result<u64, FormError> {
+        let start = self.at;
+        let mut number = 0_u64;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            let leading_zero = self.at > start && number == 0;
+            number = number.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
+            if leading_zero || number >= NUMBER_LIMIT {
+                return self.error("a number has a leading zero or is too large");
+            }
+            self.at += 1;
+        }
+        if self.at == start || matches!(self.peek(), Some(b'.' | b'e' | b'E')) {
+            return self.error("expected a whole number");
+        }
+        Ok(number)
+    }
+
+    pub(crate) fn boolean(&mut self) -> Result<bool, FormError> {
+        for (word, value) in [("true", true), ("false", false)] {
+            if self.text[self.at..].starts_with(word.as_bytes()) {
+                self.at += word.len();
+                return Ok(value);
+            }
+        }
+        self.error("expected true or false")
+    }
+
+    /// Reads an object; `member` reads each value. Members must be sorted, and none may come twice.
+    pub(crate) fn object(
+        &mut self,
+        mut member: impl FnMut(&mut Self, &'a [u8]) -> Result<(), FormError>,
+    ) -> Result<(), FormError> {
+        self.expect(b'{', "expected an object")?;
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(());
+        }
+        let mut previous: Option<&[u8]> = None;
+        loop {
+            let range = self.string()?;
+            let name = &self.text[range];
+            if previous.is_some_and(|previous| order(previous, name) != Ordering::Less) {
+                return self.error("members are not sorted, or one comes twice");
+            }
+            previous = Some(name);
+            self.expect(b':', "expected a colon")?;
+            member(self, name)?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                _ => return self.expect(b'}', "expected a comma or the end of the object"),
+            }
+        }
+    }
+
+    /// Reads an array; `item` reads each value.
+    pub(crate) fn array(
+        &mut self,
+        mut item: impl FnMut(&mut Self) -> Result<(), FormError>,
+    ) -> Result<(), FormError> {
+        self.expect(b'[', "expected a list")?;
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            item(self)?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                _ => return self.expect(b']', "expected a comma or the end of the list"),
+            }
+        }
+    }
+
+    /// Passes over a value of any kind, which must be canonical too.
+    pub(crate) fn skip(&mut self) -> Result<(), FormError> {
+        self.skip_nested(DEPTH)
+    }
+
+    fn skip_nested(&mut self, depth: u32) -> Result<(), FormError> {
+        let Some(inner) = depth.checked_sub(1) else { return self.error("nested too deep") };
+        match self.peek() {
+            Some(b'"') => self.string().map(drop),
+            Some(b'{') => self.object(|reader, _| reader.skip_nested(inner)),
+            Some(b'[') => self.array(|reader| reader.skip_nested(inner)),
+            Some(b't' | b'f') => self.boolean().map(drop),
+            Some(b'n') if self.text[self.at..].starts_with(b"null") => {
+                self.at += 4;
+                Ok(())
+            }
+            Some(b'-') => {
+                self.at += 1;
+                if self.number()? == 0 { self.error("zero has no sign") } else { Ok(()) }
+            }
+            _ => self.number().map(drop),
+        }
+    }
+}
+
+/// RFC 8785 sorts members by the UTF-16 units of their names. For plain ASCII that is the order of bytes.
+fn order(left: &[u8], right: &[u8]) -> Ordering {
+    let plain = |name: &[u8]| name.iter().all(|byte| byte.is_ascii() && *byte != b'\\');
+    if plain(left) && plain(right) { left.cmp(right) } else { units(left).cmp(&units(right)) }
+}
+
+/// The UTF-16 units of a name whose escapes are canonical.
+fn units(name: &[u8]) -> Vec<u16> {
+    let name = String::from_utf8_lossy(name);
+    let mut letters = name.chars();
+    let mut units = Vec::new();
+    while let Some(letter) = letters.next() {
+        let letter = match letter {
+            '\\' => match letters.next() {
+                Some('b') => '\u{8}',
+                Some('t') => '\t',
+                Some('n') => '\n',
+                Some('f') => '\u{c}',
+                Some('r') => '\r',
+                Some('u') => {
+                    let digits: String = letters.by_ref().take(4).collect();
+                    u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32).unwrap_or('\0')
+                }
+                Some(other) => other,
+                None => break,
+            },
+            letter => letter,
+        };
+        units.extend_from_slice(letter.encode_utf16(&mut [0; 2]));
+    }
+    units
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canonical(text: &str) -> Result<(), FormError> {
+        let mut reader = Reader::new(text);
+        reader.skip()?;
+        reader.end()
+    }
+
+    /// The published test pairs of RFC 8785 that have no fractions: input beside the canonical form.
+    #[test]
+    fn takes_the_canonical_form_of_the_vectors_and_not_their_input() {
+        let vectors = [
+            // arrays
+            (
+                "[\n  56,\n  {\n    \"d\": true,\n    \"10\": null,\n    \"1\": [ ]\n  }\n]",
+                "[56,{\"1\":[],\"10\":null,\"d\":true}]",
+            ),
+            // structures
+            (
+                "{ \"1\": {\"f\": {\"f\": \"hi\",\"F\": 5} ,\"\\n\": 56}, \"10\": { }, \"\": \"empty\", \"a\": { }, \"111\": [ {\"e\": \"yes\",\"E\": \"no\" } ], \"A\": { } }",
+                "{\"\":\"empty\",\"1\":{\"\\n\":56,\"f\":{\"F\":5,\"f\":\"hi\"}},\"10\":{},\"111\":[{\"E\":\"no\",\"e\":\"yes\"}],\"A\":{},\"a\":{}}",
+            ),
+            // unicode: no normalisation
+            (
+                "{ \"Unnormalized Unicode\":\"A\\u030a\" }",
+                "{\"Unnormalized Unicode\":\"A\u{30a}\"}",
+            ),
+            // french
+            (
+                "{ \"peach\": \"x\", \"péché\": \"y\", \"pêche\": \"z\", \"sin\": \"w\" }",
+                "{\"peach\":\"x\",\"péché\":\"y\",\"pêche\":\"z\",\"sin\":\"w\"}",
+            ),
+            // weird: the order of UTF-16 units, where a surrogate pair comes before U+FB33
+            (
+                "{ \"\\u20ac\": \"Euro Sign\", \"\\r\": \"Carriage Return\" }",
+                "{\"\\n\":\"Newline\",\"\\r\":\"Carriage Return\",\"1\":\"One\",\"</script>\":\"Browser Challenge\",\"\u{80}\":\"Control\u{7f}\",\"ö\":\"Latin Small Letter O With Diaeresis\",\"€\":\"Euro Sign\",\"😂\":\"Smiley\",\"\u{fb33}\":\"Hebrew Letter Dalet With Dagesh\"}",
+            ),
+        ];
+        for (input, form) in vectors {
+            assert_eq!(canonical(form), Ok(()), "{form}");
+            assert!(canonical(input).is_err(), "{input}");
+        }
+    }
+
+    #[test]
+    fn refuses_every_second_spelling() {
+        for text in [
+            "",
+            " {}",
+            "{} ",
+            "{\"a\":1,\"a\":2}",
+            "{\"b\":1,\"a\":2}",
+            "{\"\u{fb33}\":1,\"😂\":2}",
+            "{\"a\" :1}",
+            "[1,]",
+            "[01]",
+            "[-0]",
+            "[1.0]",
+            "[1e3]",
+            "[9007199254740992]",
+            "[\"\\/\"]",
+            "[\"\\u0041\"]",
+            "[\"\\u000a\"]",
+            "[\"\\u001F\"]",
+            "[\"\n\"]",
+            "[\"a]",
+            "[nul]",
+            "[[[[[[[[[]]]]]]]]]",
+        ] {
+            assert!(canonical(text).is_err(), "{text}");
+        }
+        for text in ["[9007199254740991,-1,0]", "[\"\\u001f\\b\\\"\\\\/\"]", "{\"\\n\":1,\"1\":2}"]
+        {
+            assert_eq!(canonical(text), Ok(()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Which key is in force where, and whether it signed.
+
+use std::{sync::Arc, thread};
+
+use crate::{
+    note::{Note, Signed, VerifierKey},
+    report::{Failure, Findings, Level},
+};
+
+/// Signatures that are checked together, so that all cores have some.
+const TOGETHER: usize = 512;
+
+/// A key from the entry on that brought it.
+#[derive(Debug)]
+struct Link {
+    entry: u64,
+    key: Arc<VerifierKey>,
+    /// Whether a checkpoint with this key's and its predecessor's signatures was demanded yet.
+    introduced: bool,
+}
+
+/// The keys of a log, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct KeyChain {
+    links: Vec<Link>,
+}
+
+impl KeyChain {
+    /// Begins anew with the key of the first entry.
+    pub(crate) fn start(&mut self, entry: u64, key: VerifierKey) {
+        self.links = vec![Link { entry, key: Arc::new(key), introduced: true }];
+    }
+
+    /// Goes on with another key.
+    pub(crate) fn rotate(&mut self, entry: u64, key: VerifierKey) {
+        self.links.push(Link { entry, key: Arc::new(key), introduced: false });
+    }
+
+    pub(crate) fn newest(&self) -> Option<&VerifierKey> {
+        self.links.last().map(|link| link.key.as_ref())
+    }
+
+    pub(crate) fn contains(&self, key: &VerifierKey) -> bool {
+        self.links.iter().any(|link| *link.key == *key)
+    }
+
+    /// The keys that must have signed a checkpoint of a size. The log's own first checkpoint after a change of keys
+    /// needs the old and the new one.
+    fn required(&mut self, size: u64, own: bool) -> Vec<Arc<VerifierKey>> {
+        let mut required: Vec<Arc<VerifierKey>> = Vec::new();
+        for place in 1..self.links.len() {
+            if own && self.links[place].entry < size && !self.links[place].introduced {
+                self.links[place].introduced = true;
+                required.push(Arc::clone(&self.links[place - 1].key));
+                required.push(Arc::clone(&self.links[place].key));
+            }
+        }
+        let in_force =
+            self.links.iter().rev().find(|link| link.entry < size).or(self.links.first());
+        required.extend(in_force.map(|link| Arc::clone(&link.key)));
+        required.dedup();
+        required
+    }
+}
+
+/// A checkpoint whose signatures are still to be checked.
+#[derive(Debug)]
+struct Job {
+    size: u64,
+    label: String,
+    note: String,
+    keys: Vec<Arc<VerifierKey>>,
+    key_may_be_unknown: bool,
+}
+
+/// Checks signatures, many at a time.
+#[derive(Debug)]
+pub(crate) struct Signatures {
+    jobs: Vec<Job>,
+    threads: usize,
+}
+
+/// A checkpoint to check, with what is known about it.
+pub(crate) struct Presented<'a> {
+    pub(crate) size: u64,
+    /// What a report calls it.
+    pub(crate) label: &'a str,
+    pub(crate) note: &'a str,
+    /// Whether the source itself holds it.
+    pub(crate) own: bool,
+    /// Whether it may be signed by a key that was changed before the first entry that is there.
+    pub(crate) key_may_be_unknown: bool,
+}
+
+impl Signatures {
+    pub(crate) fn new(threads: usize) -> Self {
+        Self { jobs: Vec::new(), threads }
+    }
+
+    pub(crate) fn check(
+        &mut self,
+        presented: Presented<'_>,
+        keys: &mut KeyChain,
+        findings: &mut Findings,
+    ) {
+        let Presented { size, label, note, own, key_may_be_unknown } = presented;
+        let keys = keys.required(size, own);
+        if keys.is_empty() {
+            let what = format!("{label}: there is no key to check it with");
+            findings.fail(Failure::new(Level::Signatures, size, what));
+            return;
+        }
+        let (label, note) = (label.to_owned(), note.to_owned());
+        self.jobs.push(Job { size, label, note, keys, key_may_be_unknown });
+        if self.jobs.len() >= TOGETHER {
+            self.finish(findings);
+        }
+    }
+
+    /// Checks all that is still waiting.
+    pub(crate) fn finish(&mut self, findings: &mut Findings) {
+        let jobs = std::mem::take(&mut self.jobs);
+        let share = jobs.len().div_ceil(self.threads.max(1)).max(1);
+        let verdicts: Vec<Vec<Verdict>> = thread::scope(|scope| {
+            let (first, rest) = jobs.split_at(share.min(jobs.len()));
+            let others: Vec<_> =
+                rest.chunks(share).map(|jobs| scope.spawn(|| judge(jobs))).collect();
+            let first = judge(first);
+            let others = others.into_iter().map(|other| {
+                // A thread that panicked has judged nothing; going on would call unchecked signatures good.
+                other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            std::iter::once(first).chain(others).collect()
+        });
+        findings.checked(Level::Signatures, jobs.len() as u64);
+        for verdict in verdicts.into_iter().flatten() {
+            match verdict {
+                Verdict::Fails(failure) => findings.fail(failure),
+                Verdict::UnknownKey(size) => findings
+                    .warn(size, "checkpoint older than the first entry: its key is not known here"),
+            }
+        }
+    }
+}
+
+enum Verdict {
+    Fails(Failure),
+    UnknownKey(u64),
+}
+
+fn judge(jobs: &[Job]) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for job in jobs {
+        let Ok(note) = Note::parse(&job.note) else { continue };
+        for key in &job.keys {
+            let what = match note.signed_by(key) {
+                Signed::Yes => continue,
+                Signed::No if job.key_may_be_unknown => {
+                    verdicts.push(Verdict::UnknownKey(job.size));
+                    continue;
+                }
+                Signed::No => "it is not signed by the key",
+                Signed::Wrongly => "it has a wrong signature of the key",
+            };
+            let what = format!("{}: {what} {key}", job.label);
+            verdicts.push(Verdict::Fails(Failure::new(Level::Signatures, job.size, what)));
+        }
+    }
+    verdicts
+}

@@ -1,0 +1,56 @@
+//! The independent verifier of Answerback's ledger.
+//!
+//! It shares no code with the writer: its own tree, its own notes, its own reader of leaves, written from
+//! `docs/ledger-format.md` alone. What it says does not depend on the writer being right.
+//!
+//! ```no_run
+//! use answerback_verify::{Options, VerifierKey, open, verify};
+//!
+//! let key = VerifierKey::parse("log.example+5c5e0b9d+AW1v…")?;
+//! let mut log = open("ledger.db".as_ref())?;
+//! let report = verify(log.as_mut(), &Options::new().with_vkey(key))?;
+//! assert_eq!(report.exit_code(), 0, "{report}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! It reads the embedded store's file (feature `sqlite`), an export as JSON lines, or a directory of C2SP tiles; each
+//! is a [`Source`]. Memory does not grow with content: about a quarter of a byte an entry is kept, and what is missing,
+//! unanswered or erased.
+#![deny(missing_docs)]
+
+mod checkpoint;
+mod erasure;
+mod examine;
+mod governance;
+mod hash;
+mod json;
+mod keys;
+mod leaf;
+mod note;
+mod options;
+mod pipeline;
+mod proof;
+mod receipt;
+mod report;
+mod semantics;
+mod source;
+mod tiles;
+mod time;
+mod tree;
+mod verify;
+
+pub use checkpoint::{Checkpoint, CheckpointError};
+pub use hash::Hash;
+pub use note::{Note, NoteError, Signed, VerifierKey};
+pub use options::{GivenError, Options};
+pub use proof::{consistency_holds, inclusion_holds};
+pub use receipt::{Proven, ReceiptError, verify_receipt};
+pub use report::{Failure, KeyTrust, Level, LevelReport, Report, Warning};
+#[cfg(feature = "sqlite")]
+pub use source::Sqlite;
+pub use source::{
+    Claims, Columns, Entry, Head, JsonLines, Part, Record, Source, SourceError, TileDirectory,
+    TilesHeld, open,
+};
+pub use tree::{Frontier, root_of};
+pub use verify::{Progress, verify, verify_with_progress};

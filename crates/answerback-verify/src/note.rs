@@ -1,0 +1,216 @@
+//! C2SP signed notes and verifier keys, Ed25519 only.
+
+use data_encoding::BASE64;
+use ed25519_dalek::{Signature, VerifyingKey};
+use sha2::{Digest as _, Sha256};
+
+/// The algorithm byte of Ed25519 in keys of signed notes.
+const ED25519: u8 = 1;
+/// The specification asks verifiers to take at least 16; a note with far more is not from a log.
+const MOST_SIGNATURES: usize = 128;
+
+/// A key that checks notes: `NAME+ID+BASE64`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct VerifierKey {
+    name: String,
+    id: [u8; 4],
+    key: VerifyingKey,
+}
+
+impl VerifierKey {
+    /// Reads a verifier key.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not one, its id is not the hash of the rest, or it is not an Ed25519 key.
+    pub fn parse(text: &str) -> Result<Self, NoteError> {
+        let mut fields = text.splitn(3, '+');
+        let (Some(name), Some(id), Some(key)) = (fields.next(), fields.next(), fields.next())
+        else {
+            return Err(NoteError::Key("it has not the form NAME+ID+KEY"));
+        };
+        if !is_name(name) {
+            return Err(NoteError::Key("its name is empty or has spaces"));
+        }
+        let key = BASE64.decode(key.as_bytes()).map_err(|_| NoteError::Key("it is not base64"))?;
+        let expected = key_id(name, &key);
+        if id != data_encoding::HEXLOWER.encode(&expected) {
+            return Err(NoteError::Key("its id is not the hash of its name and key"));
+        }
+        let Some((&ED25519, bytes)) = key.split_first() else {
+            return Err(NoteError::Key("it is not an Ed25519 key"));
+        };
+        let key = <&[u8; 32]>::try_from(bytes)
+            .ok()
+            .and_then(|bytes| VerifyingKey::from_bytes(bytes).ok())
+            .filter(|key| !key.is_weak())
+            .ok_or(NoteError::Key("it is not a point of the curve"))?;
+        Ok(Self { name: name.to_owned(), id: expected, key })
+    }
+
+    /// The key's name, which is the log's origin.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl std::fmt::Display for VerifierKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let key = [&[ED25519], self.key.as_bytes().as_slice()].concat();
+        let id = data_encoding::HEXLOWER.encode(&self.id);
+        write!(formatter, "{}+{id}+{}", self.name, BASE64.encode(&key))
+    }
+}
+
+/// A signed note, taken apart.
+#[derive(Clone, Debug)]
+pub struct Note<'a> {
+    text: &'a str,
+    signatures: Vec<Line<'a>>,
+}
+
+/// One signature line.
+#[derive(Clone, Debug)]
+struct Line<'a> {
+    name: &'a str,
+    id: [u8; 4],
+    signature: Vec<u8>,
+}
+
+/// What became of the signature of one key.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Signed {
+    /// The key signed this text.
+    Yes,
+    /// There is a signature line of this key, and it does not hold.
+    Wrongly,
+    /// There is no signature line of this key.
+    No,
+}
+
+impl<'a> Note<'a> {
+    /// Takes a note apart: text, empty line, signature lines.
+    ///
+    /// # Errors
+    ///
+    /// When it is not a note.
+    pub fn parse(note: &'a str) -> Result<Self, NoteError> {
+        if note.bytes().any(|byte| byte < b' ' && byte != b'\n') {
+            return Err(NoteError::Note("it has control characters"));
+        }
+        let Some(border) = note.rfind("\n\n") else {
+            return Err(NoteError::Note("it has no empty line before its signatures"));
+        };
+        let (text, lines) = (&note[..=border], &note[border + 2..]);
+        let Some(lines) = lines.strip_suffix('\n') else {
+            return Err(NoteError::Note("it does not end with a line feed"));
+        };
+        let signatures = lines.split('\n').map(Line::parse).collect::<Option<Vec<_>>>();
+        let signatures = signatures.ok_or(NoteError::Note("a signature line is malformed"))?;
+        if signatures.len() > MOST_SIGNATURES {
+            return Err(NoteError::Note("it has too many signatures"));
+        }
+        Ok(Self { text, signatures })
+    }
+
+    /// The text that is signed, with its last line feed.
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Whether a key signed the note. Lines of other keys are passed over, as the specification asks.
+    pub fn signed_by(&self, key: &VerifierKey) -> Signed {
+        let mut lines = self
+            .signatures
+            .iter()
+            .filter(|line| line.name == key.name && line.id == key.id)
+            .peekable();
+        if lines.peek().is_none() {
+            return Signed::No;
+        }
+        let holds = lines.all(|line| {
+            Signature::from_slice(&line.signature).is_ok_and(|signature| {
+                key.key.verify_strict(self.text.as_bytes(), &signature).is_ok()
+            })
+        });
+        if holds { Signed::Yes } else { Signed::Wrongly }
+    }
+}
+
+impl<'a> Line<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let (name, signature) = line.strip_prefix("— ")?.split_once(' ')?;
+        let signature = BASE64.decode(signature.as_bytes()).ok()?;
+        let (id, signature) = signature.split_first_chunk::<4>()?;
+        (is_name(name) && !signature.is_empty()).then(|| Self {
+            name,
+            id: *id,
+            signature: signature.to_vec(),
+        })
+    }
+}
+
+/// Why a note or a key could not be read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoteError {
+    /// The text is not a signed note.
+    #[error("not a signed note: {0}")]
+    Note(&'static str),
+    /// The text is not a verifier key.
+    #[error("not a verifier key: {0}")]
+    Key(&'static str),
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(|letter: char| letter.is_whitespace() || letter == '+')
+}
+
+fn key_id(name: &str, key: &[u8]) -> [u8; 4] {
+    let digest =
+        Sha256::new().chain_update(name).chain_update([b'\n']).chain_update(key).finalize();
+    [digest[0], digest[1], digest[2], digest[3]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The key and the note of Go's `sumdb/note` documentation.
+    const KEY: &str = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
+    const NOTE: &str = "If you think cryptography is the answer to your problem,\n\
+        then you don't know what your problem is.\n\n\
+        — PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n";
+
+    #[test]
+    fn checks_a_note_of_another_implementation() {
+        let key = VerifierKey::parse(KEY).unwrap();
+        assert_eq!(key.to_string(), KEY);
+        assert_eq!(Note::parse(NOTE).unwrap().signed_by(&key), Signed::Yes);
+        let altered = NOTE.replace("answer", "Answer");
+        assert_eq!(Note::parse(&altered).unwrap().signed_by(&key), Signed::Wrongly);
+        let other = NOTE.replace("— Peter", "— Paul");
+        assert_eq!(Note::parse(&other).unwrap().signed_by(&key), Signed::No);
+    }
+
+    #[test]
+    fn refuses_malformed_keys_and_notes() {
+        for key in
+            ["", "a+b", "Peter+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW", &KEY[..60]]
+        {
+            assert!(VerifierKey::parse(key).is_err(), "{key}");
+        }
+        let lines = [
+            "",
+            "text\n",
+            "text\n\n",
+            "text\n\n— a\n",
+            "text\n\n— a b\n",
+            "text\r\n\n— a AAAAAAAA\n",
+        ];
+        for note in lines {
+            assert!(Note::parse(note).is_err(), "{note:?}");
+        }
+        assert!(Note::parse(&NOTE[..NOTE.len() - 1]).is_err());
+    }
+}

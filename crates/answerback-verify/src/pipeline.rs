@@ -1,0 +1,238 @@
+//! Entries from a source through all cores and back into order.
+//!
+//! The calling thread reads, workers examine batches, one thread folds them in the order of the log. Queues are
+//! bounded, so that memory does not grow with the log.
+
+use std::{
+    collections::BTreeMap,
+    num::NonZeroUsize,
+    ops::Range,
+    sync::{Arc, Mutex, mpsc},
+    thread,
+};
+
+use crate::{
+    examine::{Examined, examine},
+    hash::Hash,
+    source::{Columns, Entry, Part, Record, Source, SourceError},
+    verify::{Fold, Progress},
+};
+
+/// A batch is handed on when it has so many bytes …
+const BATCH_BYTES: usize = 1 << 20;
+/// … or so many records.
+const BATCH_RECORDS: usize = 512;
+/// Batches in flight for each worker.
+const AHEAD: usize = 4;
+/// How often progress is told, in entries.
+const STEP: u64 = 4_096;
+
+/// Reads a source to its end and folds everything that it holds.
+pub(crate) fn run(
+    source: &mut dyn Source,
+    mut fold: Fold,
+    threads: NonZeroUsize,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Fold, SourceError> {
+    let total = source.claims().size;
+    let mut tell = |index: u64| {
+        if index.is_multiple_of(STEP) {
+            progress(Progress { done: index, total });
+        }
+    };
+    if threads.get() == 1 {
+        source.read(&mut |record| {
+            if let Record::Entry(entry) = &record {
+                tell(entry.index);
+                fold.entry(entry, examine(entry));
+            } else {
+                fold.record(&record);
+            }
+        })?;
+        return Ok(fold);
+    }
+    thread::scope(|scope| {
+        let (to_workers, batches) = mpsc::sync_channel::<(u64, Batch)>(threads.get() * AHEAD);
+        let batches = Arc::new(Mutex::new(batches));
+        let (to_fold, examined) = mpsc::sync_channel(threads.get() * AHEAD);
+        for _ in 0..threads.get() {
+            let (batches, to_fold) = (Arc::clone(&batches), to_fold.clone());
+            scope.spawn(move || {
+                loop {
+                    // The lock is held while waiting: whoever has it gets the next batch.
+                    let received = match batches.lock() {
+                        Ok(batches) => batches.recv(),
+                        Err(_) => return,
+                    };
+                    let Ok((number, batch)) = received else { return };
+                    let examined = batch.examine_all();
+                    if to_fold.send((number, batch, examined)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        // Only the workers hold these now: when the last one ends, the others' ends of the queues see it.
+        drop((batches, to_fold));
+        let folding = scope.spawn(move || {
+            let mut early: BTreeMap<u64, (Batch, Vec<Examined>)> = BTreeMap::new();
+            let mut next = 0;
+            for (number, batch, found) in examined {
+                early.insert(number, (batch, found));
+                while let Some((batch, found)) = early.remove(&next) {
+                    batch.fold_into(&mut fold, found);
+                    next += 1;
+                }
+            }
+            fold
+        });
+        let mut number = 0;
+        let mut batch = Batch::default();
+        let read = source.read(&mut |record| {
+            if let Record::Entry(entry) = &record {
+                tell(entry.index);
+            }
+            batch.push(&record);
+            if batch.is_full() {
+                // Sending fails only when a worker panicked, and joining below says so.
+                let _ = to_workers.send((number, std::mem::take(&mut batch)));
+                number += 1;
+            }
+        });
+        let _ = to_workers.send((number, batch));
+        drop(to_workers);
+        let fold = folding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        read.map(|()| fold)
+    })
+}
+
+/// Records copied out of a source, in one buffer.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    records: Vec<Copied>,
+    /// The entries, as ranges of `bytes`.
+    entries: Vec<CopiedEntry>,
+}
+
+enum Copied {
+    /// The next of `entries`.
+    Entry,
+    PrunedHash(Hash),
+    Subtrees(Vec<Hash>),
+    Checkpoint(String, Option<u64>),
+    StrayPart(u64, Vec<u8>),
+}
+
+struct CopiedEntry {
+    index: u64,
+    leaf: Range<usize>,
+    parts: Vec<[Range<usize>; 3]>,
+    columns: Option<CopiedColumns>,
+}
+
+struct CopiedColumns {
+    ts: i64,
+    kind: Range<usize>,
+    leaf_hash: Range<usize>,
+    optional: [Option<Range<usize>>; 5],
+}
+
+impl Batch {
+    fn is_full(&self) -> bool {
+        self.bytes.len() >= BATCH_BYTES || self.records.len() >= BATCH_RECORDS
+    }
+
+    fn copy(&mut self, bytes: &[u8]) -> Range<usize> {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        start..self.bytes.len()
+    }
+
+    fn push(&mut self, record: &Record<'_>) {
+        let copied = match record {
+            Record::Entry(entry) => {
+                let leaf = self.copy(entry.leaf);
+                let parts = entry.parts.iter();
+                let parts = parts
+                    .map(|part| [part.name, part.salt, part.bytes].map(|bytes| self.copy(bytes)));
+                let parts = parts.collect();
+                let columns = entry.columns.map(|columns| CopiedColumns {
+                    ts: columns.ts,
+                    kind: self.copy(columns.kind),
+                    leaf_hash: self.copy(columns.leaf_hash),
+                    optional: [
+                        columns.agent,
+                        columns.tool,
+                        columns.outcome,
+                        columns.request_id,
+                        columns.response_id,
+                    ]
+                    .map(|column| column.map(|bytes| self.copy(bytes))),
+                });
+                self.entries.push(CopiedEntry { index: entry.index, leaf, parts, columns });
+                Copied::Entry
+            }
+            Record::PrunedHash(hash) => Copied::PrunedHash(*hash),
+            Record::Subtrees(hashes) => Copied::Subtrees(hashes.to_vec()),
+            Record::Checkpoint { note, filed_under } => {
+                Copied::Checkpoint((*note).to_owned(), *filed_under)
+            }
+            Record::StrayPart { index, name } => Copied::StrayPart(*index, name.to_vec()),
+        };
+        self.records.push(copied);
+    }
+
+    fn parts<'a>(&'a self, entry: &CopiedEntry) -> Vec<Part<'a>> {
+        let part = |[name, salt, bytes]: &[Range<usize>; 3]| Part {
+            name: &self.bytes[name.clone()],
+            salt: &self.bytes[salt.clone()],
+            bytes: &self.bytes[bytes.clone()],
+        };
+        entry.parts.iter().map(part).collect()
+    }
+
+    fn view<'a>(&'a self, entry: &CopiedEntry, parts: &'a [Part<'a>]) -> Entry<'a> {
+        let columns = entry.columns.as_ref().map(|columns| {
+            let optional = columns.optional.each_ref();
+            let [agent, tool, outcome, request_id, response_id] =
+                optional.map(|column| column.as_ref().map(|column| &self.bytes[column.clone()]));
+            Columns {
+                ts: columns.ts,
+                kind: &self.bytes[columns.kind.clone()],
+                leaf_hash: &self.bytes[columns.leaf_hash.clone()],
+                agent,
+                tool,
+                outcome,
+                request_id,
+                response_id,
+            }
+        });
+        Entry { index: entry.index, leaf: &self.bytes[entry.leaf.clone()], parts, columns }
+    }
+
+    fn examine_all(&self) -> Vec<Examined> {
+        self.entries.iter().map(|entry| examine(&self.view(entry, &self.parts(entry)))).collect()
+    }
+
+    fn fold_into(self, fold: &mut Fold, examined: Vec<Examined>) {
+        let mut entries = self.entries.iter().zip(examined);
+        for record in &self.records {
+            match record {
+                Copied::Entry => {
+                    if let Some((entry, examined)) = entries.next() {
+                        fold.entry(&self.view(entry, &self.parts(entry)), examined);
+                    }
+                }
+                Copied::PrunedHash(hash) => fold.record(&Record::PrunedHash(*hash)),
+                Copied::Subtrees(hashes) => fold.record(&Record::Subtrees(hashes)),
+                Copied::Checkpoint(note, filed_under) => {
+                    fold.record(&Record::Checkpoint { note, filed_under: *filed_under });
+                }
+                Copied::StrayPart(index, name) => {
+                    fold.record(&Record::StrayPart { index: *index, name });
+                }
+            }
+        }
+    }
+}

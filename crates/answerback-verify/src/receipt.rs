@@ -1,0 +1,114 @@
+//! Receipts: C2SP tlog-proofs, checked offline.
+
+use data_encoding::BASE64;
+
+use crate::{
+    checkpoint::{Checkpoint, CheckpointError, decimal},
+    hash::Hash,
+    note::{Note, NoteError, Signed, VerifierKey},
+    proof::inclusion_holds,
+};
+
+const FIRST_LINE: &str = "c2sp.org/tlog-proof@v1";
+/// A tree of 2^63 entries is not outgrown.
+const LONGEST_PATH: usize = 63;
+
+/// What a receipt proves: this leaf stands at this place in the tree that the checkpoint commits to.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Proven {
+    /// The entry's place.
+    pub index: u64,
+    /// The entry's exact bytes.
+    pub leaf: Vec<u8>,
+    /// The checkpoint.
+    pub checkpoint: Checkpoint,
+}
+
+/// Checks a receipt against a key, and against the leaf if the caller has it.
+///
+/// # Errors
+///
+/// When the receipt is malformed, is not signed by the key, is about another leaf, or does not prove its place.
+pub fn verify_receipt(
+    receipt: &str,
+    key: &VerifierKey,
+    leaf: Option<&[u8]>,
+) -> Result<Proven, ReceiptError> {
+    let (proof, note) =
+        receipt.split_once("\n\n").ok_or(ReceiptError::Form("it has no checkpoint"))?;
+    let mut lines = proof.split('\n').peekable();
+    if lines.next() != Some(FIRST_LINE) {
+        return Err(ReceiptError::Form("its first line is not that of a tlog-proof"));
+    }
+    let extra = lines
+        .next_if(|line| line.starts_with("extra "))
+        .and_then(|line| line.strip_prefix("extra "));
+    let extra = extra
+        .map(|extra| BASE64.decode(extra.as_bytes()))
+        .transpose()
+        .map_err(|_| ReceiptError::Form("its extra line is not base64"))?;
+    let index = lines.next().and_then(|line| decimal(line.strip_prefix("index ")?.as_bytes()));
+    let index = index.ok_or(ReceiptError::Form("it has no index"))?;
+    let path: Option<Vec<Hash>> = lines.map(Hash::from_base64).collect();
+    let path = path
+        .filter(|path| path.len() <= LONGEST_PATH)
+        .ok_or(ReceiptError::Form("a line of its path is not a hash"))?;
+
+    let leaf = match (leaf, &extra) {
+        (Some(leaf), Some(extra)) if leaf != extra => return Err(ReceiptError::OtherLeaf),
+        (Some(leaf), _) => leaf,
+        (None, Some(extra)) => extra,
+        (None, None) => return Err(ReceiptError::NoLeaf),
+    };
+    let note = Note::parse(note)?;
+    let checkpoint = Checkpoint::of_note(&note)?;
+    if checkpoint.origin != key.name() {
+        return Err(ReceiptError::Origin {
+            expected: key.name().to_owned(),
+            actual: checkpoint.origin,
+        });
+    }
+    if note.signed_by(key) != Signed::Yes {
+        return Err(ReceiptError::Signature);
+    }
+    if !inclusion_holds(Hash::of_leaf(leaf), index, checkpoint.size, &path, checkpoint.root) {
+        return Err(ReceiptError::Proof);
+    }
+    Ok(Proven { index, leaf: leaf.to_vec(), checkpoint })
+}
+
+/// Why a receipt proves nothing.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReceiptError {
+    /// It is not a tlog-proof.
+    #[error("not a receipt: {0}")]
+    Form(&'static str),
+    /// Its checkpoint is not a signed note.
+    #[error(transparent)]
+    Note(#[from] NoteError),
+    /// Its checkpoint is malformed.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// It is of another log.
+    #[error("the receipt is of log {actual}, not {expected}")]
+    Origin {
+        /// The key's name.
+        expected: String,
+        /// The checkpoint's origin.
+        actual: String,
+    },
+    /// Its checkpoint is not signed by the key.
+    #[error("the receipt's checkpoint is not signed by this key")]
+    Signature,
+    /// It is about another leaf.
+    #[error("the receipt is about another entry")]
+    OtherLeaf,
+    /// Neither the receipt nor the caller has the leaf.
+    #[error("the receipt has no leaf: give the entry's bytes")]
+    NoLeaf,
+    /// The path does not lead from the leaf to the root.
+    #[error("the receipt does not prove that the entry is in the log")]
+    Proof,
+}

@@ -1,0 +1,286 @@
+//! What the verifier found.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// How many failures and warnings of one kind are listed; the rest are counted.
+const LISTED: usize = 20;
+
+/// What is asked of a log, in this order.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Every checkpoint is well formed, of this origin, and signed by the key in force.
+    Signatures = 1,
+    /// The root over all leaves is the newest checkpoint's, and all that is derived from leaves agrees with them.
+    Root,
+    /// Each part matches its commitment; none is missing or extra.
+    Content,
+    /// The tree extends every older checkpoint that is known.
+    Consistency,
+    /// The entries mean what they should.
+    Semantics,
+}
+
+impl Level {
+    /// All levels, lowest first.
+    pub const ALL: [Self; 5] =
+        [Self::Signatures, Self::Root, Self::Content, Self::Consistency, Self::Semantics];
+
+    /// The level's number, 1 to 5.
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The exit code of a program when this is the lowest level that fails.
+    pub fn exit_code(self) -> u8 {
+        10 + self.number()
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Signatures => "signatures",
+            Self::Root => "root",
+            Self::Content => "content",
+            Self::Consistency => "consistency",
+            Self::Semantics => "semantics",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {}", self.number(), self.name())
+    }
+}
+
+/// One thing that does not hold.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Failure {
+    /// Which level fails by it.
+    pub level: Level,
+    /// The entry that it concerns; for a checkpoint, its size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<u64>,
+    /// What differs.
+    pub what: String,
+    /// What it should be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// What it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actual: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(
+        level: Level,
+        index: impl Into<Option<u64>>,
+        what: impl Into<String>,
+    ) -> Self {
+        Self { level, index: index.into(), what: what.into(), expected: None, actual: None }
+    }
+
+    pub(crate) fn differs(self, expected: impl fmt::Display, actual: impl fmt::Display) -> Self {
+        Self { expected: Some(expected.to_string()), actual: Some(actual.to_string()), ..self }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(index) = self.index {
+            write!(formatter, "{index}: ")?;
+        }
+        write!(formatter, "{}", self.what)?;
+        if let (Some(expected), Some(actual)) = (&self.expected, &self.actual) {
+            write!(formatter, ": expected {expected}, found {actual}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What one level found.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct LevelReport {
+    /// Which level.
+    pub level: Level,
+    /// Whether all of it held.
+    pub held: bool,
+    /// How many things were checked: checkpoints, entries, parts, older checkpoints, entries.
+    pub checked: u64,
+    /// How many failed.
+    pub failed: u64,
+    /// The first of those that failed.
+    pub failures: Vec<Failure>,
+}
+
+/// Something that is no failure and that a reader should know.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Warning {
+    /// What it is.
+    pub what: String,
+    /// How often it occurs.
+    pub count: u64,
+    /// The first entries that it concerns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub indexes: Vec<u64>,
+}
+
+/// Where the trust in the first key comes from.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum KeyTrust {
+    /// The caller gave the key.
+    Given,
+    /// The key was taken from the log itself: whoever wrote the log chose it.
+    FromLog,
+}
+
+/// All that verifying found.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// Whether everything held.
+    pub valid: bool,
+    /// The log.
+    pub origin: String,
+    /// The index of the first entry that is there.
+    pub from: u64,
+    /// The size of the tree.
+    pub size: u64,
+    /// The root over all leaves, in hexadecimal.
+    pub root: String,
+    /// Where the key came from.
+    pub key_trust: KeyTrust,
+    /// The key in force at the end.
+    pub vkey: String,
+    /// How many parts were erased with an entry that says so.
+    pub erased_parts: u64,
+    /// The levels, lowest first.
+    pub levels: Vec<LevelReport>,
+    /// What is no failure.
+    pub warnings: Vec<Warning>,
+}
+
+impl Report {
+    /// The exit code of a program that verifies: 0, or that of the lowest level that failed.
+    pub fn exit_code(&self) -> u8 {
+        self.levels.iter().find(|level| !level.held).map_or(0, |level| level.level.exit_code())
+    }
+
+    /// The levels that failed, lowest first.
+    pub fn failed_levels(&self) -> Vec<Level> {
+        self.levels.iter().filter(|level| !level.held).map(|level| level.level).collect()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "log     {}", self.origin)?;
+        writeln!(
+            formatter,
+            "entries {} to {} of {}",
+            self.from,
+            self.size.saturating_sub(1),
+            self.size
+        )?;
+        writeln!(formatter, "root    {}", self.root)?;
+        match self.key_trust {
+            KeyTrust::Given => writeln!(formatter, "key     as given")?,
+            KeyTrust::FromLog => writeln!(
+                formatter,
+                "key     taken from the log itself, which proves nothing about who wrote it: {}",
+                self.vkey
+            )?,
+        }
+        for level in &self.levels {
+            let verdict = if level.held { "holds" } else { "FAILS" };
+            writeln!(formatter, "{verdict}   {} ({} checked)", level.level, level.checked)?;
+            for failure in &level.failures {
+                writeln!(formatter, "        {failure}")?;
+            }
+            let unlisted = level.failed - level.failures.len() as u64;
+            if unlisted > 0 {
+                writeln!(formatter, "        and {unlisted} more")?;
+            }
+        }
+        for warning in &self.warnings {
+            write!(formatter, "warning {}", warning.what)?;
+            if !warning.indexes.is_empty() {
+                let indexes: Vec<String> = warning.indexes.iter().map(u64::to_string).collect();
+                let more = if warning.count > indexes.len() as u64 { ", …" } else { "" };
+                write!(formatter, ": {} ({}{more})", warning.count, indexes.join(", "))?;
+            }
+            writeln!(formatter)?;
+        }
+        Ok(())
+    }
+}
+
+/// Gathers failures and warnings, within bounds.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    levels: [Found; 5],
+    warnings: Vec<Warning>,
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    checked: u64,
+    failed: u64,
+    failures: Vec<Failure>,
+}
+
+impl Findings {
+    pub(crate) fn checked(&mut self, level: Level, count: u64) {
+        self.levels[level as usize - 1].checked += count;
+    }
+
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        let found = &mut self.levels[failure.level as usize - 1];
+        found.failed += 1;
+        if found.failures.len() < LISTED {
+            found.failures.push(failure);
+        }
+    }
+
+    pub(crate) fn warn(&mut self, index: impl Into<Option<u64>>, what: &str) {
+        let place = match self.warnings.iter().position(|warning| warning.what == what) {
+            Some(place) => place,
+            None => {
+                self.warnings.push(Warning {
+                    what: what.to_owned(),
+                    count: 0,
+                    indexes: Vec::new(),
+                });
+                self.warnings.len() - 1
+            }
+        };
+        let warning = &mut self.warnings[place];
+        warning.count += 1;
+        if let Some(index) = index.into()
+            && warning.indexes.len() < LISTED
+        {
+            warning.indexes.push(index);
+        }
+    }
+
+    pub(crate) fn into_levels(self) -> (Vec<LevelReport>, Vec<Warning>) {
+        let levels = Level::ALL.into_iter().zip(self.levels).map(|(level, mut found)| {
+            found.failures.sort_by_key(|failure| failure.index);
+            LevelReport {
+                level,
+                held: found.failed == 0,
+                checked: found.checked,
+                failed: found.failed,
+                failures: found.failures,
+            }
+        });
+        (levels.collect(), self.warnings)
+    }
+}

@@ -1,0 +1,137 @@
+//! What entries mean together: time, requests and their answers, what was in force.
+
+use std::collections::HashMap;
+
+use crate::{
+    governance::Governance,
+    leaf::{Facts, Kind, Member},
+    report::{Failure, Findings, Level},
+    source::Entry,
+};
+
+const ORPHAN: &str = "request without an answer: the process may have been ended in between";
+
+/// A request that waits for its answer.
+struct Waiting {
+    request_id: Option<[u8; 16]>,
+    /// A rejected answer came: the request is no orphan.
+    rejected: bool,
+}
+
+/// What is remembered of the entries so far: one bit an entry, and the requests without an answer.
+pub(crate) struct Semantics {
+    from: u64,
+    /// How many entries came so far.
+    taken: u64,
+    last_ts: Option<i64>,
+    waiting: HashMap<u64, Waiting>,
+    answered: Bits,
+    governance: Governance,
+}
+
+impl Semantics {
+    pub(crate) fn new(from: u64) -> Self {
+        Self {
+            from,
+            taken: 0,
+            last_ts: None,
+            waiting: HashMap::new(),
+            answered: Bits::default(),
+            governance: Governance::new(from > 0),
+        }
+    }
+
+    pub(crate) fn last_ts(&self) -> Option<i64> {
+        self.last_ts
+    }
+
+    pub(crate) fn take(&mut self, entry: &Entry<'_>, facts: &Facts, findings: &mut Findings) {
+        if let Some(last) = self.last_ts
+            && facts.ts <= last
+        {
+            let failure =
+                Failure::new(Level::Semantics, entry.index, "ts is not after the entry before");
+            findings.fail(failure.differs(format!("more than {last}"), facts.ts));
+        }
+        self.last_ts = Some(facts.ts);
+        self.taken += 1;
+        match facts.kind {
+            Kind::Request => {
+                let request_id = facts.uuid(entry.leaf, Member::RequestId);
+                self.waiting.insert(entry.index, Waiting { request_id, rejected: false });
+                self.governance.check(entry, facts, findings);
+            }
+            Kind::Response | Kind::Rejected => {
+                self.answer(entry, facts, findings);
+                self.governance.check(entry, facts, findings);
+            }
+            Kind::Config => self.governance.log(entry, facts, findings),
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, entry: &Entry<'_>, facts: &Facts, findings: &mut Findings) {
+        // That a response has no index at all is a matter of its form.
+        let Some(request) = facts.number(entry.leaf, Member::RequestIndex) else { return };
+        if request < self.from {
+            return findings
+                .warn(entry.index, "answer to a request that is not here: not checkable");
+        }
+        let fail = |what: String| Failure::new(Level::Semantics, entry.index, what);
+        let Some(waiting) = self.waiting.get_mut(&request) else {
+            return match self.answered.has(request - self.from) {
+                // What comes after the answer was not given to anybody.
+                true if facts.kind == Kind::Rejected => {}
+                true => findings.fail(fail(format!("request {request} is answered a second time"))),
+                false => findings.fail(fail(format!("entry {request} is not a request before it"))),
+            };
+        };
+        let answered_id = facts.uuid(entry.leaf, Member::RequestId);
+        if let (Some(request_id), Some(answered_id)) = (waiting.request_id, answered_id)
+            && request_id != answered_id
+        {
+            findings.fail(fail(format!("request_id is not that of request {request}")));
+        }
+        if facts.kind == Kind::Rejected {
+            waiting.rejected = true;
+        } else {
+            self.waiting.remove(&request);
+            // In a log that is whole the index is below the number of entries. In one that is not it may be anything,
+            // and memory must not follow it.
+            if request - self.from < self.taken {
+                self.answered.set(request - self.from);
+            }
+        }
+    }
+
+    /// Tells of requests that were never answered.
+    pub(crate) fn finish(self, findings: &mut Findings) {
+        let orphans = self.waiting.iter().filter(|(_, waiting)| !waiting.rejected);
+        let mut orphans: Vec<u64> = orphans.map(|(index, _)| *index).collect();
+        orphans.sort_unstable();
+        for index in orphans {
+            findings.warn(index, ORPHAN);
+        }
+    }
+}
+
+/// A set of small numbers.
+#[derive(Default)]
+struct Bits {
+    words: Vec<u64>,
+}
+
+impl Bits {
+    fn has(&self, number: u64) -> bool {
+        let word = usize::try_from(number / 64).ok().and_then(|word| self.words.get(word));
+        word.is_some_and(|word| word >> (number % 64) & 1 == 1)
+    }
+
+    fn set(&mut self, number: u64) {
+        let Ok(word) = usize::try_from(number / 64) else { return };
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << (number % 64);
+    }
+}

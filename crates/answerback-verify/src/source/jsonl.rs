@@ -1,0 +1,177 @@
+//! An export as JSON lines: a first line, entries in order, checkpoints.
+
+use std::{borrow::Cow, fs, path::Path};
+
+use serde::Deserialize;
+
+use super::{
+    Claims, Entry, Record, Source, SourceError, TilesHeld,
+    lines::{CheckpointLines, Decoded, Lines, PartLine, bytes_of, object},
+};
+use crate::{checkpoint::decimal, hash::Hash};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FirstLine {
+    answerback_ledger: u64,
+    origin: String,
+    vkey: String,
+    from: String,
+    size: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RangeLine {
+    range: RangeOf,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RangeOf {
+    from: String,
+    hashes: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EntryLine<'a> {
+    #[serde(borrow)]
+    index: Cow<'a, str>,
+    #[serde(borrow)]
+    leaf: Cow<'a, str>,
+    #[serde(borrow, default)]
+    parts: Vec<PartLine<'a>>,
+}
+
+/// What every line with a checkpoint begins with; no other line does.
+const CHECKPOINT: &[u8] = b"{\"checkpoint\":";
+
+/// An export as JSON lines.
+pub struct JsonLines {
+    path: std::path::PathBuf,
+    claims: Claims,
+    subtrees: Option<Vec<Hash>>,
+    entries_at: u64,
+    checkpoints_at: u64,
+}
+
+impl JsonLines {
+    /// Opens an export and reads what stands before its entries.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read or is not an export.
+    pub fn open(path: &Path) -> Result<Self, SourceError> {
+        let mut lines = Lines::open(path)?;
+        let Some(first) = lines.next()? else {
+            return Err(SourceError::not_a_ledger(path, "the file is empty"));
+        };
+        let first: FirstLine = object(first)
+            .map_err(|reason| SourceError::not_a_ledger(path, format!("first line: {reason}")))?;
+        if first.answerback_ledger != 1 {
+            let reason = format!("version {} of the format is unknown", first.answerback_ledger);
+            return Err(SourceError::not_a_ledger(path, reason));
+        }
+        let number = |text: &str| {
+            decimal(text.as_bytes()).ok_or_else(|| {
+                SourceError::not_a_ledger(path, "first line: from or size is not a number")
+            })
+        };
+        let (from, size) = (number(&first.from)?, number(&first.size)?);
+        let mut subtrees = None;
+        if from > 0 {
+            let range = lines.next()?.map(object::<RangeLine>);
+            let Some(Ok(RangeLine { range })) = range else {
+                return Err(lines.malformed("an export that starts above 0 needs a range line"));
+            };
+            let hashes: Option<Vec<Hash>> =
+                range.hashes.iter().map(|hash| Hash::from_base64(hash)).collect();
+            let (true, Some(hashes)) = (range.from == first.from, hashes) else {
+                return Err(lines.malformed(
+                    "the range is not that of the first line, or has a malformed hash",
+                ));
+            };
+            subtrees = Some(hashes);
+        }
+        lines.next()?;
+        let entries_at = lines.offset();
+        let checkpoints_at = first_checkpoint(path, &mut lines, entries_at)?;
+        let claims = Claims {
+            origin: first.origin,
+            vkey: first.vkey,
+            from,
+            size,
+            missing_needs_prune: false,
+            head: None,
+            tiles: TilesHeld::None,
+        };
+        Ok(Self { path: path.to_owned(), claims, subtrees, entries_at, checkpoints_at })
+    }
+}
+
+/// Finds where checkpoints begin, by halving: they all come after the entries.
+fn first_checkpoint(path: &Path, lines: &mut Lines, from: u64) -> Result<u64, SourceError> {
+    let length = fs::metadata(path).map_err(|error| SourceError::read(path, error))?.len();
+    let (mut low, mut high) = (from, length);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let start = lines.line_start(middle)?;
+        lines.seek(start)?;
+        if start >= high || lines.next()?.is_none_or(|line| line.starts_with(CHECKPOINT)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    lines.line_start(low)
+}
+
+/// Takes the line of an entry apart: index, leaf, parts.
+fn decode(line: &[u8]) -> Result<(u64, Vec<u8>, Decoded), String> {
+    let entry: EntryLine<'_> = object(line)?;
+    let index = decimal(entry.index.as_bytes()).ok_or("the index is not a number")?;
+    let leaf = bytes_of(&entry.leaf).ok_or("the leaf is not base64")?;
+    let parts = Decoded::of(&entry.parts).ok_or("a part is not base64")?;
+    Ok((index, leaf, parts))
+}
+
+impl Source for JsonLines {
+    fn claims(&self) -> &Claims {
+        &self.claims
+    }
+
+    fn read(&mut self, visit: &mut dyn FnMut(Record<'_>)) -> Result<(), SourceError> {
+        let mut checkpoints = Lines::open(&self.path)?;
+        checkpoints.seek(self.checkpoints_at)?;
+        let mut checkpoints = CheckpointLines::new(checkpoints)?;
+        let mut lines = Lines::open(&self.path)?.with_end(self.checkpoints_at);
+        lines.seek(self.entries_at)?;
+        if let Some(subtrees) = &self.subtrees {
+            visit(Record::Subtrees(subtrees));
+        }
+        let mut size = self.claims.from;
+        loop {
+            while let Some(note) = checkpoints.up_to(size)? {
+                visit(Record::Checkpoint { note: &note, filed_under: None });
+            }
+            let Some(decoded) = lines.next()?.map(decode) else { break };
+            let (index, leaf, parts) = decoded.map_err(|reason| lines.malformed(reason))?;
+            visit(Record::Entry(Entry {
+                index,
+                leaf: &leaf,
+                parts: &parts.parts(),
+                columns: None,
+            }));
+            size = index.saturating_add(1);
+        }
+        while let Some(note) = checkpoints.up_to(u64::MAX)? {
+            visit(Record::Checkpoint { note: &note, filed_under: None });
+        }
+        Ok(())
+    }
+
+    fn read_tiles(&mut self, _: &mut dyn FnMut(u64, u64, &[u8])) -> Result<(), SourceError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! The lines of exports, anchors and parts files.
+
+use std::{
+    borrow::Cow,
+    fs::File,
+    io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+use data_encoding::BASE64;
+use serde::Deserialize;
+
+use super::{Part, SourceError};
+use crate::checkpoint::decimal;
+
+/// No line of an export is longer: entries with more content than this are not written.
+const LONGEST_LINE: u64 = 1 << 28;
+
+/// A part in a line.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PartLine<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    salt: Cow<'a, str>,
+    #[serde(borrow)]
+    bytes: Cow<'a, str>,
+}
+
+/// A line with a checkpoint.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CheckpointLine {
+    pub(crate) checkpoint: String,
+}
+
+/// Parts of one entry, decoded.
+#[derive(Default)]
+pub(super) struct Decoded {
+    names: Vec<String>,
+    bytes: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Decoded {
+    pub(super) fn of(parts: &[PartLine<'_>]) -> Option<Self> {
+        let mut decoded = Self::default();
+        for part in parts {
+            decoded.names.push(part.name.clone().into_owned());
+            decoded.bytes.push((bytes_of(&part.salt)?, bytes_of(&part.bytes)?));
+        }
+        Some(decoded)
+    }
+
+    pub(super) fn parts(&self) -> Vec<Part<'_>> {
+        let parts = self.names.iter().zip(&self.bytes);
+        parts.map(|(name, (salt, bytes))| Part { name: name.as_bytes(), salt, bytes }).collect()
+    }
+}
+
+/// Parses a line that is an object. (Serde would take a list for a struct, too.)
+pub(crate) fn object<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, String> {
+    if line.first() != Some(&b'{') {
+        return Err("it is not an object".to_owned());
+    }
+    serde_json::from_slice(line).map_err(|error| error.to_string())
+}
+
+pub(super) fn bytes_of(text: &str) -> Option<Vec<u8>> {
+    BASE64.decode(text.as_bytes()).ok()
+}
+
+/// The size that a checkpoint's note says, if it says one: what a merge with entries goes by.
+pub(super) fn size_of_note(note: &str) -> Option<u64> {
+    decimal(note.split('\n').nth(1)?.as_bytes())
+}
+
+/// A file of lines, read one at a time into one buffer.
+pub(super) struct Lines {
+    path: PathBuf,
+    reader: BufReader<File>,
+    line: Vec<u8>,
+    number: u64,
+    offset: u64,
+    end: u64,
+}
+
+impl Lines {
+    pub(super) fn open(path: &Path) -> Result<Self, SourceError> {
+        let file = File::open(path).map_err(|error| SourceError::read(path, error))?;
+        let reader = BufReader::with_capacity(1 << 17, file);
+        Ok(Self {
+            path: path.to_owned(),
+            reader,
+            line: Vec::new(),
+            number: 0,
+            offset: 0,
+            end: u64::MAX,
+        })
+    }
+
+    /// Reads no line that begins at or after an offset.
+    pub(super) fn with_end(self, end: u64) -> Self {
+        Self { end, ..self }
+    }
+
+    /// The next line without its line feed, or nothing at the end.
+    pub(super) fn next(&mut self) -> Result<Option<&[u8]>, SourceError> {
+        self.offset += self.line.len() as u64;
+        self.line.clear();
+        if self.offset >= self.end {
+            return Ok(None);
+        }
+        let read = (&mut self.reader).take(LONGEST_LINE).read_until(b'\n', &mut self.line);
+        if read.map_err(|error| SourceError::read(&self.path, error))? == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        match self.line.split_last() {
+            Some((b'\n', line)) => Ok(Some(line)),
+            _ => Err(self.malformed("the line has no end")),
+        }
+    }
+
+    /// Where the line that was read last begins.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(super) fn seek(&mut self, offset: u64) -> Result<(), SourceError> {
+        self.line.clear();
+        self.offset = offset;
+        let sought = self.reader.seek(SeekFrom::Start(offset));
+        sought.map(drop).map_err(|error| SourceError::read(&self.path, error))
+    }
+
+    /// The first offset at or after `offset` where a line begins.
+    pub(super) fn line_start(&mut self, offset: u64) -> Result<u64, SourceError> {
+        // A line begins at the front, or after a line feed: look from one byte before.
+        let Some(before) = offset.checked_sub(1) else { return Ok(0) };
+        self.seek(before)?;
+        let skipped =
+            skip_line(&mut self.reader).map_err(|error| SourceError::read(&self.path, error))?;
+        Ok(before + skipped)
+    }
+
+    /// Says that the line which was read last cannot be parsed.
+    pub(super) fn malformed(&self, reason: impl ToString) -> SourceError {
+        SourceError::malformed(&self.path, format!("line {}", self.number), reason)
+    }
+}
+
+fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
+    reader.skip_until(b'\n').map(|skipped| skipped as u64)
+}
+
+/// Checkpoints in lines, one ahead, so that they can be merged with entries.
+pub(super) struct CheckpointLines {
+    lines: Lines,
+    next: Option<(u64, String)>,
+}
+
+impl CheckpointLines {
+    pub(super) fn new(lines: Lines) -> Result<Self, SourceError> {
+        let mut checkpoints = Self { lines, next: None };
+        checkpoints.advance()?;
+        Ok(checkpoints)
+    }
+
+    /// Takes the next checkpoint if its tree has at most `size` entries.
+    pub(super) fn up_to(&mut self, size: u64) -> Result<Option<String>, SourceError> {
+        if self.next.as_ref().is_none_or(|(next, _)| *next > size) {
+            return Ok(None);
+        }
+        let taken = self.next.take();
+        self.advance()?;
+        Ok(taken.map(|(_, note)| note))
+    }
+
+    fn advance(&mut self) -> Result<(), SourceError> {
+        let Some(line) = self.lines.next()?.map(object::<CheckpointLine>) else { return Ok(()) };
+        let note = line.map_err(|reason| self.lines.malformed(reason))?.checkpoint;
+        // A note without a size is malformed: the verifier says so, at once.
+        self.next = Some((size_of_note(&note).unwrap_or(0), note));
+        Ok(())
+    }
+}

@@ -1,0 +1,343 @@
+//! The embedded store's file, opened for reading only, in one read transaction.
+//!
+//! A writer may go on meanwhile: the transaction sees the log as it was when the file was opened.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, Row, Rows,
+    fallible_streaming_iterator::FallibleStreamingIterator as _, types::ValueRef,
+};
+
+use super::{Claims, Columns, Entry, Head, Part, Record, Source, SourceError, TilesHeld};
+use crate::{hash::Hash, tiles::TILE_WIDTH};
+
+/// The embedded store's file.
+pub struct Sqlite {
+    path: PathBuf,
+    connection: Connection,
+    claims: Claims,
+}
+
+impl Sqlite {
+    /// Opens the file and begins the transaction that all reading happens in.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read or is not a ledger.
+    pub fn open(path: &Path) -> Result<Self, SourceError> {
+        let failed = |source| SourceError::Database { path: path.to_owned(), source };
+        let connection = begin(path).map_err(failed)?;
+        let claims = claims(path, &connection)?;
+        Ok(Self { path: path.to_owned(), connection, claims })
+    }
+}
+
+/// Opens the file and pins what it holds now.
+fn begin(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags(path, flags).and_then(pinned);
+    match opened {
+        // A copy on a medium that cannot be written has no room for the shared memory of a write-ahead log. Without
+        // such a log nothing can be in flux, and the file is all there is.
+        Err(error)
+            if matches!(
+                error.sqlite_error_code(),
+                Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+            ) && !has_log(path) =>
+        {
+            let uri = format!("file:{}?immutable=1", escaped(path));
+            Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI).and_then(pinned)
+        }
+        opened => opened,
+    }
+}
+
+/// The first read decides which state of the file the transaction sees.
+fn pinned(connection: Connection) -> rusqlite::Result<Connection> {
+    connection.busy_timeout(std::time::Duration::from_secs(10))?;
+    connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cache_size = -16384; BEGIN")?;
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
+    Ok(connection)
+}
+
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|log| log.len() > 0)
+}
+
+/// A path as it stands in a `file:` URI.
+fn escaped(path: &Path) -> String {
+    let mut text = String::new();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'_' | b'-') {
+            text.push(char::from(*byte));
+        } else {
+            text.push('%');
+            text.push_str(&data_encoding::HEXUPPER.encode(&[*byte]));
+        }
+    }
+    text
+}
+
+fn claims(path: &Path, connection: &Connection) -> Result<Claims, SourceError> {
+    let meta = |key: &str| {
+        let query = "SELECT value FROM meta WHERE key = ?1";
+        connection
+            .query_row(query, [key], |row| row.get_ref(0).map(|value| lossy(bytes(value))))
+            .map_err(|error| SourceError::not_a_ledger(path, format!("meta {key}: {error}")))
+    };
+    let format = meta("format")?;
+    if format != "1" {
+        return Err(SourceError::not_a_ledger(
+            path,
+            format!("version {format} of the format is unknown"),
+        ));
+    }
+    let head = "SELECT size, minimum, frontier, root, last_ts FROM head WHERE id = 0";
+    let head = connection.query_row(head, [], |row| {
+        let blob =
+            |column| row.get_ref(column).map(|value| bytes(value).unwrap_or_default().to_vec());
+        Ok((
+            row.get::<_, i64>(0)?,
+            row.get::<_, i64>(1)?,
+            blob(2)?,
+            blob(3)?,
+            row.get::<_, i64>(4)?,
+        ))
+    });
+    let (size, minimum, frontier, root, last_ts) =
+        head.map_err(|error| SourceError::not_a_ledger(path, format!("head: {error}")))?;
+    let (Ok(size), Ok(from)) = (u64::try_from(size), u64::try_from(minimum)) else {
+        return Err(SourceError::not_a_ledger(path, "head: a size below zero"));
+    };
+    Ok(Claims {
+        origin: meta("origin")?,
+        vkey: meta("vkey")?,
+        from,
+        size,
+        missing_needs_prune: true,
+        head: Some(Head { frontier, root, last_ts }),
+        tiles: TilesHeld::Full,
+    })
+}
+
+impl Source for Sqlite {
+    fn claims(&self) -> &Claims {
+        &self.claims
+    }
+
+    fn read(&mut self, visit: &mut dyn FnMut(Record<'_>)) -> Result<(), SourceError> {
+        entries(&self.connection, self.claims.from, visit)
+            .map_err(|source| SourceError::Database { path: self.path.clone(), source })
+    }
+
+    fn read_tiles(&mut self, visit: &mut dyn FnMut(u64, u64, &[u8])) -> Result<(), SourceError> {
+        let mut read = || {
+            let mut statement =
+                self.connection.prepare("SELECT level, n, data FROM tile ORDER BY level, n")?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                visit(
+                    natural(row, 0)?,
+                    natural(row, 1)?,
+                    bytes(row.get_ref(2)?).unwrap_or_default(),
+                );
+            }
+            Ok(())
+        };
+        read().map_err(|source| SourceError::Database { path: self.path.clone(), source })
+    }
+}
+
+/// Gives the leaf hashes of pruned entries, which the level-0 tiles keep.
+fn pruned(
+    connection: &Connection,
+    from: u64,
+    checkpoints: &mut Ahead<'_>,
+    visit: &mut dyn FnMut(Record<'_>),
+) -> rusqlite::Result<()> {
+    if from == 0 {
+        return Ok(());
+    }
+    let mut statement =
+        connection.prepare("SELECT n, data FROM tile WHERE level = 0 ORDER BY n")?;
+    let mut rows = statement.query([])?;
+    let mut size = 0;
+    while let Some(row) = rows.next()? {
+        if natural(row, 0)? != size / TILE_WIDTH {
+            break;
+        }
+        for hash in bytes(row.get_ref(1)?).unwrap_or_default().chunks_exact(32) {
+            let Ok(hash) = Hash::try_from(hash) else { break };
+            if size == from {
+                return Ok(());
+            }
+            visit(Record::PrunedHash(hash));
+            size += 1;
+            emit_checkpoints(checkpoints, size, visit)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives entries with their parts, and each checkpoint after the last entry of its tree.
+fn entries(
+    connection: &Connection,
+    from: u64,
+    visit: &mut dyn FnMut(Record<'_>),
+) -> rusqlite::Result<()> {
+    let mut entries = connection.prepare(
+        "SELECT seq, ts, kind, agent, tool, outcome, request_id, response_id, leaf, leaf_hash FROM entry ORDER BY seq",
+    )?;
+    let mut parts =
+        connection.prepare("SELECT seq, name, salt, bytes FROM part ORDER BY seq, name")?;
+    let mut checkpoints = connection.prepare("SELECT size, note FROM checkpoint ORDER BY size")?;
+    let mut entries = entries.query([])?;
+    let mut parts = Ahead::new(parts.query([])?)?;
+    let mut checkpoints = Ahead::new(checkpoints.query([])?)?;
+    let mut buffer = PartBuffer::default();
+    emit_checkpoints(&mut checkpoints, 0, visit)?;
+    pruned(connection, from, &mut checkpoints, visit)?;
+    while let Some(row) = entries.next()? {
+        let index = natural(row, 0)?;
+        emit_strays(&mut parts, Some(index), visit)?;
+        buffer.clear();
+        while let Some(part) = parts.at(index) {
+            buffer.push(part)?;
+            parts.advance()?;
+        }
+        let text = |column| row.get_ref(column).map(bytes);
+        let columns = Columns {
+            ts: row.get_ref(1)?.as_i64().unwrap_or(i64::MIN),
+            kind: text(2)?.unwrap_or_default(),
+            agent: text(3)?,
+            tool: text(4)?,
+            outcome: text(5)?,
+            request_id: text(6)?,
+            response_id: text(7)?,
+            leaf_hash: text(9)?.unwrap_or_default(),
+        };
+        let leaf = text(8)?.unwrap_or_default();
+        visit(Record::Entry(Entry { index, leaf, parts: &buffer.parts(), columns: Some(columns) }));
+        emit_checkpoints(&mut checkpoints, index.saturating_add(1), visit)?;
+    }
+    emit_strays(&mut parts, None, visit)?;
+    emit_checkpoints(&mut checkpoints, u64::MAX, visit)
+}
+
+fn emit_checkpoints(
+    checkpoints: &mut Ahead<'_>,
+    size: u64,
+    visit: &mut dyn FnMut(Record<'_>),
+) -> rusqlite::Result<()> {
+    while let Some((filed_under, row)) = checkpoints.before(size.saturating_add(1)) {
+        let note = lossy(bytes(row.get_ref(1)?));
+        visit(Record::Checkpoint { note: &note, filed_under: Some(filed_under) });
+        checkpoints.advance()?;
+    }
+    Ok(())
+}
+
+/// Tells of the parts that are filed below an entry, or of all that are left.
+fn emit_strays(
+    parts: &mut Ahead<'_>,
+    entry: Option<u64>,
+    visit: &mut dyn FnMut(Record<'_>),
+) -> rusqlite::Result<()> {
+    while let Some((index, row)) = parts.before(entry.unwrap_or(u64::MAX)) {
+        visit(Record::StrayPart { index, name: bytes(row.get_ref(1)?).unwrap_or_default() });
+        parts.advance()?;
+    }
+    Ok(())
+}
+
+/// Rows in the order of their first column, with the next one at hand.
+struct Ahead<'a> {
+    rows: Rows<'a>,
+    next: Option<u64>,
+}
+
+impl<'a> Ahead<'a> {
+    fn new(rows: Rows<'a>) -> rusqlite::Result<Self> {
+        let mut ahead = Self { rows, next: None };
+        ahead.advance()?;
+        Ok(ahead)
+    }
+
+    fn advance(&mut self) -> rusqlite::Result<()> {
+        self.rows.advance()?;
+        self.next = self.rows.get().map(|row| natural(row, 0)).transpose()?;
+        Ok(())
+    }
+
+    fn at(&self, key: u64) -> Option<&Row<'a>> {
+        (self.next == Some(key)).then(|| self.rows.get()).flatten()
+    }
+
+    fn before(&self, key: u64) -> Option<(u64, &Row<'a>)> {
+        let next = self.next.filter(|next| *next < key)?;
+        Some((next, self.rows.get()?))
+    }
+}
+
+/// The parts of one entry, copied out of rows that are gone after the next step.
+#[derive(Default)]
+struct PartBuffer {
+    bytes: Vec<u8>,
+    ends: Vec<[usize; 3]>,
+}
+
+impl PartBuffer {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    fn push(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
+        let mut ends = [0; 3];
+        for (column, end) in ends.iter_mut().enumerate() {
+            self.bytes.extend_from_slice(bytes(row.get_ref(column + 1)?).unwrap_or_default());
+            *end = self.bytes.len();
+        }
+        self.ends.push(ends);
+        Ok(())
+    }
+
+    fn parts(&self) -> Vec<Part<'_>> {
+        let mut start = 0;
+        let part = |[name, salt, end]: &[usize; 3]| {
+            let part = Part {
+                name: &self.bytes[start..*name],
+                salt: &self.bytes[*name..*salt],
+                bytes: &self.bytes[*salt..*end],
+            };
+            start = *end;
+            part
+        };
+        self.ends.iter().map(part).collect()
+    }
+}
+
+/// The bytes of a text or a blob. The database does not insist on the type that a column declares.
+fn bytes(value: ValueRef<'_>) -> Option<&[u8]> {
+    match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
+fn lossy(bytes: Option<&[u8]>) -> String {
+    String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
+}
+
+/// A number that cannot be negative; one that is stands beyond every log.
+fn natural(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(row
+        .get_ref(column)?
+        .as_i64()
+        .ok()
+        .and_then(|number| u64::try_from(number).ok())
+        .unwrap_or(u64::MAX))
+}

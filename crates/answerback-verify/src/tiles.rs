@@ -1,0 +1,144 @@
+//! Hash tiles as C2SP tlog-tiles lays them out: 256 hashes each, at every eighth level of the tree.
+
+use crate::{
+    hash::Hash,
+    tree::{Frontier, root_of},
+};
+
+/// How many hashes a full tile has.
+pub(crate) const TILE_WIDTH: u64 = 256;
+
+/// Number and width of every tile of a level in a tree of a size, the partial one at the end included.
+pub(crate) fn tiles_of(size: u64, level: u32) -> impl Iterator<Item = (u64, u64)> {
+    let hashes = size.checked_shr(8 * level).unwrap_or(0);
+    let full = (0..hashes / TILE_WIDTH).map(|number| (number, TILE_WIDTH));
+    let partial =
+        (!hashes.is_multiple_of(TILE_WIDTH)).then_some((hashes / TILE_WIDTH, hashes % TILE_WIDTH));
+    full.chain(partial)
+}
+
+/// What the tiles of a tree must be, remembered while the tree grows.
+///
+/// Of a full tile only its root is kept: 32 bytes for 256 entries. That is as good as the tile, for its hashes have
+/// this root only if they are the right ones.
+#[derive(Debug, Default)]
+pub(crate) struct TileRoots {
+    /// By level of tiles: the roots of the subtrees of height 8, 16, …
+    levels: Vec<Vec<Hash>>,
+    /// The leaf hashes after the last full tile.
+    tail: Vec<Hash>,
+}
+
+impl TileRoots {
+    /// Adds an entry to the tree and remembers the subtrees that it completes.
+    pub(crate) fn push(&mut self, frontier: &mut Frontier, leaf: Hash) {
+        self.tail.push(leaf);
+        frontier.push_observed(leaf, |height, root| {
+            if height > 0 && height % 8 == 0 {
+                let level = (height / 8 - 1) as usize;
+                if level == 0 {
+                    self.tail.clear();
+                }
+                self.levels.resize_with(self.levels.len().max(level + 1), Vec::new);
+                self.levels[level].push(root);
+            }
+        });
+    }
+
+    /// The hash or the root that a tile must have, or nothing when the tree has no such tile.
+    ///
+    /// `tile` has the tile's hashes one after the other.
+    pub(crate) fn judge(&self, level: u64, number: u64, tile: &[u8]) -> TileVerdict {
+        let hashes: Vec<Hash> =
+            tile.chunks_exact(32).filter_map(|hash| Hash::try_from(hash).ok()).collect();
+        let Some(start) = usize::try_from(number).ok().and_then(|number| number.checked_mul(256))
+        else {
+            return TileVerdict::Extra;
+        };
+        let expected = match usize::try_from(level) {
+            Ok(0) => {
+                let full = self.levels.first().map_or(&[][..], Vec::as_slice);
+                match full.get(start / 256) {
+                    Some(root) => {
+                        let found = root_of(hashes.iter().copied());
+                        let right = hashes.len() == 256 && tile.len() == 256 * 32 && found == *root;
+                        return if right { TileVerdict::Right } else { TileVerdict::Wrong };
+                    }
+                    None if start == full.len() * 256 => self.tail.as_slice(),
+                    None => &[],
+                }
+            }
+            Ok(level) => {
+                let hashes = self.levels.get(level - 1).map_or(&[][..], Vec::as_slice);
+                hashes.get(start..).map_or(&[][..], |rest| &rest[..rest.len().min(256)])
+            }
+            Err(_) => &[],
+        };
+        if expected.is_empty() {
+            TileVerdict::Extra
+        } else if tile.len() == expected.len() * 32 && hashes == expected {
+            TileVerdict::Right
+        } else {
+            TileVerdict::Wrong
+        }
+    }
+
+    /// The root of the tree as it was at a size that fills its last tile.
+    pub(crate) fn root_at(&self, size: u64) -> Option<Hash> {
+        let full = self.levels.first().map_or(&[][..], Vec::as_slice);
+        let count = usize::try_from(size / TILE_WIDTH).ok()?;
+        size.is_multiple_of(TILE_WIDTH)
+            .then(|| full.get(..count))?
+            .map(|roots| root_of(roots.iter().copied()))
+    }
+}
+
+/// What is to be said of a tile.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum TileVerdict {
+    Right,
+    Wrong,
+    /// The tree has no such tile.
+    Extra,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn judges_every_tile_of_a_tree() {
+        let size = 256 * 256 + 256 * 2 + 3_u64;
+        let (mut frontier, mut tiles) = (Frontier::new(), TileRoots::default());
+        let leaves: Vec<Hash> = (0..size).map(|number| Hash::of(&number.to_be_bytes())).collect();
+        for leaf in &leaves {
+            tiles.push(&mut frontier, *leaf);
+        }
+        let level_1: Vec<Hash> =
+            leaves.chunks_exact(256).map(|tile| root_of(tile.iter().copied())).collect();
+        let level_2 = [root_of(level_1[..256].iter().copied())];
+        for (level, hashes) in
+            [(0, leaves.as_slice()), (1, level_1.as_slice()), (2, level_2.as_slice())]
+        {
+            assert_eq!(tiles_of(size, level).count(), hashes.chunks(256).count());
+            for (number, tile) in hashes.chunks(256).enumerate() {
+                let mut bytes: Vec<u8> = tile.iter().flat_map(|hash| *hash.as_bytes()).collect();
+                let judge = |bytes: &[u8]| tiles.judge(u64::from(level), number as u64, bytes);
+                assert_eq!(judge(&bytes), TileVerdict::Right, "tile {level} {number}");
+                assert_eq!(
+                    judge(&bytes[..bytes.len() - 1]),
+                    TileVerdict::Wrong,
+                    "tile {level} {number}"
+                );
+                bytes[7] ^= 1;
+                assert_eq!(judge(&bytes), TileVerdict::Wrong, "tile {level} {number}");
+            }
+        }
+        assert_eq!(tiles.judge(0, 259, &[0; 32]), TileVerdict::Extra);
+        assert_eq!(tiles.judge(3, 0, &[0; 32]), TileVerdict::Extra);
+        assert_eq!(tiles.judge(u64::MAX, u64::MAX, &[]), TileVerdict::Extra);
+        assert_eq!(tiles.root_at(512), Some(root_of(leaves[..512].iter().copied())));
+        assert_eq!(tiles.root_at(65_536), Some(level_2[0]));
+        assert_eq!(tiles.root_at(100), None);
+    }
+}

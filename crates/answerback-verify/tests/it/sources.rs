@@ -1,0 +1,231 @@
+//! The same log from all sources, on one thread and on several.
+
+use std::{num::NonZeroUsize, path::Path};
+
+use answerback_verify::{
+    KeyTrust, Options, Report, VerifierKey, open, verify, verify_with_progress,
+};
+
+use crate::{
+    failed, judge,
+    support::{
+        Ledger, Writer, sample, text,
+        written::{InMemory, SqliteWriter},
+    },
+};
+
+/// Verifies a ledger from a database file, JSON lines and tiles; the reports must agree.
+fn from_everywhere(ledger: &Ledger) -> Report {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    ledger.write_sqlite(&at("ledger.db"));
+    std::fs::write(at("ledger.jsonl"), ledger.jsonl()).unwrap();
+    ledger.write_tiles(&at("tiles"));
+    let options = Options::new().with_vkey(VerifierKey::parse(&ledger.vkey).unwrap());
+    let mut reports = Vec::new();
+    for name in ["ledger.db", "ledger.jsonl", "tiles"] {
+        for threads in [1, 3] {
+            let options = options.clone().with_threads(NonZeroUsize::new(threads).unwrap());
+            let report = verify(open(&at(name)).unwrap().as_mut(), &options).unwrap();
+            assert_eq!(failed(&report), [0_u8; 0], "{name}\n{report}");
+            reports.push(report);
+        }
+    }
+    for report in &reports[1..] {
+        assert_eq!(report.root, reports[0].root);
+        assert_eq!(report.levels, reports[0].levels);
+    }
+    reports.swap_remove(0)
+}
+
+#[test]
+fn a_log_with_every_kind_holds_everywhere() {
+    let report = from_everywhere(&sample::every_kind().ledger);
+    assert_eq!((report.size, report.erased_parts, report.exit_code()), (15, 1, 0));
+    insta::assert_snapshot!(report, @r"
+    log     answerback.local/0190c3a2-7f00-7000-8000-000000000001
+    entries 0 to 14 of 15
+    root    34f1d0fa5a8b7efd696c36c4959a5a2b8a82f73c326e78cf98fb55fcf3c8773e
+    key     as given
+    holds   1 signatures (6 checked)
+    holds   2 root (15 checked)
+    holds   3 content (13 checked)
+    holds   4 consistency (5 checked)
+    holds   5 semantics (15 checked)
+    warning request without an answer: the process may have been ended in between: 1 (12)
+    ");
+}
+
+#[test]
+fn long_logs_hold_everywhere() {
+    for size in [255, 256, 257, 600] {
+        let report = from_everywhere(&sample::long(size, 50));
+        assert_eq!(report.size, size);
+    }
+}
+
+#[test]
+fn a_pruned_log_holds_everywhere() {
+    let mut writer = Writer::new(7);
+    for number in 0..200 {
+        let request = sample::request(&mut writer, number);
+        sample::ungoverned_response(&mut writer, request);
+        writer.append("validation", &[("attempt", "1".to_owned())], &[]);
+        if number % 20 == 0 {
+            writer.checkpoint();
+        }
+    }
+    writer.prune(512);
+    writer.checkpoint();
+    let (pruned, whole) = (writer.ledger.clone(), writer.root());
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    pruned.write_sqlite(&path("ledger.db"));
+    pruned.write_tiles(&path("tiles"));
+    std::fs::write(path("ledger.jsonl"), pruned.jsonl()).unwrap();
+    for name in ["ledger.db", "tiles", "ledger.jsonl"] {
+        let report = judge(open(&path(name)).unwrap().as_mut(), Options::new());
+        assert_eq!(failed(&report), [0_u8; 0], "{name}\n{report}");
+        assert_eq!((report.from, report.size), (512, 602));
+        assert_eq!(report.root, data_encoding::HEXLOWER.encode(&whole));
+    }
+    // Without the entry that accounts for it, the same is a loss.
+    let mut writer = Writer::new(7);
+    for number in 0..600 {
+        sample::request(&mut writer, number);
+    }
+    writer.ledger.rows.drain(..256);
+    writer.ledger.parts.retain(|part| part.seq >= 256);
+    writer.ledger.minimum = 256;
+    writer.checkpoint();
+    assert_eq!(failed(&judge(&mut InMemory::new(writer.ledger), Options::new())), [2]);
+}
+
+#[test]
+fn keys_can_change() {
+    let mut writer = sample::every_kind();
+    writer.rotate(8);
+    writer.append("config", &[("subject", text("stop"))], &[]);
+    writer.checkpoint();
+    writer.append("config", &[("subject", text("start"))], &[]);
+    writer.checkpoint();
+    let report = from_everywhere(&writer.ledger);
+    assert_eq!(report.vkey, crate::support::vkey(&writer.ledger.origin, &crate::support::key(8)));
+    assert_eq!(report.key_trust, KeyTrust::Given);
+    // The key at the end can be trusted as well as the one at the start.
+    let newest = VerifierKey::parse(&report.vkey).unwrap();
+    let report = judge(&mut InMemory::new(writer.ledger), Options::new().with_vkey(newest));
+    assert_eq!(failed(&report), [0_u8; 0], "{report}");
+}
+
+#[test]
+fn a_key_from_the_log_itself_is_said_to_be_one() {
+    let report = judge(&mut InMemory::new(sample::every_kind().ledger), Options::new());
+    assert_eq!(report.key_trust, KeyTrust::FromLog);
+    assert!(
+        report.warnings.iter().any(|warning| warning.what.contains("taken from the log itself"))
+    );
+}
+
+#[test]
+fn anchors_and_notes_from_outside_are_compared() {
+    let ledger = sample::every_kind().ledger;
+    let anchor = ledger.anchor();
+    let torn = format!("{anchor}{{\"checkp");
+    let options = Options::new().with_checkpoints("anchor", &torn).unwrap();
+    let options = options.with_checkpoints("note", &ledger.checkpoints[1].1).unwrap();
+    let report = judge(&mut InMemory::new(ledger.clone()), options);
+    assert_eq!(failed(&report), [0_u8; 0], "{report}");
+    // Five older ones of its own, six of the anchor, one note.
+    assert_eq!(report.levels[3].checked, 12);
+    assert!(Options::new().with_checkpoints("x", "{}\n").is_err());
+    assert!(Options::new().with_checkpoints("x", "not a note").is_err());
+}
+
+#[test]
+fn an_erased_manifest_is_said_to_be_uncheckable() {
+    let mut writer = sample::every_kind();
+    writer.erase(1, "manifest");
+    writer.checkpoint();
+    let report = judge(&mut InMemory::new(writer.ledger), Options::new());
+    assert_eq!(failed(&report), [0_u8; 0], "{report}");
+    let warning =
+        report.warnings.iter().find(|warning| warning.what.contains("not checkable")).unwrap();
+    assert_eq!(warning.indexes, [4, 11]);
+}
+
+#[test]
+fn a_file_can_be_verified_while_it_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ledger.db");
+    let mut writer = Writer::new(7);
+    let file = SqliteWriter::create(&path);
+    writer.checkpoint();
+    file.append(&mut writer.ledger);
+    std::thread::scope(|scope| {
+        let written = scope.spawn(move || {
+            for number in 0..300 {
+                let request = sample::request(&mut writer, number);
+                sample::ungoverned_response(&mut writer, request);
+                writer.checkpoint();
+                file.append(&mut writer.ledger);
+            }
+        });
+        let mut largest = 0;
+        loop {
+            let finished = written.is_finished();
+            let report = judge(open(&path).unwrap().as_mut(), Options::new());
+            assert_eq!(failed(&report), [0_u8; 0], "{report}");
+            assert!(report.size >= largest, "a later look sees no less");
+            largest = report.size;
+            if finished {
+                break;
+            }
+        }
+        assert_eq!(largest, 601);
+    });
+}
+
+#[test]
+fn a_copy_that_cannot_be_written_to_can_be_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a copy?#.db");
+    sample::every_kind().ledger.write_sqlite(&path);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o555)).unwrap();
+    let report = judge(open(&path).unwrap().as_mut(), Options::new());
+    assert_eq!(failed(&report), [0_u8; 0], "{report}");
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn what_is_not_a_ledger_is_not_judged() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    for content in [
+        "",
+        "{}\n",
+        "{\"answerback_ledger\":2,\"origin\":\"o\",\"vkey\":\"k\",\"from\":\"0\",\"size\":\"0\"}\n",
+        "x",
+    ] {
+        std::fs::write(&path, content).unwrap();
+        assert!(open(&path).is_err(), "{content}");
+    }
+    assert!(open(Path::new("/nonexistent/ledger")).is_err());
+    assert!(open(directory.path()).is_err());
+    let empty = rusqlite::Connection::open(directory.path().join("empty.db")).unwrap();
+    empty.execute_batch("CREATE TABLE t(x)").unwrap();
+    assert!(open(&directory.path().join("empty.db")).is_err());
+}
+
+#[test]
+fn progress_is_told() {
+    let ledger = sample::long(4_200, 500);
+    let mut told = Vec::new();
+    verify_with_progress(&mut InMemory::new(ledger), &Options::new(), &mut |progress| {
+        told.push((progress.done, progress.total));
+    })
+    .unwrap();
+    assert_eq!(told, [(0, 4_200), (4_096, 4_200)]);
+}
