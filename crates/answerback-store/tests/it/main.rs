@@ -1,0 +1,3 @@
+//! The embedded store, held to the promises of every store, to crashes and to damage.
+
+mod conformance;
