@@ -32,12 +32,12 @@ impl Chain {
         let key_file = KeyFile::new(&settings.key);
         let anchors: Vec<_> = settings.anchors.iter().map(|make| make()).collect();
         let head = engine.begin()?;
-        let opened = match head {
+        let examined = match head {
             Some(head) => examine(engine.as_mut(), settings, &key_file, &head, &anchors),
             None => create(engine.as_mut(), settings, &key_file, &anchors),
         };
-        let Opened { origin, key, edge, frontier, is_new } = match opened {
-            Ok(opened) => opened,
+        let Opened { origin, key, edge, frontier, is_new } = match examined {
+            Ok(fine) => fine,
             Err(error) => {
                 engine.rollback();
                 return Err(error);
@@ -45,9 +45,9 @@ impl Chain {
         };
         // A new log's first entry is written by the first batch, before anything else.
         if is_new {
-            engine.commit()?
+            engine.commit()?;
         } else {
-            engine.rollback()
+            engine.rollback();
         }
         let (is_clock_behind, scrub_pending) = (false, false);
         Ok(Self {

@@ -12,10 +12,10 @@ use crate::{Filter, Health, OnFailure, StoreError};
 pub(super) fn a_failing_unit_takes_back_only_itself(open: Open<'_>) {
     let store = open("failing", &|settings| settings).unwrap();
     // The writer is held up, so that all of this is one batch.
-    let (release, held) = mpsc::channel::<()>();
-    let held = Mutex::new(held);
+    let (release, released) = mpsc::channel::<()>();
+    let released = Mutex::new(released);
     let hold = store.write(move |_| {
-        let _ = held.lock().unwrap().recv();
+        let _ = released.lock().unwrap().recv();
         Ok(())
     });
     let units: Vec<_> = (0..6_u8)
@@ -67,9 +67,9 @@ pub(super) fn two_handles_share_one_chain(open: Open<'_>) {
 pub(super) fn a_full_queue_is_an_answer(open: Open<'_>) {
     let small = |settings: crate::Settings| settings.with_queue(2, 1 << 20);
     let store = open("full", &|settings| small(settings).with_on_failure(OnFailure::Open)).unwrap();
-    let (release, held) = mpsc::channel::<()>();
+    let (release, released) = mpsc::channel::<()>();
     let (entered, running) = mpsc::channel::<()>();
-    let channels = Mutex::new((held, entered));
+    let channels = Mutex::new((released, entered));
     let hold = store.write(move |_| {
         let channels = channels.lock().unwrap();
         let _ = channels.1.send(());

@@ -172,7 +172,9 @@ impl Read for Sqlite {
         let mut values = vec![Value::from(int(within.start)), Value::from(int(within.end))];
         let mut and = |column: &str, value: Option<Value>| {
             if let Some(value) = value {
-                sql.push_str(&format!(" AND {column} = ?"));
+                sql.push_str(" AND ");
+                sql.push_str(column);
+                sql.push_str(" = ?");
                 values.push(value);
             }
         };
