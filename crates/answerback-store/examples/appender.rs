@@ -1,8 +1,7 @@
 //! Appends entries as fast as the store takes them and prints the index of each one that is acknowledged.
 //!
 //! The crash tests kill it at random: whatever it printed must be in the store afterwards.
-//! Usage: appender STORE KEY COUNT IN_FLIGHT [ANCHOR]
-#![expect(clippy::print_stdout, reason = "the printed indexes are what the parent checks")]
+//! Usage: `appender STORE KEY COUNT IN_FLIGHT [ANCHOR]`
 
 use std::collections::VecDeque;
 use std::error::Error;

@@ -1,9 +1,5 @@
 //! What a store promises, as functions. Each engine runs all of them.
-#![expect(
-    clippy::unwrap_used,
-    clippy::missing_panics_doc,
-    reason = "a broken promise is a panic of the test"
-)]
+#![expect(clippy::unwrap_used, reason = "a broken promise is a panic of the test")]
 
 mod content;
 mod log;

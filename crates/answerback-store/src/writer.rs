@@ -18,7 +18,7 @@ use crate::{Settings, StoreError};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often what lapsed is removed.
-const SWEEP: Duration = Duration::from_secs(60);
+const SWEEP: Duration = Duration::from_mins(1);
 
 /// The first and the longest pause before a store that failed is opened again.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(10));
@@ -156,9 +156,9 @@ pub(crate) fn sweep(engine: &mut dyn Engine, now: Timestamp, most: u64) -> Outco
     engine.begin()?;
     let swept = engine.sweep_attempts(now, most)? + engine.sweep_cases(now)?;
     if swept > 0 {
-        engine.commit()?
+        engine.commit()?;
     } else {
-        engine.rollback()
+        engine.rollback();
     }
     Ok(swept)
 }

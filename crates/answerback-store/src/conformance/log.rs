@@ -19,7 +19,9 @@ pub(super) fn filled(store: &Store, count: u64) {
             store.append(Draft::request().with_tool("fill").with_part(part)).unwrap()
         })
         .collect();
-    tickets.into_iter().for_each(|ticket| drop(ticket.wait().unwrap()));
+    for ticket in tickets {
+        ticket.wait().unwrap();
+    }
 }
 
 pub(super) fn the_first_entry_is_the_start(open: Open<'_>) {

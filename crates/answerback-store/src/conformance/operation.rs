@@ -7,7 +7,7 @@ use answerback_ledger::{Anchor, Checkpoint, Draft, Hash, Id, Note};
 
 use super::Open;
 use super::log::filled;
-use crate::{Filter, Health, OnFailure, StoreError};
+use crate::{Filter, Health, OnFailure, StoreError, Ticket};
 
 pub(super) fn a_failing_unit_takes_back_only_itself(open: Open<'_>) {
     let store = open("failing", &|settings| settings).unwrap();
@@ -36,7 +36,7 @@ pub(super) fn a_failing_unit_takes_back_only_itself(open: Open<'_>) {
         .collect();
     release.send(()).unwrap();
     hold.unwrap().wait().unwrap();
-    let results: Vec<_> = units.into_iter().map(|unit| unit.wait()).collect();
+    let results: Vec<_> = units.into_iter().map(Ticket::wait).collect();
     let indexes: Vec<Option<u64>> =
         results.iter().map(|result| result.as_ref().ok().map(|done| done.value)).collect();
     assert_eq!(indexes, [Some(1), Some(2), None, Some(3), None, Some(4)]);
@@ -86,7 +86,9 @@ pub(super) fn a_full_queue_is_an_answer(open: Open<'_>) {
     assert!(store.excuse(StoreError::unit("no")).is_err());
     release.send(()).unwrap();
     hold.unwrap().wait().unwrap();
-    waiting.into_iter().for_each(|ticket| drop(ticket.wait().unwrap()));
+    for ticket in waiting {
+        ticket.wait().unwrap();
+    }
     let stats = store.stats();
     assert_eq!((stats.queue_full, stats.unrecorded, stats.withheld), (1, 1, 1));
     drop(store);

@@ -76,5 +76,7 @@ pub(crate) fn verified(store: &Store) -> Vec<Hash> {
 pub(crate) fn append(store: &Store, count: u64) {
     let tickets: Vec<_> =
         (0..count).map(|_| store.append(Draft::request().with_tool("test")).unwrap()).collect();
-    tickets.into_iter().for_each(|ticket| drop(ticket.wait().unwrap()));
+    for ticket in tickets {
+        ticket.wait().unwrap();
+    }
 }
