@@ -1,0 +1,290 @@
+//! Anchors: checkpoints kept where the store cannot change them, so that a store that went back in
+//! time is noticed before it signs a second history.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::checkpoint::CheckpointError;
+use crate::durable::sync_parent;
+use crate::note::NoteError;
+use crate::{Checkpoint, Hash, Note};
+
+/// How long an anchor waits between two checkpoints, in microseconds.
+const PAUSE: i64 = 1_000_000;
+
+/// The most of a file's end that is read to find its last line.
+const LONGEST_LINE: u64 = 64 * 1024;
+
+/// A place outside the store that remembers checkpoints.
+pub trait Anchor: Send {
+    /// The newest checkpoint that it remembers.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be asked.
+    fn newest(&self) -> Result<Option<Checkpoint>, AnchorError>;
+
+    /// Hands it the newest checkpoint at this time (microseconds since 1970). It may leave one out that
+    /// comes soon after another.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be remembered.
+    fn record(&mut self, note: &Note, now: i64) -> Result<(), AnchorError>;
+
+    /// Makes it remember what it left out.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be remembered.
+    fn close(&mut self) -> Result<(), AnchorError>;
+}
+
+/// Whether a log may go on signing: it must hold what its anchor remembers.
+///
+/// `root_at` gives the root that the log had at a size up to its own.
+///
+/// # Errors
+///
+/// When the log is behind the anchor, has another history, or the root cannot be read.
+pub fn check<E>(
+    anchored: &Checkpoint,
+    origin: &str,
+    size: u64,
+    root_at: impl FnOnce(u64) -> Result<Hash, E>,
+) -> Result<Result<(), Divergence>, E> {
+    if anchored.origin() != origin {
+        let (anchored, origin) = (anchored.origin().to_owned(), origin.to_owned());
+        return Ok(Err(Divergence::Stranger { anchored, origin }));
+    }
+    if anchored.size() > size {
+        return Ok(Err(Divergence::Behind { size, anchored: anchored.size() }));
+    }
+    let root = root_at(anchored.size())?;
+    let same = root == anchored.root();
+    Ok(if same { Ok(()) } else { Err(Divergence::Forked { size: anchored.size() }) })
+}
+
+/// How a log differs from what its anchor remembers.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Divergence {
+    /// Entries that were signed are gone.
+    #[error(
+        "the log has {size} entries and its anchor remembers {anchored}: it was restored from an older copy; \
+         restore the newer one, or start a new log under another origin"
+    )]
+    Behind {
+        /// The size of the log.
+        size: u64,
+        /// The size that the anchor remembers.
+        anchored: u64,
+    },
+    /// The log says something else than it did.
+    #[error(
+        "the first {size} entries of the log are not those that its anchor remembers: history was rewritten; \
+         restore the copy that the anchor belongs to, or start a new log under another origin"
+    )]
+    Forked {
+        /// The size at which they differ.
+        size: u64,
+    },
+    /// The anchor belongs to another log.
+    #[error("the anchor belongs to the log {anchored}, and this is {origin}; name another anchor")]
+    Stranger {
+        /// The origin that the anchor remembers.
+        anchored: String,
+        /// The origin of the log.
+        origin: String,
+    },
+}
+
+/// An anchor that is a file on a second path: a line `{"checkpoint":NOTE}` at most once a second.
+///
+/// The file is only ever appended to, by any number of processes.
+#[derive(Debug)]
+pub struct FileAnchor {
+    path: PathBuf,
+    written: Option<i64>,
+    waiting: Option<Note>,
+}
+
+impl FileAnchor {
+    /// The anchor at this path, which need not be there yet.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), written: None, waiting: None }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(&self, note: &Note) -> Result<(), AnchorError> {
+        let checkpoint = Checkpoint::read(note)?;
+        // Another process may have been faster.
+        if self.newest()?.is_some_and(|newest| newest.size() >= checkpoint.size()) {
+            return Ok(());
+        }
+        let line = format!("{}\n", json!({"checkpoint": note.to_string()}));
+        let append = || {
+            let is_new = !self.path.exists();
+            let mut file = OpenOptions::new().append(true).create(true).open(&self.path)?;
+            // A line that a crash cut off stays alone on its line.
+            let cut = if ends_with_newline(&self.path)? { "" } else { "\n" };
+            file.write_all(format!("{cut}{line}").as_bytes())?;
+            file.sync_data()?;
+            if is_new { sync_parent(&self.path) } else { Ok(()) }
+        };
+        append().map_err(|source| AnchorError::File { path: self.path.clone(), source })
+    }
+}
+
+impl Anchor for FileAnchor {
+    fn newest(&self) -> Result<Option<Checkpoint>, AnchorError> {
+        let end = match read_end(&self.path) {
+            Ok(end) => end,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(AnchorError::File { path: self.path.clone(), source }),
+        };
+        // The last line that is whole: the very last one may have been cut off by a crash.
+        let whole = end.rsplit('\n').filter(|line| !line.is_empty());
+        for line in whole {
+            let value: Option<Value> = serde_json::from_str(line).ok();
+            let note = value.as_ref().and_then(|value| value["checkpoint"].as_str());
+            if let Some(note) = note {
+                return Ok(Some(Checkpoint::read(&Note::parse(note)?)?));
+            }
+        }
+        if end.is_empty() { Ok(None) } else { Err(AnchorError::NoLine(self.path.clone())) }
+    }
+
+    fn record(&mut self, note: &Note, now: i64) -> Result<(), AnchorError> {
+        let soon = self.written.is_some_and(|written| (written..written + PAUSE).contains(&now));
+        if soon {
+            self.waiting = Some(note.clone());
+            return Ok(());
+        }
+        self.write(note)?;
+        self.written = Some(now);
+        self.waiting = None;
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), AnchorError> {
+        match self.waiting.take() {
+            Some(note) => self.write(&note),
+            None => Ok(()),
+        }
+    }
+}
+
+fn read_end(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_LINE)))?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST_LINE).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn ends_with_newline(path: &Path) -> io::Result<bool> {
+    let end = read_end(path)?;
+    Ok(end.is_empty() || end.ends_with('\n'))
+}
+
+/// Why an anchor cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnchorError {
+    /// The file cannot be read or written.
+    #[error("the anchor {} cannot be used", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file has content, and no checkpoint.
+    #[error("the anchor {} holds no checkpoint; it is not an anchor, or was damaged", .0.display())]
+    NoLine(PathBuf),
+    /// A line is not a signed note.
+    #[error("the anchor's last line is not a signed note")]
+    Note(#[from] NoteError),
+    /// A note is not a checkpoint.
+    #[error("the anchor's last line is not a checkpoint")]
+    Checkpoint(#[from] CheckpointError),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::fs;
+
+    use super::*;
+    use crate::SigningKey;
+
+    fn note(size: u64) -> Note {
+        let key = SigningKey::new("log", &[1; 32]).unwrap();
+        Checkpoint::new("log", size, Hash::of_leaf(&size.to_le_bytes()))
+            .unwrap()
+            .sign(&[&key])
+            .unwrap()
+    }
+
+    #[test]
+    fn at_most_once_a_second_and_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("anchor");
+        let size = |anchor: &FileAnchor| anchor.newest().unwrap().map(|newest| newest.size());
+        let mut anchor = FileAnchor::new(&path);
+        assert_eq!(size(&anchor), None);
+        anchor.record(&note(1), 0).unwrap();
+        anchor.record(&note(2), 999_999).unwrap();
+        assert_eq!(size(&anchor), Some(1));
+        anchor.record(&note(3), 1_000_000).unwrap();
+        assert_eq!(size(&anchor), Some(3));
+        anchor.record(&note(4), 1_000_001).unwrap();
+        anchor.close().unwrap();
+        assert_eq!(size(&anchor), Some(4));
+        // A clock that was set back does not stop it, and an older checkpoint is not written.
+        anchor.record(&note(2), 5).unwrap();
+        anchor.record(&note(5), -3).unwrap();
+        assert_eq!(size(&anchor), Some(5));
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 4);
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("anchor");
+        let mut anchor = FileAnchor::new(&path);
+        anchor.record(&note(1), 0).unwrap();
+        let whole = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{whole}{}", &whole[..20])).unwrap();
+        assert_eq!(anchor.newest().unwrap().unwrap().size(), 1);
+        FileAnchor::new(&path).record(&note(2), 0).unwrap();
+        assert_eq!(anchor.newest().unwrap().unwrap().size(), 2);
+        fs::write(&path, "something else\n").unwrap();
+        assert!(matches!(anchor.newest(), Err(AnchorError::NoLine(_))));
+    }
+
+    #[test]
+    fn a_log_must_hold_what_is_anchored() {
+        let anchored = Checkpoint::read(&note(7)).unwrap();
+        let judge = |origin: &str, size, root: Hash| {
+            check(&anchored, origin, size, |_| Ok::<_, Infallible>(root)).unwrap()
+        };
+        assert_eq!(judge("log", 7, anchored.root()), Ok(()));
+        assert_eq!(judge("log", 9, anchored.root()), Ok(()));
+        assert_eq!(
+            judge("log", 6, anchored.root()),
+            Err(Divergence::Behind { size: 6, anchored: 7 })
+        );
+        assert_eq!(judge("log", 9, Hash::of_nothing()), Err(Divergence::Forked { size: 7 }));
+        assert!(matches!(judge("other", 9, anchored.root()), Err(Divergence::Stranger { .. })));
+    }
+}

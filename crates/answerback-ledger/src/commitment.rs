@@ -1,0 +1,109 @@
+//! Content beside the leaf, and the salted commitment that the leaf keeps of it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use zeroize::Zeroizing;
+
+use crate::{Hash, Token};
+
+/// The random key of one commitment. It is erased with the content, and then nobody can test a guess
+/// of the content against the leaf.
+#[derive(Clone, Eq, PartialEq)]
+pub struct Salt(Zeroizing<[u8; 32]>);
+
+impl Salt {
+    /// A salt of these bytes, which must be random and never used before.
+    pub fn new(random: [u8; 32]) -> Self {
+        Self(Zeroizing::new(random))
+    }
+
+    /// The salt's bytes, to be stored beside the content.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// HMAC-SHA-256 with the salt as the key over exactly these bytes.
+    pub fn commit(&self, bytes: &[u8]) -> Hash {
+        // HMAC pads a key with zeros to the block of its hash.
+        let mut key = Zeroizing::new([0; 64]);
+        key[..32].copy_from_slice(self.0.as_slice());
+        let mut mac = Hmac::<Sha256>::new((&*key).into());
+        mac.update(bytes);
+        let output: [u8; 32] = mac.finalize().into_bytes().into();
+        Hash::from(output)
+    }
+}
+
+impl fmt::Debug for Salt {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Salt(…)")
+    }
+}
+
+/// A part of an entry: named content that the leaf commits to and that can be erased.
+///
+/// The commitment is computed here, in whatever thread prepares the entry, so that the one thread
+/// that writes does not have to.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Part {
+    name: Token,
+    salt: Salt,
+    bytes: Arc<[u8]>,
+    commitment: Hash,
+}
+
+impl Part {
+    /// The part of this name with exactly these bytes.
+    pub fn new(name: Token, salt: Salt, bytes: impl Into<Arc<[u8]>>) -> Self {
+        let bytes = bytes.into();
+        let commitment = salt.commit(&bytes);
+        Self { name, salt, bytes, commitment }
+    }
+
+    /// Its name, which no other part of the entry has.
+    pub const fn name(&self) -> &Token {
+        &self.name
+    }
+
+    /// Its salt.
+    pub const fn salt(&self) -> &Salt {
+        &self.salt
+    }
+
+    /// Its content.
+    pub const fn bytes(&self) -> &Arc<[u8]> {
+        &self.bytes
+    }
+
+    /// What the leaf says of it.
+    pub const fn commitment(&self) -> &Hash {
+        &self.commitment
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 4231, test case 1, with the key padded to the length of a salt: HMAC pads with zeros itself.
+    #[test]
+    fn is_hmac_sha256() {
+        let mut key = [0; 32];
+        key[..20].copy_from_slice(&[0x0b; 20]);
+        let expected = "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7";
+        assert_eq!(Salt::new(key).commit(b"Hi There").to_string(), expected);
+    }
+
+    #[test]
+    fn a_salt_is_not_printed() {
+        let part = Part::new(Token::new("request").unwrap(), Salt::new([7; 32]), *b"text");
+        assert!(format!("{part:?}").contains("salt: Salt(…)"));
+        assert_ne!(
+            part.commitment(),
+            Part::new(part.name.clone(), Salt::new([8; 32]), *b"text").commitment()
+        );
+    }
+}

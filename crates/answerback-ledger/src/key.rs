@@ -1,0 +1,306 @@
+//! The key that signs checkpoints, and the file it lives in.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ed25519_dalek::Signer;
+use zeroize::Zeroizing;
+
+use crate::base64::{decode, encode};
+use crate::durable::{create_private, sync_parent};
+use crate::note::{ED25519, VerifierKey, hex_id, is_name};
+
+/// A key that signs. It is not printed, and its memory is wiped when it is dropped.
+#[derive(Clone)]
+pub struct SigningKey {
+    name: String,
+    key: ed25519_dalek::SigningKey,
+}
+
+impl SigningKey {
+    /// The key of this name made of 32 random bytes.
+    ///
+    /// # Errors
+    ///
+    /// When the name cannot be one.
+    pub fn new(name: &str, random: &[u8; 32]) -> Result<Self, KeyError> {
+        let key = ed25519_dalek::SigningKey::from_bytes(random);
+        if is_name(name) { Ok(Self { name: name.to_owned(), key }) } else { Err(KeyError::Form) }
+    }
+
+    /// Reads the text of a key: `PRIVATE+KEY+NAME+ID+SECRET`.
+    ///
+    /// # Errors
+    ///
+    /// When it is not one.
+    pub fn parse(text: &str) -> Result<Self, KeyError> {
+        let read = || {
+            let (name, rest) = text.trim_end().strip_prefix("PRIVATE+KEY+")?.split_once('+')?;
+            let (id, secret) = rest.split_once('+')?;
+            let secret = Zeroizing::new(decode(secret)?);
+            let (kind, seed) = secret.split_first()?;
+            let key = Self::new(name, seed.try_into().ok()?).ok()?;
+            Some(key).filter(|key| *kind == ED25519 && hex_id(id) == Some(key.verifier().id()))
+        };
+        read().ok_or(KeyError::Form)
+    }
+
+    /// The text of the key, as its file holds it.
+    pub fn to_text(&self) -> Zeroizing<String> {
+        let mut secret = Zeroizing::new(vec![ED25519]);
+        secret.extend_from_slice(self.key.as_bytes());
+        let (name, id) = (&self.name, self.verifier().id());
+        Zeroizing::new(format!(
+            "PRIVATE+KEY+{name}+{id:08x}+{}\n",
+            *Zeroizing::new(encode(&secret))
+        ))
+    }
+
+    /// The name of the signer. For a log it is the origin.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The public half.
+    pub fn verifier(&self) -> VerifierKey {
+        VerifierKey::new(&self.name, self.key.verifying_key())
+    }
+
+    pub(crate) fn sign(&self, text: &str) -> Vec<u8> {
+        self.key.sign(text.as_bytes()).to_bytes().to_vec()
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "SigningKey({})", self.verifier())
+    }
+}
+
+/// The file that holds the key of a log, readable by its owner only.
+///
+/// A rotation goes through a second file beside it, `FILE.next`: the new key is on the disk before the
+/// log says that it signs from now on, and takes the first one's place after. So at every moment one of
+/// the two files has the key that the log names.
+#[derive(Clone, Debug)]
+pub struct KeyFile {
+    path: PathBuf,
+}
+
+impl KeyFile {
+    /// The key file at this path.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The key in the file, or `None` when there is no file.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, is open to others, or does not hold a key.
+    pub fn read(&self) -> Result<Option<SigningKey>, KeyError> {
+        read(&self.path)
+    }
+
+    /// Puts a key into the file that is not there yet, and gives the key that is in it afterwards:
+    /// of two processes that start together the first one's.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written or read.
+    pub fn create(&self, key: &SigningKey) -> Result<SigningKey, KeyError> {
+        // Written aside and linked into place: nobody ever reads half a key.
+        let aside = self.beside(&format!("new-{}", std::process::id()));
+        remove(&aside)?;
+        create_private(&aside, key.to_text().as_bytes()).map_err(|error| at(&aside, error))?;
+        let linked = fs::hard_link(&aside, &self.path);
+        remove(&aside)?;
+        match linked {
+            Ok(()) => sync_parent(&self.path).map_err(|error| at(&self.path, error))?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(at(&self.path, error)),
+        }
+        self.read()?.ok_or_else(|| at(&self.path, io::ErrorKind::NotFound.into()))
+    }
+
+    /// The key in the file if the log names it, else the one that a rotation left in `FILE.next`, which
+    /// then takes its place.
+    ///
+    /// # Errors
+    ///
+    /// When neither is the key that the log names, or a file cannot be used.
+    pub fn holding(&self, named: &VerifierKey) -> Result<SigningKey, KeyError> {
+        if let Some(key) = self.read()?.filter(|key| key.verifier() == *named) {
+            return Ok(key);
+        }
+        match read(&self.beside("next"))?.filter(|key| key.verifier() == *named) {
+            Some(key) => {
+                self.finish_rotation()?;
+                Ok(key)
+            }
+            None => Err(KeyError::Other { path: self.path.clone(), named: named.to_string() }),
+        }
+    }
+
+    /// Puts the next key beside the file, before the log names it.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn begin_rotation(&self, next: &SigningKey) -> Result<(), KeyError> {
+        let path = self.beside("next");
+        // What lies there was never named by the log, or it would have taken its place.
+        remove(&path)?;
+        create_private(&path, next.to_text().as_bytes()).map_err(|error| at(&path, error))
+    }
+
+    /// Puts the next key into its place, after the log named it.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be renamed.
+    pub fn finish_rotation(&self) -> Result<(), KeyError> {
+        let next = self.beside("next");
+        fs::rename(&next, &self.path)
+            .and_then(|()| sync_parent(&self.path))
+            .map_err(|error| at(&next, error))
+    }
+
+    fn beside(&self, ending: &str) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(".");
+        name.push(ending);
+        PathBuf::from(name)
+    }
+}
+
+fn read(path: &Path) -> Result<Option<SigningKey>, KeyError> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => Zeroizing::new(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(at(path, error)),
+    };
+    refuse_open_to_others(path)?;
+    SigningKey::parse(&text).map(Some).map_err(|_| KeyError::NotAKey(path.to_owned()))
+}
+
+#[cfg(unix)]
+fn refuse_open_to_others(path: &Path) -> Result<(), KeyError> {
+    use std::os::unix::fs::PermissionsExt;
+    // The last six bits are what the group and everybody else may do.
+    let mode = fs::metadata(path).map_err(|error| at(path, error))?.permissions().mode();
+    if mode.trailing_zeros() >= 6 { Ok(()) } else { Err(KeyError::OpenToOthers(path.to_owned())) }
+}
+
+#[cfg(not(unix))]
+fn refuse_open_to_others(_: &Path) -> Result<(), KeyError> {
+    Ok(())
+}
+
+fn remove(path: &Path) -> Result<(), KeyError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(path, error)),
+        _ => Ok(()),
+    }
+}
+
+fn at(path: &Path, source: io::Error) -> KeyError {
+    KeyError::File { path: path.to_owned(), source }
+}
+
+/// Why a key cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// It is not the text of a key.
+    #[error("not a key PRIVATE+KEY+NAME+ID+SECRET of type Ed25519")]
+    Form,
+    /// A file that does not hold a key.
+    #[error("{} holds no key PRIVATE+KEY+NAME+ID+SECRET of type Ed25519", .0.display())]
+    NotAKey(PathBuf),
+    /// A file that others can read.
+    #[error("others can read the key {path}; change it with: chmod 600 {path}", path = .0.display())]
+    OpenToOthers(PathBuf),
+    /// The log is signed by another key.
+    #[error("the log is signed by {named}, and {} holds another key; put that key there", .path.display())]
+    Other {
+        /// Where a key was looked for.
+        path: PathBuf,
+        /// The key that the log names.
+        named: String,
+    },
+    /// A file that cannot be read or written.
+    #[error("the key file {} cannot be used", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_not_printed_and_reads_back() {
+        let key = SigningKey::new("log", &[3; 32]).unwrap();
+        let text = key.to_text();
+        assert!(text.starts_with("PRIVATE+KEY+log+"));
+        assert_eq!(SigningKey::parse(&text).unwrap().verifier(), key.verifier());
+        assert_eq!(format!("{key:?}"), format!("SigningKey({})", key.verifier()));
+        for text in ["", "PRIVATE+KEY+log", &text.replace("log", "lug")] {
+            assert!(SigningKey::parse(text).is_err(), "{text}");
+        }
+        assert!(SigningKey::new("a+b", &[3; 32]).is_err());
+    }
+
+    #[test]
+    fn the_first_of_two_creates_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = KeyFile::new(folder.path().join("ledger.key"));
+        assert!(file.read().unwrap().is_none());
+        let first = SigningKey::new("log", &[1; 32]).unwrap();
+        let second = SigningKey::new("log", &[2; 32]).unwrap();
+        assert_eq!(file.create(&first).unwrap().verifier(), first.verifier());
+        assert_eq!(file.create(&second).unwrap().verifier(), first.verifier());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_open_to_others_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let file = KeyFile::new(folder.path().join("ledger.key"));
+        file.create(&SigningKey::new("log", &[1; 32]).unwrap()).unwrap();
+        let mode = fs::metadata(file.path()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        fs::set_permissions(file.path(), fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(matches!(file.read(), Err(KeyError::OpenToOthers(_))));
+    }
+
+    #[test]
+    fn a_rotation_can_stop_at_any_moment() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = KeyFile::new(folder.path().join("ledger.key"));
+        let old = file.create(&SigningKey::new("log", &[1; 32]).unwrap()).unwrap();
+        let next = SigningKey::new("log", &[2; 32]).unwrap();
+        file.begin_rotation(&next).unwrap();
+        // Before the log names it, the old key signs.
+        assert_eq!(file.holding(&old.verifier()).unwrap().verifier(), old.verifier());
+        file.begin_rotation(&next).unwrap();
+        // After, the next one does, and is in its place.
+        assert_eq!(file.holding(&next.verifier()).unwrap().verifier(), next.verifier());
+        assert_eq!(file.read().unwrap().unwrap().verifier(), next.verifier());
+        assert!(matches!(file.holding(&old.verifier()), Err(KeyError::Other { .. })));
+    }
+}

@@ -1,0 +1,101 @@
+use std::fmt;
+
+use answerback::{UuidV4, UuidV7};
+
+/// A UUID of any version, as a leaf writes it: lower-case.
+///
+/// The contracts' ids may come in either letter case; in the log one id has one spelling, so that a
+/// response finds its request.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Id([u8; 16]);
+
+impl Id {
+    /// Reads a UUID in either letter case.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not a UUID.
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        let bytes = text.as_bytes();
+        let mut id = [0; 16];
+        let mut digits = 0;
+        if bytes.len() != 36 {
+            return Err(IdError);
+        }
+        for (at, byte) in bytes.iter().enumerate() {
+            if matches!(at, 8 | 13 | 18 | 23) {
+                if *byte != b'-' {
+                    return Err(IdError);
+                }
+                continue;
+            }
+            let digit = char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+            let digit = digit.ok_or(IdError)?;
+            id[digits / 2] = id[digits / 2] << 4 | digit;
+            digits += 1;
+        }
+        Ok(Self(id))
+    }
+
+    /// The sixteen bytes.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl From<[u8; 16]> for Id {
+    fn from(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+}
+
+impl TryFrom<&UuidV4> for Id {
+    type Error = IdError;
+
+    fn try_from(id: &UuidV4) -> Result<Self, IdError> {
+        Self::parse(id.as_str())
+    }
+}
+
+impl TryFrom<&UuidV7> for Id {
+    type Error = IdError;
+
+    fn try_from(id: &UuidV7) -> Result<Self, IdError> {
+        Self::parse(id.as_str())
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, byte) in self.0.iter().enumerate() {
+            if matches!(at, 4 | 6 | 8 | 10) {
+                formatter.write_str("-")?;
+            }
+            write!(formatter, "{byte:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A text that is not a UUID.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("not a UUID")]
+pub struct IdError;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_id_has_one_spelling() {
+        let lower = "660e8400-e29b-41d4-a716-446655440001";
+        let id = Id::parse(lower).unwrap();
+        assert_eq!(id.to_string(), lower);
+        assert_eq!(Id::parse(&lower.to_uppercase()), Ok(id));
+        for text in
+            ["", "660e8400-e29b-41d4-a716-44665544000", "660e8400+e29b-41d4-a716-446655440001"]
+        {
+            assert_eq!(Id::parse(text), Err(IdError), "{text}");
+        }
+    }
+}

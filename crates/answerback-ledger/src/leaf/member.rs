@@ -1,0 +1,258 @@
+//! What may stand in a leaf: one table that the writer and the reader go by.
+
+use answerback::time::{Timestamp, Zone};
+use serde_json::{Map, Value};
+
+use super::{Id, Kind, Token};
+use crate::note::VerifierKey;
+
+/// The first whole number that a leaf writes as text instead: 2^53.
+pub const LARGEST_NUMBER: u64 = 1 << 53;
+
+/// The form of a member's value.
+#[derive(Clone, Copy)]
+enum Form {
+    Version,
+    Kind,
+    Time,
+    Parts,
+    Id,
+    /// A whole number as text, since it may pass 2^53.
+    Decimal,
+    Token,
+    Hex,
+    Claimed,
+    Verdict,
+    Number,
+    Codes,
+    OneOf(&'static [&'static str]),
+    VerifierKey,
+}
+
+const ANY: &[Kind] = Kind::ALL;
+const ANSWERS: &[Kind] = &[Kind::Response, Kind::Rejected];
+const CALLS: &[Kind] = &[Kind::Request, Kind::Response, Kind::Rejected];
+const ATTEMPTS: &[Kind] = &[Kind::Validation, Kind::Escalation];
+const CASES: &[Kind] = &[Kind::Decision, Kind::Escalation];
+
+const SUBJECTS: &[&str] =
+    &["start", "stop", "catalogue", "policy", "manifest", "lock", "key", "clock", "migrate"];
+const BASES: &[&str] = &["request", "retention", "legal", "secret"];
+const RESULTS: &[&str] = &["accepted", "refused", "unverified"];
+const FLAGS: [&str; 4] =
+    ["boundaries_respected", "constraints_followed", "quality_standards_met", "within_scope"];
+
+/// Every member: its name, its form, the kinds that may carry it, the kinds that must.
+const MEMBERS: &[(&str, Form, &[Kind], &[Kind])] = &[
+    ("v", Form::Version, ANY, ANY),
+    ("kind", Form::Kind, ANY, ANY),
+    ("ts", Form::Time, ANY, ANY),
+    ("claimed_ts", Form::Time, ANY, &[]),
+    ("parts", Form::Parts, ANY, &[]),
+    ("reply_id", Form::Id, ANY, &[]),
+    ("correlation_id", Form::Id, ANY, &[]),
+    ("request_id", Form::Id, ANY, &[]),
+    ("response_id", Form::Id, ANY, &[]),
+    ("case_id", Form::Id, ANY, &[]),
+    ("request_index", Form::Decimal, ANSWERS, &[]),
+    ("agent_id", Form::Token, CALLS, &[]),
+    ("agent_type", Form::Token, CALLS, &[]),
+    ("agent_version", Form::Token, CALLS, &[]),
+    ("prompt_sha256", Form::Hex, ANSWERS, &[]),
+    ("manifest_sha256", Form::Hex, ANSWERS, &[]),
+    ("lock_sha256", Form::Hex, ANSWERS, &[]),
+    ("claimed", Form::Claimed, ANSWERS, &[]),
+    ("verdict", Form::Verdict, ANSWERS, &[]),
+    ("status", Form::Token, ANY, &[]),
+    ("outcome", Form::Token, ANY, &[]),
+    ("contract", Form::Token, ANY, &[]),
+    ("upstream", Form::Token, ANY, &[]),
+    ("principal", Form::Token, ANY, &[]),
+    ("tool", Form::Token, ANY, &[]),
+    ("tool_sha256", Form::Hex, ANY, &[]),
+    ("attempt", Form::Number, ATTEMPTS, &[]),
+    ("max_attempts", Form::Number, ATTEMPTS, &[]),
+    ("codes", Form::Codes, &[Kind::Validation, Kind::Escalation, Kind::Rejected], &[]),
+    ("subject", Form::OneOf(SUBJECTS), &[Kind::Config], &[Kind::Config]),
+    ("sha256", Form::Hex, &[Kind::Config], &[]),
+    ("vkey", Form::VerifierKey, &[Kind::Config], &[]),
+    ("decision", Form::Token, CASES, &[]),
+    ("digest", Form::Hex, CASES, &[]),
+    ("revision", Form::Number, CASES, &[]),
+    ("target_index", Form::Decimal, &[Kind::Erasure], &[Kind::Erasure]),
+    ("target_part", Form::Token, &[Kind::Erasure], &[Kind::Erasure]),
+    ("basis", Form::OneOf(BASES), &[Kind::Erasure], &[Kind::Erasure]),
+    ("below", Form::Decimal, &[Kind::Prune], &[Kind::Prune]),
+    ("root", Form::Hex, &[Kind::Prune], &[Kind::Prune]),
+];
+
+/// Why something is not a leaf.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LeafError {
+    /// It is not JSON, or not an object.
+    #[error("a leaf is one JSON object")]
+    NotAnObject,
+    /// It is not in the one form that RFC 8785 gives it.
+    #[error("a leaf is written in the form of RFC 8785")]
+    NotCanonical,
+    /// It is too long.
+    #[error("a leaf has at most 8192 bytes, not {0}")]
+    TooLong(usize),
+    /// A member that the kind does not have.
+    #[error("an entry of kind {kind} has no member {member:?}")]
+    Unlisted {
+        /// The entry's kind.
+        kind: Kind,
+        /// The member.
+        member: String,
+    },
+    /// A member that the kind must have.
+    #[error("an entry of kind {kind} needs the member {member:?}")]
+    Missing {
+        /// The entry's kind.
+        kind: Kind,
+        /// The member.
+        member: &'static str,
+    },
+    /// A value that is not of its member's form.
+    #[error("the value of {0:?} has not the form of that member")]
+    Form(String),
+}
+
+/// The kind of a leaf whose members are all as the table says.
+pub(super) fn check(members: &Map<String, Value>) -> Result<Kind, LeafError> {
+    let kind = members.get("kind").and_then(Value::as_str).and_then(|word| word.parse().ok());
+    let kind: Kind = kind.ok_or_else(|| LeafError::Form("kind".to_owned()))?;
+    for (name, value) in members {
+        let row =
+            MEMBERS.iter().find(|(listed, _, kinds, _)| listed == name && kinds.contains(&kind));
+        let Some((_, form, _, _)) = row else {
+            return Err(LeafError::Unlisted { kind, member: name.chars().take(64).collect() });
+        };
+        if !holds(*form, value) {
+            return Err(LeafError::Form(name.clone()));
+        }
+    }
+    for (name, _, _, needed) in MEMBERS {
+        if needed.contains(&kind) && !members.contains_key(*name) {
+            return Err(LeafError::Missing { kind, member: name });
+        }
+    }
+    // A key that is not named cannot be believed later.
+    let subject = members.get("subject").and_then(Value::as_str);
+    if matches!(subject, Some("start" | "key")) && !members.contains_key("vkey") {
+        return Err(LeafError::Missing { kind, member: "vkey" });
+    }
+    if members.contains_key("tool") && members.contains_key("tool_sha256") {
+        return Err(LeafError::Unlisted { kind, member: "tool_sha256".to_owned() });
+    }
+    Ok(kind)
+}
+
+fn holds(form: Form, value: &Value) -> bool {
+    let text = value.as_str();
+    match form {
+        Form::Version => value.as_u64() == Some(1),
+        Form::Kind => text.is_some_and(|text| text.parse::<Kind>().is_ok()),
+        Form::Time => text.is_some_and(|text| micros_of(text).is_some()),
+        Form::Id => text.is_some_and(|text| Id::parse(text).is_ok_and(|id| id.to_string() == text)),
+        Form::Decimal => text.is_some_and(|text| decimal(text).is_some()),
+        Form::Token => text.is_some_and(Token::is_valid),
+        Form::Hex => text.is_some_and(is_hex),
+        Form::Number => value.as_u64().is_some_and(|number| number < LARGEST_NUMBER),
+        Form::OneOf(words) => text.is_some_and(|text| words.contains(&text)),
+        Form::VerifierKey => text.is_some_and(|text| VerifierKey::parse(text).is_ok()),
+        Form::Codes => is_sorted_tokens(value),
+        Form::Claimed => value.as_object().is_some_and(|flags| {
+            flags.len() == FLAGS.len()
+                && FLAGS.iter().all(|name| flags.get(*name).is_some_and(Value::is_boolean))
+        }),
+        Form::Verdict => value.as_object().is_some_and(|verdict| {
+            let result = verdict.get("result").and_then(Value::as_str);
+            verdict.len() == 2
+                && result.is_some_and(|result| RESULTS.contains(&result))
+                && verdict.get("failed").is_some_and(is_sorted_tokens)
+        }),
+        Form::Parts => value.as_array().is_some_and(|parts| {
+            let names: Option<Vec<_>> = parts.iter().map(part_name).collect();
+            names.is_some_and(|names| {
+                !names.is_empty() && names.is_sorted_by(|one, next| one < next)
+            })
+        }),
+    }
+}
+
+/// The name of a part's line in a leaf, when the line is as it must be.
+fn part_name(part: &Value) -> Option<&str> {
+    let members = part.as_object().filter(|members| members.len() == 4)?;
+    let text = |name: &str| members.get(name).and_then(Value::as_str);
+    let sound = text("alg") == Some("hmac-sha256")
+        && text("commit").is_some_and(is_hex)
+        && members.get("len")?.as_u64()? < LARGEST_NUMBER;
+    text("name").filter(|name| sound && Token::is_valid(name))
+}
+
+fn is_sorted_tokens(value: &Value) -> bool {
+    let codes: Option<Vec<_>> = value.as_array().and_then(|codes| {
+        codes.iter().map(|code| code.as_str().filter(|code| Token::is_valid(code))).collect()
+    });
+    codes.is_some_and(|codes| codes.is_sorted_by(|one, next| one < next))
+}
+
+fn is_hex(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// A whole number in the one way decimal text writes it.
+pub(super) fn decimal(text: &str) -> Option<u64> {
+    text.parse::<u64>().ok().filter(|number| number.to_string() == text)
+}
+
+/// The microseconds of a time in the form of a leaf.
+pub(super) fn micros_of(text: &str) -> Option<i64> {
+    // 2026-11-15T18:24:44.727091Z
+    let in_form = text.len() == 27 && text.as_bytes()[19] == b'.' && text.as_bytes()[10] == b'T';
+    let (time, zone) = Timestamp::parse(text).ok().filter(|_| in_form)?;
+    let micros = time.nanos_since(Timestamp::from_unix_micros(0)) / 1000;
+    let micros = i64::try_from(micros).ok().filter(|_| zone == Zone::Z)?;
+    (time_of(micros) == text).then_some(micros)
+}
+
+/// The form in which a leaf writes a time.
+pub(super) fn time_of(micros: i64) -> String {
+    let mut text = Timestamp::from_unix_micros(micros).to_offset_micros();
+    text.truncate(text.len() - "+00:00".len());
+    text.push('Z');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_one_form() {
+        let micros = 1_794_767_084_727_091;
+        assert_eq!(time_of(micros), "2026-11-15T18:24:44.727091Z");
+        assert_eq!(micros_of(&time_of(micros)), Some(micros));
+        for text in [
+            "2026-11-15T18:24:44Z",
+            "2026-11-15T18:24:44.727Z",
+            "2026-11-15t17:04:44.727091Z",
+            "2026-11-15T18:24:44.727091z",
+            "2026-11-15T18:24:60.727091Z",
+            "2026-11-15T18:24:44.72709+00:00",
+        ] {
+            assert_eq!(micros_of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn decimals_have_one_form() {
+        assert_eq!(decimal("18446744073709551615"), Some(u64::MAX));
+        for text in ["", "+1", "01", "-1", "1.0", "18446744073709551616"] {
+            assert_eq!(decimal(text), None, "{text}");
+        }
+    }
+}

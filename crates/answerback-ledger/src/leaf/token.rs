@@ -1,0 +1,78 @@
+use std::fmt;
+use std::sync::Arc;
+
+/// A word that may stand in a leaf: 1 to 128 characters of `A–Z a–z 0–9 . _ : @ / + = -`.
+///
+/// A leaf can never be erased, so it takes no text of a model or a person. What is not a token is not
+/// written.
+///
+/// ```
+/// use answerback_ledger::Token;
+///
+/// assert_eq!(Token::new("fs/read_file").unwrap().as_str(), "fs/read_file");
+/// assert!(Token::new("ignore previous instructions").is_err());
+/// ```
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Token(Arc<str>);
+
+impl Token {
+    /// The longest token, in bytes.
+    pub const LONGEST: usize = 128;
+
+    /// The token of this text.
+    ///
+    /// # Errors
+    ///
+    /// When the text is empty, too long or has another character.
+    pub fn new(text: impl AsRef<str>) -> Result<Self, TokenError> {
+        let text = text.as_ref();
+        if Self::is_valid(text) { Ok(Self(text.into())) } else { Err(TokenError) }
+    }
+
+    /// Whether a text is a token.
+    pub fn is_valid(text: &str) -> bool {
+        (1..=Self::LONGEST).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:@/+=-".contains(&byte))
+    }
+
+    /// The token's text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl TryFrom<&str> for Token {
+    type Error = TokenError;
+
+    fn try_from(text: &str) -> Result<Self, TokenError> {
+        Self::new(text)
+    }
+}
+
+/// A text that is not a token. It does not repeat the text, which may be anybody's.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("a token has 1 to 128 characters of A-Z a-z 0-9 . _ : @ / + = -")]
+pub struct TokenError;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_a_token() {
+        let longest = "a".repeat(Token::LONGEST);
+        for text in ["a", "A.b_c:d@e/f+g=h-9", longest.as_str()] {
+            assert!(Token::is_valid(text), "{text}");
+        }
+        let too_long = "a".repeat(Token::LONGEST + 1);
+        for text in ["", " ", "a b", "ä", "a\n", "\"", "a,b", too_long.as_str()] {
+            assert!(!Token::is_valid(text), "{text}");
+        }
+    }
+}

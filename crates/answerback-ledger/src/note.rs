@@ -1,0 +1,295 @@
+//! C2SP signed notes with Ed25519: a text, and lines that say who signed it.
+
+use std::fmt;
+
+use ed25519_dalek::{Signature, VerifyingKey};
+use sha2::{Digest, Sha256};
+
+use crate::SigningKey;
+use crate::base64::{decode, encode};
+
+/// The type of an Ed25519 signature.
+pub(crate) const ED25519: u8 = 0x01;
+
+/// The most signature lines that are read. C2SP asks for at least 16.
+const MOST_SIGNATURES: usize = 100;
+
+/// The most bytes of a note that are read.
+const LONGEST: usize = 1 << 20;
+
+/// The public key of a signer, by which its signatures are known and verified.
+///
+/// Its text is `NAME+ID+KEY`: the id in eight hex digits, the key in base64.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct VerifierKey {
+    name: String,
+    id: u32,
+    key: VerifyingKey,
+}
+
+impl VerifierKey {
+    pub(crate) fn new(name: &str, key: VerifyingKey) -> Self {
+        Self { name: name.to_owned(), id: key_id(name, &key), key }
+    }
+
+    /// Reads the text of a key.
+    ///
+    /// # Errors
+    ///
+    /// When it is not one, is of another type than Ed25519, or its id is not the key's.
+    pub fn parse(text: &str) -> Result<Self, VerifierKeyError> {
+        let read = || {
+            let (name, rest) = text.split_once('+')?;
+            let (id, key) = rest.split_once('+')?;
+            let id = hex_id(id).filter(|_| is_name(name))?;
+            let bytes = decode(key)?;
+            let (kind, bytes) = bytes.split_first()?;
+            let key = VerifyingKey::from_bytes(bytes.try_into().ok()?).ok()?;
+            Some(Self::new(name, key)).filter(|key| *kind == ED25519 && key.id == id)
+        };
+        read().ok_or(VerifierKeyError)
+    }
+
+    /// The signer's name. For a log it is the origin.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The four bytes by which a signature line names its key.
+    pub const fn id(&self) -> u32 {
+        self.id
+    }
+
+    fn verifies(&self, text: &str, signature: &[u8]) -> bool {
+        Signature::from_slice(signature)
+            .is_ok_and(|signature| self.key.verify_strict(text.as_bytes(), &signature).is_ok())
+    }
+}
+
+impl fmt::Display for VerifierKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut bytes = vec![ED25519];
+        bytes.extend_from_slice(self.key.as_bytes());
+        write!(formatter, "{}+{:08x}+{}", self.name, self.id, encode(&bytes))
+    }
+}
+
+/// A text that is not the public key of a signer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("not a verifier key NAME+ID+KEY of type Ed25519")]
+pub struct VerifierKeyError;
+
+/// Whether a text can name a key: not empty, no spaces, no `+`.
+pub(crate) fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.contains(|letter: char| letter.is_whitespace() || letter == '+')
+}
+
+pub(crate) fn hex_id(text: &str) -> Option<u32> {
+    u32::from_str_radix(text, 16).ok().filter(|id| format!("{id:08x}") == text)
+}
+
+fn key_id(name: &str, key: &VerifyingKey) -> u32 {
+    let mut hash = Sha256::new_with_prefix(name.as_bytes());
+    hash.update([b'\n', ED25519]);
+    hash.update(key.as_bytes());
+    let digest: [u8; 32] = hash.finalize().into();
+    u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])
+}
+
+/// One signature line.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Line {
+    name: String,
+    id: u32,
+    signature: Vec<u8>,
+}
+
+/// A text with the signatures under it.
+///
+/// ```
+/// use answerback_ledger::{Note, SigningKey};
+///
+/// let key = SigningKey::new("example.org/log", &[7; 32])?;
+/// let note = Note::sign("hello\n", &[&key])?;
+/// let read = Note::parse(&note.to_string())?;
+/// assert!(read.is_signed_by(&key.verifier())?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Note {
+    text: String,
+    lines: Vec<Line>,
+}
+
+impl Note {
+    /// Signs a text with each of the keys.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not one: it ends with a newline and holds no other control character.
+    pub fn sign(text: &str, keys: &[&SigningKey]) -> Result<Self, NoteError> {
+        if !is_text(text) {
+            return Err(NoteError::Text);
+        }
+        let lines = keys.iter().map(|key| {
+            let verifier = key.verifier();
+            Line { name: verifier.name, id: verifier.id, signature: key.sign(text) }
+        });
+        Ok(Self { text: text.to_owned(), lines: lines.collect() })
+    }
+
+    /// Reads a note without believing its signatures yet.
+    ///
+    /// # Errors
+    ///
+    /// When it is not well formed.
+    pub fn parse(text: &str) -> Result<Self, NoteError> {
+        // The signatures stand after the last empty line.
+        let end = text.rfind("\n\n").filter(|_| text.len() <= LONGEST).ok_or(NoteError::Form)?;
+        let (text, signatures) = (&text[..=end], &text[end + 2..]);
+        if !is_text(text) {
+            return Err(NoteError::Text);
+        }
+        let signatures = signatures.strip_suffix('\n').ok_or(NoteError::Form)?;
+        let lines: Option<Vec<Line>> = signatures.split('\n').map(line).collect();
+        let lines = lines.filter(|lines| lines.len() <= MOST_SIGNATURES).ok_or(NoteError::Form)?;
+        Ok(Self { text: text.to_owned(), lines })
+    }
+
+    /// The signed text, with its last newline.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether this key signed the text. Lines of other keys do not matter.
+    ///
+    /// # Errors
+    ///
+    /// When a line names the key and its signature is not the key's: a forgery, or a broken file.
+    pub fn is_signed_by(&self, key: &VerifierKey) -> Result<bool, NoteError> {
+        let mut lines = self.lines.iter().filter(|line| line.name == key.name && line.id == key.id);
+        let Some(line) = lines.next() else { return Ok(false) };
+        let genuine = |line: &Line| key.verifies(&self.text, &line.signature);
+        if genuine(line) && lines.all(genuine) { Ok(true) } else { Err(NoteError::Signature) }
+    }
+
+    /// The names and ids of the keys whose lines stand under the text.
+    pub fn signers(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.lines.iter().map(|line| (line.name.as_str(), line.id))
+    }
+}
+
+/// `— NAME BASE64(ID ‖ SIGNATURE)`
+fn line(text: &str) -> Option<Line> {
+    let (name, signature) = text.strip_prefix("— ")?.split_once(' ')?;
+    let bytes = decode(signature).filter(|_| is_name(name))?;
+    let (id, signature) = bytes.split_first_chunk::<4>().filter(|(_, rest)| !rest.is_empty())?;
+    let id = u32::from_be_bytes(*id);
+    Some(Line { name: name.to_owned(), id, signature: signature.to_vec() })
+}
+
+fn is_text(text: &str) -> bool {
+    text.ends_with('\n') && text.bytes().all(|byte| byte >= b' ' || byte == b'\n')
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)?;
+        formatter.write_str("\n")?;
+        for line in &self.lines {
+            let mut bytes = line.id.to_be_bytes().to_vec();
+            bytes.extend_from_slice(&line.signature);
+            writeln!(formatter, "— {} {}", line.name, encode(&bytes))?;
+        }
+        Ok(())
+    }
+}
+
+/// Why something is not a signed note.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoteError {
+    /// No text, or a text with control characters.
+    #[error("the text of a note ends with a newline and holds no control characters")]
+    Text,
+    /// The part below the text is not signature lines.
+    #[error("a note is a text, an empty line and signature lines")]
+    Form,
+    /// A line names a key that did not sign.
+    #[error("a signature of the note is not its key's")]
+    Signature,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of Go's `golang.org/x/mod/sumdb/note`, which the C2SP specification points to.
+    const VKEY: &str = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
+    const NOTE: &str = "If you think cryptography is the answer to your problem,\n\
+        then you don't know what your problem is.\n\n\
+        — PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n";
+
+    #[test]
+    fn the_shared_example() {
+        let key = VerifierKey::parse(VKEY).unwrap();
+        assert_eq!(key.to_string(), VKEY);
+        let note = Note::parse(NOTE).unwrap();
+        assert_eq!(note.is_signed_by(&key), Ok(true));
+        assert_eq!(note.to_string(), NOTE);
+        let forged = Note::parse(&NOTE.replace("think", "thinK")).unwrap();
+        assert_eq!(forged.is_signed_by(&key), Err(NoteError::Signature));
+    }
+
+    #[test]
+    fn the_shared_signer() {
+        let secret =
+            "PRIVATE+KEY+PeterNeumann+c74f20a3+AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz";
+        let key = SigningKey::parse(secret).unwrap();
+        assert_eq!(key.verifier().to_string(), VKEY);
+        let text = NOTE.split("\n\n").next().unwrap().to_owned() + "\n";
+        assert_eq!(Note::sign(&text, &[&key]).unwrap().to_string(), NOTE);
+    }
+
+    #[test]
+    fn lines_of_strangers_are_ignored() {
+        let key = SigningKey::new("a", &[1; 32]).unwrap();
+        let strangers: Vec<SigningKey> = (2..20)
+            .map(|seed| SigningKey::new(&format!("s{seed}"), &[seed; 32]).unwrap())
+            .collect();
+        let mut keys: Vec<&SigningKey> = strangers.iter().collect();
+        keys.push(&key);
+        let note = Note::parse(&Note::sign("x\n", &keys).unwrap().to_string()).unwrap();
+        assert_eq!(note.is_signed_by(&key.verifier()), Ok(true));
+        // The same name with another key has another id.
+        let other = SigningKey::new("a", &[9; 32]).unwrap().verifier();
+        assert_eq!(note.is_signed_by(&other), Ok(false));
+        assert_eq!(note.signers().count(), 19);
+    }
+
+    #[test]
+    fn what_is_not_a_note() {
+        for text in [
+            "",
+            "x\n",
+            "x\n\n",
+            "x\n\n— a AAAA",
+            "x\n\n— a AAAA\n",
+            "x\n\n- a AAAAAAA=\n",
+            "x\u{7}\n\n— a AAAAAAA=\n",
+        ] {
+            assert!(Note::parse(text).is_err(), "{text:?}");
+        }
+        assert!(Note::parse("x\n\n— a AAAAAAA=\n").is_ok());
+        for text in [
+            "",
+            "a",
+            "a+b+c",
+            &VKEY.replace("c74f", "C74F"),
+            &VKEY.replace("ARpc", "BRpc"),
+            &VKEY.replace("Peter", "Pete r"),
+        ] {
+            assert!(VerifierKey::parse(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! One transaction: many units, one checkpoint, one commit.
+
+use std::error::Error;
+use std::iter;
+use std::panic::{self, AssertUnwindSafe};
+
+use answerback::Timestamp;
+use answerback_ledger::leaf::Subject;
+use answerback_ledger::tile::Tile;
+use answerback_ledger::tree::Edge;
+use answerback_ledger::{Checkpoint, Draft, Hash, Note};
+
+use crate::chain::Chain;
+use crate::engine::{EngineError, Failure, Outcome};
+use crate::job::Job;
+use crate::stats::Counters;
+use crate::transaction::Log;
+use crate::work::{Gathered, Work};
+use crate::{Head, Settings, StoreError};
+
+/// The most bytes of one transaction: what comes after waits for the next.
+const LARGEST: usize = 4 << 20;
+
+/// How far a clock may step back without a line in the log, in microseconds.
+const CLOCK_TOLERANCE: i64 = 5_000_000;
+
+/// How often a transaction that lost against another is run again.
+const TRIES: usize = 5;
+
+/// What became of a transaction.
+pub(crate) struct Done {
+    /// The checkpoint that covers it.
+    pub(crate) size: u64,
+    pub(crate) root: Hash,
+    /// How each of the jobs that were run ended, in order.
+    pub(crate) outcomes: Vec<Result<(), StoreError>>,
+}
+
+/// Why nothing of a transaction counts.
+pub(crate) struct Failed {
+    pub(crate) error: StoreError,
+    /// Whether the chain has to be opened again.
+    pub(crate) poisons: bool,
+}
+
+impl Chain {
+    /// Runs jobs until there are no more or the transaction is full, and commits.
+    pub(crate) fn run(
+        &mut self,
+        jobs: &mut [Box<dyn Job>],
+        settings: &Settings,
+        counters: &Counters,
+    ) -> Result<Done, Failed> {
+        let mut tries = 1;
+        loop {
+            match self.attempt(jobs, settings, counters) {
+                Err((Some(Failure::Conflict), _)) if tries < TRIES => tries += 1,
+                Err((failure, error)) => {
+                    // Nobody knows what the connection holds after a failure; only a lock that was not had is harmless.
+                    let poisons = !matches!(failure, Some(Failure::Locked | Failure::Conflict));
+                    return Err(Failed { error, poisons });
+                }
+                Ok(done) => return Ok(done),
+            }
+        }
+    }
+
+    fn attempt(
+        &mut self,
+        jobs: &mut [Box<dyn Job>],
+        settings: &Settings,
+        counters: &Counters,
+    ) -> Result<Done, (Option<Failure>, StoreError)> {
+        let head = match self.engine.begin() {
+            Ok(Some(head)) => head,
+            Ok(None) => {
+                self.engine.rollback();
+                return Err((None, StoreError::Damaged("the log is gone".to_owned())));
+            }
+            Err(error) => {
+                self.engine.rollback();
+                return Err((Some(error.failure), error.into()));
+            }
+        };
+        let done = self.fill(&head, jobs, settings, counters);
+        if done.is_err() {
+            self.engine.rollback();
+        }
+        done
+    }
+
+    /// Everything between taking the lock and the acknowledgement.
+    fn fill(
+        &mut self,
+        head: &Head,
+        jobs: &mut [Box<dyn Job>],
+        settings: &Settings,
+        counters: &Counters,
+    ) -> Result<Done, (Option<Failure>, StoreError)> {
+        self.catch_up(head).map_err(own)?;
+        let now = (settings.clock)();
+        let mut work = Work::new(self.engine.as_mut(), settings, head, now);
+        if head.size == 0 {
+            let start = Draft::config(Subject::Start).with_verifier_key(&head.signer);
+            work.append(&start).map_err(own)?;
+        }
+        let is_clock_behind = now < head.last_ts.saturating_sub(CLOCK_TOLERANCE);
+        if is_clock_behind && !self.is_clock_behind {
+            let reading = Timestamp::from_unix_micros(now);
+            work.append(&Draft::config(Subject::Clock).with_claimed_time(reading)).map_err(own)?;
+            Counters::add(&counters.clock_steps, 1);
+        }
+        let mut outcomes = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            work.begin_unit();
+            // A unit is a caller's code: when it panics, it alone has failed.
+            let run = panic::catch_unwind(AssertUnwindSafe(|| job.run(&mut work)));
+            let outcome =
+                run.unwrap_or_else(|_| Err(StoreError::unit("the unit of work panicked")));
+            let ended = work.end_unit(outcome.is_ok());
+            if let Some(broken) = work.broken.take().or(ended.err()) {
+                return Err(engines(broken));
+            }
+            outcomes.push(outcome);
+            if work.weight >= LARGEST {
+                break;
+            }
+        }
+        let gathered = work.gathered();
+        let staged = self.stage(head, &gathered).map_err(own)?;
+        self.save(head, &gathered, &staged).map_err(engines)?;
+        if staged.head == *head && !gathered.is_dirty {
+            self.engine.rollback();
+        } else {
+            self.engine.commit().map_err(|error| match error.failure {
+                Failure::Locked | Failure::Conflict => engines(error),
+                failure => (Some(failure), StoreError::InDoubt(error.source)),
+            })?;
+        }
+        let (size, root) = (staged.head.size, staged.head.root);
+        (self.edge, self.frontier) = (staged.edge, staged.head.frontier);
+        self.is_clock_behind = is_clock_behind;
+        Counters::add(&counters.entries, gathered.entries.len() as u64);
+        if let Some(key) = gathered.next_key {
+            self.key = key;
+            // The log names the new key now. Where the file cannot be renamed, the next start does it.
+            let _ = self.key_file.finish_rotation();
+        }
+        if let Some(note) = staged.note {
+            let failed = self.anchor(&note, now);
+            Counters::add(&counters.anchor_failures, failed);
+        }
+        self.scrub_pending |= gathered.scrub;
+        if self.scrub_pending {
+            self.scrub_pending = !matches!(self.engine.scrub(), Ok(true));
+        }
+        Ok(Done { size, root, outcomes })
+    }
+
+    /// The tree with what was gathered, and its checkpoint.
+    fn stage(&self, head: &Head, gathered: &Gathered) -> Result<Staged, StoreError> {
+        let mut head = Head {
+            last_ts: gathered.last_ts,
+            event_seq: gathered.event_seq,
+            minimum: gathered.minimum,
+            ..head.clone()
+        };
+        let (mut edge, mut tiles) = (self.edge.clone(), Vec::new());
+        for row in &gathered.entries {
+            edge.append(row.hash, &mut |tile| tiles.push(tile));
+            head.frontier.append(row.hash);
+        }
+        head.size = head.frontier.size();
+        head.root = head.frontier.root();
+        // The first checkpoint that a new key signs carries both signatures.
+        let keys: Vec<_> = iter::once(&self.key).chain(&gathered.next_key).collect();
+        if let Some(key) = &gathered.next_key {
+            head.signer = key.verifier();
+        }
+        let note = if gathered.entries.is_empty() {
+            None
+        } else {
+            let damaged = |error: &dyn Error| StoreError::Damaged(error.to_string());
+            let checkpoint = Checkpoint::of(&self.origin, &head.frontier);
+            let checkpoint = checkpoint.map_err(|error| damaged(&error))?;
+            Some(checkpoint.sign(&keys).map_err(|error| damaged(&error))?)
+        };
+        Ok(Staged { head, edge, tiles, note })
+    }
+
+    fn save(&mut self, old: &Head, gathered: &Gathered, staged: &Staged) -> Outcome<()> {
+        let engine = &mut self.engine;
+        engine.append_entries(&gathered.entries)?;
+        engine.append_tiles(&staged.tiles)?;
+        engine.append_events(&gathered.events)?;
+        for (name, stream) in &gathered.streams {
+            engine.save_stream(name, stream)?;
+        }
+        if let Some(note) = &staged.note {
+            engine.append_checkpoint(staged.head.size, &note.to_string())?;
+        }
+        if staged.head == *old { Ok(()) } else { engine.save_head(&staged.head) }
+    }
+}
+
+/// The log as it will be.
+struct Staged {
+    head: Head,
+    edge: Edge,
+    tiles: Vec<Tile>,
+    note: Option<Note>,
+}
+
+/// A failure that is not the engine's.
+fn own(error: StoreError) -> (Option<Failure>, StoreError) {
+    (None, error)
+}
+
+fn engines(error: EngineError) -> (Option<Failure>, StoreError) {
+    (Some(error.failure), error.into())
+}

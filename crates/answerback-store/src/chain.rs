@@ -1,0 +1,235 @@
+//! The chain that this process writes: the connection, the key, the right edge of the tree, the anchors.
+//!
+//! Opening it checks what a crash, a bad disk or an old backup could have left behind; the writer opens
+//! it the same way after any failure.
+
+use answerback::UuidV4;
+use answerback_ledger::tree::{Edge, Frontier, frontier_at, root_at};
+use answerback_ledger::{Anchor, Checkpoint, Hash, KeyFile, Note, SigningKey, VerifierKey, anchor};
+
+use crate::engine::{Engine, Hashes, Opener};
+use crate::{Head, Settings, StoreError};
+
+pub(crate) struct Chain {
+    pub(crate) engine: Box<dyn Engine>,
+    pub(crate) origin: String,
+    pub(crate) key_file: KeyFile,
+    pub(crate) key: SigningKey,
+    pub(crate) anchors: Vec<Box<dyn Anchor>>,
+    /// The tree as this process last knew it.
+    pub(crate) edge: Edge,
+    pub(crate) frontier: Frontier,
+    /// Whether a step of the clock backwards was logged and it has not caught up yet.
+    pub(crate) is_clock_behind: bool,
+    /// Whether erased content may still be in the files.
+    pub(crate) scrub_pending: bool,
+}
+
+impl Chain {
+    /// Opens the store and checks its tail, its newest checkpoint and its anchors.
+    pub(crate) fn open(opener: &dyn Opener, settings: &Settings) -> Result<Self, StoreError> {
+        let mut engine = opener.writer()?;
+        let key_file = KeyFile::new(&settings.key);
+        let anchors: Vec<_> = settings.anchors.iter().map(|make| make()).collect();
+        let head = engine.begin()?;
+        let examined = match head {
+            Some(head) => examine(engine.as_mut(), settings, &key_file, &head, &anchors),
+            None => create(engine.as_mut(), settings, &key_file, &anchors),
+        };
+        let Opened { origin, key, edge, frontier, is_new } = match examined {
+            Ok(fine) => fine,
+            Err(error) => {
+                engine.rollback();
+                return Err(error);
+            }
+        };
+        // A new log's first entry is written by the first batch, before anything else.
+        if is_new {
+            engine.commit()?;
+        } else {
+            engine.rollback();
+        }
+        let (is_clock_behind, scrub_pending) = (false, false);
+        Ok(Self {
+            engine,
+            origin,
+            key_file,
+            key,
+            anchors,
+            edge,
+            frontier,
+            is_clock_behind,
+            scrub_pending,
+        })
+    }
+
+    /// Follows what other processes appended since, and holds the head against the tree.
+    pub(crate) fn catch_up(&mut self, head: &Head) -> Result<(), StoreError> {
+        let known = self.edge.size();
+        if head.size < known {
+            return Err(StoreError::Damaged(format!(
+                "it had {known} entries and has {} now",
+                head.size
+            )));
+        }
+        if head.size > known {
+            for hash in self.engine.leaf_hashes(known..head.size)? {
+                self.edge.append(hash, &mut |_| ());
+                self.frontier.append(hash);
+            }
+        }
+        if self.frontier != head.frontier || self.frontier.root() != head.root {
+            return Err(StoreError::Damaged(format!(
+                "the head of {} entries is not that of the entries",
+                head.size
+            )));
+        }
+        if head.signer != self.key.verifier() {
+            self.key = self.key_file.holding(&head.signer)?;
+        }
+        Ok(())
+    }
+
+    /// Hands the newest checkpoint to the anchors. Gives how many failed.
+    pub(crate) fn anchor(&mut self, note: &Note, now: i64) -> u64 {
+        let results = self.anchors.iter_mut().map(|anchor| anchor.record(note, now));
+        results.filter(Result::is_err).count() as u64
+    }
+
+    pub(crate) fn close_anchors(&mut self) -> u64 {
+        self.anchors.iter_mut().map(|anchor| anchor.close()).filter(Result::is_err).count() as u64
+    }
+}
+
+struct Opened {
+    origin: String,
+    key: SigningKey,
+    edge: Edge,
+    frontier: Frontier,
+    is_new: bool,
+}
+
+/// A log that is there: everything that can be checked without reading all of it.
+fn examine(
+    engine: &mut dyn Engine,
+    settings: &Settings,
+    key_file: &KeyFile,
+    head: &Head,
+    anchors: &[Box<dyn Anchor>],
+) -> Result<Opened, StoreError> {
+    let damaged = |what: &str| StoreError::Damaged(what.to_owned());
+    let origin = engine.meta("origin")?.ok_or_else(|| damaged("it has no origin"))?;
+    if settings.origin.as_ref().is_some_and(|wanted| *wanted != origin) {
+        return Err(StoreError::Unfit(format!(
+            "the store is the log {origin}; name that origin in the configuration, or another store"
+        )));
+    }
+    let key = key_file.holding(&head.signer)?;
+    check_tail(engine, head)?;
+    let edge = Edge::read(head.size, &Hashes::of(engine))?;
+    if frontier_at(head.size, &Hashes::of(engine))? != head.frontier {
+        return Err(damaged("the frontier is not that of the entries"));
+    }
+    if head.frontier.root() != head.root {
+        return Err(damaged("the root is not that of the frontier"));
+    }
+    check_newest_checkpoint(engine, head, &origin)?;
+    for anchor in anchors {
+        check_anchor(engine, anchor.as_ref(), &origin, head.size)?;
+    }
+    Ok(Opened { origin, key, edge, frontier: head.frontier.clone(), is_new: false })
+}
+
+/// The entries right of the last full tile, hashed anew.
+fn check_tail(engine: &mut dyn Engine, head: &Head) -> Result<(), StoreError> {
+    let from = (head.size - head.size % answerback_ledger::tile::WIDTH).max(head.minimum);
+    let stored = engine.leaf_hashes(from..head.size)?;
+    if stored.len() as u64 != head.size - from {
+        return Err(StoreError::Damaged(format!("entries from {from} on are missing")));
+    }
+    for (index, stored) in (from..).zip(stored) {
+        let leaf = engine.leaf(index)?;
+        if leaf.is_none_or(|leaf| Hash::of_leaf(&leaf) != stored) {
+            return Err(StoreError::Damaged(format!(
+                "the entry at {index} is not what was hashed"
+            )));
+        }
+    }
+    let beyond = engine.leaf(head.size)?.is_some();
+    let last = head.size.checked_sub(1).filter(|last| *last >= head.minimum);
+    let time = last.map(|last| engine.time_at(last)).transpose()?.flatten();
+    if beyond || time.is_some_and(|time| time != head.last_ts) {
+        return Err(StoreError::Damaged("the head is not that of the newest entry".to_owned()));
+    }
+    Ok(())
+}
+
+fn check_newest_checkpoint(
+    engine: &mut dyn Engine,
+    head: &Head,
+    origin: &str,
+) -> Result<(), StoreError> {
+    let damaged = |what: &str| StoreError::Damaged(format!("its newest checkpoint {what}"));
+    let Some(text) = engine.newest_checkpoint()? else {
+        return if head.size == 0 { Ok(()) } else { Err(damaged("is missing")) };
+    };
+    let note = Note::parse(&text).map_err(|error| damaged(&error.to_string()))?;
+    let checkpoint = Checkpoint::read(&note).map_err(|error| damaged(&error.to_string()))?;
+    let wanted = Checkpoint::new(origin, head.size, head.root);
+    if wanted != Ok(checkpoint) {
+        return Err(damaged("is not that of the head"));
+    }
+    if note.is_signed_by(&head.signer) != Ok(true) {
+        return Err(damaged("is not signed by the key in force"));
+    }
+    Ok(())
+}
+
+fn check_anchor(
+    engine: &mut dyn Engine,
+    anchor: &dyn Anchor,
+    origin: &str,
+    size: u64,
+) -> Result<(), StoreError> {
+    let Some(anchored) = anchor.newest()? else { return Ok(()) };
+    let root = |size| root_at(size, &Hashes::of(engine));
+    anchor::check(&anchored, origin, size, root)??;
+    Ok(())
+}
+
+/// A store without a log: names it and makes its key.
+fn create(
+    engine: &mut dyn Engine,
+    settings: &Settings,
+    key_file: &KeyFile,
+    anchors: &[Box<dyn Anchor>],
+) -> Result<Opened, StoreError> {
+    let key = match key_file.read()? {
+        Some(key) => key,
+        None => {
+            let origin = match &settings.origin {
+                Some(origin) => origin.clone(),
+                None => format!("answerback.local/{}", UuidV4::from_random(settings.random()?)),
+            };
+            key_file.create(&SigningKey::new(&origin, &settings.random()?)?)?
+        }
+    };
+    let origin = key.name().to_owned();
+    if settings.origin.as_ref().is_some_and(|wanted| *wanted != origin) {
+        return Err(StoreError::Unfit(format!(
+            "the key {} belongs to the log {origin}; name another key file for a new log",
+            key_file.path().display()
+        )));
+    }
+    for anchor in anchors {
+        check_anchor(engine, anchor.as_ref(), &origin, 0)?;
+    }
+    engine.initialise(&origin, &key.verifier().to_string())?;
+    let (edge, frontier) = (Edge::default(), Frontier::default());
+    Ok(Opened { origin, key, edge, frontier, is_new: true })
+}
+
+/// Reads a verifier key that the store keeps.
+pub(crate) fn stored_key(text: &str) -> Result<VerifierKey, StoreError> {
+    VerifierKey::parse(text).map_err(|error| StoreError::Damaged(error.to_string()))
+}

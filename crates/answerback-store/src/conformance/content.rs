@@ -1,0 +1,175 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use answerback::case::{Case, CaseKind, Decision, DecisionError, Submission};
+use answerback::finding::ValidationError;
+use answerback::retry::{
+    Call, Context, Event as RetryEvent, HideSecrets, Policy, RetryKey, Sent, State, step,
+};
+use answerback::{Digest, Severity, Timestamp, UuidV7};
+use serde_json::json;
+
+use super::Open;
+use crate::{CaseFilter, CaseStatus, Event, Gap, NewCase, Settings, StoreError};
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_unix_millis(seconds * 1000)
+}
+
+/// A clock that is set by hand, in seconds.
+fn by_hand(clock: &Arc<AtomicI64>) -> impl Fn(Settings) -> Settings {
+    let clock = Arc::clone(clock);
+    move |settings| {
+        let clock = Arc::clone(&clock);
+        settings.with_clock(move || clock.load(Ordering::Relaxed) * 1_000_000)
+    }
+}
+
+/// The state after one more failing call.
+fn stepped(state: Option<State>, now: Timestamp) -> State {
+    let arguments = json!({"path": 1});
+    let findings = [ValidationError::new("VAL-002", Severity::Error)];
+    let call = Call::new("read_file", "call-1", Sent::Value(&arguments), &findings, [7; 10]);
+    let policy = Policy::default();
+    step(state, RetryEvent::Call(call), &Context::new(&policy, &HideSecrets, now)).state.unwrap()
+}
+
+pub(super) fn attempts_compare_and_swap(open: Open<'_>) {
+    let clock = Arc::new(AtomicI64::new(1000));
+    let store = open("attempts", &by_hand(&clock)).unwrap();
+    let key = RetryKey::of_conversation("thread", "read_file");
+    assert_eq!(store.attempt(&key).unwrap(), None);
+    let swap = |expected: Option<u64>, state: Option<State>| {
+        let key = key.clone();
+        let unit = move |transaction: &mut dyn crate::Transaction| {
+            transaction.swap_attempt(&key, expected, state.as_ref())
+        };
+        store.write(unit).unwrap().wait().unwrap().value
+    };
+    let first = stepped(None, at(1000));
+    assert!(swap(None, Some(first.clone())));
+    // Somebody was faster.
+    assert!(!swap(None, Some(first.clone())));
+    let kept = store.attempt(&key).unwrap().unwrap();
+    assert_eq!(kept.state, first);
+    let second = stepped(Some(first), at(1000));
+    assert!(!swap(Some(kept.revision + 1), Some(second.clone())));
+    assert!(swap(Some(kept.revision), Some(second.clone())));
+    let again = store.attempt(&key).unwrap().unwrap();
+    assert!(again.state == second && again.revision > kept.revision);
+    // What lapsed is not there, and does not stand in the way.
+    clock.store(1000 + 10 * 24 * 3600, Ordering::Relaxed);
+    assert_eq!(store.attempt(&key).unwrap(), None);
+    assert!(swap(None, Some(stepped(None, at(1000 + 10 * 24 * 3600)))));
+    let kept = store.attempt(&key).unwrap().unwrap();
+    assert!(swap(Some(kept.revision), None));
+    assert_eq!(store.attempt(&key).unwrap(), None);
+}
+
+pub(super) fn the_first_decision_wins(open: Open<'_>) {
+    let clock = Arc::new(AtomicI64::new(1000));
+    let store = open("cases", &by_hand(&clock)).unwrap();
+    let case = |number: u8, kind| {
+        let id = UuidV7::from_time(at(1000 + i64::from(number)), [number; 10]);
+        Case::new(id, kind, Digest::of_bytes(b"shown"), at(2000))
+    };
+    let put = |case: Case| {
+        let new = NewCase::new(case, *b"shown").with_private(*b"sealed");
+        store.write(move |transaction| transaction.put_case(&new)).unwrap().wait().unwrap().value
+    };
+    let first = put(case(1, CaseKind::Escalation));
+    put(case(2, CaseKind::Question));
+    put(case(3, CaseKind::Escalation));
+    assert_eq!(put(first.case.clone()), first);
+    let decide = |submission: Submission| {
+        let id = first.case.id.clone();
+        let unit = move |transaction: &mut dyn crate::Transaction| {
+            transaction.decide_case(&id, &submission)
+        };
+        store.write(unit).unwrap().wait().map(|done| done.value)
+    };
+    let approve = Submission::about(&first.case, Decision::Approve).with_by("one");
+    let decided = decide(approve.clone()).unwrap();
+    // What was private comes along this one time.
+    assert_eq!(decided.private.as_deref(), Some(b"sealed".as_slice()));
+    let kept = store.case(&first.case.id).unwrap().unwrap();
+    assert_eq!((kept.case.decision(), &kept.private), (Some(&Decision::Approve), &None));
+    assert_eq!(decide(approve).unwrap().case, decided.case);
+    let late =
+        decide(Submission::about(&first.case, Decision::Reject { reason: None }).with_by("two"));
+    assert!(
+        matches!(late, Err(StoreError::Decision(DecisionError::AlreadyDecided(_)))),
+        "{late:?}"
+    );
+    let count = |filter: CaseFilter| store.cases(&filter, None, 9).unwrap().cases.len();
+    let waiting = CaseFilter::default().with_status(CaseStatus::Waiting);
+    assert_eq!((count(CaseFilter::default()), count(waiting.clone())), (3, 2));
+    assert_eq!(count(waiting.clone().with_kind(CaseKind::Question)), 1);
+    let page = store.cases(&CaseFilter::default(), None, 2).unwrap();
+    let rest = store.cases(&CaseFilter::default(), page.next.as_ref(), 2).unwrap();
+    assert_eq!((page.cases.len(), rest.cases.len(), rest.next), (2, 1, None));
+    clock.store(2000, Ordering::Relaxed);
+    assert_eq!(count(waiting), 0);
+    assert_eq!(count(CaseFilter::default().with_status(CaseStatus::Lapsed)), 2);
+    let missing = UuidV7::from_time(at(1), [9; 10]);
+    let submission = Submission::about(&first.case, Decision::Approve);
+    let unknown = store
+        .write(move |transaction| transaction.decide_case(&missing, &submission))
+        .unwrap()
+        .wait();
+    assert!(matches!(unknown, Err(StoreError::Missing(_))));
+}
+
+pub(super) fn events_count_without_holes(open: Open<'_>) {
+    let store = open("events", &|settings| settings).unwrap();
+    let publish = |stream: &'static str, body: String| {
+        let unit = move |transaction: &mut dyn crate::Transaction| {
+            transaction.append_event(stream, "row", None, body.as_bytes())
+        };
+        store.write(unit).unwrap()
+    };
+    let tickets: Vec<_> = (0..40)
+        .map(|number| publish(if number % 4 == 0 { "one" } else { "two" }, number.to_string()))
+        .collect();
+    // A unit that fails leaves no hole.
+    let failing = store.write(|transaction| {
+        transaction.append_event("one", "row", None, b"never")?;
+        Err::<(), _>(StoreError::unit("no"))
+    });
+    assert!(failing.unwrap().wait().is_err());
+    let mut numbers: Vec<u64> =
+        tickets.into_iter().map(|ticket| ticket.wait().unwrap().value).collect();
+    numbers.push(publish("one", "last".to_owned()).wait().unwrap().value);
+    assert_eq!(numbers, (1..=41).collect::<Vec<u64>>());
+    let page = store.events(0, Some("one"), 5).unwrap();
+    assert_eq!((page.gap, page.events.len(), page.after), (None, 5, page.events[4].seq));
+    let rest = store.events(page.after, Some("one"), 50).unwrap();
+    assert_eq!((rest.events.len(), rest.after), (6, 41));
+    let end =
+        store.write(|transaction| transaction.end_stream("one")).unwrap().wait().unwrap().value;
+    let last = store.events(41, None, 9).unwrap().events.remove(0);
+    assert_eq!((Some(last.seq), last.kind.as_str()), (end, Event::END));
+    assert_eq!(last.body.unwrap().len(), 64);
+    let again = store.write(|transaction| transaction.end_stream("one")).unwrap().wait().unwrap();
+    assert_eq!(again.value, None);
+    assert!(matches!(publish("one", String::new()).wait(), Err(StoreError::Unit(_))));
+    assert_eq!(store.prune_events(20).unwrap().wait().unwrap().value, 19);
+    let page = store.events(5, None, 3).unwrap();
+    assert_eq!((page.gap, page.events[0].seq), (Some(Gap { from: 6, to: 19 }), 20));
+    assert_eq!(store.events(19, None, 3).unwrap().gap, None);
+    // Events are not entries.
+    assert_eq!(store.head().unwrap().size, 1);
+}
+
+pub(super) fn blobs_are_kept_by_digest(open: Open<'_>) {
+    let store = open("blobs", &|settings| settings.with_largest_blob(1000)).unwrap();
+    let put = |bytes: Vec<u8>| {
+        store.write(move |transaction| transaction.put_blob(&bytes, None)).unwrap().wait()
+    };
+    let digest = put(vec![7; 1000]).unwrap().value;
+    assert_eq!(digest, Digest::of_bytes(&[7; 1000]));
+    assert_eq!(put(vec![7; 1000]).unwrap().value, digest);
+    assert_eq!(store.blob(&digest).unwrap(), Some(vec![7; 1000]));
+    assert_eq!(store.blob(&Digest::of_bytes(b"")).unwrap(), None);
+    assert!(matches!(put(vec![7; 1001]), Err(StoreError::TooLarge { .. })));
+}

@@ -1,0 +1,219 @@
+//! What a database must do: rows in and out, under one transaction. Everything else is shared.
+
+use std::error::Error;
+use std::ops::Range;
+use std::sync::Arc;
+
+use answerback::case::Case;
+use answerback::retry::State;
+use answerback::{Digest, Timestamp, UuidV7};
+use answerback_ledger::tile::Tile;
+use answerback_ledger::{Hash, Id, Kind, Leaf, Part};
+
+use crate::blob::BlobRow;
+use crate::event::Stream;
+use crate::{CaseFilter, CaseRecord, Event, Filter, Head, KeptAttempt, StoreError};
+
+/// What a failure of an engine means for the writer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Failure {
+    /// Somebody else holds the lock; nothing happened.
+    Locked,
+    /// The transaction lost against another one and can be run again.
+    Conflict,
+    /// Reading or writing failed: nothing that this connection says can be believed any more.
+    Broken,
+    /// The rows do not fit together.
+    Damaged,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct EngineError {
+    pub(crate) failure: Failure,
+    pub(crate) source: Arc<dyn Error + Send + Sync>,
+}
+
+pub(crate) type Outcome<T> = Result<T, EngineError>;
+
+impl EngineError {
+    pub(crate) fn new(failure: Failure, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { failure, source: Arc::from(source.into()) }
+    }
+
+    pub(crate) fn damaged(what: impl Into<String>) -> Self {
+        Self::new(Failure::Damaged, what.into())
+    }
+}
+
+impl From<EngineError> for StoreError {
+    fn from(error: EngineError) -> Self {
+        match error.failure {
+            Failure::Locked | Failure::Conflict => Self::Locked,
+            Failure::Broken => Self::Engine(error.source),
+            Failure::Damaged => Self::Damaged(error.source.to_string()),
+        }
+    }
+}
+
+/// An entry that is to be written.
+#[derive(Clone, Debug)]
+pub(crate) struct EntryRow {
+    pub(crate) index: u64,
+    pub(crate) leaf: Leaf,
+    pub(crate) hash: Hash,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) request_id: Option<Id>,
+    pub(crate) response_id: Option<Id>,
+    pub(crate) reply_id: Option<Id>,
+}
+
+/// The entries that carry a request's id: the request itself, and its answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Linked {
+    pub(crate) request: Option<u64>,
+    pub(crate) answer: Option<u64>,
+}
+
+impl Linked {
+    /// Takes the next entry with the id: a request that comes again can be answered again.
+    pub(crate) fn push(&mut self, kind: Kind, index: u64) {
+        match kind {
+            Kind::Request => *self = Self { request: Some(index), answer: None },
+            Kind::Response => self.answer = Some(index),
+            _ => {}
+        }
+    }
+}
+
+/// Makes connections of one store.
+pub(crate) trait Opener: Send + Sync {
+    /// A connection that writes, with the tables in place.
+    fn writer(&self) -> Outcome<Box<dyn Engine>>;
+    /// A connection that only reads.
+    fn reader(&self) -> Outcome<Box<dyn Read>>;
+}
+
+/// What is read. Between `begin_read` and `end_read` it is one moment of the store.
+pub(crate) trait Read: Send {
+    fn begin_read(&mut self) -> Outcome<()>;
+    fn end_read(&mut self) -> Outcome<()>;
+
+    /// A setting of the log: format, origin, vkey, signer. `None` also when there is no log yet.
+    fn meta(&mut self, key: &str) -> Outcome<Option<String>>;
+    fn head(&mut self) -> Outcome<Option<Head>>;
+    /// `count` hashes of a tile level, within one tile.
+    fn hashes(&mut self, level: u8, from: u64, count: u64) -> Outcome<Vec<Hash>>;
+    /// The stored hashes of these leaves.
+    fn leaf_hashes(&mut self, indexes: Range<u64>) -> Outcome<Vec<Hash>>;
+    /// The bytes of a leaf.
+    fn leaf(&mut self, index: u64) -> Outcome<Option<Vec<u8>>>;
+    fn time_at(&mut self, index: u64) -> Outcome<Option<i64>>;
+    fn parts(&mut self, index: u64) -> Outcome<Vec<Part>>;
+    /// Leaves within the range that are as the filter says, times and text aside.
+    fn leaves(
+        &mut self,
+        filter: &Filter,
+        within: Range<u64>,
+        limit: usize,
+    ) -> Outcome<Vec<(u64, Vec<u8>)>>;
+    /// The checkpoints of larger trees than this, smallest first.
+    fn checkpoints(&mut self, above: u64, limit: usize) -> Outcome<Vec<String>>;
+    fn newest_checkpoint(&mut self) -> Outcome<Option<String>>;
+
+    fn linked(&mut self, request: Id) -> Outcome<Linked>;
+    /// The first entry of one of the kinds with this response id, or this reply id.
+    fn same(
+        &mut self,
+        kinds: &[Kind],
+        response: Option<Id>,
+        reply: Option<Id>,
+    ) -> Outcome<Option<u64>>;
+
+    fn attempt(&mut self, key: &str, now: Timestamp) -> Outcome<Option<KeptAttempt>>;
+    fn case(&mut self, id: &UuidV7) -> Outcome<Option<CaseRecord>>;
+    fn cases(
+        &mut self,
+        filter: &CaseFilter,
+        after: Option<&UuidV7>,
+        now: Timestamp,
+        limit: usize,
+    ) -> Outcome<Vec<CaseRecord>>;
+    /// Events after this one that are kept, of one stream or all.
+    fn events(&mut self, after: u64, stream: Option<&str>, limit: usize) -> Outcome<Vec<Event>>;
+    /// The first event that is kept.
+    fn event_minimum(&mut self) -> Outcome<u64>;
+    fn stream(&mut self, name: &str) -> Outcome<Option<Stream>>;
+    fn blob(&mut self, digest: &Digest) -> Outcome<Option<Vec<u8>>>;
+}
+
+/// What is written. Between `begin` and `commit` the engine holds the lock on the head.
+pub(crate) trait Engine: Read {
+    /// Takes the lock and reads the head under it. `None`: there is no log yet.
+    fn begin(&mut self) -> Outcome<Option<Head>>;
+    fn initialise(&mut self, origin: &str, signer: &str) -> Outcome<()>;
+    fn savepoint(&mut self) -> Outcome<()>;
+    fn release(&mut self) -> Outcome<()>;
+    fn rollback_to_savepoint(&mut self) -> Outcome<()>;
+    /// Durable when it returns.
+    fn commit(&mut self) -> Outcome<()>;
+    fn rollback(&mut self);
+    /// After content was erased and committed: makes sure that no file of the store holds it. `false` when
+    /// somebody still reads the old state and it has to be tried again.
+    fn scrub(&mut self) -> Outcome<bool>;
+
+    fn append_entries(&mut self, rows: &[EntryRow]) -> Outcome<()>;
+    fn append_tiles(&mut self, tiles: &[Tile]) -> Outcome<()>;
+    fn append_checkpoint(&mut self, size: u64, note: &str) -> Outcome<()>;
+    fn save_head(&mut self, head: &Head) -> Outcome<()>;
+
+    /// Swaps the state when the stored revision is the expected one (`None`: there is none).
+    fn swap_attempt(
+        &mut self,
+        key: &str,
+        expected: Option<u64>,
+        state: Option<&State>,
+        now: Timestamp,
+    ) -> Outcome<bool>;
+    /// Drops what lapsed, and beyond the cap what lapses soonest, blocked ones never. Says how many.
+    fn sweep_attempts(&mut self, now: Timestamp, most: u64) -> Outcome<u64>;
+    fn put_case(&mut self, record: &CaseRecord) -> Outcome<bool>;
+    /// Swaps the case when the stored revision is the expected one.
+    fn swap_case(&mut self, case: &Case, expected: u64) -> Outcome<bool>;
+    /// Forgets what was private to cases that lapsed.
+    fn sweep_cases(&mut self, now: Timestamp) -> Outcome<u64>;
+    fn append_events(&mut self, events: &[Event]) -> Outcome<()>;
+    fn save_stream(&mut self, name: &str, stream: &Stream) -> Outcome<()>;
+    /// Removes events below this one.
+    fn prune_events(&mut self, below: u64) -> Outcome<u64>;
+    fn put_blob(&mut self, blob: &BlobRow<'_>) -> Outcome<()>;
+
+    fn erase_part(&mut self, index: u64, name: &str) -> Outcome<bool>;
+    /// Erases the content of events, cases, blobs and retry states that belong to this.
+    fn erase_references(&mut self, reference: &str) -> Outcome<()>;
+    /// Removes entries and parts below this index; tiles and checkpoints stay. Says how many entries.
+    fn prune_entries(&mut self, below: u64) -> Outcome<u64>;
+}
+
+/// A kind of hash reader over whatever reads: the tree asks through a shared reference.
+pub(crate) struct Hashes<'a>(std::cell::RefCell<&'a mut dyn Read>);
+
+impl<'a> Hashes<'a> {
+    pub(crate) const fn of(read: &'a mut dyn Read) -> Self {
+        Self(std::cell::RefCell::new(read))
+    }
+}
+
+impl answerback_ledger::tree::HashReader for Hashes<'_> {
+    type Error = EngineError;
+
+    fn hashes(&self, level: u8, from: u64, count: u64) -> Outcome<Vec<Hash>> {
+        let hashes = self.0.borrow_mut().hashes(level, from, count)?;
+        if hashes.len() as u64 == count {
+            return Ok(hashes);
+        }
+        Err(EngineError::damaged(format!(
+            "hashes {from} to {} of level {level} are missing",
+            from + count
+        )))
+    }
+}

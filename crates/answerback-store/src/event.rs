@@ -1,0 +1,82 @@
+use answerback::Timestamp;
+use sha2::{Digest, Sha256};
+
+/// One event of the sequence that viewers follow.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Event {
+    /// Its place, counted from 1 without holes.
+    pub seq: u64,
+    /// When it was written.
+    pub time: Timestamp,
+    /// The stream it belongs to.
+    pub stream: String,
+    /// What it is.
+    pub kind: String,
+    /// What it belongs to, such as [`crate::entry_reference`].
+    pub reference: Option<String>,
+    /// Its content. `None` once it was erased.
+    pub body: Option<Vec<u8>>,
+}
+
+impl Event {
+    /// The kind of the event that ends a stream. Its body is the stream's digest in hex.
+    pub const END: &'static str = "end";
+
+    pub(crate) const fn new(
+        seq: u64,
+        time: Timestamp,
+        stream: String,
+        kind: String,
+        reference: Option<String>,
+        body: Option<Vec<u8>>,
+    ) -> Self {
+        Self { seq, time, stream, kind, reference, body }
+    }
+}
+
+/// Events that are no longer kept.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_structs, reason = "a gap is two ends")]
+pub struct Gap {
+    /// The first that is missing.
+    pub from: u64,
+    /// The last that is missing.
+    pub to: u64,
+}
+
+/// A page of events.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct EventPage {
+    /// What is missing before the first event of the page.
+    pub gap: Option<Gap>,
+    /// The events, oldest first.
+    pub events: Vec<Event>,
+    /// Where to read on: everything up to here was seen.
+    pub after: u64,
+}
+
+/// What is kept of a stream: how many events, and the digest over them.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Stream {
+    pub(crate) count: u64,
+    pub(crate) digest: [u8; 32],
+    pub(crate) ended: bool,
+}
+
+impl Stream {
+    pub(crate) const fn new() -> Self {
+        Self { count: 0, digest: [0; 32], ended: false }
+    }
+
+    /// The stream with one event more: a chain, so that its end says how it went.
+    pub(crate) fn push(&mut self, kind: &str, body: &[u8]) {
+        let mut hash = Sha256::new_with_prefix(self.digest);
+        hash.update((kind.len() as u64).to_be_bytes());
+        hash.update(kind);
+        hash.update(body);
+        self.digest = hash.finalize().into();
+        self.count += 1;
+    }
+}

@@ -1,0 +1,46 @@
+use answerback_ledger::Hash;
+
+use crate::StoreError;
+use crate::ticket::{Committed, Promise, Ticket, ticket};
+use crate::work::Work;
+
+/// A unit of work on its way through the writer.
+pub(crate) trait Job: Send {
+    /// Runs the unit. It may be run again when the transaction could not be committed.
+    fn run(&mut self, work: &mut Work<'_>) -> Result<(), StoreError>;
+    /// Answers the ticket: with the value once it is durable, or with why not.
+    fn finish(self: Box<Self>, outcome: Result<(u64, Hash), StoreError>);
+}
+
+struct UnitJob<T, F> {
+    unit: F,
+    value: Option<T>,
+    promise: Promise<T>,
+}
+
+impl<T, F> Job for UnitJob<T, F>
+where
+    T: Send + 'static,
+    F: FnMut(&mut Work<'_>) -> Result<T, StoreError> + Send,
+{
+    fn run(&mut self, work: &mut Work<'_>) -> Result<(), StoreError> {
+        self.value = Some((self.unit)(work)?);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, outcome: Result<(u64, Hash), StoreError>) {
+        let Self { value, promise, .. } = *self;
+        match (outcome, value) {
+            (Ok((size, root)), Some(value)) => promise.fulfil(Ok(Committed { value, size, root })),
+            (Ok(_), None) => promise.fulfil(Err(StoreError::Closed)),
+            (Err(error), _) => promise.fulfil(Err(error)),
+        }
+    }
+}
+
+pub(crate) fn job<T: Send + 'static>(
+    unit: impl FnMut(&mut Work<'_>) -> Result<T, StoreError> + Send + 'static,
+) -> (Box<dyn Job>, Ticket<T>) {
+    let (promise, ticket) = ticket();
+    (Box::new(UnitJob { unit, value: None, promise }), ticket)
+}

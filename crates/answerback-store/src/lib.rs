@@ -1,0 +1,54 @@
+//! Where the ledger lives, and what must change together with it: retry states, cases, events, blobs.
+//!
+//! A [`Store`] is a handle that any thread or task may hold. Its writing goes through one thread a
+//! process, which groups what waits into one transaction, signs one checkpoint, and acknowledges after
+//! the commit is on the disk. Several processes may share one store: each batch takes the write lock
+//! and reads the head inside, so there is one chain whoever writes.
+//!
+//! [`Transaction`] is what a unit of work sees. The engine is SQLite in one file (feature `sqlite`);
+//! everything that is not SQL lies outside of it, and `conformance` (feature) holds any engine to the
+//! same promises. Reads and waiting block: async callers await a [`Ticket`] and move reads aside.
+#![warn(missing_docs)]
+
+mod attempt;
+mod batch;
+mod blob;
+mod case;
+mod chain;
+mod engine;
+mod error;
+mod event;
+mod filter;
+mod head;
+mod hygiene;
+mod job;
+mod queue;
+mod reading;
+mod settings;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+mod stats;
+mod store;
+mod text;
+mod ticket;
+mod transaction;
+mod work;
+mod writer;
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+
+pub use attempt::KeptAttempt;
+pub use case::{CaseFilter, CasePage, CaseRecord, CaseStatus};
+pub use error::StoreError;
+pub use event::{Event, EventPage, Gap};
+pub use filter::{Entry, EntryPage, Filter, KeptPart};
+pub use head::Head;
+pub use hygiene::{Erased, Pruned};
+pub use settings::{Clock, OnFailure, Random, Settings};
+pub use stats::{Health, Stats};
+pub use store::Store;
+pub use ticket::{Committed, Ticket};
+pub use transaction::{
+    Appended, Attempts, Blobs, Cases, Events, Log, NewCase, Transaction, entry_reference,
+};

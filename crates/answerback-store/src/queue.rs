@@ -1,0 +1,88 @@
+//! The bounded queue in front of the writer. A full one is an answer, not a wait.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::StoreError;
+use crate::job::Job;
+
+/// The most units of one transaction.
+const BATCH: usize = 1024;
+
+pub(crate) struct Queue {
+    waiting: Mutex<Waiting>,
+    filled: Condvar,
+    most_units: usize,
+    most_bytes: usize,
+}
+
+#[derive(Default)]
+struct Waiting {
+    jobs: VecDeque<(usize, Box<dyn Job>)>,
+    bytes: usize,
+    is_closed: bool,
+}
+
+impl Queue {
+    pub(crate) fn new(most_units: usize, most_bytes: usize) -> Self {
+        let waiting = Mutex::new(Waiting::default());
+        Self { waiting, filled: Condvar::new(), most_units, most_bytes }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn push(&self, weight: usize, job: Box<dyn Job>) -> Result<(), StoreError> {
+        let mut waiting = self.lock();
+        if waiting.is_closed {
+            return Err(StoreError::Closed);
+        }
+        // One unit always fits, however heavy.
+        let is_full = waiting.jobs.len() >= self.most_units
+            || !waiting.jobs.is_empty() && waiting.bytes + weight > self.most_bytes;
+        if is_full {
+            return Err(StoreError::Busy);
+        }
+        waiting.bytes += weight;
+        waiting.jobs.push_back((weight, job));
+        drop(waiting);
+        self.filled.notify_one();
+        Ok(())
+    }
+
+    /// Puts jobs back that a transaction had no room for, in front of the others.
+    pub(crate) fn put_back(&self, jobs: Vec<Box<dyn Job>>) {
+        let mut waiting = self.lock();
+        for job in jobs.into_iter().rev() {
+            waiting.jobs.push_front((0, job));
+        }
+    }
+
+    /// What waits, at most a batch of it. Empty when nothing came in this time; `None` once it is closed
+    /// and empty.
+    pub(crate) fn take(&self, patience: Duration) -> Option<Vec<Box<dyn Job>>> {
+        let mut waiting = self.lock();
+        if waiting.jobs.is_empty() && !waiting.is_closed {
+            let waited = self.filled.wait_timeout(waiting, patience);
+            waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if waiting.jobs.is_empty() && waiting.is_closed {
+            return None;
+        }
+        let count = waiting.jobs.len().min(BATCH);
+        let taken: Vec<_> = waiting.jobs.drain(..count).collect();
+        waiting.bytes -= taken.iter().map(|(weight, _)| weight).sum::<usize>();
+        Some(taken.into_iter().map(|(_, job)| job).collect())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().jobs.len()
+    }
+
+    pub(crate) fn close(&self) {
+        self.lock().is_closed = true;
+        self.filled.notify_all();
+    }
+}

@@ -1,0 +1,202 @@
+//! Reading: a pool of connections, and what is computed from rows.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use answerback_ledger::tree::{consistency_proof, inclusion_proof};
+use answerback_ledger::{Checkpoint, Hash, Leaf, Note, Receipt};
+
+use crate::engine::{Hashes, Opener, Read};
+use crate::{Entry, EntryPage, EventPage, Filter, Gap, Head, StoreError};
+
+/// How many connections are kept for the next reader.
+const IDLE: usize = 4;
+
+/// How many entries are looked at for one page of a filter by text.
+const LOOKS: usize = 1 << 14;
+
+pub(crate) struct Readers {
+    opener: Arc<dyn Opener>,
+    idle: Mutex<Vec<Box<dyn Read>>>,
+}
+
+impl Readers {
+    pub(crate) fn new(opener: Arc<dyn Opener>) -> Self {
+        Self { opener, idle: Mutex::default() }
+    }
+
+    /// Runs something on one moment of the store.
+    pub(crate) fn read<T>(
+        &self,
+        act: impl FnOnce(&mut dyn Read) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut read = match idle {
+            Some(read) => read,
+            None => self.opener.reader()?,
+        };
+        read.begin_read()?;
+        let result = act(read.as_mut());
+        // A connection that does not end its transaction is not used again.
+        if read.end_read().is_ok() {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            if idle.len() < IDLE {
+                idle.push(read);
+            }
+        }
+        result
+    }
+}
+
+pub(crate) fn head(read: &mut dyn Read) -> Result<Head, StoreError> {
+    read.head()?.ok_or_else(|| StoreError::Missing("log yet".to_owned()))
+}
+
+/// An entry with its parts.
+pub(crate) fn entry(read: &mut dyn Read, index: u64) -> Result<Option<Entry>, StoreError> {
+    let Some(bytes) = read.leaf(index)? else { return Ok(None) };
+    let mut entry = parsed(index, &bytes)?;
+    entry.parts = read.parts(index)?;
+    Ok(Some(entry))
+}
+
+fn parsed(index: u64, bytes: &[u8]) -> Result<Entry, StoreError> {
+    let damaged = |error| StoreError::Damaged(format!("the entry at {index}: {error}"));
+    let leaf = Leaf::parse(bytes).map_err(damaged)?;
+    Ok(Entry { index, hash: leaf.hash(), leaf, parts: Vec::new() })
+}
+
+/// The indexes that a page may hold: what is kept, past the cursor, within the times.
+fn within(
+    read: &mut dyn Read,
+    head: &Head,
+    filter: &Filter,
+    cursor: Option<u64>,
+) -> Result<Range<u64>, StoreError> {
+    let mut range = head.minimum..head.size;
+    if let Some(cursor) = cursor {
+        if filter.newest_first {
+            range.end = range.end.min(cursor);
+        } else {
+            range.start = range.start.max(cursor.saturating_add(1));
+        }
+    }
+    // Times rise with the index, so both ends are found by halving.
+    if let Some(since) = filter.since {
+        range.start = range.start.max(first_at(read, head, since)?);
+    }
+    if let Some(until) = filter.until {
+        range.end = range.end.min(first_at(read, head, until)?);
+    }
+    Ok(range)
+}
+
+/// The first entry at this time or later.
+fn first_at(read: &mut dyn Read, head: &Head, micros: i64) -> Result<u64, StoreError> {
+    let (mut low, mut high) = (head.minimum, head.size);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if read.time_at(middle)?.is_some_and(|time| time < micros) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(low)
+}
+
+pub(crate) fn entries(
+    read: &mut dyn Read,
+    filter: &Filter,
+    cursor: Option<u64>,
+    limit: usize,
+) -> Result<EntryPage, StoreError> {
+    let head = head(read)?;
+    let range = within(read, &head, filter, cursor)?;
+    // One more than asked for tells whether there is a next page.
+    let rows = read.leaves(filter, range, limit.saturating_add(1))?;
+    page(rows, limit)
+}
+
+fn page(mut rows: Vec<(u64, Vec<u8>)>, limit: usize) -> Result<EntryPage, StoreError> {
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let next = rows.last().filter(|_| more).map(|(index, _)| *index);
+    let entries: Result<_, _> = rows.iter().map(|(index, bytes)| parsed(*index, bytes)).collect();
+    Ok(EntryPage { entries: entries?, next })
+}
+
+/// Entries that an index for full text found, as far as the rest of the filter admits them.
+pub(crate) fn entries_found(
+    read: &mut dyn Read,
+    filter: &Filter,
+    cursor: Option<u64>,
+    limit: usize,
+    mut find: impl FnMut(Range<u64>, usize) -> Result<Vec<u64>, StoreError>,
+) -> Result<EntryPage, StoreError> {
+    let head = head(read)?;
+    let mut range = within(read, &head, filter, cursor)?;
+    let mut rows = Vec::new();
+    let mut looks = 0;
+    while rows.len() <= limit && looks < LOOKS && !range.is_empty() {
+        let found = find(range.clone(), 256)?;
+        let Some(last) = found.last() else { break };
+        looks += found.len();
+        range = if filter.newest_first { range.start..*last } else { *last + 1..range.end };
+        for index in found {
+            let Some(bytes) = read.leaf(index)? else { continue };
+            if filter.admits(&parsed(index, &bytes)?.leaf) {
+                rows.push((index, bytes));
+            }
+        }
+    }
+    page(rows, limit)
+}
+
+/// The receipt of an entry, against the newest checkpoint.
+pub(crate) fn receipt(read: &mut dyn Read, index: u64) -> Result<Receipt, StoreError> {
+    let missing = || StoreError::Missing(format!("entry {index}"));
+    let leaf = read.leaf(index)?.ok_or_else(missing)?;
+    let note = read.newest_checkpoint()?.ok_or_else(missing)?;
+    let note = parsed_note(&note)?;
+    let checkpoint =
+        Checkpoint::read(&note).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    let path = inclusion_proof(index, checkpoint.size(), &Hashes::of(read))?;
+    Ok(Receipt::new(leaf, index, path, note))
+}
+
+pub(crate) fn consistency(
+    read: &mut dyn Read,
+    old: u64,
+    new: u64,
+) -> Result<Vec<Hash>, StoreError> {
+    let size = head(read)?.size;
+    if old > new || new > size {
+        return Err(StoreError::Missing(format!(
+            "proof from {old} to {new} entries; it has {size}"
+        )));
+    }
+    Ok(consistency_proof(old, new, &Hashes::of(read))?)
+}
+
+pub(crate) fn parsed_note(text: &str) -> Result<Note, StoreError> {
+    Note::parse(text).map_err(|error| StoreError::Damaged(format!("a checkpoint: {error}")))
+}
+
+pub(crate) fn events(
+    read: &mut dyn Read,
+    after: u64,
+    stream: Option<&str>,
+    limit: usize,
+) -> Result<EventPage, StoreError> {
+    let newest = head(read)?.event_seq;
+    let minimum = read.event_minimum()?;
+    let gap = (after + 1 < minimum).then_some(Gap { from: after + 1, to: minimum - 1 });
+    let events = read.events(after, stream, limit)?;
+    // A page that is not full saw everything there is.
+    let after = match events.last() {
+        Some(last) if events.len() == limit => last.seq,
+        _ => newest.max(after),
+    };
+    Ok(EventPage { gap, events, after })
+}

@@ -1,0 +1,105 @@
+//! The embedded store: one SQLite file, shared by any number of processes.
+
+mod read;
+mod schema;
+mod text;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::engine::{Engine, EngineError, Failure, Opener, Outcome, Read};
+use crate::store::OpenText;
+
+/// The first version without the bug by which a write and a checkpoint of two connections that
+/// coincide can lose a commit.
+const OLDEST_SQLITE: i32 = 3_051_003;
+
+pub(crate) struct SqliteOpener {
+    path: PathBuf,
+    lock_timeout: Duration,
+}
+
+/// One connection. It writes when it was opened so.
+pub(crate) struct Sqlite {
+    pub(super) connection: Connection,
+}
+
+impl SqliteOpener {
+    pub(crate) fn new(path: &Path, lock_timeout: Duration) -> Self {
+        Self { path: path.to_owned(), lock_timeout }
+    }
+
+    /// What opens the index for full text, in a second file beside the store.
+    pub(crate) fn text(&self) -> OpenText {
+        let mut path = self.path.clone().into_os_string();
+        path.push("-text");
+        let (path, lock_timeout) = (PathBuf::from(path), self.lock_timeout);
+        Box::new(move |create| text::open(&path, lock_timeout, create))
+    }
+}
+
+impl Opener for SqliteOpener {
+    fn writer(&self) -> Outcome<Box<dyn Engine>> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let connection = connect(&self.path, flags, self.lock_timeout)?;
+        schema::prepare(&connection)?;
+        Ok(Box::new(Sqlite { connection }))
+    }
+
+    fn reader(&self) -> Outcome<Box<dyn Read>> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let connection = connect(&self.path, flags, self.lock_timeout)?;
+        Ok(Box::new(Sqlite { connection }))
+    }
+}
+
+fn connect(path: &Path, flags: OpenFlags, lock_timeout: Duration) -> Outcome<Connection> {
+    if rusqlite::version_number() < OLDEST_SQLITE {
+        let found = rusqlite::version();
+        let error = format!("SQLite {found} can lose commits; 3.51.3 or newer is needed");
+        return Err(EngineError::new(Failure::Damaged, error));
+    }
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|error| named(path, &error))?;
+    connection.busy_timeout(lock_timeout)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON;")?;
+    Ok(connection)
+}
+
+fn named(path: &Path, error: &rusqlite::Error) -> EngineError {
+    EngineError::new(Failure::Broken, format!("{}: {error}", path.display()))
+}
+
+impl From<rusqlite::Error> for EngineError {
+    fn from(error: rusqlite::Error) -> Self {
+        let failure = match error.sqlite_error_code() {
+            // Somebody recovers the log after a crash, or was faster: worth another try.
+            Some(ErrorCode::DatabaseBusy)
+                if matches!(
+                    error.sqlite_error().map(|error| error.extended_code),
+                    Some(261 | 517)
+                ) =>
+            {
+                Failure::Conflict
+            }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Failure::Locked,
+            Some(ErrorCode::ConstraintViolation) => Failure::Damaged,
+            _ => Failure::Broken,
+        };
+        Self::new(failure, error)
+    }
+}
+
+/// A number as SQLite keeps it. What we count does not reach 2^63.
+pub(super) fn int(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number that SQLite kept.
+pub(super) fn uint(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}

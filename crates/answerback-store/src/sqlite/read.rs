@@ -1,0 +1,326 @@
+use std::ops::Range;
+
+use answerback::case::{Case, CaseKind};
+use answerback::retry::State;
+use answerback::{Digest, Timestamp, UuidV7};
+use answerback_ledger::tile::WIDTH;
+use answerback_ledger::tree::Frontier;
+use answerback_ledger::{Hash, Id, Kind, Part, Salt, Token, VerifierKey};
+use rusqlite::types::Value;
+use rusqlite::{OptionalExtension, Row, params, params_from_iter};
+
+use super::{Sqlite, int, uint};
+use crate::engine::{EngineError, Linked, Outcome, Read};
+use crate::event::Stream;
+use crate::{CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt};
+
+impl Sqlite {
+    fn column<T: rusqlite::types::FromSql>(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+    ) -> Outcome<Option<T>> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        Ok(statement.query_row(params, |row| row.get(0)).optional()?)
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Outcome<Vec<T>> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params, read)?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+fn hash(bytes: &[u8]) -> Outcome<Hash> {
+    Hash::try_from(bytes).map_err(|error| EngineError::damaged(error.to_string()))
+}
+
+fn damaged(error: impl std::fmt::Display) -> EngineError {
+    EngineError::damaged(error.to_string())
+}
+
+pub(super) fn kind_word(kind: CaseKind) -> &'static str {
+    match kind {
+        CaseKind::Proposal => "proposal",
+        CaseKind::Question => "question",
+        CaseKind::Escalation => "escalation",
+    }
+}
+
+const CASE: &str = "SELECT body, created, content, private, ref FROM case_record";
+
+type CaseRow = (String, i64, Vec<u8>, Option<Vec<u8>>, Option<String>);
+
+fn case_row(row: &Row<'_>) -> rusqlite::Result<CaseRow> {
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+}
+
+fn case_record((body, created, content, private, reference): CaseRow) -> Outcome<CaseRecord> {
+    let case: Case = serde_json::from_str(&body).map_err(damaged)?;
+    let created = Timestamp::from_unix_micros(created);
+    Ok(CaseRecord { case, created, content, private, reference })
+}
+
+impl Read for Sqlite {
+    fn begin_read(&mut self) -> Outcome<()> {
+        Ok(self.connection.execute_batch("BEGIN")?)
+    }
+
+    fn end_read(&mut self) -> Outcome<()> {
+        Ok(self.connection.execute_batch("COMMIT")?)
+    }
+
+    fn meta(&mut self, key: &str) -> Outcome<Option<String>> {
+        self.column("SELECT value FROM meta WHERE key = ?1", [key])
+    }
+
+    fn head(&mut self) -> Outcome<Option<Head>> {
+        let row = self
+            .connection
+            .prepare_cached(
+                "SELECT size, frontier, root, last_ts, minimum, event_seq,
+                   (SELECT value FROM meta WHERE key = 'signer') FROM head",
+            )?
+            .query_row([], |row| {
+                let numbers: [i64; 4] = [row.get(0)?, row.get(3)?, row.get(4)?, row.get(5)?];
+                Ok((
+                    numbers,
+                    row.get::<_, Vec<u8>>(1)?,
+                    row.get::<_, Vec<u8>>(2)?,
+                    row.get::<_, String>(6)?,
+                ))
+            })
+            .optional()?;
+        let Some(([size, last_ts, minimum, event_seq], frontier, root, signer)) = row else {
+            return Ok(None);
+        };
+        let size = uint(size);
+        let frontier = Frontier::from_bytes(size, &frontier)
+            .ok_or_else(|| damaged("the frontier does not fit the size"))?;
+        Ok(Some(Head {
+            size,
+            frontier,
+            root: hash(&root)?,
+            last_ts,
+            minimum: uint(minimum),
+            event_seq: uint(event_seq),
+            signer: VerifierKey::parse(&signer).map_err(damaged)?,
+        }))
+    }
+
+    fn hashes(&mut self, level: u8, from: u64, count: u64) -> Outcome<Vec<Hash>> {
+        let place = from % WIDTH;
+        let bytes: Option<Vec<u8>> = self.column(
+            "SELECT substr(data, ?3, ?4) FROM tile WHERE level = ?1 AND n = ?2",
+            params![level, int(from / WIDTH), int(place * 32 + 1), int(count * 32)],
+        )?;
+        if let Some(bytes) = bytes {
+            return bytes.chunks(Hash::BYTES).map(hash).collect();
+        }
+        // Right of the last full tile: leaves, or the roots of the tiles below.
+        let Some(below) = level.checked_sub(1) else { return self.leaf_hashes(from..from + count) };
+        let rows: Vec<Vec<u8>> = self.rows(
+            "SELECT root FROM tile WHERE level = ?1 AND n >= ?2 AND n < ?3 ORDER BY n",
+            params![below, int(from), int(from + count)],
+            |row| row.get(0),
+        )?;
+        rows.iter().map(|bytes| hash(bytes)).collect()
+    }
+
+    fn leaf_hashes(&mut self, indexes: Range<u64>) -> Outcome<Vec<Hash>> {
+        let rows: Vec<Vec<u8>> = self.rows(
+            "SELECT leaf_hash FROM entry WHERE seq >= ?1 AND seq < ?2 ORDER BY seq",
+            params![int(indexes.start), int(indexes.end)],
+            |row| row.get(0),
+        )?;
+        rows.iter().map(|bytes| hash(bytes)).collect()
+    }
+
+    fn leaf(&mut self, index: u64) -> Outcome<Option<Vec<u8>>> {
+        self.column("SELECT leaf FROM entry WHERE seq = ?1", [int(index)])
+    }
+
+    fn time_at(&mut self, index: u64) -> Outcome<Option<i64>> {
+        self.column("SELECT ts FROM entry WHERE seq = ?1", [int(index)])
+    }
+
+    fn parts(&mut self, index: u64) -> Outcome<Vec<Part>> {
+        let rows: Vec<(String, Vec<u8>, Vec<u8>)> = self.rows(
+            "SELECT name, salt, bytes FROM part WHERE seq = ?1 ORDER BY name",
+            [int(index)],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        let part = |(name, salt, bytes): (String, Vec<u8>, Vec<u8>)| {
+            let salt = salt.as_slice().try_into().map_err(|_| damaged("a salt has 32 bytes"))?;
+            Ok(Part::new(Token::new(name).map_err(damaged)?, Salt::new(salt), bytes))
+        };
+        rows.into_iter().map(part).collect()
+    }
+
+    fn leaves(
+        &mut self,
+        filter: &Filter,
+        within: Range<u64>,
+        limit: usize,
+    ) -> Outcome<Vec<(u64, Vec<u8>)>> {
+        let mut sql = "SELECT seq, leaf FROM entry WHERE seq >= ? AND seq < ?".to_owned();
+        let mut values = vec![Value::from(int(within.start)), Value::from(int(within.end))];
+        let mut and = |column: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                sql.push_str(" AND ");
+                sql.push_str(column);
+                sql.push_str(" = ?");
+                values.push(value);
+            }
+        };
+        let id = |id: Option<Id>| id.map(|id| Value::from(id.as_bytes().to_vec()));
+        and("request_id", id(filter.request_id));
+        and("response_id", id(filter.response_id));
+        and("agent", filter.agent.clone().map(Value::from));
+        and("tool", filter.tool.clone().map(Value::from));
+        and("outcome", filter.outcome.clone().map(Value::from));
+        and("kind", filter.kind.map(|kind| Value::from(kind.as_str().to_owned())));
+        sql.push_str(if filter.newest_first { " ORDER BY seq DESC" } else { " ORDER BY seq" });
+        sql.push_str(" LIMIT ?");
+        values.push(Value::from(i64::try_from(limit).unwrap_or(i64::MAX)));
+        self.rows(&sql, params_from_iter(values), |row| Ok((uint(row.get(0)?), row.get(1)?)))
+    }
+
+    fn checkpoints(&mut self, above: u64, limit: usize) -> Outcome<Vec<String>> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.rows(
+            "SELECT note FROM checkpoint WHERE size > ?1 ORDER BY size LIMIT ?2",
+            params![int(above), limit],
+            |row| row.get(0),
+        )
+    }
+
+    fn newest_checkpoint(&mut self) -> Outcome<Option<String>> {
+        self.column("SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", [])
+    }
+
+    fn linked(&mut self, request: Id) -> Outcome<Linked> {
+        let rows: Vec<(String, i64)> = self.rows(
+            "SELECT kind, seq FROM entry WHERE request_id = ?1 ORDER BY seq",
+            [request.as_bytes()],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        let mut linked = Linked::default();
+        for (kind, seq) in rows {
+            linked.push(kind.parse().map_err(damaged)?, uint(seq));
+        }
+        Ok(linked)
+    }
+
+    fn same(
+        &mut self,
+        kinds: &[Kind],
+        response: Option<Id>,
+        reply: Option<Id>,
+    ) -> Outcome<Option<u64>> {
+        let (sql, id) = match (response, reply) {
+            (Some(id), _) => {
+                ("SELECT seq, kind FROM entry WHERE response_id = ?1 ORDER BY seq", id)
+            }
+            (None, Some(id)) => (
+                "SELECT seq, kind FROM entry WHERE reply_id = ?1 AND response_id IS NULL ORDER BY seq",
+                id,
+            ),
+            (None, None) => return Ok(None),
+        };
+        let rows: Vec<(i64, String)> =
+            self.rows(sql, [id.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let same = |(_, word): &&(i64, String)| kinds.iter().any(|kind| kind.as_str() == word);
+        Ok(rows.iter().find(same).map(|(seq, _)| uint(*seq)))
+    }
+
+    fn attempt(&mut self, key: &str, now: Timestamp) -> Outcome<Option<KeptAttempt>> {
+        let row: Option<(String, i64)> = self
+            .connection
+            .prepare_cached("SELECT state, revision FROM attempt WHERE key = ?1 AND expires > ?2")?
+            .query_row(params![key, now.unix_millis()], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        let kept = |(state, revision): (String, i64)| {
+            let state: State = serde_json::from_str(&state).map_err(damaged)?;
+            Ok(KeptAttempt::new(state, uint(revision)))
+        };
+        row.map(kept).transpose()
+    }
+
+    fn case(&mut self, id: &UuidV7) -> Outcome<Option<CaseRecord>> {
+        let row = self
+            .connection
+            .prepare_cached(&format!("{CASE} WHERE id = ?1"))?
+            .query_row([id.as_str().to_ascii_lowercase()], case_row)
+            .optional()?;
+        row.map(case_record).transpose()
+    }
+
+    fn cases(
+        &mut self,
+        filter: &CaseFilter,
+        after: Option<&UuidV7>,
+        now: Timestamp,
+        limit: usize,
+    ) -> Outcome<Vec<CaseRecord>> {
+        let mut sql = format!("{CASE} WHERE id > ?1");
+        sql.push_str(match filter.status {
+            None => " AND ?2 = ?2",
+            Some(CaseStatus::Waiting) => " AND decided = 0 AND expires > ?2",
+            Some(CaseStatus::Decided) => " AND decided = 1 AND ?2 = ?2",
+            Some(CaseStatus::Lapsed) => " AND decided = 0 AND expires <= ?2",
+        });
+        sql.push_str(" AND (?3 IS NULL OR kind = ?3) ORDER BY id LIMIT ?4");
+        let after = after.map_or_else(String::new, |id| id.as_str().to_ascii_lowercase());
+        let kind = filter.kind.map(kind_word);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = self.rows(&sql, params![after, now.unix_millis(), kind, limit], case_row)?;
+        rows.into_iter().map(case_record).collect()
+    }
+
+    fn events(&mut self, after: u64, stream: Option<&str>, limit: usize) -> Outcome<Vec<Event>> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let sql = match stream {
+            Some(_) => {
+                "SELECT seq, ts, stream, kind, ref, body FROM event
+                 WHERE stream = ?3 AND seq > ?1 ORDER BY seq LIMIT ?2"
+            }
+            None => {
+                "SELECT seq, ts, stream, kind, ref, body FROM event
+                 WHERE seq > ?1 AND ?3 IS NULL ORDER BY seq LIMIT ?2"
+            }
+        };
+        self.rows(sql, params![int(after), limit, stream], |row| {
+            let time = Timestamp::from_unix_micros(row.get(1)?);
+            let seq = uint(row.get(0)?);
+            Ok(Event::new(seq, time, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
+        })
+    }
+
+    fn event_minimum(&mut self) -> Outcome<u64> {
+        let minimum: Option<i64> = self.column("SELECT coalesce(min(seq), 1) FROM event", [])?;
+        Ok(minimum.map_or(1, uint))
+    }
+
+    fn stream(&mut self, name: &str) -> Outcome<Option<Stream>> {
+        let row: Option<(i64, Vec<u8>, bool)> = self
+            .connection
+            .prepare_cached("SELECT count, digest, ended FROM stream WHERE name = ?1")?
+            .query_row([name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
+        let stream = |(count, digest, ended): (i64, Vec<u8>, bool)| {
+            let digest = *hash(&digest)?.as_bytes();
+            Ok(Stream { count: uint(count), digest, ended })
+        };
+        row.map(stream).transpose()
+    }
+
+    fn blob(&mut self, digest: &Digest) -> Outcome<Option<Vec<u8>>> {
+        self.column("SELECT bytes FROM blob WHERE sha256 = ?1", [digest.as_bytes()])
+    }
+}

@@ -1,0 +1,319 @@
+use answerback::Timestamp;
+use answerback::case::Case;
+use answerback::retry::State;
+use answerback_ledger::tile::Tile;
+use rusqlite::params;
+
+use super::read::kind_word;
+use super::schema::GUARDS;
+use super::{Sqlite, int, uint};
+use crate::blob::BlobRow;
+use crate::engine::{Engine, EngineError, EntryRow, Outcome, Read};
+use crate::event::{Event, Stream};
+use crate::{CaseRecord, Head};
+
+fn micros(time: Timestamp) -> i64 {
+    let micros = time.nanos_since(Timestamp::from_unix_micros(0)) / 1000;
+    i64::try_from(micros).unwrap_or(i64::MAX)
+}
+
+impl Sqlite {
+    fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Outcome<u64> {
+        Ok(self.connection.prepare_cached(sql)?.execute(params)? as u64)
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Outcome<String> {
+    serde_json::to_string(value).map_err(|error| EngineError::damaged(error.to_string()))
+}
+
+impl Engine for Sqlite {
+    fn begin(&mut self) -> Outcome<Option<Head>> {
+        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        self.head()
+    }
+
+    fn initialise(&mut self, origin: &str, signer: &str) -> Outcome<()> {
+        for (key, value) in
+            [("format", "1"), ("origin", origin), ("vkey", signer), ("signer", signer)]
+        {
+            self.execute("INSERT INTO meta(key, value) VALUES (?1, ?2)", [key, value])?;
+        }
+        let root = answerback_ledger::Hash::of_nothing();
+        self.execute("INSERT INTO head VALUES (0, 0, x'', ?1, 0, 0, 0)", [root.as_bytes()])?;
+        Ok(())
+    }
+
+    fn savepoint(&mut self) -> Outcome<()> {
+        Ok(self.connection.execute_batch("SAVEPOINT unit")?)
+    }
+
+    fn release(&mut self) -> Outcome<()> {
+        Ok(self.connection.execute_batch("RELEASE unit")?)
+    }
+
+    fn rollback_to_savepoint(&mut self) -> Outcome<()> {
+        Ok(self.connection.execute_batch("ROLLBACK TO unit; RELEASE unit")?)
+    }
+
+    fn commit(&mut self) -> Outcome<()> {
+        Ok(self.connection.execute_batch("COMMIT")?)
+    }
+
+    fn rollback(&mut self) {
+        if !self.connection.is_autocommit() {
+            // When even this fails, the connection is dropped next.
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+    }
+
+    fn scrub(&mut self) -> Outcome<bool> {
+        let busy: i64 =
+            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        Ok(busy == 0)
+    }
+
+    fn append_entries(&mut self, rows: &[EntryRow]) -> Outcome<()> {
+        let mut entry = self.connection.prepare_cached(
+            "INSERT INTO entry(seq, ts, kind, agent, tool, outcome, request_id, response_id, reply_id, leaf_hash, leaf)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        )?;
+        let mut part = self
+            .connection
+            .prepare_cached("INSERT INTO part(seq, name, salt, bytes) VALUES (?1, ?2, ?3, ?4)")?;
+        for row in rows {
+            let leaf = &row.leaf;
+            entry.execute(params![
+                int(row.index),
+                leaf.micros(),
+                leaf.kind().as_str(),
+                leaf.text("agent_id"),
+                leaf.text("tool"),
+                leaf.text("outcome"),
+                row.request_id.as_ref().map(answerback_ledger::Id::as_bytes),
+                row.response_id.as_ref().map(answerback_ledger::Id::as_bytes),
+                row.reply_id.as_ref().map(answerback_ledger::Id::as_bytes),
+                row.hash.as_bytes(),
+                leaf.bytes(),
+            ])?;
+            for held in &row.parts {
+                let (name, salt) = (held.name().as_str(), held.salt().as_bytes());
+                part.execute(params![int(row.index), name, salt, &held.bytes()[..]])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn append_tiles(&mut self, tiles: &[Tile]) -> Outcome<()> {
+        for tile in tiles {
+            self.execute(
+                "INSERT INTO tile(level, n, root, data) VALUES (?1, ?2, ?3, ?4)",
+                params![tile.level(), int(tile.index()), tile.root().as_bytes(), tile.to_bytes()],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn append_checkpoint(&mut self, size: u64, note: &str) -> Outcome<()> {
+        self.execute(
+            "INSERT INTO checkpoint(size, note) VALUES (?1, ?2)",
+            params![int(size), note],
+        )?;
+        Ok(())
+    }
+
+    fn save_head(&mut self, head: &Head) -> Outcome<()> {
+        self.execute(
+            "UPDATE head SET size = ?1, frontier = ?2, root = ?3, last_ts = ?4, minimum = ?5, event_seq = ?6",
+            params![
+                int(head.size),
+                head.frontier.to_bytes(),
+                head.root.as_bytes(),
+                head.last_ts,
+                int(head.minimum),
+                int(head.event_seq),
+            ],
+        )?;
+        let signer = head.signer.to_string();
+        self.execute("UPDATE meta SET value = ?1 WHERE key = 'signer' AND value <> ?1", [signer])?;
+        Ok(())
+    }
+
+    fn swap_attempt(
+        &mut self,
+        key: &str,
+        expected: Option<u64>,
+        state: Option<&State>,
+        now: Timestamp,
+    ) -> Outcome<bool> {
+        let kept = self.attempt(key, now)?.map(|kept| kept.revision);
+        if kept != expected {
+            return Ok(false);
+        }
+        let Some(state) = state else {
+            self.execute("DELETE FROM attempt WHERE key = ?1", [key])?;
+            return Ok(true);
+        };
+        // A revision is never used twice for a key, also when its state was dropped in between.
+        let revision = micros(now).max(kept.map_or(0, int) + 1);
+        self.execute(
+            "INSERT OR REPLACE INTO attempt(key, revision, expires, blocked, ref, state)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                key,
+                revision,
+                state.expires().unix_millis(),
+                state.is_blocked(),
+                state.original_call().record,
+                json(state)?,
+            ],
+        )?;
+        Ok(true)
+    }
+
+    fn sweep_attempts(&mut self, now: Timestamp, most: u64) -> Outcome<u64> {
+        let lapsed =
+            self.execute("DELETE FROM attempt WHERE expires <= ?1", [now.unix_millis()])?;
+        let beyond = self.execute(
+            "DELETE FROM attempt WHERE key IN (
+               SELECT key FROM attempt WHERE blocked = 0 ORDER BY expires
+               LIMIT max(0, (SELECT count(*) FROM attempt) - ?1))",
+            [int(most)],
+        )?;
+        Ok(lapsed + beyond)
+    }
+
+    fn put_case(&mut self, record: &CaseRecord) -> Outcome<bool> {
+        let case = &record.case;
+        let added = self.execute(
+            "INSERT INTO case_record(id, kind, decided, expires, revision, created, body, content, private, ref)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (id) DO NOTHING",
+            params![
+                case.id.as_str().to_ascii_lowercase(),
+                kind_word(case.kind),
+                case.decision().is_some(),
+                case.expires.unix_millis(),
+                int(case.revision),
+                micros(record.created),
+                json(case)?,
+                record.content,
+                record.private,
+                record.reference,
+            ],
+        )?;
+        Ok(added == 1)
+    }
+
+    fn swap_case(&mut self, case: &Case, expected: u64) -> Outcome<bool> {
+        let decided = case.decision().is_some();
+        let swapped = self.execute(
+            "UPDATE case_record SET decided = ?3, expires = ?4, revision = ?5, body = ?6,
+               private = iif(?3, NULL, private) WHERE id = ?1 AND revision = ?2",
+            params![
+                case.id.as_str().to_ascii_lowercase(),
+                int(expected),
+                decided,
+                case.expires.unix_millis(),
+                int(case.revision),
+                json(case)?,
+            ],
+        )?;
+        Ok(swapped == 1)
+    }
+
+    fn sweep_cases(&mut self, now: Timestamp) -> Outcome<u64> {
+        self.execute(
+            "UPDATE case_record SET private = NULL
+             WHERE decided = 0 AND expires <= ?1 AND private IS NOT NULL",
+            [now.unix_millis()],
+        )
+    }
+
+    fn append_events(&mut self, events: &[Event]) -> Outcome<()> {
+        for event in events {
+            self.execute(
+                "INSERT INTO event(seq, ts, stream, kind, ref, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![
+                    int(event.seq),
+                    micros(event.time),
+                    event.stream,
+                    event.kind,
+                    event.reference,
+                    event.body,
+                ],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn save_stream(&mut self, name: &str, stream: &Stream) -> Outcome<()> {
+        self.execute(
+            "INSERT OR REPLACE INTO stream(name, count, digest, ended) VALUES (?1, ?2, ?3, ?4)",
+            params![name, int(stream.count), stream.digest, stream.ended],
+        )?;
+        Ok(())
+    }
+
+    fn prune_events(&mut self, below: u64) -> Outcome<u64> {
+        self.execute("DELETE FROM event WHERE seq < ?1", [int(below)])
+    }
+
+    fn put_blob(&mut self, blob: &BlobRow<'_>) -> Outcome<()> {
+        self.execute(
+            "INSERT INTO blob(sha256, ts, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            params![blob.digest, blob.micros, blob.bytes],
+        )?;
+        if let Some(reference) = blob.reference {
+            self.execute(
+                "INSERT INTO blob_ref(ref, sha256) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+                params![reference, blob.digest],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn erase_part(&mut self, index: u64, name: &str) -> Outcome<bool> {
+        let removed = self
+            .execute("DELETE FROM part WHERE seq = ?1 AND name = ?2", params![int(index), name])?;
+        Ok(removed == 1)
+    }
+
+    fn erase_references(&mut self, reference: &str) -> Outcome<()> {
+        self.erase_where("ref = ?1", reference)
+    }
+
+    fn prune_entries(&mut self, below: u64) -> Outcome<u64> {
+        self.erase_where(
+            "ref LIKE 'entry/%' AND CAST(substr(ref, 7) AS INTEGER) < ?1",
+            int(below),
+        )?;
+        self.connection.execute_batch("DROP TRIGGER entry_delete")?;
+        self.execute("DELETE FROM part WHERE seq < ?1", [int(below)])?;
+        let removed = self.execute("DELETE FROM entry WHERE seq < ?1", [int(below)])?;
+        let guard = GUARDS.lines().find(|line| line.contains("TRIGGER entry_delete "));
+        self.connection.execute_batch(guard.unwrap_or_default())?;
+        Ok(uint(int(removed)))
+    }
+}
+
+impl Sqlite {
+    /// Erases the content of everything whose reference is so.
+    fn erase_where(&self, condition: &str, value: impl rusqlite::ToSql + Copy) -> Outcome<()> {
+        for sql in [
+            format!("UPDATE event SET body = NULL WHERE {condition}"),
+            format!("UPDATE case_record SET content = x'', private = NULL WHERE {condition}"),
+            format!("DELETE FROM attempt WHERE {condition}"),
+            // A blob that something else holds as well stays.
+            format!(
+                "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {condition})
+                 AND NOT EXISTS (SELECT 1 FROM blob_ref AS other WHERE other.sha256 = blob.sha256
+                   AND NOT ({}))",
+                condition.replace("ref", "other.ref")
+            ),
+            format!("DELETE FROM blob_ref WHERE {condition}"),
+        ] {
+            self.execute(&sql, [&value as &dyn rusqlite::ToSql])?;
+        }
+        Ok(())
+    }
+}

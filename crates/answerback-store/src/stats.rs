@@ -1,0 +1,86 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Whether the store can be written.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "it can or it cannot")]
+pub enum Health {
+    /// It can.
+    Good,
+    /// It failed, and is opened and verified anew before anything is acknowledged.
+    Poisoned {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Figures of this process's handle, since it was opened.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Stats {
+    pub health: Health,
+    pub entries: u64,
+    pub units: u64,
+    pub units_failed: u64,
+    pub batches: u64,
+    pub queue_full: u64,
+    pub lock_timeouts: u64,
+    pub poisonings: u64,
+    pub anchor_failures: u64,
+    pub clock_steps: u64,
+    /// Answers that were withheld because they could not be recorded.
+    pub withheld: u64,
+    /// Answers that were delivered although they could not be recorded.
+    pub unrecorded: u64,
+    /// Units that wait now.
+    pub waiting: u64,
+    /// The next entry that the index for full text takes.
+    pub text_position: u64,
+}
+
+macro_rules! counters {
+    ($($name:ident),*) => {
+        #[derive(Debug, Default)]
+        pub(crate) struct Counters {
+            $(pub(crate) $name: AtomicU64,)*
+            poisoned: Mutex<Option<String>>,
+        }
+
+        impl Counters {
+            pub(crate) fn read(&self) -> Stats {
+                let reason = self.poisoned.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                Stats {
+                    health: reason.map_or(Health::Good, |reason| Health::Poisoned { reason }),
+                    $($name: self.$name.load(Ordering::Relaxed),)*
+                }
+            }
+        }
+    };
+}
+
+counters!(
+    entries,
+    units,
+    units_failed,
+    batches,
+    queue_full,
+    lock_timeouts,
+    poisonings,
+    anchor_failures,
+    clock_steps,
+    withheld,
+    unrecorded,
+    waiting,
+    text_position
+);
+
+impl Counters {
+    pub(crate) fn add(counter: &AtomicU64, number: u64) {
+        counter.fetch_add(number, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_poisoned(&self, reason: Option<String>) {
+        *self.poisoned.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    }
+}

@@ -1,0 +1,521 @@
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use answerback::retry::RetryKey;
+use answerback::{Digest, Timestamp, UuidV7};
+use answerback_ledger::leaf::{Basis, Subject};
+use answerback_ledger::{
+    Draft, Hash, KeyFile, Note, Part, Receipt, Salt, SigningKey, Token, VerifierKey,
+};
+
+use crate::chain::{Chain, stored_key};
+use crate::engine::{Opener, Outcome, Read};
+use crate::hygiene::{Erased, Pruned, erase, prune};
+use crate::job::job;
+use crate::queue::Queue;
+use crate::reading::{self, Readers};
+use crate::stats::Counters;
+use crate::text::{TextIndex, follow, step};
+use crate::transaction::{Log, Transaction};
+use crate::work::Work;
+use crate::writer::Writer;
+use crate::{
+    Appended, CaseFilter, CasePage, CaseRecord, Entry, EntryPage, EventPage, Filter, Head,
+    KeptAttempt, OnFailure, Settings, Stats, StoreError, Ticket,
+};
+
+/// The weight of a unit that does not say what it weighs.
+const WEIGHT: usize = 4096;
+
+/// Opens the index for full text. Without `true` only when it is there.
+pub(crate) type OpenText = Box<dyn Fn(bool) -> Outcome<Option<Box<dyn TextIndex>>> + Send + Sync>;
+
+/// A handle on a store. Clones share one writer; when the last one goes, the writer finishes and ends.
+///
+/// ```
+/// use answerback_ledger::{Draft, Token};
+/// use answerback_store::{Settings, Store};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let settings = Settings::new(folder.path().join("ledger.key"));
+/// let store = Store::open_sqlite(folder.path().join("store.db"), settings)?;
+/// let request = Draft::request().with_tool("read_file").with_part(store.part("seen", *b"{}")?);
+/// let committed = store.append(request)?.wait()?;
+/// let receipt = store.receipt(committed.value.index)?;
+/// assert!(receipt.verify(&store.verifier_key()?).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    settings: Settings,
+    queue: Arc<Queue>,
+    counters: Arc<Counters>,
+    readers: Arc<Readers>,
+    text: OpenText,
+    stop: Arc<AtomicBool>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.queue.close();
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // The last handle may be dropped by the writer itself, inside a unit.
+            if thread.thread().id() != std::thread::current().id() {
+                thread.thread().unpark();
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Opens the embedded store in this file, and creates log and key on first use.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be used, what it holds does not fit together, or it is behind its anchor.
+    #[cfg(feature = "sqlite")]
+    pub fn open_sqlite(path: impl AsRef<Path>, settings: Settings) -> Result<Self, StoreError> {
+        let opener = crate::sqlite::SqliteOpener::new(path.as_ref(), settings.lock_timeout);
+        let text = opener.text();
+        Self::open(Arc::new(opener), text, settings)
+    }
+
+    /// Opens the embedded store in this file to read only: no log is created, nothing is signed.
+    ///
+    /// # Errors
+    ///
+    /// When there is no store.
+    #[cfg(feature = "sqlite")]
+    pub fn read_sqlite(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let settings = Settings::new("");
+        let opener = crate::sqlite::SqliteOpener::new(path.as_ref(), settings.lock_timeout);
+        let text = opener.text();
+        let store = Self::new(Arc::new(opener), text, settings);
+        store.0.queue.close();
+        store.head()?;
+        Ok(store)
+    }
+
+    fn new(opener: Arc<dyn Opener>, text: OpenText, settings: Settings) -> Self {
+        Self(Arc::new(Inner {
+            queue: Arc::new(Queue::new(settings.queue_units, settings.queue_bytes)),
+            counters: Arc::default(),
+            readers: Arc::new(Readers::new(opener)),
+            text,
+            stop: Arc::default(),
+            threads: Mutex::default(),
+            settings,
+        }))
+    }
+
+    pub(crate) fn open(
+        opener: Arc<dyn Opener>,
+        text: OpenText,
+        settings: Settings,
+    ) -> Result<Self, StoreError> {
+        let chain = Chain::open(opener.as_ref(), &settings)?;
+        let is_new = chain.edge.size() == 0;
+        let store = Self::new(Arc::clone(&opener), text, settings.clone());
+        let inner = &store.0;
+        let writer = Writer {
+            opener,
+            settings: settings.clone(),
+            queue: Arc::clone(&inner.queue),
+            counters: Arc::clone(&inner.counters),
+            chain: Ok(chain),
+            swept: Instant::now(),
+        };
+        store.spawn("answerback-writer", move || writer.work())?;
+        if settings.full_text {
+            let index = store.text()?;
+            let readers = Arc::clone(&inner.readers);
+            let counters = Arc::clone(&inner.counters);
+            let stop = Arc::clone(&inner.stop);
+            store.spawn("answerback-text", move || follow(index, &readers, &counters, &stop))?;
+        }
+        if is_new {
+            // The first entry of a log is its start; a batch without units writes it.
+            store.write(|_| Ok(()))?.wait()?;
+        }
+        Ok(store)
+    }
+
+    fn spawn(&self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+        let thread = thread.map_err(|error| StoreError::Engine(Arc::new(error)))?;
+        self.0.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        Ok(())
+    }
+}
+
+/// Writing.
+impl Store {
+    /// Hands a unit of work to the writer. It runs in a transaction of its own as far as failing goes,
+    /// may be run again before it is answered, and is durable when the ticket says so.
+    ///
+    /// # Errors
+    ///
+    /// When the queue is full or the store is closed: the unit will not run.
+    pub fn write<T: Send + 'static>(
+        &self,
+        unit: impl FnMut(&mut dyn Transaction) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<Ticket<T>, StoreError> {
+        self.write_weighing(WEIGHT, unit)
+    }
+
+    /// As [`Self::write`], for a unit that holds this many bytes while it waits.
+    ///
+    /// # Errors
+    ///
+    /// When the queue is full or the store is closed: the unit will not run.
+    pub fn write_weighing<T: Send + 'static>(
+        &self,
+        weight: usize,
+        mut unit: impl FnMut(&mut dyn Transaction) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<Ticket<T>, StoreError> {
+        self.hand(weight, move |work| unit(work))
+    }
+
+    /// Appends one entry.
+    ///
+    /// # Errors
+    ///
+    /// When the queue is full or the store is closed.
+    pub fn append(&self, draft: Draft) -> Result<Ticket<Appended>, StoreError> {
+        self.hand(draft.weight(), move |work| work.append(&draft))
+    }
+
+    /// A part with a salt of its own, for a draft. It commits to the bytes here, not in the writer.
+    ///
+    /// # Errors
+    ///
+    /// When the name is not a token, or there is no randomness.
+    pub fn part(&self, name: &str, bytes: impl Into<Arc<[u8]>>) -> Result<Part, StoreError> {
+        let name = Token::new(name).map_err(StoreError::unit)?;
+        Ok(Part::new(name, Salt::new(self.0.settings.random()?), bytes))
+    }
+
+    /// Erases a part of an entry, and what belongs to the entry in events, cases, blobs and retry states.
+    /// When the ticket is answered, the content is in none of the store's files, unless somebody still
+    /// reads an older state of it; then it goes as soon as they are done.
+    ///
+    /// # Errors
+    ///
+    /// When the queue is full or the store is closed.
+    pub fn erase(
+        &self,
+        index: u64,
+        part: Token,
+        basis: Basis,
+    ) -> Result<Ticket<Erased>, StoreError> {
+        // First out of the index, which could not be searched for the words any more afterwards.
+        if let Some(mut text) = (self.0.text)(false)? {
+            text.remove(index)?;
+        }
+        self.hand(WEIGHT, move |work| erase(work, index, &part, basis))
+    }
+
+    /// Removes entries below an index, rounded down to a multiple of 256. Exporting them first is the
+    /// caller's duty. All proofs about the rest hold.
+    ///
+    /// # Errors
+    ///
+    /// When the queue is full or the store is closed.
+    pub fn prune(&self, below: u64) -> Result<Ticket<Pruned>, StoreError> {
+        self.hand(WEIGHT, move |work| prune(work, below))
+    }
+
+    /// Removes events below a sequence number; readers are told of the gap. Gives how many went.
+    ///
+    /// # Errors
+    ///
+    /// When the queue is full or the store is closed.
+    pub fn prune_events(&self, below: u64) -> Result<Ticket<u64>, StoreError> {
+        self.hand(WEIGHT, move |work| {
+            // The newest one stays, so that the sequence never starts again.
+            let below = below.min(work.event_seq());
+            work.scrub = true;
+            work.write(|engine| engine.prune_events(below))
+        })
+    }
+
+    /// Changes to a new key: an entry names it, and the next checkpoint carries both signatures.
+    ///
+    /// # Errors
+    ///
+    /// When the key cannot be written, or the queue is full.
+    pub fn rotate_key(&self) -> Result<Ticket<Appended>, StoreError> {
+        let origin = self.origin()?;
+        let next = SigningKey::new(&origin, &self.0.settings.random()?)?;
+        KeyFile::new(&self.0.settings.key).begin_rotation(&next)?;
+        self.hand(WEIGHT, move |work| {
+            let draft = Draft::config(Subject::Key).with_verifier_key(&next.verifier());
+            let appended = work.append(&draft)?;
+            work.next_key = Some(next.clone());
+            Ok(appended)
+        })
+    }
+
+    /// What to do with an answer whose record failed: `Ok` delivers it, and it is counted; the error
+    /// withholds it. A unit's own refusal is never waved through.
+    ///
+    /// # Errors
+    ///
+    /// The error itself, unless the configuration is [`OnFailure::Open`].
+    pub fn excuse(&self, error: StoreError) -> Result<(), StoreError> {
+        let open = self.0.settings.on_failure == OnFailure::Open;
+        if open && error.is_failure_of_the_store() {
+            Counters::add(&self.0.counters.unrecorded, 1);
+            return Ok(());
+        }
+        Counters::add(&self.0.counters.withheld, 1);
+        Err(error)
+    }
+
+    fn hand<T: Send + 'static>(
+        &self,
+        weight: usize,
+        unit: impl FnMut(&mut Work<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<Ticket<T>, StoreError> {
+        let (job, ticket) = job(unit);
+        let pushed = self.0.queue.push(weight, job);
+        if matches!(pushed, Err(StoreError::Busy)) {
+            Counters::add(&self.0.counters.queue_full, 1);
+        }
+        pushed.map(|()| ticket)
+    }
+}
+
+/// Reading. Everything here blocks for as long as the disk takes.
+impl Store {
+    /// The head of the log.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn head(&self) -> Result<Head, StoreError> {
+        self.read(reading::head)
+    }
+
+    /// The name of the log.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn origin(&self) -> Result<String, StoreError> {
+        self.read(|read| {
+            read.meta("origin")?.ok_or_else(|| StoreError::Damaged("it has no origin".to_owned()))
+        })
+    }
+
+    /// The key in force.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn verifier_key(&self) -> Result<VerifierKey, StoreError> {
+        self.head().map(|head| head.signer)
+    }
+
+    /// The key of the log's first entry, from which all later ones follow.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn first_key(&self) -> Result<VerifierKey, StoreError> {
+        self.read(|read| stored_key(&read.meta("vkey")?.unwrap_or_default()))
+    }
+
+    /// An entry with those of its parts that are still there.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn entry(&self, index: u64) -> Result<Option<Entry>, StoreError> {
+        self.read(|read| reading::entry(read, index))
+    }
+
+    /// Entries as the filter says, from the cursor of the page before on.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    pub fn entries(
+        &self,
+        filter: &Filter,
+        cursor: Option<u64>,
+        limit: usize,
+    ) -> Result<EntryPage, StoreError> {
+        let Some(words) = &filter.text else {
+            return self.read(|read| reading::entries(read, filter, cursor, limit));
+        };
+        let mut index = self.text()?;
+        let mut find =
+            |within: Range<u64>, most| Ok(index.find(words, within, filter.newest_first, most)?);
+        self.read(|read| reading::entries_found(read, filter, cursor, limit, &mut find))
+    }
+
+    /// The checkpoints of larger trees than this, smallest first.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    pub fn checkpoints(&self, above: u64, limit: usize) -> Result<Vec<Note>, StoreError> {
+        self.read(|read| {
+            let notes = read.checkpoints(above, limit)?;
+            notes.iter().map(|note| reading::parsed_note(note)).collect()
+        })
+    }
+
+    /// The newest checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn checkpoint(&self) -> Result<Note, StoreError> {
+        self.read(|read| {
+            let note = read.newest_checkpoint()?;
+            reading::parsed_note(&note.ok_or_else(|| StoreError::Missing("checkpoint".to_owned()))?)
+        })
+    }
+
+    /// The proof that an entry is in the log, against the newest checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such entry, or it was pruned.
+    pub fn receipt(&self, index: u64) -> Result<Receipt, StoreError> {
+        self.read(|read| reading::receipt(read, index))
+    }
+
+    /// The proof that the log of the new size goes on from that of the old size.
+    ///
+    /// # Errors
+    ///
+    /// When it never had so many entries.
+    pub fn consistency(&self, old: u64, new: u64) -> Result<Vec<Hash>, StoreError> {
+        self.read(|read| reading::consistency(read, old, new))
+    }
+
+    /// Hashes of a tile level, for exports: at level 0 of leaves, above that of full tiles below. They lie
+    /// within one tile.
+    ///
+    /// # Errors
+    ///
+    /// When they are not there.
+    pub fn hashes(&self, level: u8, from: u64, count: u64) -> Result<Vec<Hash>, StoreError> {
+        use answerback_ledger::tree::HashReader;
+        self.read(|read| Ok(crate::engine::Hashes::of(read).hashes(level, from, count)?))
+    }
+
+    /// What is remembered of a retry key.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn attempt(&self, key: &RetryKey) -> Result<Option<KeptAttempt>, StoreError> {
+        let now = self.now();
+        self.read(|read| Ok(read.attempt(key.as_str(), now)?))
+    }
+
+    /// The case with this id.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn case(&self, id: &UuidV7) -> Result<Option<CaseRecord>, StoreError> {
+        self.read(|read| Ok(read.case(id)?))
+    }
+
+    /// Cases as the filter says, oldest first, after the cursor of the page before.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    pub fn cases(
+        &self,
+        filter: &CaseFilter,
+        after: Option<&UuidV7>,
+        limit: usize,
+    ) -> Result<CasePage, StoreError> {
+        let now = self.now();
+        self.read(|read| {
+            Ok(CasePage::of(read.cases(filter, after, now, limit.saturating_add(1))?, limit))
+        })
+    }
+
+    /// Events after a sequence number, of one stream or all.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    pub fn events(
+        &self,
+        after: u64,
+        stream: Option<&str>,
+        limit: usize,
+    ) -> Result<EventPage, StoreError> {
+        self.read(|read| reading::events(read, after, stream, limit))
+    }
+
+    /// The bytes with this digest.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    pub fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        self.read(|read| Ok(read.blob(digest)?))
+    }
+
+    /// Figures of this handle and its clones.
+    pub fn stats(&self) -> Stats {
+        self.0.counters.read()
+    }
+
+    /// Throws the index for full text away and builds it anew. Gives how many entries it has seen.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn rebuild_text(&self) -> Result<u64, StoreError> {
+        let mut index = self.text()?;
+        index.clear()?;
+        let mut position = 0;
+        while let Some(next) = step(index.as_mut(), &self.0.readers)? {
+            position = next;
+        }
+        Ok(position)
+    }
+
+    fn text(&self) -> Result<Box<dyn TextIndex>, StoreError> {
+        (self.0.text)(true)?.ok_or_else(|| StoreError::Missing("index for full text".to_owned()))
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_unix_micros((self.0.settings.clock)())
+    }
+
+    fn read<T>(
+        &self,
+        act: impl FnOnce(&mut dyn Read) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.0.readers.read(act)
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Store").field("settings", &self.0.settings).finish_non_exhaustive()
+    }
+}

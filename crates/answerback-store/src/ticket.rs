@@ -1,0 +1,185 @@
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use answerback_ledger::Hash;
+
+use crate::StoreError;
+
+/// What a unit gave, once it is durable.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Committed<T> {
+    /// What the unit returned.
+    pub value: T,
+    /// The size of the log in the checkpoint that covers it.
+    pub size: u64,
+    /// The root in that checkpoint.
+    pub root: Hash,
+}
+
+type Answer<T> = Result<Committed<T>, StoreError>;
+
+/// The promise of an answer: a thread can [wait](Self::wait) for it, a task can await it.
+///
+/// Dropping it takes nothing back: the unit is written all the same.
+#[must_use = "a unit is durable when its ticket says so"]
+#[derive(Debug)]
+pub struct Ticket<T>(Arc<Shared<T>>);
+
+#[derive(Debug)]
+struct Shared<T> {
+    slot: Mutex<Slot<T>>,
+    filled: Condvar,
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    answer: Option<Answer<T>>,
+    waker: Option<Waker>,
+}
+
+/// The writer's end. When it is dropped without an answer, the answer is that the store is closed.
+pub(crate) struct Promise<T>(Option<Arc<Shared<T>>>);
+
+pub(crate) fn ticket<T>() -> (Promise<T>, Ticket<T>) {
+    let slot = Mutex::new(Slot { answer: None, waker: None });
+    let shared = Arc::new(Shared { slot, filled: Condvar::new() });
+    (Promise(Some(Arc::clone(&shared))), Ticket(shared))
+}
+
+impl<T> Shared<T> {
+    // A thread that panicked while it held the lock left a whole slot behind: each change is one assignment.
+    fn lock(&self) -> MutexGuard<'_, Slot<T>> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fill(&self, answer: Answer<T>) {
+        let mut slot = self.lock();
+        slot.answer = Some(answer);
+        let waker = slot.waker.take();
+        drop(slot);
+        self.filled.notify_one();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl<T> Promise<T> {
+    pub(crate) fn fulfil(mut self, answer: Answer<T>) {
+        if let Some(shared) = self.0.take() {
+            shared.fill(answer);
+        }
+    }
+}
+
+impl<T> Drop for Promise<T> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0.take() {
+            shared.fill(Err(StoreError::Closed));
+        }
+    }
+}
+
+impl<T> Ticket<T> {
+    /// Blocks until the unit is durable, or was refused.
+    ///
+    /// # Errors
+    ///
+    /// When the unit was not written, or is in doubt.
+    pub fn wait(self) -> Answer<T> {
+        let mut slot = self.0.lock();
+        loop {
+            if let Some(answer) = slot.answer.take() {
+                return answer;
+            }
+            slot = self.0.filled.wait(slot).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Blocks for at most this long. The ticket comes back when there is no answer yet.
+    ///
+    /// # Errors
+    ///
+    /// The ticket itself, when the time passed.
+    pub fn wait_for(self, timeout: Duration) -> Result<Answer<T>, Self> {
+        let until = Instant::now() + timeout;
+        let mut slot = self.0.lock();
+        loop {
+            if let Some(answer) = slot.answer.take() {
+                return Ok(answer);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                drop(slot);
+                return Err(self);
+            }
+            (slot, _) =
+                self.0.filled.wait_timeout(slot, left).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl<T> Future for Ticket<T> {
+    type Output = Answer<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer<T>> {
+        let mut slot = self.0.lock();
+        match slot.answer.take() {
+            Some(answer) => Poll::Ready(answer),
+            None => {
+                slot.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Wake;
+    use std::thread;
+
+    use super::*;
+
+    fn committed(value: u8) -> Committed<u8> {
+        Committed { value, size: 1, root: Hash::of_nothing() }
+    }
+
+    #[test]
+    fn a_thread_waits() {
+        let (promise, ticket) = ticket();
+        let writer = thread::spawn(move || promise.fulfil(Ok(committed(7))));
+        assert_eq!(ticket.wait().unwrap().value, 7);
+        writer.join().unwrap();
+    }
+
+    #[test]
+    fn time_passes() {
+        let (promise, ticket) = ticket::<u8>();
+        let ticket = ticket.wait_for(Duration::from_millis(1)).unwrap_err();
+        drop(promise);
+        let answer = ticket.wait_for(Duration::from_secs(5)).unwrap();
+        assert!(matches!(answer, Err(StoreError::Closed)));
+    }
+
+    #[test]
+    fn a_task_is_woken() {
+        struct Flag(Mutex<bool>);
+        impl Wake for Flag {
+            fn wake(self: Arc<Self>) {
+                *self.0.lock().unwrap() = true;
+            }
+        }
+        let flag = Arc::new(Flag(Mutex::new(false)));
+        let waker = Waker::from(Arc::clone(&flag));
+        let mut context = Context::from_waker(&waker);
+        let (promise, mut ticket) = ticket();
+        assert!(Pin::new(&mut ticket).poll(&mut context).is_pending());
+        promise.fulfil(Ok(committed(1)));
+        assert!(*flag.0.lock().unwrap());
+        assert!(Pin::new(&mut ticket).poll(&mut context).is_ready());
+    }
+}

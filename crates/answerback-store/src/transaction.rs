@@ -1,0 +1,185 @@
+//! What a unit of work may do. All of it happens together or not at all.
+
+use answerback::case::{Case, Submission};
+use answerback::retry::{RetryKey, State};
+use answerback::{Digest, Timestamp, UuidV7};
+use answerback_ledger::{Draft, Hash, Id};
+
+use crate::{CaseRecord, KeptAttempt, StoreError};
+
+/// Where a draft became an entry. It counts once the unit's ticket says that it is durable.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Appended {
+    /// The entry's index.
+    pub index: u64,
+    /// The hash of its leaf.
+    pub leaf_hash: Hash,
+    /// Its time, in microseconds since 1970.
+    pub micros: i64,
+    /// Whether the entry was there already: the same response came again.
+    pub is_repeated: bool,
+}
+
+impl Appended {
+    pub(crate) const fn new(index: u64, leaf_hash: Hash, micros: i64, is_repeated: bool) -> Self {
+        Self { index, leaf_hash, micros, is_repeated }
+    }
+}
+
+/// The reference by which events, cases, blobs and retry states belong to an entry, so that erasing or
+/// pruning the entry takes their content along.
+pub fn entry_reference(index: u64) -> String {
+    format!("entry/{index}")
+}
+
+/// The audit log.
+pub trait Log {
+    /// Appends an entry. The ledger gives it its time, and a response the index of its request.
+    ///
+    /// A response or rejection whose `response_id` (or, without one, whose `reply_id`) is in the log is
+    /// not appended again: the entry that is there is given.
+    ///
+    /// # Errors
+    ///
+    /// When the format refuses the draft, or the request it answers is answered already.
+    fn append(&mut self, draft: &Draft) -> Result<Appended, StoreError>;
+
+    /// The index of the request with this id.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    fn request_index(&mut self, id: Id) -> Result<Option<u64>, StoreError>;
+}
+
+/// The states of the retry tracker: load, step, compare and swap.
+pub trait Attempts {
+    /// What is remembered of a key, unless it lapsed.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    fn attempt(&mut self, key: &RetryKey) -> Result<Option<KeptAttempt>, StoreError>;
+
+    /// Swaps a state in, or out with `None`, when the kept revision is the expected one; `None` expects
+    /// that nothing is kept. Says whether it did.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    fn swap_attempt(
+        &mut self,
+        key: &RetryKey,
+        expected: Option<u64>,
+        state: Option<&State>,
+    ) -> Result<bool, StoreError>;
+}
+
+/// A case that comes in.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use]
+pub struct NewCase {
+    pub(crate) case: Case,
+    pub(crate) content: Vec<u8>,
+    pub(crate) private: Option<Vec<u8>>,
+    pub(crate) reference: Option<String>,
+}
+
+impl NewCase {
+    /// A case with what the person is shown.
+    pub fn new(case: Case, content: impl Into<Vec<u8>>) -> Self {
+        Self { case, content: content.into(), private: None, reference: None }
+    }
+
+    /// What only the caller can read, kept until the case is decided or lapses.
+    pub fn with_private(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.private = Some(bytes.into());
+        self
+    }
+
+    /// What it belongs to, such as [`entry_reference`].
+    pub fn with_reference(mut self, reference: impl Into<String>) -> Self {
+        self.reference = Some(reference.into());
+        self
+    }
+}
+
+/// What waits for people.
+pub trait Cases {
+    /// Keeps a new case. A case with this id that is there already stays as it is, and is given.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    fn put_case(&mut self, new: &NewCase) -> Result<CaseRecord, StoreError>;
+
+    /// The case with this id.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    fn case(&mut self, id: &UuidV7) -> Result<Option<CaseRecord>, StoreError>;
+
+    /// Decides a case by the rule of [`answerback::case::decide`]: the first decision wins, and the very
+    /// same one again is answered alike. The decision's entry in the log is the caller's to append, in
+    /// the same unit. What was private comes with the record this last time.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such case or the decision does not hold.
+    fn decide_case(
+        &mut self,
+        id: &UuidV7,
+        submission: &Submission,
+    ) -> Result<CaseRecord, StoreError>;
+}
+
+/// The sequence that viewers follow.
+pub trait Events {
+    /// Appends an event and gives its sequence number, which counts without holes.
+    ///
+    /// # Errors
+    ///
+    /// When the stream has ended.
+    fn append_event(
+        &mut self,
+        stream: &str,
+        kind: &str,
+        reference: Option<&str>,
+        body: &[u8],
+    ) -> Result<u64, StoreError>;
+
+    /// Ends a stream with an event that holds the digest over all its events. Ending it again does nothing.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    fn end_stream(&mut self, stream: &str) -> Result<Option<u64>, StoreError>;
+}
+
+/// Content by its digest.
+pub trait Blobs {
+    /// Keeps bytes under their SHA-256.
+    ///
+    /// # Errors
+    ///
+    /// When they are too many.
+    fn put_blob(&mut self, bytes: &[u8], reference: Option<&str>) -> Result<Digest, StoreError>;
+
+    /// The bytes with this digest.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    fn blob(&mut self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError>;
+}
+
+/// All of the store in one transaction.
+///
+/// A unit of work may be run more than once before its ticket is answered, and what it did in a run
+/// that failed is gone. So it should change nothing else.
+pub trait Transaction: Log + Attempts + Cases + Events + Blobs {
+    /// The time of this transaction, by the ledger's clock.
+    fn now(&self) -> Timestamp;
+}

@@ -1,0 +1,393 @@
+//! A transaction while it runs: rows that wait in memory, and the engine for the rest.
+
+use std::collections::BTreeMap;
+
+use answerback::case::{Submission, decide};
+use answerback::retry::{RetryKey, State};
+use answerback::{Digest, Timestamp, UuidV7};
+use answerback_ledger::{Draft, Hash, Id, Kind, Leaf, SigningKey};
+
+use crate::blob::BlobRow;
+use crate::engine::{Engine, EngineError, EntryRow, Failure, Linked, Outcome};
+use crate::event::{Event, Stream};
+use crate::transaction::{Attempts, Blobs, Cases, Events, Log, NewCase, Transaction};
+use crate::{Appended, CaseRecord, Head, KeptAttempt, Settings, StoreError};
+
+/// The kinds that are one answer: what was accepted, and what was refused.
+const ANSWERS: &[Kind] = &[Kind::Response, Kind::Rejected];
+
+pub(crate) struct Work<'a> {
+    pub(crate) engine: &'a mut dyn Engine,
+    settings: &'a Settings,
+    size: u64,
+    last_ts: i64,
+    now: i64,
+    event_seq: u64,
+    pub(crate) entries: Vec<EntryRow>,
+    events: Vec<Event>,
+    /// Streams that were touched, as they are now.
+    streams: BTreeMap<String, Stream>,
+    /// Bytes that wait in memory.
+    pub(crate) weight: usize,
+    is_dirty: bool,
+    /// Whether the files must be cleaned after the commit.
+    pub(crate) scrub: bool,
+    pub(crate) minimum: u64,
+    pub(crate) next_key: Option<SigningKey>,
+    /// A failure of the engine, which no unit can wave away.
+    pub(crate) broken: Option<EngineError>,
+    unit: Unit,
+}
+
+/// What units did, to be written in one go.
+pub(crate) struct Gathered {
+    pub(crate) entries: Vec<EntryRow>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) streams: BTreeMap<String, Stream>,
+    /// Whether something was written past these rows.
+    pub(crate) is_dirty: bool,
+    pub(crate) scrub: bool,
+    pub(crate) next_key: Option<SigningKey>,
+    pub(crate) last_ts: i64,
+    pub(crate) event_seq: u64,
+    pub(crate) minimum: u64,
+}
+
+/// What the running unit would have to take back.
+#[derive(Default)]
+struct Unit {
+    has_savepoint: bool,
+    entries: usize,
+    events: usize,
+    weight: usize,
+    last_ts: i64,
+    event_seq: u64,
+    minimum: u64,
+    streams: Vec<(String, Option<Stream>)>,
+}
+
+impl<'a> Work<'a> {
+    pub(crate) fn new(
+        engine: &'a mut dyn Engine,
+        settings: &'a Settings,
+        head: &Head,
+        now: i64,
+    ) -> Self {
+        Self {
+            engine,
+            settings,
+            size: head.size,
+            last_ts: head.last_ts,
+            now,
+            event_seq: head.event_seq,
+            entries: Vec::new(),
+            events: Vec::new(),
+            streams: BTreeMap::new(),
+            weight: 0,
+            is_dirty: false,
+            scrub: false,
+            minimum: head.minimum,
+            next_key: None,
+            broken: None,
+            unit: Unit::default(),
+        }
+    }
+
+    pub(crate) fn gathered(self) -> Gathered {
+        Gathered {
+            entries: self.entries,
+            events: self.events,
+            streams: self.streams,
+            is_dirty: self.is_dirty,
+            scrub: self.scrub,
+            next_key: self.next_key,
+            last_ts: self.last_ts,
+            event_seq: self.event_seq,
+            minimum: self.minimum,
+        }
+    }
+
+    pub(crate) const fn event_seq(&self) -> u64 {
+        self.event_seq
+    }
+
+    /// How many entries the log has with those that wait.
+    pub(crate) fn size(&self) -> u64 {
+        self.size + self.entries.len() as u64
+    }
+
+    pub(crate) fn begin_unit(&mut self) {
+        self.unit = Unit {
+            has_savepoint: false,
+            entries: self.entries.len(),
+            events: self.events.len(),
+            weight: self.weight,
+            last_ts: self.last_ts,
+            event_seq: self.event_seq,
+            minimum: self.minimum,
+            streams: Vec::new(),
+        };
+    }
+
+    /// Keeps what the unit did, or takes it back.
+    pub(crate) fn end_unit(&mut self, keep: bool) -> Outcome<()> {
+        let unit = std::mem::take(&mut self.unit);
+        if keep {
+            return if unit.has_savepoint { self.engine.release() } else { Ok(()) };
+        }
+        self.entries.truncate(unit.entries);
+        self.events.truncate(unit.events);
+        (self.weight, self.last_ts) = (unit.weight, unit.last_ts);
+        (self.event_seq, self.minimum) = (unit.event_seq, unit.minimum);
+        for (name, stream) in unit.streams.into_iter().rev() {
+            match stream {
+                Some(stream) => self.streams.insert(name, stream),
+                None => self.streams.remove(&name),
+            };
+        }
+        if unit.has_savepoint { self.engine.rollback_to_savepoint() } else { Ok(()) }
+    }
+
+    /// Does something with the engine that a unit may have to take back.
+    pub(crate) fn write<T>(
+        &mut self,
+        act: impl FnOnce(&mut dyn Engine) -> Outcome<T>,
+    ) -> Result<T, StoreError> {
+        if !self.unit.has_savepoint {
+            let begun = self.engine.savepoint();
+            self.note(begun)?;
+            self.unit.has_savepoint = true;
+        }
+        self.is_dirty = true;
+        let done = act(self.engine);
+        self.note(done)
+    }
+
+    pub(crate) fn read<T>(
+        &mut self,
+        act: impl FnOnce(&mut dyn Engine) -> Outcome<T>,
+    ) -> Result<T, StoreError> {
+        let done = act(self.engine);
+        self.note(done)
+    }
+
+    /// Remembers a failure after which the whole batch is void.
+    fn note<T>(&mut self, outcome: Outcome<T>) -> Result<T, StoreError> {
+        outcome.map_err(|error| {
+            if error.failure != Failure::Damaged {
+                self.broken.get_or_insert(error.clone());
+            }
+            error.into()
+        })
+    }
+
+    fn linked(&mut self, request: Id) -> Result<Linked, StoreError> {
+        let mut linked = self.read(|engine| engine.linked(request))?;
+        for row in self.entries.iter().filter(|row| row.request_id == Some(request)) {
+            linked.push(row.leaf.kind(), row.index);
+        }
+        Ok(linked)
+    }
+
+    /// The entry that is this answer already.
+    fn repeated(&mut self, draft: &Draft) -> Result<Option<Appended>, StoreError> {
+        let response = draft.response_id();
+        // A reply's id counts where the answer has none of its own.
+        let reply = if response.is_some() { None } else { draft.reply_id() };
+        if !ANSWERS.contains(&draft.kind()) || (response.is_none() && reply.is_none()) {
+            return Ok(None);
+        }
+        let is_same = |row: &&EntryRow| {
+            ANSWERS.contains(&row.leaf.kind())
+                && (response.is_some() && row.response_id == response
+                    || reply.is_some() && row.reply_id == reply)
+        };
+        if let Some(row) = self.entries.iter().find(is_same) {
+            return Ok(Some(Appended::new(row.index, row.hash, row.leaf.micros(), true)));
+        }
+        let Some(index) = self.read(|engine| engine.same(ANSWERS, response, reply))? else {
+            return Ok(None);
+        };
+        let bytes = self.read(|engine| engine.leaf(index))?;
+        let bytes = bytes.ok_or_else(|| StoreError::Missing(format!("entry {index}")))?;
+        let leaf = Leaf::parse(&bytes)?;
+        Ok(Some(Appended::new(index, Hash::of_leaf(&bytes), leaf.micros(), true)))
+    }
+}
+
+impl Log for Work<'_> {
+    fn append(&mut self, draft: &Draft) -> Result<Appended, StoreError> {
+        if let Some(repeated) = self.repeated(draft)? {
+            return Ok(repeated);
+        }
+        let linked = match draft.request_id().filter(|_| ANSWERS.contains(&draft.kind())) {
+            Some(request) => self.linked(request)?,
+            None => Linked::default(),
+        };
+        if let (Kind::Response, Some(request), Some(answer)) =
+            (draft.kind(), linked.request, linked.answer)
+        {
+            return Err(StoreError::AlreadyAnswered { request, answer });
+        }
+        let micros = self.now.max(self.last_ts + 1);
+        let leaf = draft.seal(micros, linked.request)?;
+        let (index, hash) = (self.size(), leaf.hash());
+        self.weight += draft.weight();
+        self.last_ts = micros;
+        self.entries.push(EntryRow {
+            index,
+            leaf,
+            hash,
+            parts: draft.parts().to_vec(),
+            request_id: draft.request_id(),
+            response_id: draft.response_id(),
+            reply_id: draft.reply_id(),
+        });
+        Ok(Appended::new(index, hash, micros, false))
+    }
+
+    fn request_index(&mut self, id: Id) -> Result<Option<u64>, StoreError> {
+        self.linked(id).map(|linked| linked.request)
+    }
+}
+
+impl Attempts for Work<'_> {
+    fn attempt(&mut self, key: &RetryKey) -> Result<Option<KeptAttempt>, StoreError> {
+        let now = self.now();
+        self.read(|engine| engine.attempt(key.as_str(), now))
+    }
+
+    fn swap_attempt(
+        &mut self,
+        key: &RetryKey,
+        expected: Option<u64>,
+        state: Option<&State>,
+    ) -> Result<bool, StoreError> {
+        let now = self.now();
+        self.write(|engine| engine.swap_attempt(key.as_str(), expected, state, now))
+    }
+}
+
+impl Cases for Work<'_> {
+    fn put_case(&mut self, new: &NewCase) -> Result<CaseRecord, StoreError> {
+        let record = CaseRecord {
+            case: new.case.clone(),
+            created: self.now(),
+            content: new.content.clone(),
+            private: new.private.clone(),
+            reference: new.reference.clone(),
+        };
+        if self.write(|engine| engine.put_case(&record))? {
+            return Ok(record);
+        }
+        self.case(&record.case.id)?
+            .ok_or_else(|| StoreError::Missing(format!("case {}", record.case.id)))
+    }
+
+    fn case(&mut self, id: &UuidV7) -> Result<Option<CaseRecord>, StoreError> {
+        self.read(|engine| engine.case(id))
+    }
+
+    fn decide_case(
+        &mut self,
+        id: &UuidV7,
+        submission: &Submission,
+    ) -> Result<CaseRecord, StoreError> {
+        let kept = self.case(id)?.ok_or_else(|| StoreError::Missing(format!("case {id}")))?;
+        let decided = decide(&kept.case, submission, self.now())?;
+        if decided != kept.case {
+            let swapped = self.write(|engine| engine.swap_case(&decided, kept.case.revision))?;
+            if !swapped {
+                return Err(StoreError::Damaged(format!("case {id} changed under the lock")));
+            }
+            self.scrub |= kept.private.is_some() && decided.decision().is_some();
+        }
+        Ok(CaseRecord { case: decided, ..kept })
+    }
+}
+
+impl Events for Work<'_> {
+    fn append_event(
+        &mut self,
+        stream: &str,
+        kind: &str,
+        reference: Option<&str>,
+        body: &[u8],
+    ) -> Result<u64, StoreError> {
+        let mut state = self.touched(stream)?;
+        if state.ended {
+            return Err(StoreError::unit(format!("the stream {stream:?} has ended")));
+        }
+        state.push(kind, body);
+        Ok(self.push_event(stream, state, kind, reference, body))
+    }
+
+    fn end_stream(&mut self, stream: &str) -> Result<Option<u64>, StoreError> {
+        let mut state = self.touched(stream)?;
+        if state.ended {
+            return Ok(None);
+        }
+        state.ended = true;
+        let digest = Hash::from(state.digest).to_string();
+        Ok(Some(self.push_event(stream, state, Event::END, None, digest.as_bytes())))
+    }
+}
+
+impl Work<'_> {
+    /// A stream as it is now, remembered for the unit's way back.
+    fn touched(&mut self, name: &str) -> Result<Stream, StoreError> {
+        let waiting = self.streams.get(name).cloned();
+        let state = match &waiting {
+            Some(state) => state.clone(),
+            None => self.read(|engine| engine.stream(name))?.unwrap_or_else(Stream::new),
+        };
+        self.unit.streams.push((name.to_owned(), waiting));
+        Ok(state)
+    }
+
+    fn push_event(
+        &mut self,
+        stream: &str,
+        state: Stream,
+        kind: &str,
+        reference: Option<&str>,
+        body: &[u8],
+    ) -> u64 {
+        self.streams.insert(stream.to_owned(), state);
+        self.event_seq += 1;
+        self.weight += body.len() + 128;
+        self.events.push(Event::new(
+            self.event_seq,
+            self.now(),
+            stream.to_owned(),
+            kind.to_owned(),
+            reference.map(str::to_owned),
+            Some(body.to_vec()),
+        ));
+        self.event_seq
+    }
+}
+
+impl Blobs for Work<'_> {
+    fn put_blob(&mut self, bytes: &[u8], reference: Option<&str>) -> Result<Digest, StoreError> {
+        let most = self.settings.largest_blob;
+        if bytes.len() > most {
+            return Err(StoreError::TooLarge { what: "the blob", size: bytes.len(), most });
+        }
+        let digest = Digest::of_bytes(bytes);
+        let row = BlobRow { digest: *digest.as_bytes(), bytes, reference, micros: self.now };
+        self.weight += bytes.len();
+        self.write(|engine| engine.put_blob(&row))?;
+        Ok(digest)
+    }
+
+    fn blob(&mut self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        self.read(|engine| engine.blob(digest))
+    }
+}
+
+impl Transaction for Work<'_> {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_unix_micros(self.now.max(self.last_ts))
+    }
+}

@@ -1,0 +1,164 @@
+//! The one thread of a process that writes.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use answerback::Timestamp;
+
+use crate::batch::{Done, Failed};
+use crate::chain::Chain;
+use crate::engine::{Engine, Opener, Outcome};
+use crate::job::Job;
+use crate::queue::Queue;
+use crate::stats::Counters;
+use crate::{Settings, StoreError};
+
+/// How long the writer waits for work before it looks after other things.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often what lapsed is removed.
+const SWEEP: Duration = Duration::from_mins(1);
+
+/// The first and the longest pause before a store that failed is opened again.
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(10));
+
+pub(crate) struct Writer {
+    pub(crate) opener: Arc<dyn Opener>,
+    pub(crate) settings: Settings,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) chain: Result<Chain, Poison>,
+    pub(crate) swept: Instant,
+}
+
+/// A store that failed: why, and when it is tried again.
+pub(crate) struct Poison {
+    reason: StoreError,
+    pause: Duration,
+    until: Instant,
+}
+
+impl Poison {
+    fn new(reason: StoreError, pause: Duration) -> Self {
+        Self { reason, pause, until: Instant::now() + pause }
+    }
+}
+
+impl Writer {
+    /// Writes until the queue is closed.
+    pub(crate) fn work(mut self) {
+        while let Some(jobs) = self.queue.take(PATIENCE) {
+            self.counters.waiting.store(self.queue.len() as u64, Ordering::Relaxed);
+            if jobs.is_empty() {
+                self.idle();
+            } else {
+                self.write(jobs);
+            }
+            self.sweep();
+        }
+        if let Ok(chain) = &mut self.chain {
+            let failed = chain.close_anchors();
+            Counters::add(&self.counters.anchor_failures, failed);
+        }
+    }
+
+    fn write(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+        if let Err(reason) = self.heal() {
+            return self.refuse(jobs, &StoreError::Poisoned(Arc::new(reason)));
+        }
+        let Ok(chain) = &mut self.chain else { return };
+        match chain.run(&mut jobs, &self.settings, &self.counters) {
+            Ok(Done { size, root, outcomes }) => {
+                let waiting = jobs.split_off(outcomes.len());
+                self.queue.put_back(waiting);
+                Counters::add(&self.counters.batches, 1);
+                Counters::add(&self.counters.units, outcomes.len() as u64);
+                for (job, outcome) in jobs.into_iter().zip(outcomes) {
+                    Counters::add(&self.counters.units_failed, u64::from(outcome.is_err()));
+                    job.finish(outcome.map(|()| (size, root)));
+                }
+            }
+            Err(Failed { error, poisons }) => {
+                if poisons {
+                    self.poison(error.clone(), BACK_OFF.0);
+                    Counters::add(&self.counters.poisonings, 1);
+                } else {
+                    Counters::add(&self.counters.lock_timeouts, 1);
+                }
+                self.refuse(jobs, &error);
+            }
+        }
+    }
+
+    fn refuse(&self, jobs: Vec<Box<dyn Job>>, error: &StoreError) {
+        Counters::add(&self.counters.units_failed, jobs.len() as u64);
+        for job in jobs {
+            job.finish(Err(error.clone()));
+        }
+    }
+
+    fn poison(&mut self, reason: StoreError, pause: Duration) {
+        self.counters.set_poisoned(Some(reason.to_string()));
+        // The connection goes with the chain: what it has in its cache is not believed any more.
+        self.chain = Err(Poison::new(reason, pause));
+    }
+
+    /// Opens a store that failed anew, if its pause is over.
+    fn heal(&mut self) -> Result<(), StoreError> {
+        let Err(Poison { reason, pause, until }) = &self.chain else { return Ok(()) };
+        if Instant::now() < *until {
+            return Err(reason.clone());
+        }
+        let pause = (*pause * 2).min(BACK_OFF.1);
+        match Chain::open(self.opener.as_ref(), &self.settings) {
+            Ok(chain) => {
+                self.chain = Ok(chain);
+                self.counters.set_poisoned(None);
+                Ok(())
+            }
+            Err(error) => {
+                self.poison(error.clone(), pause);
+                Err(error)
+            }
+        }
+    }
+
+    /// Nobody waits: time for what can wait.
+    fn idle(&mut self) {
+        if let Ok(chain) = &mut self.chain {
+            let failed = chain.close_anchors();
+            Counters::add(&self.counters.anchor_failures, failed);
+            if chain.scrub_pending {
+                chain.scrub_pending = !matches!(chain.engine.scrub(), Ok(true));
+            }
+        }
+    }
+
+    /// Removes what lapsed, now and then.
+    fn sweep(&mut self) {
+        if self.swept.elapsed() < SWEEP {
+            return;
+        }
+        self.swept = Instant::now();
+        let now = Timestamp::from_unix_micros((self.settings.clock)());
+        let most = self.settings.most_attempts;
+        if let Ok(chain) = &mut self.chain {
+            let swept = sweep(chain.engine.as_mut(), now, most);
+            if swept.is_err() {
+                chain.engine.rollback();
+            }
+        }
+    }
+}
+
+pub(crate) fn sweep(engine: &mut dyn Engine, now: Timestamp, most: u64) -> Outcome<u64> {
+    engine.begin()?;
+    let swept = engine.sweep_attempts(now, most)? + engine.sweep_cases(now)?;
+    if swept > 0 {
+        engine.commit()?;
+    } else {
+        engine.rollback();
+    }
+    Ok(swept)
+}

@@ -1,0 +1,42 @@
+use std::thread;
+use std::time::Duration;
+
+use crate::scene::{Scene, acknowledged, append, verified};
+
+/// `scripts/torture` runs 200 rounds.
+fn rounds() -> u64 {
+    std::env::var("ANSWERBACK_CRASH_ROUNDS").map_or(10, |rounds| rounds.parse().unwrap())
+}
+
+/// The writer is killed at a random moment, round after round on one store. Whatever was acknowledged
+/// is in the log afterwards, with the hash that was acknowledged, and the log goes on from there.
+#[test]
+fn what_was_acknowledged_survives_a_kill() {
+    let scene = Scene::new();
+    let mut all = Vec::new();
+    for round in 0..rounds() {
+        let mut child =
+            scene.appender(1_000_000, [1, 16, 256][usize::try_from(round % 3).unwrap()]);
+        let killer = child.id();
+        // Not at the same moment each time; the first rounds hit the opening.
+        let pause = Duration::from_millis(20 + (round * 7919 + 13) % 300);
+        thread::sleep(pause);
+        child.kill().unwrap();
+        let heard = acknowledged(&mut child);
+        child.wait().unwrap();
+        all.extend(heard);
+        let store = scene.open().unwrap_or_else(|error| panic!("round {round}, {killer}: {error}"));
+        let hashes = verified(&store);
+        for (index, hash) in &all {
+            let kept = hashes.get(usize::try_from(*index).unwrap());
+            assert_eq!(
+                kept.map(ToString::to_string).as_ref(),
+                Some(hash),
+                "round {round}, entry {index}"
+            );
+        }
+        append(&store, 1);
+    }
+    assert!(!all.is_empty(), "no round was long enough to acknowledge anything");
+    println!("{} rounds, {} acknowledged entries, all there", rounds(), all.len());
+}
