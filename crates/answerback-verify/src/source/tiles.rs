@@ -183,7 +183,7 @@ impl Source for TileDirectory {
                 let path = self.path(&level.to_string(), number, width);
                 match fs::read(&path) {
                     Ok(tile) => {
-                        visit(Tile { level: u64::from(level), number, hashes: &tile, root: None })
+                        visit(Tile { level: u64::from(level), number, hashes: &tile, root: None });
                     }
                     // That it is not there is for the verifier to say.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
