@@ -71,6 +71,10 @@ impl Examined {
             let what = format!("a {kind} entry has no {member}");
             self.failures.push(Failure::new(Level::Semantics, entry.index, what));
         }
+        if facts.has(Member::Tool) && facts.has(Member::ToolSha256) {
+            let what = "an entry has tool or tool_sha256, not both";
+            self.failures.push(Failure::new(Level::Semantics, entry.index, what));
+        }
         for member in facts.lacking(entry.leaf) {
             let what = format!("a {kind} entry needs {member}");
             self.failures.push(Failure::new(Level::Semantics, entry.index, what));
@@ -145,6 +149,7 @@ impl Examined {
         for (column, member, actual) in [
             ("request_id", Member::RequestId, columns.request_id),
             ("response_id", Member::ResponseId, columns.response_id),
+            ("reply_id", Member::ReplyId, columns.reply_id),
         ] {
             let expected = facts.uuid(entry.leaf, member);
             let expected = expected.as_ref().map(<[u8; 16]>::as_slice);

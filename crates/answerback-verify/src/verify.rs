@@ -18,9 +18,9 @@ use crate::{
     pipeline,
     report::{Failure, Findings, KeyTrust, Level, Report},
     semantics::Semantics,
-    source::{Claims, Entry, Record, Source, SourceError, TilesHeld},
+    source::{Claims, Entry, Record, Source, SourceError, Tile, TilesHeld},
     tiles::{TILE_WIDTH, TileRoots, TileVerdict, tiles_of},
-    tree::Frontier,
+    tree::{Frontier, root_of},
 };
 
 /// How far verifying has come.
@@ -445,10 +445,13 @@ impl Fold {
         }
         let mut seen = HashSet::new();
         let findings = &mut self.findings;
-        source.read_tiles(&mut |level, number, tile| {
+        source.read_tiles(&mut |Tile { level, number, hashes: tile, root }| {
             let partial = tile.len() as u64 != TILE_WIDTH * 32;
             let what = match tiles.judge(level, number, tile) {
                 TileVerdict::Right if held == TilesHeld::Full && partial => "is not full",
+                TileVerdict::Right if root.is_some_and(|root| !is_root(tile, root)) => {
+                    "is filed with another root"
+                }
                 TileVerdict::Right => "",
                 TileVerdict::Wrong => "is not what the leaves say",
                 TileVerdict::Extra => "is extra, the tree has no such tile",
@@ -485,4 +488,10 @@ impl Fold {
             self.findings.fail(failure.differs(trusted.join(" or "), newest));
         }
     }
+}
+
+/// Whether a hash is the root over a tile's hashes.
+fn is_root(tile: &[u8], root: &[u8]) -> bool {
+    let hashes = tile.chunks_exact(32).filter_map(|hash| Hash::try_from(hash).ok());
+    root_of(hashes).as_bytes() == root
 }

@@ -131,8 +131,23 @@ pub struct Columns<'a> {
     pub request_id: Option<&'a [u8]>,
     /// `response_id`, as 16 bytes.
     pub response_id: Option<&'a [u8]>,
+    /// `reply_id`, as 16 bytes.
+    pub reply_id: Option<&'a [u8]>,
     /// The leaf's hash.
     pub leaf_hash: &'a [u8],
+}
+
+/// A hash tile.
+#[derive(Clone, Copy, Debug)]
+pub struct Tile<'a> {
+    /// Its level.
+    pub level: u64,
+    /// Its number in the level.
+    pub number: u64,
+    /// Its hashes, one after the other.
+    pub hashes: &'a [u8],
+    /// The hash above them, where the source repeats it.
+    pub root: Option<&'a [u8]>,
 }
 
 /// A place that a log can be read from.
@@ -147,12 +162,12 @@ pub trait Source {
     /// When the source cannot be read, or is not what it claims to be.
     fn read(&mut self, visit: &mut dyn FnMut(Record<'_>)) -> Result<(), SourceError>;
 
-    /// Reads the hash tiles: level, number, hashes.
+    /// Reads the hash tiles: level, number, hashes, and the hash above them where the source keeps it.
     ///
     /// # Errors
     ///
     /// When the source cannot be read.
-    fn read_tiles(&mut self, visit: &mut dyn FnMut(u64, u64, &[u8])) -> Result<(), SourceError>;
+    fn read_tiles(&mut self, visit: &mut dyn FnMut(Tile<'_>)) -> Result<(), SourceError>;
 }
 
 /// Why a source could not be read. Nothing is said then about the log.

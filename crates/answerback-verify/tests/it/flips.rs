@@ -29,6 +29,7 @@ fn pieces(ledger: &mut Ledger) -> Vec<(String, &mut [u8])> {
             ("outcome", &mut row.outcome),
             ("request_id", &mut row.request_id),
             ("response_id", &mut row.response_id),
+            ("reply_id", &mut row.reply_id),
         ] {
             if let Some(bytes) = value {
                 add(column, bytes);
@@ -41,7 +42,8 @@ fn pieces(ledger: &mut Ledger) -> Vec<(String, &mut [u8])> {
         pieces.push((format!("salt of a part of {seq}"), &mut part.salt));
         pieces.push((format!("bytes of a part of {seq}"), &mut part.bytes));
     }
-    for (level, number, data) in &mut ledger.tiles {
+    for (level, number, root, data) in &mut ledger.tiles {
+        pieces.push((format!("root of tile {level} {number}"), root));
         pieces.push((format!("tile {level} {number}"), data));
     }
     pieces.push(("frontier".to_owned(), &mut ledger.frontier));
@@ -79,11 +81,17 @@ fn no_byte_of_a_ledger_can_change() {
 #[test]
 fn no_byte_of_tiles_can_change() {
     let good = sample::long(258, 100);
-    let tile = good.tiles[0].2.len();
+    let tile = good.tiles[0].3.len();
     for at in (0..tile).step_by(61) {
         let mut ledger = good.clone();
-        ledger.tiles[0].2[at] ^= 1 << (at % 8);
+        ledger.tiles[0].3[at] ^= 1 << (at % 8);
         assert_eq!(failed(&judge(&mut InMemory::new(ledger), Options::new())), [2], "byte {at}");
+    }
+    for at in 0..32 {
+        let mut ledger = good.clone();
+        ledger.tiles[0].2[at] ^= 1 << (at % 8);
+        let levels = failed(&judge(&mut InMemory::new(ledger), Options::new()));
+        assert_eq!(levels, [2], "byte {at} of the root");
     }
 }
 

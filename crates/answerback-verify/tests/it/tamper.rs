@@ -42,6 +42,7 @@ const TAMPERINGS: &[(&str, Tampering, &[u8])] = &[
     ("outcome column", |ledger| flip(ledger.rows[4].outcome.as_mut().unwrap(), 0), &[2]),
     ("request_id column", |ledger| flip(ledger.rows[4].request_id.as_mut().unwrap(), 9), &[2]),
     ("response_id column", |ledger| flip(ledger.rows[4].response_id.as_mut().unwrap(), 9), &[2]),
+    ("reply_id column", |ledger| flip(ledger.rows[4].reply_id.as_mut().unwrap(), 9), &[2]),
     ("leaf_hash column", |ledger| flip(&mut ledger.rows[4].leaf_hash, 31), &[2]),
     // Leaves. Older checkpoints over the entry no longer fit either.
     ("a value in an old leaf", |ledger| replace(ledger, 4, "success", "succesS"), &[2, 4]),
@@ -168,7 +169,11 @@ const TAMPERINGS: &[(&str, Tampering, &[u8])] = &[
         |ledger| ledger.checkpoints[1].1 = sign(&ledger.origin, 5, &[0; 32], &[&key(7)]),
         &[4],
     ),
-    ("a tile that the tree has not", |ledger| ledger.tiles.push((0, 0, vec![0; 8_192])), &[2]),
+    (
+        "a tile that the tree has not",
+        |ledger| ledger.tiles.push((0, 0, vec![0; 32], vec![0; 8_192])),
+        &[2],
+    ),
 ];
 
 #[test]
@@ -211,7 +216,7 @@ fn what_entries_mean_is_checked_though_all_proofs_hold() {
         ("a second answer", |writer| sample::ungoverned_response(writer, 3), &[5]),
         ("an answer to what is no request", |writer| sample::ungoverned_response(writer, 4), &[5]),
         ("an answer to what comes later", |writer| sample::ungoverned_response(writer, 99), &[5]),
-        ("an answer without a request", |writer| writer.append("response", &[], &[]), &[5]),
+        ("an answer without a request", |writer| writer.append("response", &[], &[]), &[]),
         (
             "an answer with another request's id",
             |writer| {

@@ -26,6 +26,7 @@ pub(crate) struct Row {
     pub(crate) outcome: Option<Vec<u8>>,
     pub(crate) request_id: Option<Vec<u8>>,
     pub(crate) response_id: Option<Vec<u8>>,
+    pub(crate) reply_id: Option<Vec<u8>>,
     pub(crate) leaf: Vec<u8>,
     pub(crate) leaf_hash: Vec<u8>,
 }
@@ -46,7 +47,7 @@ pub(crate) struct Ledger {
     pub(crate) vkey: String,
     pub(crate) rows: Vec<Row>,
     pub(crate) parts: Vec<PartRow>,
-    pub(crate) tiles: Vec<(u64, u64, Vec<u8>)>,
+    pub(crate) tiles: Vec<(u64, u64, Vec<u8>, Vec<u8>)>,
     pub(crate) checkpoints: Vec<(u64, String)>,
     pub(crate) size: u64,
     pub(crate) frontier: Vec<u8>,
@@ -218,6 +219,7 @@ impl Writer {
             outcome: member("outcome"),
             request_id: uuid("request_id"),
             response_id: uuid("response_id"),
+            reply_id: uuid("reply_id"),
             leaf: Vec::new(),
             leaf_hash: Vec::new(),
         };
@@ -254,8 +256,8 @@ impl Writer {
             let tile = std::mem::take(&mut self.levels[level]);
             let number =
                 (self.ledger.size + 1) / 256_u64.pow(u32::try_from(level).unwrap() + 1) - 1;
-            self.ledger.tiles.push((level as u64, number, tile.concat()));
             hash = root(&tile);
+            self.ledger.tiles.push((level as u64, number, hash.to_vec(), tile.concat()));
             level += 1;
         }
         self.ledger
