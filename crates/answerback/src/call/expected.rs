@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::types::Types;
-use crate::finding::preview;
+use crate::finding::{Preview, preview};
 
 /// The longest description, in characters.
 const LONGEST: usize = 300;
@@ -136,7 +136,7 @@ impl<'s> Words<'s> {
             (None, None) => {}
         }
         if let Some(format) = schema.get("format").and_then(Value::as_str) {
-            let name = preview(&Value::from(format));
+            let name = Preview::new().show_text(format);
             self.push(&format!(" in {} format", name.trim_matches('"')));
             if let Some(example) = example(format) {
                 self.push(&format!(" (such as {example})"));

@@ -14,7 +14,7 @@ mod pointer;
 mod read;
 
 pub use canonical::canonical;
-pub(crate) use canonical::write_canonical;
+pub(crate) use canonical::{write_canonical, write_string};
 pub use limits::Limits;
 pub use locate::{Position, locate};
 pub use place::Place;

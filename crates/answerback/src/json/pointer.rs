@@ -46,6 +46,17 @@ impl Pointer {
         Some((Self(parent.to_owned()), unescape(last)))
     }
 
+    /// The unescaped last token, or `None` at the root.
+    pub(crate) fn last(&self) -> Option<Cow<'_, str>> {
+        self.0.rsplit_once('/').map(|(_, last)| unescape(last))
+    }
+
+    /// The unescaped tokens above the last one, or `None` at the root.
+    pub(crate) fn tokens_above(&self) -> Option<impl Iterator<Item = Cow<'_, str>>> {
+        let (above, _) = self.0.rsplit_once('/')?;
+        Some(above.split('/').skip(1).map(unescape))
+    }
+
     /// The value at this place of `document`, if there is one.
     pub fn find<'d>(&self, document: &'d Value) -> Option<&'d Value> {
         document.pointer(&self.0)

@@ -112,33 +112,48 @@ impl Letters {
     }
 }
 
+/// The distances from nothing to the beginnings of a word.
+const FIRST_ROW: [u8; LONGEST + 1] = {
+    let mut row = [0; LONGEST + 1];
+    let mut column = 0_u8;
+    while (column as usize) <= LONGEST {
+        row[column as usize] = column;
+        column += 1;
+    }
+    row
+};
+
 /// The Damerau-Levenshtein distance (neighbours swapped once), if it is at most `allowed`.
 pub(super) fn distance(a: &[char], b: &[char], allowed: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > allowed || a.len() > LONGEST || b.len() > LONGEST {
         return None;
     }
-    let mut rows = [[0_usize; LONGEST + 1]; 3];
-    for (column, cell) in rows[0].iter_mut().enumerate() {
-        *cell = column;
-    }
-    for (row, letter) in a.iter().enumerate() {
-        let [before, above, current] = [(row + 2) % 3, row % 3, (row + 1) % 3];
-        rows[current][0] = row + 1;
+    // A byte is enough for a distance between words of this length, and keeps the rows in few cache lines.
+    let mut rows = [FIRST_ROW; 3];
+    let [mut before, mut above, mut current] = rows.each_mut();
+    for (row, letter) in (0_u8..).zip(a) {
         let mut least = row + 1;
+        let mut left = least;
+        current[0] = left;
         for (column, other) in b.iter().enumerate() {
-            let change = rows[above][column] + usize::from(letter != other);
-            let mut cell = change.min(rows[above][column + 1] + 1).min(rows[current][column] + 1);
-            if row > 0 && column > 0 && *letter == b[column - 1] && a[row - 1] == *other {
-                cell = cell.min(rows[before][column - 1] + 1);
+            let change = above[column] + u8::from(letter != other);
+            left = change.min(above[column + 1] + 1).min(left + 1);
+            if row > 0
+                && column > 0
+                && *letter == b[column - 1]
+                && a[usize::from(row) - 1] == *other
+            {
+                left = left.min(before[column - 1] + 1);
             }
-            rows[current][column + 1] = cell;
-            least = least.min(cell);
+            current[column + 1] = left;
+            least = least.min(left);
         }
-        if least > allowed {
+        if usize::from(least) > allowed {
             return None;
         }
+        (before, above, current) = (above, current, before);
     }
-    Some(rows[a.len() % 3][b.len()]).filter(|distance| *distance <= allowed)
+    Some(usize::from(above[b.len()])).filter(|distance| *distance <= allowed)
 }
 
 /// Whether every word of the shorter name is among the words of the longer one, or begins one of them.

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use crate::finding::neutral::seen;
+use crate::finding::neutral::{is_printable, seen};
 use crate::finding::secrets;
 
 /// Takes secrets out of what is kept and shown. It runs before anything is cut, so that half a
@@ -32,7 +32,12 @@ impl Redactor for HideSecrets {
 /// acts instead of being seen. What is cut ends in `...`.
 pub(super) fn bounded(text: &str, bytes: usize) -> String {
     const MARK: &str = "...";
-    let mut shown = String::new();
+    // Most texts fit as they are.
+    let escaped = text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
+    if text.len() + escaped <= bytes && is_printable(text) {
+        return text.to_owned();
+    }
+    let mut shown = String::with_capacity(text.len().min(bytes));
     let (mut used, mut fits) = (0, 0);
     for character in text.chars().flat_map(seen) {
         used += if matches!(character, '"' | '\\') { 2 } else { character.len_utf8() };

@@ -93,7 +93,10 @@ impl FailureTally {
             let known = tally.places.len() < MOST_PLACES || tally.places.contains_key(&place);
             let place = if known { place } else { (place.0, OTHER.to_owned()) };
             let was_suspect = tally.is_suspect(&place, 1);
-            *tally.places.entry(place.clone()).or_default() += 1;
+            match tally.places.get_mut(&place) {
+                Some(count) => *count += 1,
+                None => drop(tally.places.insert(place.clone(), 1)),
+            }
             if !was_suspect && tally.is_suspect(&place, 0) {
                 counted.suspects.push(place.clone());
             }
