@@ -13,7 +13,7 @@ use super::union::Judge;
 use super::unknown::{Branches, unknown};
 use super::wording;
 use crate::finding::{Preview, Severity, ValidationError, val};
-use crate::json::Pointer;
+use crate::json::{self, Pointer};
 
 /// The deepest arguments, counted in arrays and objects.
 const DEEPEST: usize = 128;
@@ -212,7 +212,7 @@ impl Findings<'_> {
     fn asked(&self, node: NodeId) -> String {
         let source = self.schema.source();
         let place = &self.schema.outline.node(node).place;
-        described(source.pointer(place).unwrap_or(source), source)
+        described(json::find(source, place).unwrap_or(source), source)
     }
 
     fn missing(&mut self, error: &jsonschema::ValidationError<'_>, name: &str) {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-use super::suggest::{distance, words};
+use super::suggest::{distance, letters_of_words};
 use crate::finding::neutral::push_name;
 use crate::finding::{ValidationError, val};
 use crate::json::Pointer;
@@ -170,7 +170,10 @@ impl<'c> Call<'c> {
 
 struct Name {
     letters: Vec<char>,
-    words: Vec<Vec<char>>,
+    /// The letters of the words, one word after the other.
+    in_words: Vec<char>,
+    /// Where in them each word ends.
+    ends: Vec<usize>,
 }
 
 impl Name {
@@ -182,10 +185,24 @@ impl Name {
     }
 
     fn of(name: &str) -> Self {
-        Self {
-            letters: letters(name).collect(),
-            words: words(name).iter().map(|word| word.chars().collect()).collect(),
+        let mut all = Vec::with_capacity(name.len());
+        all.extend(letters(name));
+        let (mut in_words, mut ends) = (Vec::with_capacity(name.len()), Vec::with_capacity(8));
+        for (letter, begins) in letters_of_words(name) {
+            if begins && !in_words.is_empty() {
+                ends.push(in_words.len());
+            }
+            in_words.extend(letter.to_lowercase());
         }
+        if !in_words.is_empty() {
+            ends.push(in_words.len());
+        }
+        Self { letters: all, in_words, ends }
+    }
+
+    fn words(&self) -> impl Iterator<Item = &[char]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.in_words[start..*end])
     }
 
     /// From 0 to 1: letter by letter or word by word, whichever is nearer.
@@ -198,18 +215,15 @@ impl Name {
             &self.letters[..shown(&self.letters)],
             &other.letters[..shown(&other.letters)],
         );
-        letters.max(f64::midpoint(
-            covered(&self.words, &other.words),
-            covered(&other.words, &self.words),
-        ))
+        letters.max(f64::midpoint(covered(self, other), covered(other, self)))
     }
 }
 
 /// The share of the letters of the words sought that have a like word among those offered.
-fn covered(sought: &[Vec<char>], offered: &[Vec<char>]) -> f64 {
+fn covered(sought: &Name, offered: &Name) -> f64 {
     let (mut letters, mut found) = (0.0, 0.0);
-    for word in sought {
-        let nearest = offered.iter().map(|other| likeness(word, other)).fold(0.0, f64::max);
+    for word in sought.words() {
+        let nearest = offered.words().map(|other| likeness(word, other)).fold(0.0, f64::max);
         let weight = count(word.len());
         letters += weight;
         found += weight * nearest;

@@ -148,7 +148,7 @@ impl Attempt {
             self.prints.push((prints.call, prints.errors));
         }
         for finding in call.findings.iter().filter(|finding| finding.is_error()) {
-            let code = bounded(&finding.error_code, CODE_BYTES);
+            let code = bounded(finding.error_code.as_ref(), CODE_BYTES);
             let path = shown_place(&finding.field_path, redactor);
             let known = self.errors.iter_mut().find(|one| one.code == code && one.path == path);
             if let Some(noted) = known {
@@ -204,7 +204,7 @@ pub(super) fn shown_pointer(path: &Pointer, redactor: &dyn Redactor) -> String {
 
 /// A place for people and labels: indices as `*`, secrets masked, short.
 pub(super) fn shown_place(path: &Pointer, redactor: &dyn Redactor) -> String {
-    bounded(&redactor.text(&starred(path.as_str())), PATH_BYTES)
+    bounded(redactor.text(&starred(path.as_str())), PATH_BYTES)
 }
 
 /// A place as attempts note it: `*` for indices, secrets masked, short.
@@ -237,7 +237,7 @@ fn summary(call: &Call<'_>, redactor: &dyn Redactor) -> String {
         count => format!("; {count} more errors"),
     };
     // The count survives, however long the first error's line is.
-    bounded(&phrase(first, call.arguments, redactor), SUMMARY_BYTES - more.len()) + &more
+    bounded(phrase(first, call.arguments, redactor), SUMMARY_BYTES - more.len()) + &more
 }
 
 /// What is wrong, in the document's words: "Missing required field 'path'".
@@ -279,7 +279,7 @@ fn phrase(finding: &ValidationError, sent: Sent<'_>, redactor: &dyn Redactor) ->
         (_, Some(number)) if is_upper => Some(format!("max: {number}")),
         (_, Some(number)) if is_lower => Some(format!("min: {number}")),
         _ if expected.is_empty() => None,
-        _ => Some(format!("expected: {}", bounded(&redactor.text(expected), EXPECTED_BYTES))),
+        _ => Some(format!("expected: {}", bounded(redactor.text(expected), EXPECTED_BYTES))),
     };
     detail.map_or_else(|| format!("{what} {field}"), |detail| format!("{what} {field} ({detail})"))
 }

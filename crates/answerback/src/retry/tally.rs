@@ -144,7 +144,7 @@ impl ToolTally {
 
 /// The place of a finding as a label. An unknown field's name is the model's own, so it is left out.
 fn place(finding: &ValidationError, redactor: &dyn Redactor) -> FailurePlace {
-    let code = bounded(&finding.error_code, 16);
+    let code = bounded(finding.error_code.as_ref(), 16);
     let path = if code == "VAL-005" {
         let parent = finding.field_path.split_last().map(|(parent, _)| parent).unwrap_or_default();
         shown_place(&parent, redactor) + "/?"

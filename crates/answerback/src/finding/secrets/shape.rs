@@ -446,12 +446,34 @@ fn reads_like_a_password(content: &str) -> bool {
 }
 
 fn starts_something(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'$')
+    CLASSES[usize::from(byte)] & STARTS != 0
 }
 
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'.')
+    CLASSES[usize::from(byte)] & IN_WORD != 0
 }
+
+const STARTS: u8 = 1;
+const IN_WORD: u8 = 2;
+
+/// What each byte can be: every byte of every text is looked up here.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0_u8;
+    loop {
+        let is_letter = byte.is_ascii_alphanumeric();
+        if is_letter || matches!(byte, b'-' | b'_' | b'$') {
+            classes[byte as usize] |= STARTS;
+        }
+        if is_letter || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'.') {
+            classes[byte as usize] |= IN_WORD;
+        }
+        if byte == u8::MAX {
+            break classes;
+        }
+        byte += 1;
+    }
+};
 
 fn count_of(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| is(**byte)).count()
