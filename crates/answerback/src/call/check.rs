@@ -4,7 +4,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use super::effort::{self, Effort};
-use super::expected::{described, options as listed};
+use super::expected::{described, names, options as listed};
 use super::outline::{NodeId, Outline};
 use super::schema::{Schema, SchemaError};
 use super::shown::shown;
@@ -280,16 +280,15 @@ impl Findings<'_> {
         }
         let outline = &self.schema.outline;
         let all = outline.all_in_place(nodes);
-        let mut known: Vec<Value> = Vec::new();
-        for name in all.iter().flat_map(|id| outline.names(*id)).map(|(name, _)| Value::from(name))
-        {
+        let mut known: Vec<&str> = Vec::new();
+        for (name, _) in all.iter().flat_map(|id| outline.names(*id)) {
             if !known.contains(&name) {
                 known.push(name);
             }
         }
         let expected = match known.as_slice() {
             [] => "no such field".to_owned(),
-            known => listed(known),
+            known => names(known),
         };
         let finding = ValidationError::of(&val::UNKNOWN_FIELD, place.clone())
             .with_severity(severity)

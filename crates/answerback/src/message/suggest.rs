@@ -45,12 +45,18 @@ pub fn nearest<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
 ) -> Vec<Suggestion<'c>> {
-    let (sought, sought_words) = (Letters::of(word), OnceCell::new());
+    let (sought, sought_initials) = (Letters::of(word), initials(word));
+    let sought_words = OnceCell::new();
     let mut found: Vec<Suggestion<'c>> = candidates
         .into_iter()
         .filter_map(|candidate| {
-            let shares_words =
-                || shares_words(sought_words.get_or_init(|| words(word)), &words(candidate));
+            let shares_words = || {
+                // Words that begin one another begin with one letter.
+                let initials = initials(candidate);
+                let shared = initials & sought_initials;
+                (shared == initials || shared == sought_initials)
+                    && shares_words(sought_words.get_or_init(|| words(word)), &words(candidate))
+            };
             let likeness = (candidate != word)
                 .then(|| likeness(&sought, &Letters::of(candidate), shares_words))
                 .flatten()?;
@@ -186,6 +192,14 @@ pub(super) fn words(name: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// The letters that the words of a name begin with, as bits. Two letters may share one.
+fn initials(name: &str) -> u64 {
+    let initials = letters_of_words(name).filter(|(_, begins)| *begins);
+    initials
+        .filter_map(|(letter, _)| letter.to_lowercase().next())
+        .fold(0, |bits, letter| bits | 1 << (u32::from(letter) % 64))
 }
 
 /// The letters and digits of a name's words, and whether each begins one.
