@@ -68,7 +68,7 @@ fn validator(catalogue: &Catalogue, call: &CallLine) -> anyhow::Result<Option<Va
         .offline()
         .should_validate_formats(true)
         .with_pattern_options(PatternOptions::regex());
-    let validator = options.build(schema.source()).map_err(|error| error.to_owned());
+    let validator = options.build(schema.source()).map_err(jsonschema::ValidationError::to_owned);
     Ok(Some(validator.with_context(|| call.tool.clone())?))
 }
 

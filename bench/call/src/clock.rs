@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 /// the fastest round is nearest to what the call costs.
 pub(crate) const ROUNDS: usize = 30;
 /// How often the work is done between two looks at the clock, which has a cost of its own.
-const BATCH: usize = 8;
+pub(crate) const BATCH: usize = 8;
 
 /// The microseconds of CPU time that some work takes: the mean of a batch. What it works on is made
 /// before the clock starts; what comes of it is dropped while the clock runs.
@@ -19,7 +19,17 @@ pub(crate) fn microseconds<I, O>(mut make: impl FnMut() -> I, mut work: impl FnM
     for input in inputs {
         black_box(work(black_box(input)));
     }
-    now().saturating_sub(before).as_secs_f64() * 1e6 / BATCH as f64
+    since(before) / count(BATCH)
+}
+
+/// The microseconds of this thread's CPU time since then.
+pub(crate) fn since(before: Duration) -> f64 {
+    now().saturating_sub(before).as_secs_f64() * 1e6
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of calls are small")]
+pub(crate) fn count(number: usize) -> f64 {
+    number as f64
 }
 
 /// The CPU time of this thread.
@@ -44,7 +54,7 @@ impl Figures {
         let calls = times.len();
         let at =
             |hundredths: usize| times.get((calls * hundredths).div_ceil(100).max(1) - 1).copied();
-        let mean = times.iter().sum::<f64>() / calls as f64;
+        let mean = times.iter().sum::<f64>() / count(calls);
         Some(Self { calls, p50: at(50)?, p99: at(99)?, mean })
     }
 }

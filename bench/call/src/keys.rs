@@ -10,7 +10,7 @@ use anyhow::{Context, ensure};
 use serde_json::json;
 
 use crate::Row;
-use crate::clock::{Figures, now};
+use crate::clock::{Figures, count, now, since};
 
 /// The time of every call.
 fn moment() -> Timestamp {
@@ -101,7 +101,7 @@ fn batch<O>(keys: &[RetryKey], mut work: impl FnMut(&RetryKey) -> O) -> f64 {
     for key in keys {
         black_box(work(key));
     }
-    now().saturating_sub(before).as_secs_f64() * 1e6 / keys.len() as f64
+    since(before) / count(keys.len())
 }
 
 /// The memory that this process holds, in bytes, where the system tells.

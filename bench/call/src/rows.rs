@@ -1,6 +1,8 @@
 //! The steps of answering a failing call, each measured over all calls.
 
-use answerback::call::check;
+#![expect(clippy::unnecessary_wraps, reason = "steps have one form, and some take every call")]
+
+use answerback::call::{Schema, check};
 use answerback::finding::{Severity, ValidationError, aggregate, preview};
 use answerback::json::Limits;
 use answerback::judge::{CallLine, Judged, judge};
@@ -15,7 +17,7 @@ use serde_json::Value;
 
 use crate::Row;
 use crate::cases::{Workload, value};
-use crate::clock::{Figures, ROUNDS, microseconds};
+use crate::clock::{BATCH, Figures, ROUNDS, microseconds};
 
 /// The time of every call.
 fn moment() -> Timestamp {
@@ -127,7 +129,7 @@ impl<'w> Case<'w> {
 
     fn failure(&self) -> Failure<'_> {
         let mut failure = Failure::new(&self.judged.tool, &self.judged.findings);
-        failure.schema = self.workload.schema(self.line).map(|schema| schema.source());
+        failure.schema = self.workload.schema(self.line).map(Schema::source);
         failure.repair = self.judged.repair.as_ref().map(Repair::words);
         failure
     }
@@ -193,7 +195,7 @@ fn answered(case: &Case<'_>) -> Option<f64> {
 
 fn counted(case: &Case<'_>) -> Option<f64> {
     let Workload { catalogue, config, .. } = case.workload;
-    let trackers: Vec<_> = std::iter::repeat_with(tracker).take(8).collect();
+    let trackers: Vec<_> = std::iter::repeat_with(tracker).take(BATCH).collect();
     let mut fresh = trackers.iter().cycle();
     let make = || (case.line.clone(), fresh.next());
     let work = |(line, tracker): (CallLine, Option<&RetryTracker>)| {

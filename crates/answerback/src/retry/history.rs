@@ -199,7 +199,7 @@ pub(super) fn repetition(prints: &Prints, earlier: &[Attempt]) -> Repetition {
 /// A place for operators, exactly: secrets masked, short.
 #[cfg(feature = "tracing")]
 pub(super) fn shown_pointer(path: &Pointer, redactor: &dyn Redactor) -> String {
-    bounded(&redactor.text(path.as_str()), PATH_BYTES)
+    bounded(redactor.text(path.as_str()), PATH_BYTES)
 }
 
 /// A place for people and labels: indices as `*`, secrets masked, short.
