@@ -4,7 +4,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use super::effort::{self, Effort};
-use super::expected::{described, options as listed};
+use super::expected::{described, names, options as listed};
 use super::outline::{NodeId, Outline};
 use super::schema::{Schema, SchemaError};
 use super::shown::shown;
@@ -13,7 +13,7 @@ use super::union::Judge;
 use super::unknown::{Branches, unknown};
 use super::wording;
 use crate::finding::{Preview, Severity, ValidationError, val};
-use crate::json::Pointer;
+use crate::json::{self, Pointer};
 
 /// The deepest arguments, counted in arrays and objects.
 const DEEPEST: usize = 128;
@@ -212,7 +212,7 @@ impl Findings<'_> {
     fn asked(&self, node: NodeId) -> String {
         let source = self.schema.source();
         let place = &self.schema.outline.node(node).place;
-        described(source.pointer(place).unwrap_or(source), source)
+        described(json::find(source, place).unwrap_or(source), source)
     }
 
     fn missing(&mut self, error: &jsonschema::ValidationError<'_>, name: &str) {
@@ -280,16 +280,15 @@ impl Findings<'_> {
         }
         let outline = &self.schema.outline;
         let all = outline.all_in_place(nodes);
-        let mut known: Vec<Value> = Vec::new();
-        for name in all.iter().flat_map(|id| outline.names(*id)).map(|(name, _)| Value::from(name))
-        {
+        let mut known: Vec<&str> = Vec::new();
+        for (name, _) in all.iter().flat_map(|id| outline.names(*id)) {
             if !known.contains(&name) {
                 known.push(name);
             }
         }
         let expected = match known.as_slice() {
             [] => "no such field".to_owned(),
-            known => listed(known),
+            known => names(known),
         };
         let finding = ValidationError::of(&val::UNKNOWN_FIELD, place.clone())
             .with_severity(severity)

@@ -10,7 +10,7 @@ use jsonschema::{Draft, PatternOptions, ValidationOptions, Validator};
 use serde_json::{Value, json};
 
 use super::outline::Outline;
-use crate::json::Pointer;
+use crate::json::{self, Pointer};
 
 /// The deepest schema, counted in arrays and objects. It keeps the compiler within a thread's stack.
 const DEEPEST: usize = 128;
@@ -111,10 +111,10 @@ impl Schema {
             if token == "$ref" && value.get("$ref").is_some_and(Value::is_string) {
                 let target = self.outline.node(self.outline.owner(&place)).reference?;
                 place.clone_from(&self.outline.node(target).place);
-                value = self.source.pointer(&place)?;
+                value = json::find(&self.source, &place)?;
             } else {
-                crate::json::push_token(&mut place, &token);
-                value = self.source.pointer(&place)?;
+                json::push_token(&mut place, &token);
+                value = json::below(value, &token)?;
             }
         }
         Some(value)

@@ -148,7 +148,7 @@ impl Judged<'_> {
 /// see what is in it.
 fn holds_no_secret(repair: &Repair, schema: Option<&Schema>) -> bool {
     let arguments = &repair.arguments;
-    secrets::redact_value(arguments) == *arguments
+    !secrets::holds_secret(arguments)
         && schema.is_none_or(|schema| *schema.without_secrets(arguments) == *arguments)
 }
 

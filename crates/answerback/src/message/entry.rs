@@ -222,8 +222,7 @@ fn description(finding: &ValidationError, failure: &Failure<'_>) -> Option<Strin
     let field = holder.field(&name)?;
     let text = field.get("description").or_else(|| field.get("title"))?.as_str()?;
     let first = text.lines().next().unwrap_or_default().trim();
-    let quoted = Preview::new().show(&serde_json::Value::from(first));
-    (!first.is_empty()).then_some(quoted)
+    (!first.is_empty()).then(|| Preview::new().show_text(first))
 }
 
 /// The options of a closed set: all of them, or the nearest and how many more there are.

@@ -1,6 +1,8 @@
+use std::borrow::Cow;
+
 use serde_json::Value;
 
-use crate::finding::neutral::seen;
+use crate::finding::neutral::{is_printable, seen};
 use crate::finding::secrets;
 
 /// Takes secrets out of what is kept and shown. It runs before anything is cut, so that half a
@@ -30,9 +32,15 @@ impl Redactor for HideSecrets {
 
 /// A text on one line that takes at most `bytes` bytes inside a JSON string, with nothing in it that
 /// acts instead of being seen. What is cut ends in `...`.
-pub(super) fn bounded(text: &str, bytes: usize) -> String {
+pub(super) fn bounded<'t>(text: impl Into<Cow<'t, str>>, bytes: usize) -> String {
     const MARK: &str = "...";
-    let mut shown = String::new();
+    let text = text.into();
+    // Most texts fit as they are.
+    let escaped = text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
+    if text.len() + escaped <= bytes && is_printable(&text) {
+        return text.into_owned();
+    }
+    let mut shown = String::with_capacity(text.len().min(bytes));
     let (mut used, mut fits) = (0, 0);
     for character in text.chars().flat_map(seen) {
         used += if matches!(character, '"' | '\\') { 2 } else { character.len_utf8() };

@@ -102,7 +102,7 @@ impl OriginalCall {
         };
         Self {
             tool_call_id: bounded(call.tool_call_id, REFERENCE_BYTES),
-            arguments: bounded(&shown, PREVIEW_BYTES),
+            arguments: bounded(shown, PREVIEW_BYTES),
             digest,
             record: call.record.map(|record| bounded(record, REFERENCE_BYTES)),
         }
@@ -230,7 +230,7 @@ impl State {
     }
 
     pub(super) fn stop(&mut self, reason: Option<&str>, redactor: &dyn Redactor) {
-        let reason = reason.map(|reason| bounded(&redactor.text(reason), GUIDANCE_BYTES));
+        let reason = reason.map(|reason| bounded(redactor.text(reason), GUIDANCE_BYTES));
         self.phase = Phase::Stopped { reason };
         // What a stopped key did no longer matters, and the reason needs the room.
         self.attempts.clear();

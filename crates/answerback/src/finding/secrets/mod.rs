@@ -111,6 +111,23 @@ pub fn redact_value(value: &Value) -> Value {
     }
 }
 
+/// Whether [`redact_value`] would change anything.
+pub(crate) fn holds_secret(value: &Value) -> bool {
+    let is_changed = |text: &str| !find(text).is_empty() && redact(text) != text;
+    match value {
+        Value::String(text) => is_changed(text),
+        Value::Array(items) => items.iter().any(holds_secret),
+        Value::Object(members) => members.iter().any(|(name, member)| {
+            is_changed(name)
+                || match kind_of_name(name) {
+                    Some(kind) if can_hold_a_secret(member) => member != kind.mark(),
+                    _ => holds_secret(member),
+                }
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
 /// A member's value with every secret marked, its name considered.
 pub fn redact_member(name: &str, value: &Value) -> Value {
     match kind_of_name(name) {

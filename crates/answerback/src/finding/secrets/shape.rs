@@ -367,23 +367,40 @@ fn kind_of_make(word: &str) -> Option<SecretKind> {
         return None;
     }
     let bytes = word.as_bytes();
-    MAKES.iter().find_map(|(prefix, follow, kind)| {
-        let mut from = 0;
-        while let Some(at) = word[from..].find(prefix).map(|at| from + at) {
-            let body = &word[at + prefix.len()..];
-            let at_edge = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
-            if count_of(body.as_bytes(), |byte| {
-                byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'+')
-            }) >= *follow
-                && is_body(prefix, body, at_edge)
+    let mut first: Option<usize> = None;
+    for (at, pair) in bytes.windows(2).enumerate() {
+        let mut begun = BEGINNINGS[0][usize::from(pair[0])] & BEGINNINGS[1][usize::from(pair[1])];
+        while begun != 0 {
+            let make = begun.trailing_zeros() as usize;
+            begun &= begun - 1;
+            let (prefix, follow, _) = MAKES[make];
+            // Of several makes the first in the list is told.
+            if first.is_none_or(|first| make < first)
+                && let Some(body) = word[at..].strip_prefix(prefix)
+                && count_of(body.as_bytes(), is_word) >= follow
+                && is_body(prefix, body, at == 0 || !bytes[at - 1].is_ascii_alphanumeric())
             {
-                return Some(*kind);
+                first = Some(make);
             }
-            from = at + prefix.len();
         }
-        None
-    })
+    }
+    first.map(|make| MAKES[make].2)
 }
+
+/// The makes that have a byte in the first and in the second place of their beginning, one bit a make:
+/// at most places of a word no make begins, which two look-ups tell.
+const BEGINNINGS: [[u64; 256]; 2] = {
+    assert!(MAKES.len() <= 64);
+    let mut makes = [[0; 256]; 2];
+    let mut make = 0;
+    while make < MAKES.len() {
+        let prefix = MAKES[make].0.as_bytes();
+        makes[0][prefix[0] as usize] |= 1 << make;
+        makes[1][prefix[1] as usize] |= 1 << make;
+        make += 1;
+    }
+    makes
+};
 
 /// Whether what follows a prefix is what that make of key has.
 fn is_body(prefix: &str, body: &str, at_edge: bool) -> bool {
@@ -429,12 +446,34 @@ fn reads_like_a_password(content: &str) -> bool {
 }
 
 fn starts_something(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'$')
+    CLASSES[usize::from(byte)] & STARTS != 0
 }
 
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'.')
+    CLASSES[usize::from(byte)] & IN_WORD != 0
 }
+
+const STARTS: u8 = 1;
+const IN_WORD: u8 = 2;
+
+/// What each byte can be: every byte of every text is looked up here.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0_u8;
+    loop {
+        let is_letter = byte.is_ascii_alphanumeric();
+        if is_letter || matches!(byte, b'-' | b'_' | b'$') {
+            classes[byte as usize] |= STARTS;
+        }
+        if is_letter || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'.') {
+            classes[byte as usize] |= IN_WORD;
+        }
+        if byte == u8::MAX {
+            break classes;
+        }
+        byte += 1;
+    }
+};
 
 fn count_of(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| is(**byte)).count()
