@@ -126,7 +126,7 @@ def p50_of_ours(rows: list[dict]) -> float | None:
 
 
 def times(time: float, ours: float | None) -> str:
-    return f"{time / ours:.1f}" if ours else ""
+    return f"{time / ours:.2f}" if ours else ""
 
 
 def messages_of(name: str, program: str) -> dict[str, str]:
