@@ -66,7 +66,7 @@ macro_rules! texts {
 
             impl $name {
                 /// What a text of this form is, for people.
-                pub(super) const EXPECTED: &'static str = $what;
+                pub(crate) const EXPECTED: &'static str = $what;
 
                 /// The text itself.
                 pub fn as_str(&self) -> &str {

@@ -6,7 +6,7 @@
 
 mod attestation;
 mod builder;
-mod check;
+pub(crate) mod check;
 mod failure;
 mod flat;
 mod identity;
@@ -15,7 +15,7 @@ pub mod rule;
 #[cfg(feature = "schema")]
 mod schema;
 mod types;
-mod vocabulary;
+pub(crate) mod vocabulary;
 
 pub use attestation::Attestation;
 pub use builder::GovernedBuilder;
