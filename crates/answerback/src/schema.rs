@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::contract::{atdf, governed, tool, ui};
 use crate::finding::ValidationError;
+use crate::governance::{Handoff, Lock, Manifest};
 
 /// A schema that we publish.
 #[derive(Debug)]
@@ -38,6 +39,14 @@ pub static ALL: &[Published] = &[
         name: "descriptor",
         title: "ATDF tool descriptor",
         generate: of::<atdf::descriptor::Descriptor>,
+    },
+    Published { name: "handoff", title: "handoff", generate: of::<Handoff> },
+    Published { name: "manifest", title: "prompt manifest", generate: of::<Manifest> },
+    Published { name: "lock", title: "prompt lock", generate: of::<Lock> },
+    Published {
+        name: "refusal",
+        title: "refusal, the content of a governed response that refuses",
+        generate: of::<governed::Refusal>,
     },
     Published {
         name: "finding",

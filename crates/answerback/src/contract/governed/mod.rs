@@ -26,6 +26,8 @@ pub use identity::{
 };
 pub use refusal::{Refusal, RefusalReason, RefusalSeverity};
 pub use rule::RULES;
+#[cfg(feature = "schema")]
+pub(crate) use schema::{TIMESTAMP, audit_trail};
 pub use types::{
     Content, GovernedResponse, NextActions, RequestContext, Response, SuggestedHandoff,
 };

@@ -1,0 +1,127 @@
+use serde_json::Value;
+
+use super::response::{Judged, observed_boundaries, observed_scope, reason};
+use crate::contract::Profile;
+use crate::contract::governed::{AgentIdentity, Flag, RefusalReason};
+use crate::finding::ValidationError;
+use crate::governance::{Authority, Refused, Scope};
+
+/// What became of a response that was verified.
+#[derive(Clone, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a response is accepted or refused, nothing between")]
+pub enum Verification<'a> {
+    /// Everything that can be computed was, and holds.
+    Accepted(Accepted<'a>),
+    /// Something does not hold, or could not be computed.
+    Refused(Box<Refused>),
+}
+
+/// A response that was accepted: what was observed beside what it claims.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Accepted<'a> {
+    /// Who answered, as manifest and lock have it: type, id, version and hash are what the response says.
+    pub agent: &'a AgentIdentity,
+    /// What the agent is for, in the manifest's words: what `within_scope` is claimed of.
+    pub scope: &'a [Scope],
+    /// The four attestations.
+    pub claims: [Claim; 4],
+    /// Whether the response is itself a refusal for a security reason, after which work halts.
+    pub halts: bool,
+    /// What deserves attention and is no error.
+    pub findings: Vec<ValidationError>,
+}
+
+/// One attestation: what the agent claims, and what was observed of it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Claim {
+    /// Which one.
+    pub flag: Flag,
+    /// What the agent says.
+    pub claimed: bool,
+    /// What was computed; `None` where nothing can be, and the claim is only a claim.
+    pub observed: Option<bool>,
+}
+
+impl Verification<'_> {
+    /// Whether the response was accepted.
+    pub const fn is_accepted(&self) -> bool {
+        matches!(self, Self::Accepted(_))
+    }
+
+    /// Whether work has to halt: the response was refused for a security reason, or is such a refusal.
+    pub fn halts(&self) -> bool {
+        match self {
+            Self::Accepted(accepted) => accepted.halts,
+            Self::Refused(refused) => refused.halts(),
+        }
+    }
+
+    /// Everything that was found.
+    pub fn findings(&self) -> &[ValidationError] {
+        match self {
+            Self::Accepted(accepted) => &accepted.findings,
+            Self::Refused(refused) => &refused.findings,
+        }
+    }
+}
+
+impl Authority {
+    /// Verifies a governed response against manifest and lock, and together with its handoff where one is
+    /// given. Whatever cannot be computed is not accepted.
+    ///
+    /// The documents should come from [`json::read`](crate::json::read()), whose findings are the caller's
+    /// to look at: a name that stands twice is gone once a document is a [`Value`].
+    pub fn verify(&self, response: &Value, handoff: Option<&Value>) -> Verification<'_> {
+        self.verify_under(response, handoff, Profile::Strict)
+    }
+
+    /// Verifies a response under a profile.
+    pub fn verify_under(
+        &self,
+        response: &Value,
+        handoff: Option<&Value>,
+        profile: Profile,
+    ) -> Verification<'_> {
+        let Judged { findings, handoff: of_handoff } = self.judge(response, handoff, profile);
+        let agent = response.pointer("/agent/agent_id").and_then(Value::as_str);
+        let agent = agent.and_then(|id| self.agent(id));
+        let claims = Flag::ALL.iter().filter_map(|flag| claim(*flag, response, handoff));
+        let claims: Vec<Claim> = claims.collect();
+        let sound = self.is_sound() && !findings.iter().any(ValidationError::is_error);
+        match (
+            sound,
+            agent.and_then(|agent| Some((agent, agent.identity.as_ref()?))),
+            <[Claim; 4]>::try_from(claims),
+        ) {
+            (true, Some((agent, identity)), Ok(claims)) => Verification::Accepted(Accepted {
+                agent: identity,
+                scope: &agent.scope,
+                claims,
+                halts: reason(response).is_some_and(RefusalReason::is_security),
+                findings,
+            }),
+            _ => Verification::Refused(Box::new(Refused::of(
+                findings,
+                &of_handoff,
+                response,
+                handoff,
+            ))),
+        }
+    }
+}
+
+/// What a response claims by a flag, and what was observed of it.
+fn claim(flag: Flag, response: &Value, handoff: Option<&Value>) -> Option<Claim> {
+    let claimed = response.get("governance")?.get(flag.as_str())?.as_bool()?;
+    let observed = match flag {
+        Flag::WithinScope => observed_scope(response),
+        Flag::BoundariesRespected => {
+            handoff.and_then(|handoff| observed_boundaries(response, handoff))
+        }
+        // Whether work is good, and whether a constraint in words was kept, is for people to say.
+        Flag::QualityStandardsMet | Flag::ConstraintsFollowed => None,
+    };
+    Some(Claim { flag, claimed, observed })
+}
