@@ -8,7 +8,7 @@ use answerback::ValidationError;
 use answerback::contract::{Contract, Invalid, Profile};
 use answerback::governance::{Lock, LockfileVersion, Manifest, disagreements};
 use answerback::json::Limits;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Subcommand;
 use serde_json::{Value, json};
 

@@ -345,7 +345,8 @@ const PREAMBLE: preamble::Rules = preamble::Rules {
     newer: &rule::PROTOCOL_NEWER,
 };
 
-const MEMBERS: &[&str] = &[
+/// The members of a governed response, in the contract's order; the last is the slot for extensions.
+pub const MEMBERS: &[&str] = &[
     "response_id",
     "timestamp",
     "protocol_version",

@@ -19,7 +19,7 @@ pub(crate) mod vocabulary;
 
 pub use attestation::Attestation;
 pub use builder::GovernedBuilder;
-pub use check::{Policy, check};
+pub use check::{MEMBERS, Policy, check};
 pub use failure::Failure;
 pub use identity::{
     AgentId, AgentIdentity, AgentVersion, IdentityError, PromptHash, ProtocolVersion,
