@@ -7,7 +7,7 @@ use answerback::contract::{Contract, Profile, recognise};
 use answerback::governance::{
     Authority, Disagreement, Lock, Manifest, Verification, disagreements,
 };
-use answerback::json::Limits;
+use answerback::json::{Document, Limits};
 use anyhow::bail;
 use serde_json::{Value, json};
 
@@ -63,20 +63,23 @@ impl Together {
         Ok(Self { manifest, lock, handoff, authority })
     }
 
-    /// Judges a document by itself and against what was given.
+    /// Judges a document by itself and against what was given; what reading it found comes first.
     pub(crate) fn judge(
         &self,
         contract: Contract,
-        document: &Value,
+        document: &Document,
         profile: Profile,
     ) -> Verdict<'_> {
+        let with_reading = |found: Vec<ValidationError>| {
+            Verdict::Checked(document.findings.iter().cloned().chain(found).collect())
+        };
         match (contract, &self.authority) {
             (Contract::Governed, Some(authority)) => {
                 let handoff = self.handoff.as_ref();
-                Verdict::Verified(authority.verify_under(document, handoff, profile))
+                Verdict::Verified(authority.verify_document(document, handoff, profile))
             }
             (Contract::Handoff, Some(authority)) => {
-                Verdict::Checked(authority.check_handoff(document, profile))
+                with_reading(authority.check_handoff(&document.value, profile))
             }
             (Contract::Governed | Contract::Handoff, None) if self.manifest.is_some() => {
                 Verdict::Needs("--lock LOCK")
@@ -85,9 +88,9 @@ impl Together {
                 Verdict::Needs("--manifest MANIFEST")
             }
             _ => {
-                let mut findings = contract.check(document, profile);
-                findings.extend(self.disagreements(contract, document));
-                Verdict::Checked(findings)
+                let mut findings = contract.check(&document.value, profile);
+                findings.extend(self.disagreements(contract, &document.value));
+                with_reading(findings)
             }
         }
     }

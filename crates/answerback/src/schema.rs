@@ -74,14 +74,15 @@ impl Published {
     }
 }
 
-/// Descriptions come from the documentation of the types; its links mean nothing in a schema.
+/// Descriptions come from the documentation of the types; its links and examples mean nothing in a schema.
 fn plain_descriptions(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
             for (name, value) in members {
                 match value {
                     Value::String(text) if name == "description" => {
-                        *text = text.replace("[`", "`").replace("`]", "`");
+                        let told = text.split("\n\n```").next().unwrap_or_default();
+                        *text = told.replace("[`", "`").replace("`]", "`");
                     }
                     value => plain_descriptions(value),
                 }

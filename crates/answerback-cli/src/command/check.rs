@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use anstyle::{AnsiColor, Style};
 use answerback::contract::{Contract, Profile, recognise};
 use answerback::finding::{Severity, ValidationError};
-use answerback::json::{Document, Limits, locate, read};
+use answerback::json::{Limits, locate, read};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -165,11 +165,11 @@ impl<W: Write> Judge<W> {
     }
 
     fn judge(&mut self, name: &str, line: Option<u64>, bytes: &[u8]) -> anyhow::Result<()> {
-        let Document { value, mut findings, .. } = match read(bytes, self.limits) {
+        let document = match read(bytes, self.limits) {
             Ok(document) => document,
             Err(error) => return self.could_not(name, line, &error.to_string()),
         };
-        let (contract, recognised_by) = match (self.contract, recognise(&value)) {
+        let (contract, recognised_by) = match (self.contract, recognise(&document.value)) {
             (Some(contract), _) => (contract, None),
             (None, Some(found)) => (found.contract, Some(found.reason)),
             (None, None) => {
@@ -179,16 +179,15 @@ impl<W: Write> Judge<W> {
                 return self.could_not(name, line, &told);
             }
         };
-        let outcome = self.together.judge(contract, &value, self.profile);
         let (mut lines, mut verification) = (Vec::new(), None);
-        match outcome {
-            Outcome::Checked(found) => findings.extend(found),
+        let findings = match self.together.judge(contract, &document, self.profile) {
+            Outcome::Checked(findings) => findings,
             Outcome::Verified(verified) => {
-                findings.extend_from_slice(verified.findings());
                 match self.format {
                     Format::Text => lines = verification_lines(&verified),
                     Format::Json => verification = Some(verification_json(&verified)),
                 }
+                verified.into_findings()
             }
             Outcome::Needs(option) => {
                 let told = format!(
@@ -197,7 +196,7 @@ impl<W: Write> Judge<W> {
                 );
                 return self.could_not(name, line, &told);
             }
-        }
+        };
         let valid = !findings.iter().any(ValidationError::is_error);
         if !valid {
             self.exit = self.exit.max(Exit::NotGood);

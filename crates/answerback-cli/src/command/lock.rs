@@ -1,4 +1,3 @@
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -6,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anstyle::{AnsiColor, Style};
 use answerback::ValidationError;
 use answerback::contract::{Contract, Invalid, Profile};
-use answerback::governance::{Lock, LockfileVersion, Manifest, disagreements};
+use answerback::governance::lock::check_files;
+use answerback::governance::{Disagreement, Lock, LockfileVersion, Manifest, disagreements};
 use answerback::json::Limits;
 use anyhow::Context;
 use clap::Subcommand;
@@ -154,7 +154,9 @@ fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
     let findings = before.map(|before| lock.check_replacing(before, &manifest.governance));
     let findings = findings.unwrap_or_default();
     if !findings.is_empty() {
-        let told = format!("{name} was left as it is: a locked prompt changed under its version");
+        let told = format!(
+            "{name} was left as it is: the manifest's rules of governance forbid the change"
+        );
         return Report::of(Contract::Lock, findings).refused(set, &told);
     }
     let is_current = present.as_ref().is_some_and(|(bytes, _)| *bytes == text.as_bytes());
@@ -241,23 +243,19 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
     let mut report = Report::of(Contract::Manifest, Contract::Manifest.check(&manifest, profile));
     report.add(Contract::Lock, Contract::Lock.check(&lock, profile));
     let read = (Manifest::from_document(&manifest).ok(), Lock::from_document(&lock).ok());
-    let folder = set.folder(limits)?;
-    let mut prompts = 0;
-    if let (manifest, Some(lock)) = &read {
-        prompts = lock.prompts.len();
-        let mut names: BTreeSet<&str> =
-            lock.prompts.values().map(|prompt| prompt.file.as_str()).collect();
-        if let Some(manifest) = manifest {
-            let found = disagreements(manifest, lock);
-            report.add(Contract::Lock, found.iter().map(|one| one.of_lock()).collect());
-            names.retain(|name| !name.is_empty());
-        }
-        let mut files = folder.read(names)?;
-        if let Some(manifest) = manifest {
-            files = folder.with_strays(files, manifest, &[&set.manifest, &path])?;
-        }
-        report.add(Contract::Lock, lock.check_files(&files));
+    if let (Some(manifest), Some(lock)) = &read {
+        let found = disagreements(manifest, lock);
+        report.add(Contract::Lock, found.iter().map(Disagreement::of_lock).collect());
     }
+    // What is well-formed is compared with its file, whatever else is broken.
+    let entries = Lock::entries(&lock);
+    let folder = set.folder(limits)?;
+    let mut files = folder.read(entries.values().map(|prompt| prompt.file.as_str()))?;
+    if let (Some(manifest), _) = &read {
+        files = folder.with_strays(files, manifest, &[&set.manifest, &path])?;
+    }
+    report.add(Contract::Lock, check_files(&entries, &files));
+    let prompts = entries.len();
     report.verified(set, &path, prompts)
 }
 

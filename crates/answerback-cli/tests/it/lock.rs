@@ -33,9 +33,12 @@ fn manifest_and_lock_are_compared() {
     folder.edit("prompt-lock.json", "\"1.0.0\"", "\"0.9.0\"");
     folder.edit("prompt-lock.json", "81c76", "81C76");
     folder.edit("prompt-manifest.json", "\"product\": 60", "\"product\": 70");
+    // One bad hash does not hide that another prompt was changed.
+    folder.edit("domains/product.prompt.md", "what to build next", "nothing");
     insta::assert_snapshot!("lock-verify-invalid", lock(&folder, &["verify"]));
     folder.edit("prompt-lock.json", "81C76", "81c76");
     folder.edit("prompt-manifest.json", "\"product\": 70", "\"product\": 60");
+    folder.edit("domains/product.prompt.md", "nothing", "what to build next");
     insta::assert_snapshot!("lock-verify-versions", lock(&folder, &["verify"]));
 }
 

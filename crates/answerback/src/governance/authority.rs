@@ -1,12 +1,12 @@
 use std::collections::HashMap;
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::lock::{Lock, UnknownAgent, disagreements};
 use super::manifest::{self, Manifest};
 use crate::contract::governed::{AgentId, AgentIdentity};
-use crate::contract::{Contract, Profile};
+use crate::contract::{Contract, Invalid, Profile};
 use crate::finding::ValidationError;
 use crate::json::Place;
 
@@ -66,11 +66,8 @@ impl Authority {
         }
         let locked = super::lock::check(lock, Profile::Lenient);
         problems.extend(locked.into_iter().map(|finding| (Contract::Lock, finding)));
-        let read_manifest = readable(&problems, Contract::Manifest)
-            .then(|| Manifest::deserialize(manifest).ok())
-            .flatten();
-        let read_lock =
-            readable(&problems, Contract::Lock).then(|| Lock::deserialize(lock).ok()).flatten();
+        let read_manifest: Option<Manifest> = read(manifest, Contract::Manifest, &mut problems);
+        let read_lock: Option<Lock> = read(lock, Contract::Lock, &mut problems);
         if let (Some(manifest), Some(lock)) = (&read_manifest, &read_lock) {
             let found = disagreements(manifest, lock);
             problems.extend(found.iter().map(|one| (Contract::Lock, one.of_lock())));
@@ -82,7 +79,7 @@ impl Authority {
 
     /// Whether manifest and lock are valid and agree. Otherwise nothing is accepted.
     pub fn is_sound(&self) -> bool {
-        self.agents.is_some() && !self.problems.iter().any(|(_, finding)| finding.is_error())
+        !self.problems.iter().any(|(_, finding)| finding.is_error())
     }
 
     /// What is wrong with manifest and lock, and in which of the two. A composition that breaks its rules
@@ -137,8 +134,23 @@ impl Authority {
     }
 }
 
-fn readable(problems: &[(Contract, ValidationError)], contract: Contract) -> bool {
-    !problems.iter().any(|(of, finding)| *of == contract && finding.is_error())
+/// A document that passed its check, as its type. Where the two disagree it is our mistake, and a problem too.
+fn read<T: DeserializeOwned>(
+    document: &Value,
+    contract: Contract,
+    problems: &mut Vec<(Contract, ValidationError)>,
+) -> Option<T> {
+    if problems.iter().any(|(of, finding)| *of == contract && finding.is_error()) {
+        return None;
+    }
+    match T::deserialize(document) {
+        Ok(read) => Some(read),
+        Err(error) => {
+            let found = Invalid::unreadable(&error).findings;
+            problems.extend(found.into_iter().map(|finding| (contract, finding)));
+            None
+        }
+    }
 }
 
 fn agents(

@@ -274,7 +274,7 @@ fn a_hash_failure_is_critical_and_halts() {
     let Verification::Refused(refused) = &verified else { panic!("{verified:?}") };
     assert_eq!(refused.severity(), RefusalSeverity::Critical);
     assert_eq!(refused.refusal.refusal_reason, RefusalReason::HashVerificationFailure);
-    insta::assert_snapshot!(refused.refusal.explanation, @"");
+    insta::assert_snapshot!(refused.refusal.explanation, @r#"The response was not accepted: prompt_hash is "0000000000000000000000000000000000000000000000000000000000000000", but "81c7615084a07d7deed2337f38d02b1b783baba315ba162ec38b81e0640fdf4e" was observed"#);
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn an_honest_agent_cannot_get_its_identity_wrong() {
     let told = |agent: &str| authority.speaker(agent).unwrap_err().to_string();
     insta::assert_snapshot!(told("analysis"), @r#"there is no agent "analysis"; there are archetype-01-product-thinker, domain-01-analysis, domain-02-product"#);
     let other = Authority::new(&self::document("prompt-manifest.json"), &Value::Null);
-    insta::assert_snapshot!(other.speaker("domain-01-analysis").unwrap_err().to_string(), @"");
+    insta::assert_snapshot!(other.speaker("domain-01-analysis").unwrap_err().to_string(), @"manifest and lock cannot be relied on: prompt lock: error LOCK-001 at (root): expected an object");
 }
 
 /// Whatever documents are taken for manifest and lock, nothing is accepted unless they are sound.

@@ -8,7 +8,7 @@ mod types;
 mod write;
 
 pub(crate) use check::check;
-pub use files::PromptFiles;
+pub use files::{PromptFiles, check_files};
 pub use pair::{Disagreement, disagreements};
 pub use types::{
     Integrity, Lock, LockedPrompt, LockfileVersion, UnknownAgent, UnknownLockfileVersion,

@@ -82,3 +82,77 @@ impl ManifestBuilder {
         Ok(manifest)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn domain(id: &str) -> Domain {
+        let (id, version) = (id.try_into().unwrap(), "1.0.0".try_into().unwrap());
+        Domain::new("Name", format!("domains/{id}.md"), id, version, "Scope")
+    }
+
+    fn archetype(parts: [(&str, u8); 2]) -> Archetype {
+        let (id, version) = ("both".try_into().unwrap(), "1.0.0".try_into().unwrap());
+        Archetype::new("Both", "both.md", id, version, parts, "Two in one")
+    }
+
+    #[test]
+    fn counts_are_computed_and_rules_hold() {
+        let now = Timestamp::from_unix_millis(1_767_362_220_000);
+        let two = Manifest::builder("1.0.0", "Two domains and more")
+            .domain("one", domain("one"))
+            .domain("two", domain("two"))
+            .orchestrator("three", domain("three"));
+        let whole = two.clone().archetype("both", archetype([("one", 50), ("two", 50)]));
+        let manifest = whole.build(now).unwrap();
+        let counts = manifest.taxonomy;
+        let stated =
+            [counts.domains, counts.archetypes, counts.orchestrators, counts.total_prompts];
+        assert_eq!(stated, [2, 1, 1, 4]);
+        assert_eq!(Manifest::from_document(&manifest.to_document()).unwrap(), manifest);
+
+        let broken = two.archetype("one", archetype([("one", 50), ("nobody", 49)]));
+        let told: Vec<String> = broken
+            .build(now)
+            .unwrap_err()
+            .findings
+            .iter()
+            .map(|finding| format!("{} {}", finding.error_code, finding.field_path))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "MAN-011 /archetypes/one",
+                "MAN-017 /archetypes/one/composition/nobody",
+                "MAN-018 /archetypes/one/composition"
+            ]
+        );
+    }
+
+    #[test]
+    fn prompts_are_told_from_other_files() {
+        let now = Timestamp::from_unix_millis(0);
+        let long = Domain { file: "a/x.system.prompt.md".to_owned(), ..domain("two") };
+        let top = Domain { file: "top.txt".to_owned(), ..domain("three") };
+        let manifest = Manifest::builder("1.0.0", "Files")
+            .domain("one", domain("one"))
+            .domain("two", long)
+            .domain("three", top)
+            .build(now)
+            .unwrap();
+        for (file, is_one) in [
+            ("domains/new.md", true),
+            ("domains/README.txt", false),
+            ("domains/below/new.md", false),
+            ("a/y.system.prompt.md", true),
+            ("a/README.md", false),
+            ("b.txt", true),
+            ("b.md", false),
+            ("LICENSE", false),
+        ] {
+            assert_eq!(manifest.looks_like_a_prompt(file), is_one, "{file}");
+        }
+        assert_eq!(manifest.folders().into_iter().collect::<Vec<_>>(), ["", "a", "domains"]);
+    }
+}

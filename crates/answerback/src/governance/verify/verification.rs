@@ -1,10 +1,11 @@
 use serde_json::Value;
 
-use super::response::{Judged, observed_boundaries, observed_scope, reason};
+use super::response::{observed_boundaries, observed_scope, reason};
 use crate::contract::Profile;
 use crate::contract::governed::{AgentIdentity, Flag, RefusalReason};
 use crate::finding::ValidationError;
 use crate::governance::{Authority, Refused, Scope};
+use crate::json::Document;
 
 /// What became of a response that was verified.
 #[derive(Clone, Debug)]
@@ -58,6 +59,14 @@ impl Verification<'_> {
         }
     }
 
+    /// Everything that was found, taken out.
+    pub fn into_findings(self) -> Vec<ValidationError> {
+        match self {
+            Self::Accepted(accepted) => accepted.findings,
+            Self::Refused(refused) => refused.findings,
+        }
+    }
+
     /// Everything that was found.
     pub fn findings(&self) -> &[ValidationError] {
         match self {
@@ -71,44 +80,58 @@ impl Authority {
     /// Verifies a governed response against manifest and lock, and together with its handoff where one is
     /// given. Whatever cannot be computed is not accepted.
     ///
-    /// The documents should come from [`json::read`](crate::json::read()), whose findings are the caller's
-    /// to look at: a name that stands twice is gone once a document is a [`Value`].
+    /// In a [`Value`] a name that stood twice is gone. Where the response's text is at hand,
+    /// [`verify_document`](Self::verify_document) knows.
     pub fn verify(&self, response: &Value, handoff: Option<&Value>) -> Verification<'_> {
-        self.verify_under(response, handoff, Profile::Strict)
+        self.verified(response, Vec::new(), handoff, Profile::Strict)
     }
 
-    /// Verifies a response under a profile.
-    pub fn verify_under(
+    /// Verifies a governed response as it was read: what reading it found counts as well.
+    pub fn verify_document(
         &self,
-        response: &Value,
+        response: &Document,
         handoff: Option<&Value>,
         profile: Profile,
     ) -> Verification<'_> {
-        let Judged { findings, handoff: of_handoff } = self.judge(response, handoff, profile);
-        let agent = response.pointer("/agent/agent_id").and_then(Value::as_str);
-        let agent = agent.and_then(|id| self.agent(id));
-        let claims = Flag::ALL.iter().filter_map(|flag| claim(*flag, response, handoff));
-        let claims: Vec<Claim> = claims.collect();
-        let sound = self.is_sound() && !findings.iter().any(ValidationError::is_error);
-        match (
-            sound,
-            agent.and_then(|agent| Some((agent, agent.identity.as_ref()?))),
-            <[Claim; 4]>::try_from(claims),
-        ) {
-            (true, Some((agent, identity)), Ok(claims)) => Verification::Accepted(Accepted {
-                agent: identity,
-                scope: &agent.scope,
-                claims,
-                halts: reason(response).is_some_and(RefusalReason::is_security),
-                findings,
-            }),
-            _ => Verification::Refused(Box::new(Refused::of(
-                findings,
-                &of_handoff,
-                response,
-                handoff,
-            ))),
+        self.verified(&response.value, response.findings.clone(), handoff, profile)
+    }
+
+    fn verified(
+        &self,
+        response: &Value,
+        mut findings: Vec<ValidationError>,
+        handoff: Option<&Value>,
+        profile: Profile,
+    ) -> Verification<'_> {
+        let judged = self.judge(response, handoff, profile);
+        findings.extend(judged.findings);
+        let holds = self.is_sound() && !findings.iter().any(ValidationError::is_error);
+        let accepted = holds.then(|| self.accepted(response, handoff)).flatten();
+        match accepted {
+            Some(accepted) => Verification::Accepted(Accepted { findings, ..accepted }),
+            None => {
+                let refused = Refused::of(findings, &judged.handoff, response, handoff);
+                Verification::Refused(Box::new(refused))
+            }
         }
+    }
+
+    /// What is observed of a response in which nothing is wrong.
+    fn accepted(&self, response: &Value, handoff: Option<&Value>) -> Option<Accepted<'_>> {
+        let agent = self.agent(response.pointer("/agent/agent_id")?.as_str()?)?;
+        let claim = |flag| claim(flag, response, handoff);
+        Some(Accepted {
+            agent: agent.identity.as_ref()?,
+            scope: &agent.scope,
+            claims: [
+                claim(Flag::WithinScope)?,
+                claim(Flag::BoundariesRespected)?,
+                claim(Flag::QualityStandardsMet)?,
+                claim(Flag::ConstraintsFollowed)?,
+            ],
+            halts: reason(response).is_some_and(RefusalReason::is_security),
+            findings: Vec::new(),
+        })
     }
 }
 
