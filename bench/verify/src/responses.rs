@@ -84,7 +84,7 @@ fn content(number: usize) -> Content {
     }
     let records: Vec<Value> = (0..count)
         .map(|at| {
-            json!({"id": number * 100 + at, "name": sentence(at, 2), "share": 0.125 * (at % 8) as f64,
+            json!({"id": number * 100 + at, "name": sentence(at, 2), "share": f64::from(u8::try_from(at % 8).unwrap_or_default()) / 8.0,
                    "tags": [sentence(at + 1, 1), sentence(at + 2, 1)], "owner": null})
         })
         .collect();

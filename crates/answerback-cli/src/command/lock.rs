@@ -40,8 +40,8 @@ enum Action {
 /// Write the lock of a manifest
 ///
 /// The same manifest and files give the same bytes. A prompt that is locked already is not locked with another
-/// hash under the same version: domains where governance.immutable_domains is true, every prompt where
-/// governance.version_increment_required is true.
+/// hash under the same version: a domain where the manifest's governance makes domains immutable, any prompt where it
+/// requires a version increment.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback lock write

@@ -87,7 +87,7 @@ fn the_same_input_gives_the_same_bytes() {
     let left: Vec<String> = fs::read_dir(folder.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
-        .filter(|name| name.ends_with(".tmp"))
+        .filter(|name| name.starts_with('.'))
         .collect();
     assert_eq!(left, [""; 0]);
 }

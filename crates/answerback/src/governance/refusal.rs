@@ -20,7 +20,8 @@ pub struct Refused {
     /// Everything that was found.
     pub findings: Vec<ValidationError>,
     request: RequestContext,
-    refused_id: Option<UuidV4>,
+    /// The id of the response that was not accepted.
+    response_id: Option<UuidV4>,
 }
 
 impl Refused {
@@ -64,8 +65,8 @@ impl Refused {
         };
         let request = request(response, handoff);
         let id = response.get("response_id").and_then(Value::as_str);
-        let refused_id = id.and_then(|id| UuidV4::try_from(id).ok());
-        Self { refusal, findings, request, refused_id }
+        let response_id = id.and_then(|id| UuidV4::try_from(id).ok());
+        Self { refusal, findings, request, response_id }
     }
 
     /// How grave it is.
@@ -97,7 +98,7 @@ impl Refused {
             .map(|finding| json!({"error_code": finding.error_code, "field_path": finding.field_path}))
             .collect();
         let mut about = json!({"severity": self.severity(), "findings": found});
-        if let Some(id) = &self.refused_id {
+        if let Some(id) = &self.response_id {
             about["response_id"] = id.as_str().into();
         }
         speaker

@@ -108,7 +108,7 @@ impl Speaker<'_> {
         self.judged(GovernedBuilder::refusal(response_id, agent, request, refusal))
     }
 
-    fn judged(&self, builder: GovernedBuilder) -> GovernedBuilder {
+    fn judged(self, builder: GovernedBuilder) -> GovernedBuilder {
         builder.judged_by(Policy::default().with_agent(self.identity.clone()))
     }
 }

@@ -11,8 +11,8 @@ use answerback::contract::governed::{
 };
 use answerback::contract::{Contract, Profile};
 use answerback::governance::{
-    Authority, HandoffRequest, Lock, LockfileVersion, Manifest, PromptFiles, Verification,
-    disagreements,
+    Authority, Disagreement, HandoffRequest, Lock, LockfileVersion, Manifest, PromptFiles,
+    Verification, disagreements,
 };
 use answerback::json::patch::{Operation, apply};
 use answerback::json::{Limits, read};
@@ -153,10 +153,10 @@ fn a_lock_with_its_manifest() {
         let manifest = Manifest::from_document(&case.manifest()).unwrap();
         let lock = Lock::from_document(&case.lock()).unwrap();
         let found = disagreements(&manifest, &lock);
-        let of_lock: Vec<ValidationError> = found.iter().map(|one| one.of_lock()).collect();
+        let of_lock: Vec<ValidationError> = found.iter().map(Disagreement::of_lock).collect();
         case.expect(&of_lock);
         // Seen from the manifest it is as many findings, at places that the manifest has.
-        for finding in found.iter().map(|one| one.of_manifest()) {
+        for finding in found.iter().map(Disagreement::of_manifest) {
             let place = finding.field_path.find(&case.manifest()).cloned();
             assert!(place.is_some(), "{}: {finding}", case.name);
         }

@@ -24,23 +24,24 @@ pub struct Disagreement {
 impl Disagreement {
     /// As a finding of the lock: what the manifest says is expected.
     pub fn of_lock(&self) -> ValidationError {
-        self.finding(self.in_lock.clone(), &self.manifest_says, &self.lock_says)
+        self.finding(&self.in_lock, self.manifest_says.as_ref(), self.lock_says.as_ref())
     }
 
     /// As a finding of the manifest: what the lock says is expected.
     pub fn of_manifest(&self) -> ValidationError {
-        self.finding(self.in_manifest.clone(), &self.lock_says, &self.manifest_says)
+        self.finding(&self.in_manifest, self.lock_says.as_ref(), self.manifest_says.as_ref())
     }
 
     fn finding(
         &self,
-        place: Pointer,
-        expected: &Option<String>,
-        actual: &Option<String>,
+        place: &Pointer,
+        expected: Option<&String>,
+        actual: Option<&String>,
     ) -> ValidationError {
-        let mut found = ValidationError::of(self.rule, place).with_message(self.message.clone());
-        found.expected_value.clone_from(expected);
-        found.actual_value.clone_from(actual);
+        let found = ValidationError::of(self.rule, place.clone());
+        let mut found = found.with_message(self.message.as_str());
+        found.expected_value = expected.cloned();
+        found.actual_value = actual.cloned();
         found
     }
 }
