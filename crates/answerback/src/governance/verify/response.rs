@@ -9,7 +9,7 @@ use crate::finding::{ValidationError, preview};
 use crate::governance::Authority;
 use crate::json::Place;
 
-use super::rule;
+use super::{at, rule};
 
 /// What came of judging a response.
 pub(super) struct Judged {
@@ -37,7 +37,7 @@ impl Authority {
         handoff: Option<&Value>,
         profile: Profile,
     ) -> Judged {
-        let claimed = text(document, "/agent/agent_id").filter(|id| AgentId::is_valid(id));
+        let claimed = text(document, &["agent", "agent_id"]).filter(|id| AgentId::is_valid(id));
         let identity = claimed.and_then(|id| self.agent(id)?.identity.clone());
         let policy = Policy { profile, agent: identity };
         let mut findings = governed::check(document, policy);
@@ -84,7 +84,7 @@ impl Authority {
     fn suggested(&self, report: &mut Report, document: &Value) {
         let next = Place::Root.key("next_actions");
         let list = next.key("suggested_handoffs");
-        let handoffs = document.pointer("/next_actions/suggested_handoffs");
+        let handoffs = at(document, &["next_actions", "suggested_handoffs"]);
         for (index, handoff) in handoffs.and_then(Value::as_array).into_iter().flatten().enumerate()
         {
             let entry = list.index(index);
@@ -94,7 +94,7 @@ impl Authority {
         let content = response.key("content");
         let data = content.key("data");
         if reason(document).is_some() {
-            let agent = document.pointer("/response/content/data/suggested_agent");
+            let agent = at(document, &["response", "content", "data", "suggested_agent"]);
             self.target(report, &data.key("suggested_agent"), agent);
         }
     }
@@ -111,8 +111,8 @@ impl Authority {
 /// The reason that a response gives for refusing, if it refuses.
 pub(super) fn reason(document: &Value) -> Option<RefusalReason> {
     use governed::vocabulary::Word;
-    let status = text(document, "/response/status").and_then(Status::named)?;
-    let reason = text(document, "/response/content/data/refusal_reason")?;
+    let status = text(document, &["response", "status"]).and_then(Status::named)?;
+    let reason = text(document, &["response", "content", "data", "refusal_reason"])?;
     matches!(status, Status::Refused | Status::Partial)
         .then(|| RefusalReason::named(reason))
         .flatten()
@@ -125,13 +125,13 @@ pub(super) fn observed_scope(document: &Value) -> Option<bool> {
 
 /// Whether the boundaries were respected, as far as a handoff says.
 pub(super) fn observed_boundaries(document: &Value, handoff: &Value) -> Option<bool> {
-    let said = handoff.pointer("/governance/boundaries_respected")?.as_bool()?;
-    let agent = text(document, "/agent/agent_id")?;
-    Some(said && text(handoff, "/target_agent/agent_id")? == agent)
+    let said = at(handoff, &["governance", "boundaries_respected"])?.as_bool()?;
+    let agent = text(document, &["agent", "agent_id"])?;
+    Some(said && text(handoff, &["target_agent", "agent_id"])? == agent)
 }
 
 fn scope(report: &mut Report, document: &Value) {
-    let claimed = document.pointer("/governance/within_scope");
+    let claimed = at(document, &["governance", "within_scope"]);
     if observed_scope(document) == Some(false) && claimed == Some(&Value::Bool(true)) {
         let message = "within_scope is attested, but the request is refused as out of scope";
         let group = Place::Root.key("governance");
@@ -154,8 +154,8 @@ fn linked(report: &mut Report, document: &Value, handoff: &Value, found: &[Valid
         let message = format!("the handoff is not valid: {first}{more}");
         report.add(&rule::HANDOFF_BROKEN, &here, message);
     }
-    let id = text(handoff, "/handoff_id");
-    match (document.pointer("/request_context/request_id"), id) {
+    let id = text(handoff, &["handoff_id"]);
+    match (at(document, &["request_context", "request_id"]), id) {
         (None, _) => {
             let message = "the response does not say which handoff it answers";
             let found = report.add(&rule::REQUEST_ID_MISSING, &here, message);
@@ -167,15 +167,18 @@ fn linked(report: &mut Report, document: &Value, handoff: &Value, found: &[Valid
         }
         _ => {}
     }
-    let types =
-        (text(document, "/request_context/request_type"), text(handoff, "/context/request/type"));
+    let types = (
+        text(document, &["request_context", "request_type"]),
+        text(handoff, &["context", "request", "type"]),
+    );
     if let (Some(claimed), Some(asked)) = types
         && claimed != asked
     {
         let here = request.key("request_type");
         differ(report, &rule::REQUEST_TYPE_MISMATCH, &here, "request_type", (claimed, asked));
     }
-    let agents = (text(document, "/agent/agent_id"), text(handoff, "/target_agent/agent_id"));
+    let agents =
+        (text(document, &["agent", "agent_id"]), text(handoff, &["target_agent", "agent_id"]));
     if let (Some(claimed), Some(target)) = agents
         && claimed != target
     {
@@ -183,7 +186,7 @@ fn linked(report: &mut Report, document: &Value, handoff: &Value, found: &[Valid
         let here = group.key("agent_id");
         differ(report, &rule::NOT_ADDRESSED, &here, "agent_id", (claimed, target));
     }
-    let time = |document| text(document, "/timestamp").and_then(moment);
+    let time = |document| text(document, &["timestamp"]).and_then(moment);
     if let (Some((answered, _)), Some((asked, _))) = (time(document), time(handoff))
         && answered < asked
     {
@@ -191,8 +194,8 @@ fn linked(report: &mut Report, document: &Value, handoff: &Value, found: &[Valid
         let message = format!("the response is dated {answered}, the handoff {asked}");
         report.add(&rule::ANSWERED_BEFORE, &here, message);
     }
-    let claims = document.pointer("/governance/boundaries_respected") == Some(&Value::Bool(true));
-    let said = handoff.pointer("/governance/boundaries_respected");
+    let claims = at(document, &["governance", "boundaries_respected"]) == Some(&Value::Bool(true));
+    let said = at(handoff, &["governance", "boundaries_respected"]);
     if claims && said == Some(&Value::Bool(false)) {
         let group = Place::Root.key("governance");
         let message = "boundaries_respected is attested, but the handoff says that they are not";
@@ -217,6 +220,6 @@ fn differ(
     found.actual_value = Some(claimed);
 }
 
-fn text<'d>(document: &'d Value, pointer: &str) -> Option<&'d str> {
-    document.pointer(pointer).and_then(Value::as_str)
+fn text<'d>(document: &'d Value, path: &[&str]) -> Option<&'d str> {
+    at(document, path).and_then(Value::as_str)
 }

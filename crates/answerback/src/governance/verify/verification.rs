@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use super::at;
 use super::response::{observed_boundaries, observed_scope, reason};
 use crate::contract::Profile;
 use crate::contract::governed::{AgentIdentity, Flag, RefusalReason};
@@ -118,7 +119,7 @@ impl Authority {
 
     /// What is observed of a response in which nothing is wrong.
     fn accepted(&self, response: &Value, handoff: Option<&Value>) -> Option<Accepted<'_>> {
-        let agent = self.agent(response.pointer("/agent/agent_id")?.as_str()?)?;
+        let agent = self.agent(at(response, &["agent", "agent_id"])?.as_str()?)?;
         let claim = |flag| claim(flag, response, handoff);
         Some(Accepted {
             agent: agent.identity.as_ref()?,
