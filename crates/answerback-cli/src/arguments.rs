@@ -28,6 +28,7 @@ pub(crate) enum Command {
     Convert(command::convert::Arguments),
     Show(command::show::Arguments),
     Validate(command::validate::Arguments),
+    Lock(command::lock::Arguments),
     Schema(command::schema::Arguments),
     Explain(command::explain::Arguments),
     Completions(command::completions::Arguments),

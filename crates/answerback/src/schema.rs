@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::contract::{atdf, governed, tool, ui};
 use crate::finding::ValidationError;
+use crate::governance::{Handoff, Lock, Manifest};
 
 /// A schema that we publish.
 #[derive(Debug)]
@@ -39,6 +40,14 @@ pub static ALL: &[Published] = &[
         title: "ATDF tool descriptor",
         generate: of::<atdf::descriptor::Descriptor>,
     },
+    Published { name: "handoff", title: "handoff", generate: of::<Handoff> },
+    Published { name: "manifest", title: "prompt manifest", generate: of::<Manifest> },
+    Published { name: "lock", title: "prompt lock", generate: of::<Lock> },
+    Published {
+        name: "refusal",
+        title: "refusal, the content of a governed response that refuses",
+        generate: of::<governed::Refusal>,
+    },
     Published {
         name: "finding",
         title: "a finding, one of a check's output",
@@ -65,14 +74,15 @@ impl Published {
     }
 }
 
-/// Descriptions come from the documentation of the types; its links mean nothing in a schema.
+/// Descriptions come from the documentation of the types; its links and examples mean nothing in a schema.
 fn plain_descriptions(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
             for (name, value) in members {
                 match value {
                     Value::String(text) if name == "description" => {
-                        *text = text.replace("[`", "`").replace("`]", "`");
+                        let told = text.split("\n\n```").next().unwrap_or_default();
+                        *text = told.replace("[`", "`").replace("`]", "`");
                     }
                     value => plain_descriptions(value),
                 }

@@ -2,7 +2,7 @@
 
 use crate::program::{program, run, told};
 
-const COMMANDS: [&[&str]; 14] = [
+const COMMANDS: [&[&str]; 17] = [
     &[],
     &["check"],
     &["call"],
@@ -13,6 +13,9 @@ const COMMANDS: [&[&str]; 14] = [
     &["validate", "date-range"],
     &["validate", "email"],
     &["validate", "password"],
+    &["lock"],
+    &["lock", "write"],
+    &["lock", "verify"],
     &["schema"],
     &["explain"],
     &["completions"],

@@ -4,6 +4,7 @@
 mod atdf;
 mod convert;
 mod generate;
+mod governance;
 mod judge;
 mod rules;
 #[cfg(feature = "schema")]
