@@ -1,4 +1,8 @@
-//! What every contract's target asks of a document.
+//! What every contract's target asks of a document; what the targets of calls ask is what the property tests ask.
+
+pub mod call;
+#[path = "../../crates/answerback/tests/it/promises.rs"]
+pub mod promises;
 
 use answerback::UuidV4;
 use answerback::contract::{Contract, Invalid, Profile, atdf, governed, recognise, tool, ui};

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
 use answerback::contract::{Contract, Profile, recognise};
+use answerback::finding::secrets::redact_pointer;
 use answerback::finding::{Severity, ValidationError};
 use answerback::json::{Limits, locate, read};
 use serde::Serialize;
@@ -313,8 +314,8 @@ impl<W: Write> Judge<W> {
             Severity::Warning => (WARN, "warning"),
             Severity::Info => (DIM, "note"),
         };
-        let path =
-            if finding.field_path.is_root() { "(root)" } else { finding.field_path.as_str() };
+        let path = redact_pointer(finding.field_path.as_str());
+        let path = if path.is_empty() { "(root)" } else { &path };
         let place = format!("{}:{}", position.line, position.column);
         writeln!(
             self.out,

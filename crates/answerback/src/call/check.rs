@@ -148,7 +148,9 @@ struct Findings<'s> {
 }
 
 impl Findings<'_> {
-    fn push(&mut self, finding: ValidationError) {
+    fn push(&mut self, mut finding: ValidationError) {
+        // Of a rule in another document nothing is known but that it was broken.
+        finding.expected_value = finding.expected_value.filter(|expected| !expected.is_empty());
         let told = |earlier: &ValidationError| {
             earlier.field_path == finding.field_path
                 && earlier.error_code == finding.error_code
@@ -201,7 +203,16 @@ impl Findings<'_> {
     }
 
     fn owner(&self, error: &jsonschema::ValidationError<'_>) -> NodeId {
-        self.schema.outline.owner(error.schema_path().as_str())
+        let outline = &self.schema.outline;
+        match outline.elsewhere {
+            // A place in another document looks like one in this.
+            Some(elsewhere)
+                if self.schema.at(&pointer(error.evaluation_path().as_str())).is_none() =>
+            {
+                elsewhere
+            }
+            _ => outline.owner(error.schema_path().as_str()),
+        }
     }
 
     /// What the subschema asks for whose rule was broken.
@@ -212,7 +223,7 @@ impl Findings<'_> {
     fn asked(&self, node: NodeId) -> String {
         let source = self.schema.source();
         let place = &self.schema.outline.node(node).place;
-        described(json::find(source, place).unwrap_or(source), source)
+        json::find(source, place).map(|asked| described(asked, source)).unwrap_or_default()
     }
 
     fn missing(&mut self, error: &jsonschema::ValidationError<'_>, name: &str) {

@@ -82,17 +82,16 @@ pub(crate) fn seen(character: char) -> impl Iterator<Item = char> {
     units.into_iter().take(count)
 }
 
-/// Whether every byte is a printable ASCII character: nothing in such a text acts.
-pub(crate) fn is_printable(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+/// Whether nothing in a text can act or pass for a tag, as far as a look at each byte tells.
+pub(crate) fn is_harmless(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'<' | b'`' | b'~' | b'['))
 }
 
 /// The text on one line among words of ours: harmless, and with its double quotes in pairs.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let quotes = text.bytes().filter(|byte| *byte == b'"').count();
-    let may_act =
-        |byte: &u8| !(b' '..=b'~').contains(byte) || matches!(byte, b'<' | b'`' | b'~' | b'[');
-    if quotes.is_multiple_of(2) && !text.as_bytes().iter().any(may_act) {
+    if quotes.is_multiple_of(2) && is_harmless(text) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);

@@ -19,6 +19,6 @@ pub use limits::Limits;
 pub use locate::{Position, locate};
 pub use place::Place;
 pub use pointer::Pointer;
-pub(crate) use pointer::{below, find, push_token};
+pub(crate) use pointer::{below, find, push_token, unescape};
 pub(crate) use read::line_and_column;
 pub use read::{Document, ReadError, ReadErrorKind, read};

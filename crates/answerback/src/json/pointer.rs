@@ -136,7 +136,8 @@ pub(crate) fn push_token(text: &mut String, token: &str) {
     }
 }
 
-fn unescape(token: &str) -> Cow<'_, str> {
+/// A token as it was before it was escaped.
+pub(crate) fn unescape(token: &str) -> Cow<'_, str> {
     if token.contains('~') {
         Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
     } else {

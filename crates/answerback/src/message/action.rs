@@ -6,7 +6,7 @@ use super::hint::{NAME, expected_type, meant_field, nearest_option};
 use super::schema::{Part, keyword};
 use super::tools::suggested_tool;
 use crate::finding::neutral::push_name;
-use crate::finding::secrets::redact;
+use crate::finding::secrets::redact_pointer;
 use crate::finding::{Aggregate, Group, ValidationError, window};
 use crate::json::Pointer;
 
@@ -228,7 +228,7 @@ fn name(group: &Group<'_>) -> String {
     }
     // Far more than is shown; a path is longer only if somebody wants it to be.
     let (path, _) = window(&group.path, 8 * NAME);
-    let redacted = redact(path);
+    let redacted = redact_pointer(path);
     let inner = &redacted[1..];
     if inner.contains('/') {
         push_name(&mut shown, &redacted, NAME / 2);

@@ -6,7 +6,7 @@ use super::schema::{Part, keyword, owner};
 use super::suggest::nearest;
 use super::{ErrorFormatter, Failure, Formatting};
 use crate::finding::neutral::{Quoting, cut, plain, push_unit};
-use crate::finding::secrets::{SecretKind, redact};
+use crate::finding::secrets::{SecretKind, redact, redact_pointer};
 use crate::finding::{
     Group, Preview, Severity, ValidationError, kind_of_place, relative_paths, val, window,
 };
@@ -131,7 +131,7 @@ pub(super) fn place(path: &str) -> Cow<'_, str> {
         return Cow::Borrowed("(root)");
     }
     let (path, whole) = window(path, 8 * PLACE);
-    let redacted = redact(path);
+    let redacted = redact_pointer(path);
     let ordinary =
         |character: char| character.is_alphanumeric() || "/_-.~$@*+%#&=!^".contains(character);
     if redacted.chars().all(ordinary) {

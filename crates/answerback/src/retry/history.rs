@@ -1,5 +1,3 @@
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -7,7 +5,7 @@ use super::fingerprint::{Fingerprint, Prints};
 use super::redactor::bounded;
 use super::{Call, HideSecrets, Redactor, Sent, Turn};
 use crate::ValidationError;
-use crate::json::Pointer;
+use crate::json::{Pointer, push_token};
 
 /// Room for one attempt's line of the summary, in bytes of JSON.
 const SUMMARY_BYTES: usize = 160;
@@ -26,6 +24,7 @@ const CALLS_KEPT: usize = 2;
 
 /// Errors of one kind at one place; elements of an array count as one place.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Noted {
     /// The code, such as `VAL-001`.
@@ -199,12 +198,12 @@ pub(super) fn repetition(prints: &Prints, earlier: &[Attempt]) -> Repetition {
 /// A place for operators, exactly: secrets masked, short.
 #[cfg(feature = "tracing")]
 pub(super) fn shown_pointer(path: &Pointer, redactor: &dyn Redactor) -> String {
-    bounded(redactor.text(path.as_str()), PATH_BYTES)
+    bounded(redacted(path, redactor, |token| token), PATH_BYTES)
 }
 
 /// A place for people and labels: indices as `*`, secrets masked, short.
 pub(super) fn shown_place(path: &Pointer, redactor: &dyn Redactor) -> String {
-    bounded(redactor.text(&starred(path.as_str())), PATH_BYTES)
+    bounded(redacted(path, redactor, starred), PATH_BYTES)
 }
 
 /// A place as attempts note it: `*` for indices, secrets masked, short.
@@ -212,19 +211,19 @@ pub fn noted_place(path: &Pointer) -> String {
     shown_place(path, &HideSecrets)
 }
 
-/// A place with `*` for every array index.
-fn starred(path: &str) -> Cow<'_, str> {
-    let is_index =
-        |token: &str| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit());
-    if !path.split('/').any(is_index) {
-        return Cow::Borrowed(path);
+/// A token, or `*` for an array index.
+fn starred(token: &str) -> &str {
+    let is_index = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit());
+    if is_index { "*" } else { token }
+}
+
+/// A place with its names redacted, one by one: escaped, a secret might not look like one.
+fn redacted(path: &Pointer, redactor: &dyn Redactor, shown: fn(&str) -> &str) -> String {
+    let mut text = String::with_capacity(path.as_str().len());
+    for token in path.tokens() {
+        push_token(&mut text, &redactor.text(shown(&token)));
     }
-    let mut text = String::with_capacity(path.len());
-    for token in path.split('/').skip(1) {
-        text.push('/');
-        text.push_str(if is_index(token) { "*" } else { token });
-    }
-    Cow::Owned(text)
+    text
 }
 
 /// One line for people: what the first error was, and how many more there were.

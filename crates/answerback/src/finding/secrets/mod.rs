@@ -13,6 +13,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use crate::json::{push_token, unescape};
+
 pub use name::kind_of_name;
 pub use shape::find;
 
@@ -95,6 +97,27 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     }
     redacted.push_str(&text[shown..]);
     Cow::Owned(redacted)
+}
+
+/// The text of a JSON Pointer with its secret parts marked, token by token, so that what escaping did to a
+/// secret does not hide it. It stays a pointer.
+pub fn redact_pointer(pointer: &str) -> Cow<'_, str> {
+    let mut redacted: Option<String> = None;
+    let mut start = 0;
+    for token in pointer.split('/') {
+        match (redact(&unescape(token)), &mut redacted) {
+            (Cow::Borrowed(_), None) => {}
+            (Cow::Borrowed(_), Some(redacted)) => redacted.extend(["/", token]),
+            // What does not begin with `/` is no pointer, and hidden all the same.
+            (Cow::Owned(marked), redacted) if start == 0 => *redacted = Some(marked),
+            (Cow::Owned(marked), redacted) => {
+                let above = || pointer[..start - 1].to_owned();
+                push_token(redacted.get_or_insert_with(above), &marked);
+            }
+        }
+        start += token.len() + 1;
+    }
+    redacted.map_or(Cow::Borrowed(pointer), Cow::Owned)
 }
 
 /// The document with every secret marked: in strings, in member names, and whole where the member's

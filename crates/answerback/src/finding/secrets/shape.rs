@@ -304,12 +304,19 @@ impl Search<'_> {
         let mut value = end + quotes + spaces + usize::from(sign.is_some());
         let space_after = count_of(&self.bytes[value..], |byte| byte == b' ').min(4);
         value += space_after;
-        value += count_of(&self.bytes[value..], |byte| byte == b'\\').min(3);
+        let is_member = sign == Some(b':') && self.is_in_member_position(end - word.len());
+        if is_member && let Some(stop) = self.end_of_collection(value) {
+            self.mark(value, stop, kind);
+            return;
+        }
+        let backslashes = count_of(&self.bytes[value..], |byte| byte == b'\\');
+        value += backslashes;
         let quote = self.bytes.get(value).copied().filter(|byte| matches!(byte, b'"' | b'\''));
         value += usize::from(quote.is_some());
         let tail = &self.text[value..];
         let length = match quote {
-            Some(quote) => tail.find([char::from(quote), '\\']),
+            Some(quote) => end_of_quoted(tail.as_bytes(), backslashes, quote),
+            None if is_member => tail.find([',', '}', ']', '"', '\'', '\n', '\r']),
             None if kind == SecretKind::Authorization || kind == SecretKind::Cookie => {
                 tail.find(['\n', '\r', '"', '\'', '\\'])
             }
@@ -338,11 +345,51 @@ impl Search<'_> {
                 .all(|byte| byte == b'*' || byte == b'x' || byte == b'.' || byte == b'?');
         let is_code =
             quote.is_none() && (content.contains(['(', '[', '{']) || is_call_or_member(content));
-        let plain_prose =
-            quote.is_none() && !tight && !is_option && !reads_like_a_password(content);
+        let plain_prose = quote.is_none()
+            && !tight
+            && !is_option
+            && !is_member
+            && !reads_like_a_password(content);
         if !(stands_in || is_code || plain_prose) {
             self.mark(value, value + content.len(), kind);
         }
+    }
+
+    /// Whether a name stands where an object has one: behind `{`, or behind a comma and a `{` before it. So
+    /// it does in JSON that is broken, or inside another text, where nothing else says what its value is.
+    fn is_in_member_position(&self, name: usize) -> bool {
+        let before = self.text[..name].trim_end_matches(['"', '\'', '\\']).trim_end();
+        before.ends_with('{') || before.ends_with(',') && before.contains('{')
+    }
+
+    /// Where the list or object that begins here ends: with its last bracket, or with the text. An empty one
+    /// holds no secret.
+    fn end_of_collection(&self, start: usize) -> Option<usize> {
+        let (mut at, mut depth, mut is_empty) = (start, 0_usize, true);
+        if !matches!(self.bytes.get(start), Some(b'[' | b'{')) {
+            return None;
+        }
+        while let Some(byte) = self.bytes.get(at) {
+            match byte {
+                b'[' | b'{' => depth += 1,
+                b']' | b'}' => depth -= 1,
+                byte => is_empty &= byte.is_ascii_whitespace(),
+            }
+            let backslashes = count_of(&self.bytes[at..], |byte| byte == b'\\');
+            at += backslashes;
+            match self.bytes.get(at) {
+                Some(quote @ (b'"' | b'\'')) => {
+                    let inner = &self.bytes[at + 1..];
+                    let length = end_of_quoted(inner, backslashes, *quote);
+                    at += length.map_or(inner.len(), |length| length + backslashes + 1) + 1;
+                }
+                _ => at += usize::from(backslashes == 0),
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        (!is_empty).then_some(at.min(self.bytes.len()))
     }
 
     /// `$2b$…`, `$argon2id$…` and the other forms in which hashed passwords are kept.
@@ -425,6 +472,25 @@ fn is_body(prefix: &str, body: &str, at_edge: bool) -> bool {
         "hf_" | "npm_" | "gsk_" | "ntn_" => at_edge && (has_capital() || has_digit()),
         "SG." => at_edge && is_random(body),
         _ => at_edge || has_digit() || has_capital(),
+    }
+}
+
+/// Where a quoted text ends: before the quote that has as many backslashes as the one that opened it, or
+/// fewer, which ends the text around it.
+fn end_of_quoted(text: &[u8], backslashes: usize, quote: u8) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let escapes = count_of(&text[at..], |byte| byte == b'\\');
+        let is_quote = *text.get(at + escapes)? == quote;
+        // Backslashes of the text itself are escaped as often as the quotes are.
+        let more = escapes.checked_sub(backslashes);
+        match more {
+            None if is_quote => return Some(at),
+            Some(more) if is_quote && more.is_multiple_of(2 * (backslashes + 1)) => {
+                return Some(at + more);
+            }
+            _ => at += escapes + 1,
+        }
     }
 }
 

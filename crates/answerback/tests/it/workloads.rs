@@ -1,13 +1,61 @@
-//! Figures on recorded calls, which are not part of this repository.
+//! Recorded calls, which are not part of this repository: the promises kept for every one of them, and figures.
 //!
-//! `ANSWERBACK_WORKLOADS` names the directory that holds them; without it the tests say so and pass.
+//! `ANSWERBACK_WORKLOADS` names the directory that holds them, else they are looked for beside the project; where
+//! there are none the tests say so and pass.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use answerback::finding::secrets::{find, kind_of_name};
+use answerback::json::Limits;
+use answerback::judge::{CallLine, Catalogue};
 use answerback::message::{Tool, nearest_tools};
 use serde_json::Value;
+
+use crate::promises;
+
+#[test]
+fn the_promises_are_kept_for_recorded_calls() {
+    let Some(folder) = workloads() else { return };
+    keep(&folder, |file| file.extension().is_some_and(|extension| extension != "gz"));
+}
+
+/// `cargo test --release -p answerback --all-features --test it -- --ignored --nocapture recorded`
+#[test]
+#[ignore = "takes minutes unless it is built for release"]
+fn the_promises_are_kept_for_all_recorded_calls() {
+    let Some(folder) = workloads() else { return };
+    keep(&folder, |_| true);
+}
+
+/// Holds every call of the parts whose files are taken to the promises.
+fn keep(folder: &Path, takes: impl Fn(&Path) -> bool) {
+    let (mut calls, mut repaired) = (0, 0);
+    let is_calls = |file: &Path| file.to_string_lossy().contains("calls.ndjson");
+    for file in all_files(folder).into_iter().filter(|file| is_calls(file) && takes(file)) {
+        let tools = all_files(file.parent().unwrap())
+            .into_iter()
+            .find(|file| file.to_string_lossy().contains("tools.json"));
+        let Some(tools) = tools.filter(|tools| takes(tools)) else { continue };
+        let tools: Value = serde_json::from_str(&unpacked(&tools)).unwrap();
+        let catalogue = Catalogue::read(&tools).unwrap();
+        for line in unpacked(&file).lines() {
+            let line = CallLine::read(line.as_bytes(), Limits::default()).unwrap();
+            let Some(arguments) = &line.arguments else { continue };
+            promises::of_answers(&catalogue, &line.tool, arguments, 500);
+            calls += 1;
+            if let Some(Ok(schema)) = catalogue.schema(&line.tool)
+                && !arguments.is_string()
+            {
+                promises::of_check(schema, arguments);
+                repaired += usize::from(promises::of_repair(schema, arguments).is_some());
+            }
+        }
+    }
+    println!("{calls} recorded calls, {repaired} of them repaired");
+    assert!(calls > 0, "no calls below {}", folder.display());
+}
 
 #[test]
 fn innocent_values_are_not_taken_for_secrets() {
@@ -82,34 +130,47 @@ fn the_tool_that_was_meant_comes_first() {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn workloads() -> Option<PathBuf> {
-    let folder = std::env::var_os("ANSWERBACK_WORKLOADS")
-        .map(PathBuf::from)
-        .filter(|folder| folder.is_dir());
+    let named = env::var_os("ANSWERBACK_WORKLOADS").map(PathBuf::from);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/workloads");
+    let folder = Some(named.unwrap_or(beside)).filter(|folder| folder.is_dir());
     if folder.is_none() {
-        println!("skipped: ANSWERBACK_WORKLOADS names no directory");
+        println!(
+            "skipped: no recorded calls beside the project, and ANSWERBACK_WORKLOADS names no directory"
+        );
     }
     folder
 }
 
+/// The files that are not packed.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })
-        .filter(|path| {
-            path.extension().is_some_and(|extension| extension == "json" || extension == "ndjson")
-        })
+    let is_plain = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| extension == "json" || extension == "ndjson")
+    };
+    all_files(folder).into_iter().filter(is_plain).collect()
+}
+
+fn all_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = entries
+        .flat_map(|path| if path.is_dir() { all_files(&path) } else { vec![path] })
         .collect();
     found.sort();
     found
 }
 
+#[expect(clippy::disallowed_types, reason = "a test may ask another program to unpack")]
+fn unpacked(file: &Path) -> String {
+    if file.extension().is_none_or(|extension| extension != "gz") {
+        return fs::read_to_string(file).unwrap();
+    }
+    let output = std::process::Command::new("gzip").arg("-dc").arg(file).output().unwrap();
+    assert!(output.status.success(), "gzip cannot unpack {}", file.display());
+    String::from_utf8(output.stdout).unwrap()
+}
+
 fn values(file: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(file).expect("a readable file");
+    let text = unpacked(file);
     match serde_json::from_str(&text) {
         Ok(value) => vec![value],
         Err(_) => text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect(),
