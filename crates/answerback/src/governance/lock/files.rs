@@ -17,7 +17,7 @@ use crate::json::Place;
 /// use answerback::governance::PromptFiles;
 ///
 /// let files = PromptFiles::default().with_file("domains/sales.md", b"You sell.").with_stray("domains/new.md");
-/// assert_eq!(files.hash("domains/sales.md").map(|hash| &hash.as_str()[..8]), Some("d6afc8e4"));
+/// assert_eq!(files.hash("domains/sales.md").map(|hash| &hash.as_str()[..8]), Some("09ce08d5"));
 /// ```
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[must_use]
