@@ -22,6 +22,11 @@ use crate::json::write_canonical;
 /// assert_eq!(Digest::of(&json!({"a": 1, "b": 2})), Digest::of(&json!({"b": 2.0, "a": 1})));
 /// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    schemars(with = "String", extend("pattern" = "^[0-9a-f]{64}$"))
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
 

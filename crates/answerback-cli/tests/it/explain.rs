@@ -36,6 +36,9 @@ fn schemas_are_printed_as_they_are_committed() {
         "lock",
         "refusal",
         "finding",
+        "config",
+        "call",
+        "answer",
     ] {
         let printed = String::from_utf8(run(".", &["schema", name]).stdout).unwrap();
         let path = format!("{}/../../schemas/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));

@@ -37,6 +37,7 @@ const MOST_ERRORS: usize = 64;
 /// It holds the arguments as they are, secrets included; only [its words](Repair::words) are safe to
 /// show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Repair {
     /// The steps from the arguments sent to those meant; `None` where the text sent was not JSON.

@@ -8,7 +8,7 @@ const BASE32: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const BASE62: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const WORDS: [&str; 16] = [
-    "correct", "horse", "battery", "staple", "velvet", "harbour", "lantern", "thimble", "orchard",
+    "cobalt", "horse", "battery", "staple", "velvet", "harbour", "lantern", "thimble", "orchard",
     "granite", "walnut", "meadow", "copper", "saffron", "pebble", "cinder",
 ];
 

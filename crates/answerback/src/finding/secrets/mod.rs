@@ -17,6 +17,7 @@ use crate::json::{push_token, unescape};
 
 pub use name::kind_of_name;
 pub use shape::find;
+pub(crate) use shape::find_cut;
 
 /// What a secret is, as far as it can be told.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -84,7 +85,15 @@ pub struct Secret {
 /// assert_eq!(redact("see www.example.com, version 1.2.3"), "see www.example.com, version 1.2.3");
 /// ```
 pub fn redact(text: &str) -> Cow<'_, str> {
-    let secrets = find(text);
+    marked(text, find(text))
+}
+
+/// [`redact`] for a text that may end in the middle of a secret.
+pub(crate) fn redact_cut(text: &str) -> Cow<'_, str> {
+    marked(text, find_cut(text))
+}
+
+fn marked(text: &str, secrets: Vec<Secret>) -> Cow<'_, str> {
     if secrets.is_empty() {
         return Cow::Borrowed(text);
     }

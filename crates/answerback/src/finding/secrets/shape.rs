@@ -11,6 +11,44 @@ pub fn find(text: &str) -> Vec<Secret> {
     search.found
 }
 
+/// [`find`] in a text that may end in the middle of a secret, as a call that was cut off does: what only
+/// begins like one counts, if it is the last word.
+pub(crate) fn find_cut(text: &str) -> Vec<Secret> {
+    let mut found = find(text);
+    let is_gap = |character: char| character.is_whitespace() || "\"',;()[]{}<>".contains(character);
+    let word = text.rsplit(is_gap).next().unwrap_or_default();
+    let start = text.len() - word.len();
+    if found.last().is_none_or(|secret| secret.range.end <= start)
+        && let Some((at, kind)) = beginning(word)
+    {
+        found.push(Secret { range: start + at..text.len(), kind });
+    }
+    found
+}
+
+/// Where a secret begins that is not all there.
+fn beginning(word: &str) -> Option<(usize, SecretKind)> {
+    if let Some((_, authority)) = word.split_once("://")
+        && let Some((user, password)) = authority.split_once(':')
+        && !user.contains('/')
+        && password.bytes().any(|byte| !byte.is_ascii_digit())
+    {
+        return Some((word.len() - password.len(), SecretKind::Password));
+    }
+    let has = |is: fn(&u8) -> bool| word.as_bytes().iter().any(is);
+    let is_mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    let make = MAKES
+        .iter()
+        .find(|(prefix, ..)| word.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()));
+    match make {
+        Some((.., kind)) => Some((0, *kind)),
+        None if word.len() >= 8 && is_mixed && has(u8::is_ascii_digit) => {
+            Some((0, SecretKind::Token))
+        }
+        None => None,
+    }
+}
+
 /// How the keys and tokens of known makes begin, and how many characters follow at least.
 const MAKES: &[(&str, usize, SecretKind)] = &[
     ("eyJ", 17, SecretKind::Token),
@@ -305,7 +343,8 @@ impl Search<'_> {
         let space_after = count_of(&self.bytes[value..], |byte| byte == b' ').min(4);
         value += space_after;
         let is_member = sign == Some(b':') && self.is_in_member_position(end - word.len());
-        if is_member && let Some(stop) = self.end_of_collection(value) {
+        let may_hold = is_member || sign == Some(b':') && quotes > 0;
+        if may_hold && let Some(stop) = self.end_of_collection(value) {
             self.mark(value, stop, kind);
             return;
         }

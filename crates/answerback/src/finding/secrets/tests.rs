@@ -50,6 +50,7 @@ fn marks_what_is_secret() {
             r#"{\"a\": 1, \"credentials\": {\"x\": \"y\"}}"#,
             r#"{\"a\": 1, \"credentials\": [redacted: credentials]}"#,
         ),
+        (r#""a": [1], "api_key": ["let me in"]}"#, r#""a": [1], "api_key": [redacted: API key]}"#),
         ("{'a': 1, 'passphrase': ['let me in", "{'a': 1, 'passphrase': [redacted: password]"),
         ("{a: 1, password: let me in, b: 2}", "{a: 1, password: [redacted: password], b: 2}"),
         (r#"{\"api_key\":\"abc\"}"#, r#"{\"api_key\":\"[redacted: API key]\"}"#),
@@ -126,6 +127,23 @@ fn leaves_what_is_not() {
         assert_eq!(redact(text), text);
         assert!(find(text).is_empty());
     }
+}
+
+#[test]
+fn what_was_cut_off_counts_as_what_it_began_to_be() {
+    for (text, expected) in [
+        (r#"{"a": "sk-proj-kne"#, r#"{"a": "[redacted: API key]"#),
+        (r#"{"a": "see eyJ1EuI"#, r#"{"a": "see [redacted: token]"#),
+        (r#"["mysql://app:meadow-saf"#, r#"["mysql://app:[redacted: password]"#),
+        (r#"["iKqSsy4o"#, r#"["[redacted: token]"#),
+        (r#"{"a": "http://localhost:80"#, r#"{"a": "http://localhost:80"#),
+        (r#"{"path": "src/main2.rs"#, r#"{"path": "src/main2.rs"#),
+        ("", ""),
+    ] {
+        assert_eq!(redact_cut(text), expected);
+    }
+    // A text that is all there is judged by what it is.
+    assert_eq!(redact("use sk-learn"), "use sk-learn");
 }
 
 #[test]
