@@ -145,6 +145,7 @@ impl Examined {
         for (column, member, actual) in [
             ("request_id", Member::RequestId, columns.request_id),
             ("response_id", Member::ResponseId, columns.response_id),
+            ("reply_id", Member::ReplyId, columns.reply_id),
         ] {
             let expected = facts.uuid(entry.leaf, member);
             let expected = expected.as_ref().map(<[u8; 16]>::as_slice);

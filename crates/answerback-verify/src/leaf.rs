@@ -320,7 +320,7 @@ impl Facts {
         let needed: &[Member] = match self.kind {
             Kind::Config => match self.text(leaf, Member::Subject) {
                 Some(b"manifest" | b"lock") => &[Member::Sha256],
-                Some(b"key") => &[Member::Vkey],
+                Some(b"start" | b"key") => &[Member::Vkey],
                 Some(_) => &[],
                 None => &[Member::Subject],
             },

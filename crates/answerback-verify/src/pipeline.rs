@@ -135,7 +135,7 @@ struct CopiedColumns {
     ts: i64,
     kind: Range<usize>,
     leaf_hash: Range<usize>,
-    optional: [Option<Range<usize>>; 5],
+    optional: [Option<Range<usize>>; 6],
 }
 
 impl Batch {
@@ -167,6 +167,7 @@ impl Batch {
                         columns.outcome,
                         columns.request_id,
                         columns.response_id,
+                        columns.reply_id,
                     ]
                     .map(|column| column.map(|bytes| self.copy(bytes))),
                 });
@@ -195,7 +196,7 @@ impl Batch {
     fn view<'a>(&'a self, entry: &CopiedEntry, parts: &'a [Part<'a>]) -> Entry<'a> {
         let columns = entry.columns.as_ref().map(|columns| {
             let optional = columns.optional.each_ref();
-            let [agent, tool, outcome, request_id, response_id] =
+            let [agent, tool, outcome, request_id, response_id, reply_id] =
                 optional.map(|column| column.as_ref().map(|column| &self.bytes[column.clone()]));
             Columns {
                 ts: columns.ts,
@@ -206,6 +207,7 @@ impl Batch {
                 outcome,
                 request_id,
                 response_id,
+                reply_id,
             }
         });
         Entry { index: entry.index, leaf: &self.bytes[entry.leaf.clone()], parts, columns }

@@ -18,8 +18,8 @@ use crate::{
     pipeline,
     report::{Failure, Findings, KeyTrust, Level, Report},
     semantics::Semantics,
-    source::{Claims, Entry, Record, Source, SourceError, TilesHeld},
-    tiles::{TILE_WIDTH, TileRoots, TileVerdict, tiles_of},
+    source::{Claims, Entry, HashTile, Record, Source, SourceError, TilesHeld},
+    tiles::{TILE_WIDTH, TileRoots, TileVerdict, hash_above, tiles_of},
     tree::Frontier,
 };
 
@@ -436,6 +436,10 @@ impl Fold {
         if let Some(last_ts) = self.semantics.last_ts() {
             differs("head.last_ts is another", last_ts.to_string(), head.last_ts.to_string());
         }
+        if let Some(newest) = self.keys.newest() {
+            let signer = shown(head.signer.as_bytes());
+            differs("meta.signer is not the key in force", newest.to_string(), signer);
+        }
     }
 
     fn finish_tiles(&mut self, source: &mut dyn Source) -> Result<(), SourceError> {
@@ -445,10 +449,13 @@ impl Fold {
         }
         let mut seen = HashSet::new();
         let findings = &mut self.findings;
-        source.read_tiles(&mut |level, number, tile| {
-            let partial = tile.len() as u64 != TILE_WIDTH * 32;
-            let what = match tiles.judge(level, number, tile) {
+        source.read_tiles(&mut |HashTile { level, number, hashes, root }| {
+            let partial = hashes.len() as u64 != TILE_WIDTH * 32;
+            let what = match tiles.judge(level, number, hashes) {
                 TileVerdict::Right if held == TilesHeld::Full && partial => "is not full",
+                TileVerdict::Right if root.is_some_and(|root| root != hash_above(hashes).as_bytes()) => {
+                    "is stored with another hash above it"
+                }
                 TileVerdict::Right => "",
                 TileVerdict::Wrong => "is not what the leaves say",
                 TileVerdict::Extra => "is extra, the tree has no such tile",

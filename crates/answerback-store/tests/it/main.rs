@@ -6,3 +6,4 @@ mod crash;
 mod damage;
 mod processes;
 mod scene;
+mod verified;

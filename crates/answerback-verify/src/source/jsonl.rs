@@ -5,7 +5,7 @@ use std::{borrow::Cow, fs, path::Path};
 use serde::Deserialize;
 
 use super::{
-    Claims, Entry, Record, Source, SourceError, TilesHeld,
+    Claims, Entry, HashTile, Record, Source, SourceError, TilesHeld,
     lines::{CheckpointLines, Decoded, Lines, PartLine, bytes_of, object},
 };
 use crate::{checkpoint::decimal, hash::Hash};
@@ -171,7 +171,7 @@ impl Source for JsonLines {
         Ok(())
     }
 
-    fn read_tiles(&mut self, _: &mut dyn FnMut(u64, u64, &[u8])) -> Result<(), SourceError> {
+    fn read_tiles(&mut self, _: &mut dyn FnMut(HashTile<'_>)) -> Result<(), SourceError> {
         Ok(())
     }
 }

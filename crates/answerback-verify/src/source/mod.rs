@@ -63,6 +63,21 @@ pub struct Head {
     pub root: Vec<u8>,
     /// The time of the newest entry, in microseconds.
     pub last_ts: i64,
+    /// The verifier key in force now.
+    pub signer: String,
+}
+
+/// A tile of hashes, as it is stored.
+#[derive(Clone, Copy, Debug)]
+pub struct HashTile<'a> {
+    /// Its level: 0 holds hashes of leaves.
+    pub level: u64,
+    /// Which one of its level, from the left.
+    pub number: u64,
+    /// Its hashes, one after the other.
+    pub hashes: &'a [u8],
+    /// The hash above them, where the source stores it.
+    pub root: Option<&'a [u8]>,
 }
 
 /// One piece of a log.
@@ -131,6 +146,8 @@ pub struct Columns<'a> {
     pub request_id: Option<&'a [u8]>,
     /// `response_id`, as 16 bytes.
     pub response_id: Option<&'a [u8]>,
+    /// `reply_id`, as 16 bytes.
+    pub reply_id: Option<&'a [u8]>,
     /// The leaf's hash.
     pub leaf_hash: &'a [u8],
 }
@@ -147,12 +164,12 @@ pub trait Source {
     /// When the source cannot be read, or is not what it claims to be.
     fn read(&mut self, visit: &mut dyn FnMut(Record<'_>)) -> Result<(), SourceError>;
 
-    /// Reads the hash tiles: level, number, hashes.
+    /// Reads the hash tiles.
     ///
     /// # Errors
     ///
     /// When the source cannot be read.
-    fn read_tiles(&mut self, visit: &mut dyn FnMut(u64, u64, &[u8])) -> Result<(), SourceError>;
+    fn read_tiles(&mut self, visit: &mut dyn FnMut(HashTile<'_>)) -> Result<(), SourceError>;
 }
 
 /// Why a source could not be read. Nothing is said then about the log.

@@ -9,7 +9,7 @@ use rusqlite::{
     fallible_streaming_iterator::FallibleStreamingIterator as _, types::ValueRef,
 };
 
-use super::{Claims, Columns, Entry, Head, Part, Record, Source, SourceError, TilesHeld};
+use super::{Claims, Columns, Entry, HashTile, Head, Part, Record, Source, SourceError, TilesHeld};
 use crate::{hash::Hash, tiles::TILE_WIDTH};
 
 /// The embedded store's file.
@@ -118,7 +118,7 @@ fn claims(path: &Path, connection: &Connection) -> Result<Claims, SourceError> {
         from,
         size,
         missing_needs_prune: true,
-        head: Some(Head { frontier, root, last_ts }),
+        head: Some(Head { frontier, root, last_ts, signer: meta("signer")? }),
         tiles: TilesHeld::Full,
     })
 }
@@ -133,17 +133,18 @@ impl Source for Sqlite {
             .map_err(|source| SourceError::Database { path: self.path.clone(), source })
     }
 
-    fn read_tiles(&mut self, visit: &mut dyn FnMut(u64, u64, &[u8])) -> Result<(), SourceError> {
+    fn read_tiles(&mut self, visit: &mut dyn FnMut(HashTile<'_>)) -> Result<(), SourceError> {
         let mut read = || {
             let mut statement =
-                self.connection.prepare("SELECT level, n, data FROM tile ORDER BY level, n")?;
+                self.connection.prepare("SELECT level, n, data, root FROM tile ORDER BY level, n")?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
-                visit(
-                    natural(row, 0)?,
-                    natural(row, 1)?,
-                    bytes(row.get_ref(2)?).unwrap_or_default(),
-                );
+                visit(HashTile {
+                    level: natural(row, 0)?,
+                    number: natural(row, 1)?,
+                    hashes: bytes(row.get_ref(2)?).unwrap_or_default(),
+                    root: Some(bytes(row.get_ref(3)?).unwrap_or_default()),
+                });
             }
             Ok(())
         };
@@ -189,7 +190,7 @@ fn entries(
     visit: &mut dyn FnMut(Record<'_>),
 ) -> rusqlite::Result<()> {
     let mut entries = connection.prepare(
-        "SELECT seq, ts, kind, agent, tool, outcome, request_id, response_id, leaf, leaf_hash FROM entry ORDER BY seq",
+        "SELECT seq, ts, kind, agent, tool, outcome, request_id, response_id, reply_id, leaf, leaf_hash FROM entry ORDER BY seq",
     )?;
     let mut parts =
         connection.prepare("SELECT seq, name, salt, bytes FROM part ORDER BY seq, name")?;
@@ -217,9 +218,10 @@ fn entries(
             outcome: text(5)?,
             request_id: text(6)?,
             response_id: text(7)?,
-            leaf_hash: text(9)?.unwrap_or_default(),
+            reply_id: text(8)?,
+            leaf_hash: text(10)?.unwrap_or_default(),
         };
-        let leaf = text(8)?.unwrap_or_default();
+        let leaf = text(9)?.unwrap_or_default();
         visit(Record::Entry(Entry { index, leaf, parts: &buffer.parts(), columns: Some(columns) }));
         emit_checkpoints(&mut checkpoints, index.saturating_add(1), visit)?;
     }

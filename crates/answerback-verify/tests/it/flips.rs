@@ -6,7 +6,7 @@ use answerback_verify::{Options, open, verify};
 
 use crate::{
     failed, judge,
-    support::{Ledger, sample, written::InMemory},
+    support::{Ledger, Tile, sample, written::InMemory},
 };
 
 fn on_one_thread() -> Options {
@@ -29,6 +29,7 @@ fn pieces(ledger: &mut Ledger) -> Vec<(String, &mut [u8])> {
             ("outcome", &mut row.outcome),
             ("request_id", &mut row.request_id),
             ("response_id", &mut row.response_id),
+            ("reply_id", &mut row.reply_id),
         ] {
             if let Some(bytes) = value {
                 add(column, bytes);
@@ -41,8 +42,9 @@ fn pieces(ledger: &mut Ledger) -> Vec<(String, &mut [u8])> {
         pieces.push((format!("salt of a part of {seq}"), &mut part.salt));
         pieces.push((format!("bytes of a part of {seq}"), &mut part.bytes));
     }
-    for (level, number, data) in &mut ledger.tiles {
+    for Tile { level, number, root, data } in &mut ledger.tiles {
         pieces.push((format!("tile {level} {number}"), data));
+        pieces.push((format!("root of tile {level} {number}"), root));
     }
     pieces.push(("frontier".to_owned(), &mut ledger.frontier));
     pieces.push(("root".to_owned(), &mut ledger.root));
@@ -79,10 +81,10 @@ fn no_byte_of_a_ledger_can_change() {
 #[test]
 fn no_byte_of_tiles_can_change() {
     let good = sample::long(258, 100);
-    let tile = good.tiles[0].2.len();
+    let tile = good.tiles[0].data.len();
     for at in (0..tile).step_by(61) {
         let mut ledger = good.clone();
-        ledger.tiles[0].2[at] ^= 1 << (at % 8);
+        ledger.tiles[0].data[at] ^= 1 << (at % 8);
         assert_eq!(failed(&judge(&mut InMemory::new(ledger), Options::new())), [2], "byte {at}");
     }
 }

@@ -107,7 +107,8 @@ fn keys_can_change() {
     writer.rotate(8);
     writer.append("config", &[("subject", text("stop"))], &[]);
     writer.checkpoint();
-    writer.append("config", &[("subject", text("start"))], &[]);
+    let vkey = writer.ledger.signer.clone();
+    writer.append("config", &[("subject", text("start")), ("vkey", text(vkey))], &[]);
     writer.checkpoint();
     let report = from_everywhere(&writer.ledger);
     assert_eq!(report.vkey, crate::support::vkey(&writer.ledger.origin, &crate::support::key(8)));

@@ -5,7 +5,7 @@ use answerback_verify::{Options, VerifierKey, open};
 use crate::{
     failed, judge,
     support::{
-        Ledger, PartRow, Row, Writer, key, root, sample, sign, text, vkey, written::InMemory,
+        Ledger, PartRow, Row, Tile, Writer, key, root, sample, sign, text, vkey, written::InMemory,
     },
 };
 
@@ -26,6 +26,10 @@ fn replace_note(ledger: &mut Ledger, place: usize, from: &str, to: &str) {
     *note = note.replacen(from, to, 1);
 }
 
+fn made_up_tile() -> Tile {
+    Tile { level: 0, number: 0, root: vec![0; 32], data: vec![0; 8_192] }
+}
+
 type Tampering = fn(&mut Ledger);
 type Appending = fn(&mut Writer) -> u64;
 
@@ -42,6 +46,8 @@ const TAMPERINGS: &[(&str, Tampering, &[u8])] = &[
     ("outcome column", |ledger| flip(ledger.rows[4].outcome.as_mut().unwrap(), 0), &[2]),
     ("request_id column", |ledger| flip(ledger.rows[4].request_id.as_mut().unwrap(), 9), &[2]),
     ("response_id column", |ledger| flip(ledger.rows[4].response_id.as_mut().unwrap(), 9), &[2]),
+    ("reply_id column", |ledger| flip(ledger.rows[4].reply_id.as_mut().unwrap(), 9), &[2]),
+    ("reply_id column gone", |ledger| ledger.rows[4].reply_id = None, &[2]),
     ("leaf_hash column", |ledger| flip(&mut ledger.rows[4].leaf_hash, 31), &[2]),
     // Leaves. Older checkpoints over the entry no longer fit either.
     ("a value in an old leaf", |ledger| replace(ledger, 4, "success", "succesS"), &[2, 4]),
@@ -137,6 +143,7 @@ const TAMPERINGS: &[(&str, Tampering, &[u8])] = &[
     ("head.last_ts", |ledger| ledger.last_ts -= 1, &[2]),
     ("the origin", |ledger| ledger.origin.push('x'), &[1]),
     ("the key of another log", |ledger| ledger.vkey = vkey(&ledger.origin, &key(9)), &[2]),
+    ("meta.signer", |ledger| ledger.signer = vkey(&ledger.origin, &key(9)), &[2]),
     ("a key that is none", |ledger| ledger.vkey.push('A'), &[1, 2]),
     // Checkpoints.
     (
@@ -168,7 +175,7 @@ const TAMPERINGS: &[(&str, Tampering, &[u8])] = &[
         |ledger| ledger.checkpoints[1].1 = sign(&ledger.origin, 5, &[0; 32], &[&key(7)]),
         &[4],
     ),
-    ("a tile that the tree has not", |ledger| ledger.tiles.push((0, 0, vec![0; 8_192])), &[2]),
+    ("a tile that the tree has not", |ledger| ledger.tiles.push(made_up_tile()), &[2]),
 ];
 
 #[test]
@@ -206,7 +213,7 @@ fn written(entries: impl FnOnce(&mut Writer) -> u64) -> Vec<u8> {
 
 #[test]
 fn what_entries_mean_is_checked_though_all_proofs_hold() {
-    let cases: [(&str, Appending, &[u8]); 16] = [
+    let cases: [(&str, Appending, &[u8]); 17] = [
         ("nothing more", |_| 0, &[]),
         ("a second answer", |writer| sample::ungoverned_response(writer, 3), &[5]),
         ("an answer to what is no request", |writer| sample::ungoverned_response(writer, 4), &[5]),
@@ -249,6 +256,11 @@ fn what_entries_mean_is_checked_though_all_proofs_hold() {
             |writer| {
                 writer.append("prune", &[("below", text("0")), ("root", text("0".repeat(64)))], &[])
             },
+            &[5],
+        ),
+        (
+            "a start without a key",
+            |writer| writer.append("config", &[("subject", text("start"))], &[]),
             &[5],
         ),
         (

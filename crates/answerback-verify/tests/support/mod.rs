@@ -26,6 +26,7 @@ pub(crate) struct Row {
     pub(crate) outcome: Option<Vec<u8>>,
     pub(crate) request_id: Option<Vec<u8>>,
     pub(crate) response_id: Option<Vec<u8>>,
+    pub(crate) reply_id: Option<Vec<u8>>,
     pub(crate) leaf: Vec<u8>,
     pub(crate) leaf_hash: Vec<u8>,
 }
@@ -39,14 +40,25 @@ pub(crate) struct PartRow {
     pub(crate) bytes: Vec<u8>,
 }
 
+/// A row of `tile`.
+#[derive(Clone)]
+pub(crate) struct Tile {
+    pub(crate) level: u64,
+    pub(crate) number: u64,
+    pub(crate) root: Vec<u8>,
+    pub(crate) data: Vec<u8>,
+}
+
 /// All that is on disk, as data.
 #[derive(Clone, Default)]
 pub(crate) struct Ledger {
     pub(crate) origin: String,
     pub(crate) vkey: String,
+    /// The key in force now.
+    pub(crate) signer: String,
     pub(crate) rows: Vec<Row>,
     pub(crate) parts: Vec<PartRow>,
-    pub(crate) tiles: Vec<(u64, u64, Vec<u8>)>,
+    pub(crate) tiles: Vec<Tile>,
     pub(crate) checkpoints: Vec<(u64, String)>,
     pub(crate) size: u64,
     pub(crate) frontier: Vec<u8>,
@@ -165,7 +177,12 @@ impl Writer {
         let key = key(seed);
         let vkey = vkey(origin, &key);
         let mut writer = Self {
-            ledger: Ledger { origin: origin.to_owned(), vkey: vkey.clone(), ..Ledger::default() },
+            ledger: Ledger {
+                origin: origin.to_owned(),
+                vkey: vkey.clone(),
+                signer: vkey.clone(),
+                ..Ledger::default()
+            },
             keys: vec![key],
             leaving: Vec::new(),
             stack: Vec::new(),
@@ -218,6 +235,7 @@ impl Writer {
             outcome: member("outcome"),
             request_id: uuid("request_id"),
             response_id: uuid("response_id"),
+            reply_id: uuid("reply_id"),
             leaf: Vec::new(),
             leaf_hash: Vec::new(),
         };
@@ -254,8 +272,9 @@ impl Writer {
             let tile = std::mem::take(&mut self.levels[level]);
             let number =
                 (self.ledger.size + 1) / 256_u64.pow(u32::try_from(level).unwrap() + 1) - 1;
-            self.ledger.tiles.push((level as u64, number, tile.concat()));
             hash = root(&tile);
+            let (root, data) = (hash.to_vec(), tile.concat());
+            self.ledger.tiles.push(Tile { level: level as u64, number, root, data });
             level += 1;
         }
         self.ledger
@@ -287,6 +306,7 @@ impl Writer {
     pub(crate) fn rotate(&mut self, seed: u8) -> u64 {
         let next = key(seed);
         let vkey = vkey(&self.ledger.origin, &next);
+        self.ledger.signer.clone_from(&vkey);
         let index = self.append("config", &[("subject", text("key")), ("vkey", text(vkey))], &[]);
         self.leaving.extend(self.keys.last().cloned());
         self.keys.push(next);

@@ -41,6 +41,7 @@ pub(crate) fn response_members(number: u64, request: u64) -> Vec<(&'static str, 
     vec![
         ("request_id", text(uuid(number))),
         ("response_id", text(uuid(1_000_000 + number))),
+        ("reply_id", text(uuid(2_000_000 + number))),
         ("request_index", text(request.to_string())),
         ("agent_id", text("domain-02-analysis")),
         ("agent_type", text("domain")),

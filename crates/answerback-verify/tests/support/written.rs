@@ -3,18 +3,18 @@
 use std::{fmt::Write as _, fs, path::Path};
 
 use answerback_verify::{
-    Claims, Columns, Entry, Hash, Head, Part, Record, Source, SourceError, TilesHeld,
+    Claims, Columns, Entry, Hash, HashTile, Head, Part, Record, Source, SourceError, TilesHeld,
 };
 use data_encoding::BASE64;
 
-use super::{Digest, Ledger, PartRow, root};
+use super::{Digest, Ledger, PartRow, Tile, root};
 
 const SCHEMA: &str = "
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE head(id INTEGER PRIMARY KEY CHECK (id = 0), size INTEGER NOT NULL, frontier BLOB NOT NULL, root BLOB NOT NULL, last_ts INTEGER NOT NULL, minimum INTEGER NOT NULL, event_seq INTEGER NOT NULL);
-CREATE TABLE entry(seq INTEGER PRIMARY KEY, ts INTEGER NOT NULL, kind TEXT NOT NULL, agent TEXT, tool TEXT, outcome TEXT, request_id BLOB, response_id BLOB, leaf BLOB NOT NULL, leaf_hash BLOB NOT NULL);
+CREATE TABLE entry(seq INTEGER PRIMARY KEY, ts INTEGER NOT NULL, kind TEXT NOT NULL, agent TEXT, tool TEXT, outcome TEXT, request_id BLOB, response_id BLOB, reply_id BLOB, leaf_hash BLOB NOT NULL, leaf BLOB NOT NULL);
 CREATE TABLE part(seq INTEGER NOT NULL, name TEXT NOT NULL, salt BLOB NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (seq, name));
-CREATE TABLE tile(level INTEGER NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (level, n));
+CREATE TABLE tile(level INTEGER NOT NULL, n INTEGER NOT NULL, root BLOB NOT NULL, data BLOB NOT NULL, PRIMARY KEY (level, n));
 CREATE TABLE checkpoint(size INTEGER PRIMARY KEY, note TEXT NOT NULL);
 ";
 
@@ -42,7 +42,7 @@ impl SqliteWriter {
         {
             let mut entry = transaction
                 .prepare_cached(
-                    "INSERT INTO entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                    "INSERT INTO entry VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                 )
                 .unwrap();
             for row in ledger.rows.drain(..) {
@@ -56,8 +56,9 @@ impl SqliteWriter {
                     text(&row.outcome),
                     row.request_id,
                     row.response_id,
-                    row.leaf,
-                    row.leaf_hash
+                    row.reply_id,
+                    row.leaf_hash,
+                    row.leaf
                 ];
                 entry.execute(values).unwrap();
             }
@@ -73,10 +74,10 @@ impl SqliteWriter {
                 .unwrap();
             }
             let mut tile =
-                transaction.prepare_cached("INSERT INTO tile VALUES (?1, ?2, ?3)").unwrap();
-            for (level, number, data) in ledger.tiles.drain(..) {
-                tile.execute(rusqlite::params![level.cast_signed(), number.cast_signed(), data])
-                    .unwrap();
+                transaction.prepare_cached("INSERT INTO tile VALUES (?1, ?2, ?3, ?4)").unwrap();
+            for Tile { level, number, root, data } in ledger.tiles.drain(..) {
+                let (level, number) = (level.cast_signed(), number.cast_signed());
+                tile.execute(rusqlite::params![level, number, root, data]).unwrap();
             }
             let mut checkpoint =
                 transaction.prepare_cached("INSERT INTO checkpoint VALUES (?1, ?2)").unwrap();
@@ -93,9 +94,12 @@ impl SqliteWriter {
             transaction
                 .execute("INSERT OR REPLACE INTO head VALUES (0, ?1, ?2, ?3, ?4, ?5, 0)", head)
                 .unwrap();
-            for (key, value) in
-                [("format", "1"), ("origin", &ledger.origin), ("vkey", &ledger.vkey)]
-            {
+            for (key, value) in [
+                ("format", "1"),
+                ("origin", &ledger.origin),
+                ("vkey", &ledger.vkey),
+                ("signer", &ledger.signer),
+            ] {
                 transaction
                     .execute("INSERT OR REPLACE INTO meta VALUES (?1, ?2)", [key, value])
                     .unwrap();
@@ -229,6 +233,7 @@ impl InMemory {
                 frontier: ledger.frontier.clone(),
                 root: ledger.root.clone(),
                 last_ts: ledger.last_ts,
+                signer: ledger.signer.clone(),
             }),
             tiles: TilesHeld::Full,
         };
@@ -269,6 +274,7 @@ impl Source for InMemory {
                 outcome: row.outcome.as_deref(),
                 request_id: row.request_id.as_deref(),
                 response_id: row.response_id.as_deref(),
+                reply_id: row.reply_id.as_deref(),
                 leaf_hash: &row.leaf_hash,
             };
             visit(Record::Entry(Entry {
@@ -286,9 +292,9 @@ impl Source for InMemory {
         Ok(())
     }
 
-    fn read_tiles(&mut self, visit: &mut dyn FnMut(u64, u64, &[u8])) -> Result<(), SourceError> {
-        for (level, number, data) in &self.ledger.tiles {
-            visit(*level, *number, data);
+    fn read_tiles(&mut self, visit: &mut dyn FnMut(HashTile<'_>)) -> Result<(), SourceError> {
+        for Tile { level, number, root, data } in &self.ledger.tiles {
+            visit(HashTile { level: *level, number: *number, hashes: data, root: Some(root) });
         }
         Ok(())
     }
