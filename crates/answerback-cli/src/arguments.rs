@@ -27,6 +27,7 @@ pub(crate) enum Command {
     Replay(command::replay::Arguments),
     Convert(command::convert::Arguments),
     Show(command::show::Arguments),
+    Ledger(command::ledger::Arguments),
     Validate(command::validate::Arguments),
     Schema(command::schema::Arguments),
     Explain(command::explain::Arguments),
