@@ -7,6 +7,8 @@ mod convert;
 mod explain;
 mod help;
 mod hostile;
+mod ledger;
+mod masked;
 mod program;
 mod replay;
 mod show;

@@ -47,7 +47,7 @@ fn governed(store: &Store) -> u64 {
         .with_response_id(Id::from([0x43; 16]))
         .with_reply_id(Id::from([0x44; 16]))
         .with_agent(&token("domain-02-analysis"), &token("domain"), &token("1.0.0"))
-        .with_prompt(PROMPT.parse().unwrap())
+        .with_prompt(Digest::try_from(PROMPT.to_owned()).unwrap())
         .with_governance(of(MANIFEST), of(&lock))
         .with_claimed(claimed)
         .with_verdict(Outcome::Accepted, [])
@@ -57,7 +57,7 @@ fn governed(store: &Store) -> u64 {
 }
 
 /// Entries of every kind, full tiles, an erasure, a change of keys, a prune, and a second opening.
-fn written(scene: &Scene) {
+pub(crate) fn written(scene: &Scene) {
     let store = scene.open().unwrap();
     append(&store, 300);
     let answered = governed(&store);
