@@ -49,8 +49,8 @@ pub use report::{Failure, KeyTrust, Level, LevelReport, Report, Warning};
 #[cfg(feature = "sqlite")]
 pub use source::Sqlite;
 pub use source::{
-    Claims, Columns, Entry, HashTile, Head, JsonLines, Part, Record, Source, SourceError, TileDirectory,
-    TilesHeld, open,
+    Claims, Columns, Entry, HashTile, Head, JsonLines, Part, Record, Source, SourceError,
+    TileDirectory, TilesHeld, open,
 };
 pub use tree::{Frontier, root_of};
 pub use verify::{Progress, verify, verify_with_progress};

@@ -453,7 +453,9 @@ impl Fold {
             let partial = hashes.len() as u64 != TILE_WIDTH * 32;
             let what = match tiles.judge(level, number, hashes) {
                 TileVerdict::Right if held == TilesHeld::Full && partial => "is not full",
-                TileVerdict::Right if root.is_some_and(|root| root != hash_above(hashes).as_bytes()) => {
+                TileVerdict::Right
+                    if root.is_some_and(|root| root != hash_above(hashes).as_bytes()) =>
+                {
                     "is stored with another hash above it"
                 }
                 TileVerdict::Right => "",

@@ -153,7 +153,8 @@ fn words_of_content_are_found() {
 fn erased_content_is_in_no_file() {
     let ledger = Ledger::new();
     let secret = "zanzibarMarmaladeQuintessence";
-    let document = json!({"response_type": "text", "summary": secret, "timestamp": "2026-03-04T05:06:07Z"});
+    let document =
+        json!({"response_type": "text", "summary": secret, "timestamp": "2026-03-04T05:06:07Z"});
     let path = ledger.path("secret.json");
     fs::write(&path, document.to_string()).unwrap();
     ledger.good(&["record", path.to_str().unwrap()]);
@@ -229,7 +230,10 @@ fn receipts_are_verified_without_the_log() {
     let file = ledger.write("receipt.txt", &receipt);
     let empty = Ledger::new();
     let verify = ["verify", "--receipt", &file, "--vkey", vkey.trim()];
-    insta::assert_snapshot!("ledger-receipt", masked(&told(&empty.run(&verify)), empty.folder.path()));
+    insta::assert_snapshot!(
+        "ledger-receipt",
+        masked(&told(&empty.run(&verify)), empty.folder.path())
+    );
     assert_eq!(ledger.code(&["verify", "--receipt", &file]), 0);
     let changed = ledger.write("changed.txt", receipt.replace("index 4", "index 3"));
     assert_eq!(ledger.code(&["verify", "--receipt", &changed]), 12);
@@ -275,8 +279,14 @@ fn young_entries_are_not_pruned_by_accident() {
     arguments.extend(["ui-least.json"; 130]);
     let receipts = ledger.good(&arguments);
     assert_eq!(receipts.lines().count(), 130);
-    insta::assert_snapshot!("ledger-prune-young", ledger.told(&["prune", "--below", "260", "--yes"]));
-    insta::assert_snapshot!("ledger-prune-old", ledger.told(&["prune", "--older-than", "183d", "--yes"]));
+    insta::assert_snapshot!(
+        "ledger-prune-young",
+        ledger.told(&["prune", "--below", "260", "--yes"])
+    );
+    insta::assert_snapshot!(
+        "ledger-prune-old",
+        ledger.told(&["prune", "--older-than", "183d", "--yes"])
+    );
     assert_eq!(ledger.code(&["prune", "--below", "99999", "--force", "--yes"]), 2);
     insta::assert_snapshot!(
         "ledger-prune",
@@ -357,7 +367,8 @@ fn several_programs_share_one_ledger() {
     indexes.sort_unstable();
     indexes.dedup();
     assert_eq!(indexes.len(), 40, "each has an entry of its own");
-    let report: Value = serde_json::from_str(&ledger.good(&["verify", "--format", "json"])).unwrap();
+    let report: Value =
+        serde_json::from_str(&ledger.good(&["verify", "--format", "json"])).unwrap();
     assert_eq!((&report["valid"], &report["size"]), (&json!(true), &json!(83)));
 }
 
@@ -400,10 +411,13 @@ fn a_reader_that_goes_away_is_no_error() {
 fn hostile_content_is_shown_not_sent() {
     let ledger = Ledger::new();
     let summary = "\u{1b}]0;owned\u{7}\u{202e} postgres://app:hunter2@db.example.com/orders";
-    let document = json!({"response_type": "text", "summary": summary, "timestamp": "2026-03-04T05:06:07Z"});
+    let document =
+        json!({"response_type": "text", "summary": summary, "timestamp": "2026-03-04T05:06:07Z"});
     let path = ledger.write("hostile.json", document.to_string());
     ledger.good(&["record", &path]);
-    for arguments in [&["show", "2"][..], &["show", "2", "--format", "json"], &["show", "2", "--raw"]] {
+    for arguments in
+        [&["show", "2"][..], &["show", "2", "--format", "json"], &["show", "2", "--raw"]]
+    {
         let shown = ledger.good(arguments);
         assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{shown}");
         assert_eq!(shown.contains("hunter2"), arguments.contains(&"--raw"), "{shown}");

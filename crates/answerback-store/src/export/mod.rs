@@ -99,7 +99,10 @@ pub enum ExportError {
     #[error("{0} is not empty; name a directory that is empty or not there yet")]
     NotEmpty(PathBuf),
     /// The log has no such entries.
-    #[error("there is nothing to export from entry {from} to size {size}: the log holds {kept:?}")]
+    #[error(
+        "there is nothing to export from entry {from} to size {size}: the log keeps the entries {} to {}",
+        kept.start, kept.end.saturating_sub(1)
+    )]
     Range {
         /// The first entry that was asked for.
         from: u64,
@@ -170,16 +173,12 @@ impl Store {
         write: impl FnOnce(&mut dyn Read, &Span) -> Result<(), ExportError>,
     ) -> Result<Exported, ExportError> {
         self.read(|read| {
-            let mut exported = || {
-                let span = Span::read(read, export)?;
-                Ok(span)
-            };
-            let span = match exported() {
-                Ok(span) => span,
-                Err(error) => return Ok(Err(error)),
-            };
-            let done = write(read, &span);
-            Ok(done.map(|()| Exported { from: span.from, size: span.size }))
+            let exported = Span::read(read, export).and_then(|span| {
+                write(read, &span)?;
+                Ok(Exported { from: span.from, size: span.size })
+            });
+            // Not an error of reading: the transaction ends as after any other reading.
+            Ok(exported)
         })?
     }
 }
@@ -226,13 +225,13 @@ impl Span {
     /// Content that was erased behind the end would be missing without a reason.
     fn check_erasures(&self, read: &mut dyn Read, behind: Range<u64>) -> Result<(), ExportError> {
         let erasures = Filter::default().with_kind(Kind::Erasure);
-        leaves(read, &erasures, behind, &mut |erasure, leaf, _| {
-            match parsed(erasure, &leaf)?.index("target_index") {
-                Some(target) if (self.from..self.size).contains(&target) => {
-                    Err(ExportError::ErasedLater { target, erasure })
-                }
-                _ => Ok(()),
+        leaves(read, &erasures, behind, &mut |erasure, leaf, _| match parsed(erasure, &leaf)?
+            .index("target_index")
+        {
+            Some(target) if (self.from..self.size).contains(&target) => {
+                Err(ExportError::ErasedLater { target, erasure })
             }
+            _ => Ok(()),
         })
     }
 }

@@ -26,7 +26,8 @@ pub(super) fn attributes(leaf: &Leaf) -> Map<String, Value> {
             attributes.insert(attribute.to_owned(), text.into());
         }
     }
-    if let Some(error) = leaf.text("outcome").filter(|outcome| matches!(*outcome, "error" | "refused"))
+    if let Some(error) =
+        leaf.text("outcome").filter(|outcome| matches!(*outcome, "error" | "refused"))
     {
         attributes.insert("error.type".to_owned(), error.into());
     }

@@ -42,8 +42,7 @@ fn hash_tiles(
     while count > 0 {
         for index in 0..count.div_ceil(WIDTH) {
             let width = (count - index * WIDTH).min(WIDTH);
-            let tile =
-                hashes.hashes(level, index * WIDTH, width).map_err(StoreError::from)?;
+            let tile = hashes.hashes(level, index * WIDTH, width).map_err(StoreError::from)?;
             let bytes: Vec<u8> = tile.iter().flat_map(|hash| *hash.as_bytes()).collect();
             directory.tile(TilePath::hashes(level, index, narrow(width)), &bytes)?;
         }

@@ -215,11 +215,10 @@ impl Read for Sqlite {
             totals.kinds.insert(kind.parse().map_err(damaged)?, uint(count));
             totals.leaf_bytes += uint(bytes);
         }
-        let sums: Vec<(i64, i64)> = self.rows(
-            "SELECT count(*), coalesce(sum(length(bytes)), 0) FROM part",
-            [],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
+        let sums: Vec<(i64, i64)> =
+            self.rows("SELECT count(*), coalesce(sum(length(bytes)), 0) FROM part", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
         for (parts, bytes) in sums {
             (totals.parts, totals.part_bytes) = (uint(parts), uint(bytes));
         }

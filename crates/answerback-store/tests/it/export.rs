@@ -73,7 +73,9 @@ fn other_names_ride_along_and_prove_nothing() {
     written(&scene);
     let (report, lines) = exported(&scene, Export::new().with_otel(true)).unwrap();
     assert_eq!(report.exit_code(), 0, "{report}");
-    assert!(lines.contains(r#""otel":{"gen_ai.operation.name":"invoke_agent","gen_ai.agent.id":"domain-02-analysis""#));
+    assert!(lines.contains(
+        r#""otel":{"gen_ai.operation.name":"invoke_agent","gen_ai.agent.id":"domain-02-analysis""#
+    ));
     let changed = lines.replace("gen_ai.agent.id\":\"domain-02", "gen_ai.agent.id\":\"domain-03");
     assert_ne!(changed, lines);
     fs::write(scene.path("changed.jsonl"), changed).unwrap();
@@ -99,15 +101,16 @@ fn tiles_verify() {
     let refused = store.export_tiles(&directory, &mut |_| {}).unwrap_err();
     assert!(matches!(refused, ExportError::NotEmpty(_)), "{refused}");
     // One bit of any kind of file.
-    for name in ["tile/0/000", "tile/0/001", "tile/entries/001", "parts.jsonl", "checkpoints.jsonl"] {
+    for name in ["tile/0/000", "tile/0/001", "tile/entries/001", "parts.jsonl", "checkpoints.jsonl"]
+    {
         let path = directory.join(name);
         let good = fs::read(&path).unwrap();
         let mut bad = good.clone();
         let middle = bad.len() / 2;
         bad[middle] ^= 1;
         fs::write(&path, &bad).unwrap();
-        let judged = open(&directory)
-            .and_then(|mut source| verify(source.as_mut(), &Options::new()));
+        let judged =
+            open(&directory).and_then(|mut source| verify(source.as_mut(), &Options::new()));
         assert!(judged.is_err() || !judged.unwrap().valid, "{name}");
         fs::write(&path, good).unwrap();
     }

@@ -102,7 +102,10 @@ fn the_verifier_accepts_what_the_store_writes() {
 const TAMPERINGS: &[(&str, u8)] = &[
     ("UPDATE checkpoint SET note = replace(note, char(10) || '— ', char(10) || '—  ')", 11),
     ("UPDATE meta SET value = value || 'x' WHERE key = 'origin'", 11),
-    ("UPDATE meta SET value = (SELECT value FROM meta WHERE key = 'vkey') WHERE key = 'signer'", 12),
+    (
+        "UPDATE meta SET value = (SELECT value FROM meta WHERE key = 'vkey') WHERE key = 'signer'",
+        12,
+    ),
     ("UPDATE entry SET leaf = CAST(replace(CAST(leaf AS TEXT), 'weather', 'Weather') AS BLOB)", 12),
     ("UPDATE entry SET reply_id = NULL", 12),
     ("UPDATE entry SET tool = 'other' WHERE seq = 300", 12),
@@ -111,7 +114,10 @@ const TAMPERINGS: &[(&str, u8)] = &[
     ("UPDATE tile SET root = zeroblob(32) WHERE level = 0 AND n = 1", 12),
     ("UPDATE tile SET data = zeroblob(8192) WHERE level = 0 AND n = 0", 12),
     ("DELETE FROM tile WHERE n = 1", 12),
-    ("UPDATE head SET minimum = 512; DELETE FROM part WHERE seq < 512; DELETE FROM entry WHERE seq < 512", 12),
+    (
+        "UPDATE head SET minimum = 512; UPDATE meta SET value = (SELECT value FROM meta WHERE key = 'signer') WHERE key = 'vkey'; DELETE FROM part WHERE seq < 512; DELETE FROM entry WHERE seq < 512",
+        12,
+    ),
     ("UPDATE part SET bytes = x'00' WHERE name = 'as_seen'", 13),
     ("UPDATE part SET salt = zeroblob(32) WHERE name = 'as_seen'", 13),
     ("DELETE FROM part WHERE name = 'lock'", 13),

@@ -135,8 +135,9 @@ impl Source for Sqlite {
 
     fn read_tiles(&mut self, visit: &mut dyn FnMut(HashTile<'_>)) -> Result<(), SourceError> {
         let mut read = || {
-            let mut statement =
-                self.connection.prepare("SELECT level, n, data, root FROM tile ORDER BY level, n")?;
+            let mut statement = self
+                .connection
+                .prepare("SELECT level, n, data, root FROM tile ORDER BY level, n")?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
                 visit(HashTile {

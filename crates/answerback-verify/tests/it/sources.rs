@@ -45,7 +45,7 @@ fn a_log_with_every_kind_holds_everywhere() {
     insta::assert_snapshot!(report, @r"
     log     answerback.local/0190c3a2-7f00-7000-8000-000000000001
     entries 0 to 14 of 15
-    root    34f1d0fa5a8b7efd696c36c4959a5a2b8a82f73c326e78cf98fb55fcf3c8773e
+    root    1d8661e2f935336b2dcf63a3d89af39f84c5bc04cb6e66a495488c6e282f97ae
     key     as given
     holds   1 signatures (6 checked)
     holds   2 root (15 checked)

@@ -52,7 +52,11 @@ fn publish(note: &Note, path: &Path) -> anyhow::Result<()> {
             bail!("the checkpoint that is there is of the log {}", old.origin());
         }
         if old.size() > new.size() {
-            bail!("the checkpoint that is there has {} entries, the log only {}", old.size(), new.size());
+            bail!(
+                "the checkpoint that is there has {} entries, the log only {}",
+                old.size(),
+                new.size()
+            );
         }
     }
     let mut beside = path.as_os_str().to_owned();

@@ -53,6 +53,8 @@ fn about(leaf: &Leaf) -> Vec<String> {
     for name in ["subject", "agent_id", "tool", "contract", "status", "outcome", "decision"] {
         words.extend(leaf.text(name).map(ToOwned::to_owned));
     }
+    // Status and outcome are often one word.
+    words.dedup();
     if leaf.member("tool_sha256").is_some() {
         words.push("(unknown tool)".to_owned());
     }

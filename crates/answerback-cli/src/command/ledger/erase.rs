@@ -75,8 +75,11 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let store = location.write()?;
     let entry = store.entry(*index)?;
     let held = entry.iter().flat_map(|entry| &entry.parts).find(|held| held.name() == part);
-    let Some(held) = held else { bail!("entry {index} has no part {part}, or it was erased before") };
-    let what = format!("part {part} of entry {index} ({} bytes) will be erased", held.bytes().len());
+    let Some(held) = held else {
+        bail!("entry {index} has no part {part}, or it was erased before")
+    };
+    let what =
+        format!("part {part} of entry {index} ({} bytes) will be erased", held.bytes().len());
     if !confirm(&what, arguments.yes)? {
         return Ok(Exit::NotGood);
     }
@@ -88,7 +91,9 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let by = erased.entry.index;
     let mut output = std::io::stdout().lock();
     match arguments.format {
-        Format::Text => writeln!(output, "erased part {part} of entry {index}; entry {by} says so")?,
+        Format::Text => {
+            writeln!(output, "erased part {part} of entry {index}; entry {by} says so")?
+        }
         Format::Json => {
             let value = json!({"index": index.to_string(), "part": part.as_str(), "erased_by": by.to_string()});
             writeln!(output, "{value}")?;

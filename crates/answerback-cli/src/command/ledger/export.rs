@@ -60,7 +60,9 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let to_stdout = arguments.to.as_os_str() == "-";
     if arguments.format == Layout::Tiles {
         if arguments.from.is_some() || arguments.size.is_some() || arguments.otel || to_stdout {
-            bail!("tiles are a directory with all of the log; --from, --size, --otel and '-' need --format jsonl");
+            bail!(
+                "tiles are a directory with all of the log; --from, --size, --otel and '-' need --format jsonl"
+            );
         }
     } else if !to_stdout && arguments.to.exists() && !arguments.force {
         bail!("{} is there already; name another file, or say --force", arguments.to.display());
@@ -99,7 +101,11 @@ impl Arguments {
     }
 
     /// Writes beside the file and puts it into place when it is whole and on the disk.
-    fn write(&self, store: &Store, tell: &mut dyn FnMut(ExportProgress)) -> anyhow::Result<Exported> {
+    fn write(
+        &self,
+        store: &Store,
+        tell: &mut dyn FnMut(ExportProgress),
+    ) -> anyhow::Result<Exported> {
         let mut beside = self.to.as_os_str().to_owned();
         beside.push(".part");
         let beside = Path::new(&beside);

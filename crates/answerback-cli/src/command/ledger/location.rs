@@ -67,8 +67,9 @@ impl Location {
         if let Some(anchor) = &self.anchor {
             return Ok(anchor.clone());
         }
-        let folder = data()
-            .context("the user's data directory is not known; name the anchor with --anchor FILE")?;
+        let folder = data().context(
+            "the user's data directory is not known; name the anchor with --anchor FILE",
+        )?;
         Ok(folder.join("answerback").join("anchors").join(anchor_name(&self.path()?)))
     }
 
@@ -154,7 +155,8 @@ mod tests {
 
     #[test]
     fn anchors_of_two_stores_differ() {
-        let (one, other) = (anchor_name(Path::new("/nowhere/a/x.db")), anchor_name(Path::new("/nowhere/b/x.db")));
+        let (one, other) =
+            (anchor_name(Path::new("/nowhere/a/x.db")), anchor_name(Path::new("/nowhere/b/x.db")));
         assert_ne!(one, other);
         assert_eq!(one, anchor_name(Path::new("/nowhere/a/x.db")));
         let text = one.to_str().unwrap();

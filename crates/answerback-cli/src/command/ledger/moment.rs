@@ -14,7 +14,9 @@ pub(super) fn moment(text: &str, now: i64) -> anyhow::Result<i64> {
     let midnight = format!("{text}T00:00:00Z");
     let (time, _) = Timestamp::parse(text)
         .or_else(|error| Timestamp::parse(&midnight).map_err(|_| error))
-        .context("give a date, a time such as 2026-11-15T18:00:00Z, or how long ago, such as 36h")?;
+        .context(
+            "give a date, a time such as 2026-11-15T18:00:00Z, or how long ago, such as 36h",
+        )?;
     micros(time)
 }
 

@@ -65,7 +65,11 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     }
     if below <= head.minimum {
         let mut errors = anstream::stderr().lock();
-        writeln!(errors, "nothing to prune: entries go in steps of {WIDTH}, and the log begins at {}", head.minimum)?;
+        writeln!(
+            errors,
+            "nothing to prune: entries go in steps of {WIDTH}, and the log begins at {}",
+            head.minimum
+        )?;
         return Ok(Exit::NotGood);
     }
     let youngest = store.entry(below - 1)?.map_or(head.last_ts, |entry| entry.leaf.micros());
@@ -76,7 +80,8 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
             below - 1
         );
     }
-    let what = format!("entries {} to {} will be removed with their content", head.minimum, below - 1);
+    let what =
+        format!("entries {} to {} will be removed with their content", head.minimum, below - 1);
     if !confirm(&what, arguments.yes)? {
         return Ok(Exit::NotGood);
     }
@@ -87,7 +92,9 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let (removed, by) = (pruned.removed, pruned.entry.index);
     let mut output = std::io::stdout().lock();
     match arguments.format {
-        Format::Text => writeln!(output, "removed {removed} entries below {below}; entry {by} says so")?,
+        Format::Text => {
+            writeln!(output, "removed {removed} entries below {below}; entry {by} says so")?
+        }
         Format::Json => {
             let value = json!({
                 "below": below.to_string(), "removed": removed, "pruned_by": by.to_string(),

@@ -65,7 +65,8 @@ fn token(text: &str) -> Result<Token, String> {
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
     let limits = arguments.limits.limits();
-    let asked = arguments.request.as_ref().map(|path| Input::new(path).bytes(limits)).transpose()?;
+    let asked =
+        arguments.request.as_ref().map(|path| Input::new(path).bytes(limits)).transpose()?;
     if asked.is_some() && arguments.files.len() > 1 {
         bail!("--request goes with one document");
     }
@@ -103,7 +104,8 @@ fn print(store: &Store, index: u64, kind: Kind, format: Format) -> anyhow::Resul
         Format::Text => receipt,
         Format::Json => {
             let mut line = String::new();
-            let value = json!({"index": index.to_string(), "kind": kind.as_str(), "receipt": receipt});
+            let value =
+                json!({"index": index.to_string(), "kind": kind.as_str(), "receipt": receipt});
             push_line(&mut line, &value)?;
             line
         }
@@ -133,7 +135,9 @@ impl Document {
             None => {
                 let found = recognise(&document.value);
                 found
-                    .with_context(|| format!("{name}: not recognised as any contract; name it with --as"))?
+                    .with_context(|| {
+                        format!("{name}: not recognised as any contract; name it with --as")
+                    })?
                     .contract
             }
         };
@@ -192,8 +196,11 @@ impl Document {
         let codes = || {
             self.errors.iter().filter_map(|finding| Token::new(finding.error_code.as_ref()).ok())
         };
-        let mut draft =
-            if self.is_rejected() { Draft::rejected().with_codes(codes()) } else { Draft::response() };
+        let mut draft = if self.is_rejected() {
+            Draft::rejected().with_codes(codes())
+        } else {
+            Draft::response()
+        };
         if let Some(id) = self.response_id() {
             draft = draft.with_response_id(id);
         }
@@ -214,8 +221,7 @@ impl Document {
                 Some(claimed) => draft.with_claimed(claimed),
                 None => draft,
             };
-            let verdict =
-                if self.is_rejected() { Outcome::Refused } else { Outcome::Unverified };
+            let verdict = if self.is_rejected() { Outcome::Refused } else { Outcome::Unverified };
             draft = draft.with_verdict(verdict, codes());
         }
         draft
@@ -286,7 +292,9 @@ impl Arguments {
         // A name that only the document vouches for is kept as its digest.
         match (&self.tool, document.text("/tool")) {
             (Some(tool), _) => draft.with_tool(tool),
-            (None, Some(tool)) if document.contract == Contract::Tool => draft.with_unknown_tool(tool),
+            (None, Some(tool)) if document.contract == Contract::Tool => {
+                draft.with_unknown_tool(tool)
+            }
             _ => draft,
         }
     }

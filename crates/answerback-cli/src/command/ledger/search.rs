@@ -6,9 +6,9 @@ use anyhow::Context;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 
+use super::entry;
 use super::location::Location;
 use super::moment::{micros, moment};
-use super::entry;
 use crate::exit::Exit;
 use crate::options::Format;
 use crate::output::say;

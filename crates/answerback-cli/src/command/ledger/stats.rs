@@ -15,7 +15,9 @@ use crate::output::{push_line, sanitise};
 ///
 /// It looks at the head, the newest checkpoint and the anchor. That everything holds is for `verify` to say.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit codes: 0 nothing is wrong at first sight, 1 something is, 2 it could not be looked at.")]
+#[command(
+    after_help = "Exit codes: 0 nothing is wrong at first sight, 1 something is, 2 it could not be looked at."
+)]
 pub(crate) struct Arguments {
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -92,7 +94,9 @@ impl Anchored {
                 format!("remembers {size} entries, the store has {}: it was rolled back", head.size)
             }
             Self::Differs(size) => {
-                format!("remembers another history of {size} entries: run `answerback ledger verify`")
+                format!(
+                    "remembers another history of {size} entries: run `answerback ledger verify`"
+                )
             }
         }
     }
@@ -131,12 +135,18 @@ impl Figures {
         }
         vec![
             ("log", self.origin.clone()),
-            ("entries", format!("{} to {} of {}", head.minimum, head.size.saturating_sub(1), head.size)),
+            (
+                "entries",
+                format!("{} to {} of {}", head.minimum, head.size.saturating_sub(1), head.size),
+            ),
             ("kinds", kinds.collect::<Vec<_>>().join(", ")),
             ("leaves", size(totals.leaf_bytes)),
             ("content", format!("{} in {} parts", size(totals.part_bytes), totals.parts)),
             ("files", files.collect::<Vec<_>>().join(", ")),
-            ("checkpoint", format!("{} of them, the newest over {} entries", totals.checkpoints, head.size)),
+            (
+                "checkpoint",
+                format!("{} of them, the newest over {} entries", totals.checkpoints, head.size),
+            ),
             ("key", head.signer.to_string()),
             ("full text", text),
             ("anchor", anchor),

@@ -2,10 +2,10 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use anstyle::{AnsiColor, Style};
 use answerback_verify::{
     Level, Options, ReceiptError, Report, VerifierKey, open, verify_receipt, verify_with_progress,
 };
-use anstyle::{AnsiColor, Style};
 use anyhow::{Context, bail};
 use serde_json::json;
 
