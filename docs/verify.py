@@ -5,7 +5,7 @@ Usage: verify.py LEDGER.db|EXPORT.jsonl [--vkey KEY] [--checkpoint FILE]...
 Exit:  0 all held, 11 to 14 the lowest level that failed, 2 it could not be judged.
 Python 3.9 or newer and its standard library; nothing to install.
 """
-import argparse, base64, hashlib, hmac, json, sqlite3, sys
+import argparse, base64, datetime, hashlib, hmac, json, sqlite3, sys, uuid
 
 # --- Ed25519 (RFC 8032), verification only: slow and plain -----------------------------------------------------
 P = 2**255 - 19
@@ -123,11 +123,14 @@ def node(left, right):
 class Tree:
     def __init__(self, size=0, subtrees=()):
         self.size, self.subtrees = size, list(subtrees)  # roots of complete subtrees, largest first
+        self.tiles = {}  # the hash above each full tile, by level and number
 
     def push(self, leaf_hash):
-        size = self.size
+        size, height = self.size, 0
         while size & 1:
-            leaf_hash, size = node(self.subtrees.pop(), leaf_hash), size >> 1
+            leaf_hash, size, height = node(self.subtrees.pop(), leaf_hash), size >> 1, height + 1
+            if height % 8 == 0:
+                self.tiles[height // 8 - 1, size] = leaf_hash
         self.subtrees.append(leaf_hash)
         self.size += 1
 
@@ -154,7 +157,7 @@ def parse(text):
 class Export:
     """JSON lines: a first line, perhaps a range, entries, checkpoints."""
 
-    needs_prune, head = False, None
+    needs_prune, head, signer, tiles = False, None, None, ()
 
     def __init__(self, path):
         self.path = path
@@ -192,9 +195,10 @@ class Database:
         meta = dict(self.db.execute("SELECT key, value FROM meta"))
         if meta["format"] != "1":
             raise ValueError("unknown version of the format")
-        self.origin, self.vkey = meta["origin"], meta["vkey"]
+        self.origin, self.vkey, self.signer = meta["origin"], meta["vkey"], meta["signer"]
         columns = "size, minimum, root, frontier"
         self.size, self.start, *self.head = self.db.execute(f"SELECT {columns} FROM head").fetchone()
+        self.tiles = self.db.execute("SELECT level, n, root, data FROM tile")
         self.tree = Tree()
         tiles = "SELECT data FROM tile WHERE level = 0 AND n < ? ORDER BY n"
         for (tile,) in self.db.execute(tiles, ((self.start + 255) // 256,)):
@@ -205,10 +209,24 @@ class Database:
 
     def entries(self):
         parts = "SELECT name, salt, bytes FROM part WHERE seq = ? ORDER BY name"
-        for index, leaf, column in self.db.execute("SELECT seq, leaf, leaf_hash FROM entry ORDER BY seq"):
-            yield index, leaf, self.db.execute(parts, (index,)).fetchall(), column
+        columns = "leaf_hash, ts, kind, agent, tool, outcome, request_id, response_id, reply_id"
+        for index, leaf, *columns in self.db.execute(f"SELECT seq, leaf, {columns} FROM entry ORDER BY seq"):
+            yield index, leaf, self.db.execute(parts, (index,)).fetchall(), columns
         if self.db.execute("SELECT 1 FROM part WHERE seq NOT IN (SELECT seq FROM entry)").fetchone():
             yield None, None, None, None  # a part that belongs to no entry
+
+
+def columns_of(leaf_hash, entry):
+    """What the columns beside a leaf must be."""
+    epoch = datetime.datetime.fromtimestamp(0, datetime.timezone.utc)
+    try:
+        time = datetime.datetime.fromisoformat(entry["ts"].replace("Z", "+00:00"))
+        ids = [entry.get(name) for name in ("request_id", "response_id", "reply_id")]
+        ids = [name and uuid.UUID(name).bytes for name in ids]
+    except (KeyError, ValueError, TypeError):
+        return None
+    texts = [entry.get(name) for name in ("kind", "agent_id", "tool", "outcome")]
+    return [leaf_hash, (time - epoch) // datetime.timedelta(microseconds=1), *texts, *ids]
 
 
 # --- the four levels ---------------------------------------------------------------------------------------------
@@ -225,7 +243,7 @@ def verify(log, vkey, given):
             sizes.add(notes[-1][1])
         except ValueError as error:
             fail(1, f"stored checkpoint: {error}")
-    for index, leaf, parts, column in log.entries():
+    for index, leaf, parts, columns in log.entries():
         if index is None:
             fail(3, "a part belongs to no entry")
             continue
@@ -233,8 +251,6 @@ def verify(log, vkey, given):
             fail(2, f"entry {index} stands where {tree.size} should")
             broken = True
         leaf_hash = hashlib.sha256(b"\x00" + leaf).digest()
-        if column is not None and column != leaf_hash:
-            fail(2, f"entry {index}: column leaf_hash differs")
         tree.push(leaf_hash)
         if tree.size in sizes and not broken:
             roots[tree.size] = tree.root()
@@ -242,6 +258,8 @@ def verify(log, vkey, given):
             entry = parse(leaf)
         except ValueError:
             continue  # its form is level 5's; the root says that it was altered
+        if columns is not None and columns != columns_of(leaf_hash, entry):
+            fail(2, f"entry {index}: a column is not what the leaf says")
         if entry.get("kind") == "config" and "vkey" in entry:
             if index == 0:
                 keys = [(0, entry["vkey"], True)]
@@ -294,6 +312,16 @@ def verify(log, vkey, given):
         fail(2, "the size of the log is not that of its newest checkpoint or head")
     if log.head and log.head != [tree.root(), b"".join(tree.subtrees)]:
         fail(2, "head.root or head.frontier differs")
+    if log.signer and log.signer != keys[-1][1]:
+        fail(2, "meta.signer is not the key in force")
+    for level, place, root, tile in log.tiles:
+        above = Tree()
+        for at in range(0, len(tile), 32):
+            above.push(tile[at : at + 32])
+        if len(tile) != 256 * 32 or above.root() != root or tree.tiles.pop((level, place), None) != root:
+            fail(2, f"tile {place} of level {level} or the hash above it differs")
+    if log.head and tree.tiles:
+        fail(2, f"{len(tree.tiles)} tiles are missing")
     return failures
 
 

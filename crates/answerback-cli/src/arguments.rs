@@ -27,6 +27,7 @@ pub(crate) enum Command {
     Replay(command::replay::Arguments),
     Convert(command::convert::Arguments),
     Show(command::show::Arguments),
+    Ledger(command::ledger::Arguments),
     Validate(command::validate::Arguments),
     Lock(command::lock::Arguments),
     Schema(command::schema::Arguments),

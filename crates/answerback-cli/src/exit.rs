@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use answerback_verify::Level;
+
 /// What the program ends with.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Exit {
@@ -12,6 +14,8 @@ pub(crate) enum Exit {
     /// 2: we could not judge it: wrong usage, unreadable, not JSON, or a needed input is missing.
     /// clap ends with the same code.
     CouldNotJudge,
+    /// 11 to 15: the lowest level at which a ledger does not hold.
+    LevelFailed(Level),
 }
 
 impl From<Exit> for ExitCode {
@@ -20,6 +24,7 @@ impl From<Exit> for ExitCode {
             Exit::Good => Self::SUCCESS,
             Exit::NotGood => Self::from(1),
             Exit::CouldNotJudge => Self::from(2),
+            Exit::LevelFailed(level) => Self::from(level.exit_code()),
         }
     }
 }

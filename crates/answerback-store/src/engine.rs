@@ -12,7 +12,7 @@ use answerback_ledger::{Hash, Id, Kind, Leaf, Part};
 
 use crate::blob::BlobRow;
 use crate::event::Stream;
-use crate::{CaseFilter, CaseRecord, Event, Filter, Head, KeptAttempt, StoreError};
+use crate::{CaseFilter, CaseRecord, Event, Filter, Head, KeptAttempt, StoreError, Totals};
 
 /// What a failure of an engine means for the writer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -119,6 +119,7 @@ pub(crate) trait Read: Send {
     /// The checkpoints of larger trees than this, smallest first.
     fn checkpoints(&mut self, above: u64, limit: usize) -> Outcome<Vec<String>>;
     fn newest_checkpoint(&mut self) -> Outcome<Option<String>>;
+    fn totals(&mut self) -> Outcome<Totals>;
 
     fn linked(&mut self, request: Id) -> Outcome<Linked>;
     /// The first entry of one of the kinds with this response id, or this reply id.

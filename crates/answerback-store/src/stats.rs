@@ -1,5 +1,8 @@
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+use answerback_ledger::Kind;
 
 /// Whether the store can be written.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -37,6 +40,22 @@ pub struct Stats {
     pub waiting: u64,
     /// The next entry that the index for full text takes.
     pub text_position: u64,
+}
+
+/// How much a log holds.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Totals {
+    /// The kinds of entries that are kept, with how many there are of each.
+    pub kinds: BTreeMap<Kind, u64>,
+    /// The bytes of their leaves.
+    pub leaf_bytes: u64,
+    /// How many parts are kept.
+    pub parts: u64,
+    /// The bytes of these parts.
+    pub part_bytes: u64,
+    /// How many checkpoints are kept.
+    pub checkpoints: u64,
 }
 
 macro_rules! counters {

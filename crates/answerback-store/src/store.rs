@@ -25,7 +25,7 @@ use crate::work::Work;
 use crate::writer::Writer;
 use crate::{
     Appended, CaseFilter, CasePage, CaseRecord, Entry, EntryPage, EventPage, Filter, Head,
-    KeptAttempt, OnFailure, Settings, Stats, StoreError, Ticket,
+    KeptAttempt, OnFailure, Settings, Stats, StoreError, Ticket, Totals,
 };
 
 /// The weight of a unit that does not say what it weighs.
@@ -331,7 +331,7 @@ impl Store {
         self.head().map(|head| head.signer)
     }
 
-    /// The key of the log's first entry, from which all later ones follow.
+    /// The key in force at the first entry that is there, from which all later ones follow.
     ///
     /// # Errors
     ///
@@ -486,19 +486,44 @@ impl Store {
         self.0.counters.read()
     }
 
+    /// How much the log holds.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn totals(&self) -> Result<Totals, StoreError> {
+        self.read(|read| Ok(read.totals()?))
+    }
+
     /// Throws the index for full text away and builds it anew. Gives how many entries it has seen.
     ///
     /// # Errors
     ///
     /// When it cannot be written.
     pub fn rebuild_text(&self) -> Result<u64, StoreError> {
+        self.text()?.clear()?;
+        self.update_text()
+    }
+
+    /// Brings the index for full text up to the newest entry. Gives how many entries it has seen.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn update_text(&self) -> Result<u64, StoreError> {
         let mut index = self.text()?;
-        index.clear()?;
-        let mut position = 0;
-        while let Some(next) = step(index.as_mut(), &self.0.readers)? {
-            position = next;
-        }
-        Ok(position)
+        while step(index.as_mut(), &self.0.readers)?.is_some() {}
+        Ok(index.position()?)
+    }
+
+    /// How many entries the index for full text has seen; `None` when there is no index.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn text_position(&self) -> Result<Option<u64>, StoreError> {
+        let index = (self.0.text)(false)?;
+        index.map(|mut index| Ok(index.position()?)).transpose()
     }
 
     fn text(&self) -> Result<Box<dyn TextIndex>, StoreError> {
@@ -509,7 +534,7 @@ impl Store {
         Timestamp::from_unix_micros((self.0.settings.clock)())
     }
 
-    fn read<T>(
+    pub(crate) fn read<T>(
         &self,
         act: impl FnOnce(&mut dyn Read) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {

@@ -436,6 +436,10 @@ impl Fold {
         if let Some(last_ts) = self.semantics.last_ts() {
             differs("head.last_ts is another", last_ts.to_string(), head.last_ts.to_string());
         }
+        if let Some(newest) = self.keys.newest() {
+            let signer = shown(head.signer.as_bytes());
+            differs("meta.signer is not the key in force", newest.to_string(), signer);
+        }
     }
 
     fn finish_tiles(&mut self, source: &mut dyn Source) -> Result<(), SourceError> {

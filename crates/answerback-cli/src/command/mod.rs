@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod explain;
+pub(crate) mod ledger;
 pub(crate) mod lock;
 pub(crate) mod man;
 pub(crate) mod replay;
@@ -21,6 +22,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Check(arguments) => check::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
+        Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Lock(arguments) => lock::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),

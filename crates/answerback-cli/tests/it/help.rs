@@ -2,13 +2,25 @@
 
 use crate::program::{program, run, told};
 
-const COMMANDS: [&[&str]; 17] = [
+const COMMANDS: [&[&str]; 29] = [
     &[],
     &["check"],
     &["call"],
     &["replay"],
     &["convert"],
     &["show"],
+    &["ledger"],
+    &["ledger", "record"],
+    &["ledger", "show"],
+    &["ledger", "tail"],
+    &["ledger", "search"],
+    &["ledger", "verify"],
+    &["ledger", "prove"],
+    &["ledger", "checkpoint"],
+    &["ledger", "export"],
+    &["ledger", "erase"],
+    &["ledger", "prune"],
+    &["ledger", "stats"],
     &["validate"],
     &["validate", "date-range"],
     &["validate", "email"],

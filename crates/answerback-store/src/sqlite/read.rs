@@ -12,7 +12,7 @@ use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 use super::{Sqlite, int, uint};
 use crate::engine::{EngineError, Linked, Outcome, Read};
 use crate::event::Stream;
-use crate::{CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt};
+use crate::{CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, Totals};
 
 impl Sqlite {
     fn column<T: rusqlite::types::FromSql>(
@@ -202,6 +202,29 @@ impl Read for Sqlite {
 
     fn newest_checkpoint(&mut self) -> Outcome<Option<String>> {
         self.column("SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", [])
+    }
+
+    fn totals(&mut self) -> Outcome<Totals> {
+        let mut totals = Totals::default();
+        let rows: Vec<(String, i64, i64)> = self.rows(
+            "SELECT kind, count(*), sum(length(leaf)) FROM entry GROUP BY kind",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        for (kind, count, bytes) in rows {
+            totals.kinds.insert(kind.parse().map_err(damaged)?, uint(count));
+            totals.leaf_bytes += uint(bytes);
+        }
+        let sums: Vec<(i64, i64)> =
+            self.rows("SELECT count(*), coalesce(sum(length(bytes)), 0) FROM part", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        for (parts, bytes) in sums {
+            (totals.parts, totals.part_bytes) = (uint(parts), uint(bytes));
+        }
+        let checkpoints: Option<i64> = self.column("SELECT count(*) FROM checkpoint", [])?;
+        totals.checkpoints = checkpoints.map_or(0, uint);
+        Ok(totals)
     }
 
     fn linked(&mut self, request: Id) -> Outcome<Linked> {

@@ -287,6 +287,14 @@ impl Engine for Sqlite {
             "ref LIKE 'entry/%' AND CAST(substr(ref, 7) AS INTEGER) < ?1",
             int(below),
         )?;
+        // The first entry that stays may be under another key than the first of all.
+        self.execute(
+            "UPDATE meta SET value = coalesce((
+               SELECT json_extract(CAST(leaf AS TEXT), '$.vkey') FROM entry
+               WHERE seq < ?1 AND kind = 'config' AND json_extract(CAST(leaf AS TEXT), '$.subject') = 'key'
+               ORDER BY seq DESC LIMIT 1), value) WHERE key = 'vkey'",
+            [int(below)],
+        )?;
         self.connection.execute_batch("DROP TRIGGER entry_delete")?;
         self.execute("DELETE FROM part WHERE seq < ?1", [int(below)])?;
         let removed = self.execute("DELETE FROM entry WHERE seq < ?1", [int(below)])?;

@@ -4,5 +4,7 @@
 mod conformance;
 mod crash;
 mod damage;
+mod export;
 mod processes;
 mod scene;
+mod verified;

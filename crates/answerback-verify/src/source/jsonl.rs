@@ -3,6 +3,7 @@
 use std::{borrow::Cow, fs, path::Path};
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::{
     Claims, Entry, Record, Source, SourceError, Tile, TilesHeld,
@@ -42,6 +43,9 @@ struct EntryLine<'a> {
     leaf: Cow<'a, str>,
     #[serde(borrow, default)]
     parts: Vec<PartLine<'a>>,
+    /// Other names for what the leaf says. Nothing is proven about them.
+    #[serde(default, rename = "otel")]
+    _otel: Option<IgnoredAny>,
 }
 
 /// What every line with a checkpoint begins with; no other line does.

@@ -63,6 +63,8 @@ pub struct Head {
     pub root: Vec<u8>,
     /// The time of the newest entry, in microseconds.
     pub last_ts: i64,
+    /// The verifier key that signs now.
+    pub signer: String,
 }
 
 /// One piece of a log.

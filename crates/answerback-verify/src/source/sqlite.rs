@@ -118,7 +118,7 @@ fn claims(path: &Path, connection: &Connection) -> Result<Claims, SourceError> {
         from,
         size,
         missing_needs_prune: true,
-        head: Some(Head { frontier, root, last_ts }),
+        head: Some(Head { frontier, root, last_ts, signer: meta("signer")? }),
         tiles: TilesHeld::Full,
     })
 }

@@ -136,6 +136,7 @@ const TAMPERINGS: &[(&str, Tampering, &[u8])] = &[
     ("head.frontier", |ledger| flip(&mut ledger.frontier, 40), &[2]),
     ("head.frontier cut short", |ledger| ledger.frontier.truncate(32), &[2]),
     ("head.last_ts", |ledger| ledger.last_ts -= 1, &[2]),
+    ("meta.signer", |ledger| ledger.signer = vkey(&ledger.origin, &key(9)), &[2]),
     ("the origin", |ledger| ledger.origin.push('x'), &[1]),
     ("the key of another log", |ledger| ledger.vkey = vkey(&ledger.origin, &key(9)), &[2]),
     ("a key that is none", |ledger| ledger.vkey.push('A'), &[1, 2]),

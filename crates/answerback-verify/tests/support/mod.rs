@@ -45,6 +45,8 @@ pub(crate) struct PartRow {
 pub(crate) struct Ledger {
     pub(crate) origin: String,
     pub(crate) vkey: String,
+    /// The key in force.
+    pub(crate) signer: String,
     pub(crate) rows: Vec<Row>,
     pub(crate) parts: Vec<PartRow>,
     pub(crate) tiles: Vec<(u64, u64, Vec<u8>, Vec<u8>)>,
@@ -166,7 +168,12 @@ impl Writer {
         let key = key(seed);
         let vkey = vkey(origin, &key);
         let mut writer = Self {
-            ledger: Ledger { origin: origin.to_owned(), vkey: vkey.clone(), ..Ledger::default() },
+            ledger: Ledger {
+                origin: origin.to_owned(),
+                vkey: vkey.clone(),
+                signer: vkey.clone(),
+                ..Ledger::default()
+            },
             keys: vec![key],
             leaving: Vec::new(),
             stack: Vec::new(),
@@ -289,6 +296,7 @@ impl Writer {
     pub(crate) fn rotate(&mut self, seed: u8) -> u64 {
         let next = key(seed);
         let vkey = vkey(&self.ledger.origin, &next);
+        self.ledger.signer.clone_from(&vkey);
         let index = self.append("config", &[("subject", text("key")), ("vkey", text(vkey))], &[]);
         self.leaving.extend(self.keys.last().cloned());
         self.keys.push(next);

@@ -99,9 +99,12 @@ impl SqliteWriter {
             transaction
                 .execute("INSERT OR REPLACE INTO head VALUES (0, ?1, ?2, ?3, ?4, ?5, 0)", head)
                 .unwrap();
-            for (key, value) in
-                [("format", "1"), ("origin", &ledger.origin), ("vkey", &ledger.vkey)]
-            {
+            for (key, value) in [
+                ("format", "1"),
+                ("origin", &ledger.origin),
+                ("vkey", &ledger.vkey),
+                ("signer", &ledger.signer),
+            ] {
                 transaction
                     .execute("INSERT OR REPLACE INTO meta VALUES (?1, ?2)", [key, value])
                     .unwrap();
@@ -235,6 +238,7 @@ impl InMemory {
                 frontier: ledger.frontier.clone(),
                 root: ledger.root.clone(),
                 last_ts: ledger.last_ts,
+                signer: ledger.signer.clone(),
             }),
             tiles: TilesHeld::Full,
         };

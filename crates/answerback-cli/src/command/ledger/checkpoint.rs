@@ -1,0 +1,68 @@
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use answerback_ledger::{Checkpoint, Note};
+use anyhow::{Context, bail};
+
+use super::location::Location;
+use crate::exit::Exit;
+
+/// Print the newest signed checkpoint
+///
+/// Whoever keeps it can later tell whether anything before it was changed. Keep it where whoever writes the log
+/// cannot reach it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback ledger checkpoint > 2026-11-15.note
+  answerback ledger checkpoint --publish /srv/www/checkpoint")]
+pub(crate) struct Arguments {
+    /// Write it to this file, in one step; a newer one that is there stays
+    #[arg(long, value_name = "FILE")]
+    publish: Option<PathBuf>,
+
+    /// Print the key that verifies it instead
+    #[arg(long, conflicts_with = "publish")]
+    vkey: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+    let store = location.read()?;
+    if arguments.vkey {
+        writeln!(std::io::stdout(), "{}", store.verifier_key()?)?;
+        return Ok(Exit::Good);
+    }
+    let note = store.checkpoint()?;
+    match &arguments.publish {
+        None => write!(std::io::stdout(), "{note}")?,
+        Some(path) => {
+            publish(&note, path).with_context(|| format!("cannot publish {}", path.display()))?;
+        }
+    }
+    Ok(Exit::Good)
+}
+
+/// Replaces a published checkpoint by a newer one. Readers see the one or the other.
+fn publish(note: &Note, path: &Path) -> anyhow::Result<()> {
+    let new = Checkpoint::read(note)?;
+    if let Ok(text) = fs::read_to_string(path) {
+        let old = Note::parse(&text).ok().and_then(|note| Checkpoint::read(&note).ok());
+        let Some(old) = old else { bail!("the file that is there is not a checkpoint") };
+        if old.origin() != new.origin() {
+            bail!("the checkpoint that is there is of the log {}", old.origin());
+        }
+        if old.size() > new.size() {
+            bail!(
+                "the checkpoint that is there has {} entries, the log only {}",
+                old.size(),
+                new.size()
+            );
+        }
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let mut file = fs::File::create(&beside)?;
+    file.write_all(note.to_string().as_bytes())?;
+    file.sync_all()?;
+    Ok(fs::rename(beside, path)?)
+}

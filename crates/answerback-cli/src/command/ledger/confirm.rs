@@ -1,0 +1,23 @@
+//! Asking before something that cannot be undone.
+
+use std::io::{IsTerminal, Write};
+
+use anyhow::bail;
+
+use crate::output::sanitise;
+
+/// Whether to go on: as was said beforehand, or as a person at the terminal answers.
+pub(super) fn confirm(what: &str, yes: bool) -> anyhow::Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        bail!("{what}; this cannot be undone: say --yes");
+    }
+    let mut errors = std::io::stderr();
+    write!(errors, "{}; this cannot be undone. Go on? [y/N] ", sanitise(what))?;
+    errors.flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

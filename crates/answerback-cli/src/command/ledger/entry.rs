@@ -1,0 +1,81 @@
+//! How entries are printed: a line each for people, or a line of JSON for programs.
+
+use std::io::Write;
+
+use answerback_ledger::{Kind, Leaf};
+use answerback_store::Entry;
+use serde_json::{Value, json};
+
+use crate::options::Format;
+use crate::output::{push_line, sanitise};
+
+/// Prints entries, one a line.
+pub(super) fn print(entries: &[Entry], format: Format) -> anyhow::Result<()> {
+    let mut lines = String::new();
+    for entry in entries {
+        match format {
+            Format::Text => {
+                lines.push_str(&sanitise(&row(entry)));
+                lines.push('\n');
+            }
+            Format::Json => push_line(&mut lines, &value(entry))?,
+        }
+    }
+    let mut output = std::io::stdout().lock();
+    output.write_all(lines.as_bytes())?;
+    Ok(output.flush()?)
+}
+
+/// An entry as JSON, without its content.
+pub(super) fn value(entry: &Entry) -> Value {
+    json!({
+        "index": entry.index.to_string(),
+        "hash": entry.hash.to_string(),
+        "leaf": entry.leaf.members(),
+    })
+}
+
+/// An entry in one line: index, time, kind, and what tells it from its neighbours.
+fn row(entry: &Entry) -> String {
+    let leaf = &entry.leaf;
+    let time = leaf.text("ts").unwrap_or_default();
+    let mut row = format!("{:>7}  {time}  {:<10}", entry.index, leaf.kind().as_str());
+    for word in about(leaf) {
+        row.push_str("  ");
+        row.push_str(&word);
+    }
+    row.truncate(row.trim_end().len());
+    row
+}
+
+fn about(leaf: &Leaf) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for name in ["subject", "agent_id", "tool", "contract", "status", "outcome", "decision"] {
+        words.extend(leaf.text(name).map(ToOwned::to_owned));
+    }
+    // Status and outcome are often one word.
+    words.dedup();
+    if leaf.member("tool_sha256").is_some() {
+        words.push("(unknown tool)".to_owned());
+    }
+    match leaf.kind() {
+        Kind::Erasure => {
+            let text = |name| leaf.text(name).unwrap_or_default();
+            words.push(format!(
+                "part {} of {} ({})",
+                text("target_part"),
+                text("target_index"),
+                text("basis")
+            ));
+        }
+        Kind::Prune => words.push(format!("below {}", leaf.text("below").unwrap_or_default())),
+        _ => {}
+    }
+    if let Some(codes) = leaf.member("codes").and_then(Value::as_array) {
+        words.extend(codes.iter().filter_map(Value::as_str).map(ToOwned::to_owned));
+    }
+    if let Some(request) = leaf.text("request_index") {
+        words.push(format!("to {request}"));
+    }
+    words
+}

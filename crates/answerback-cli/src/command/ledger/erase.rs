@@ -1,0 +1,103 @@
+use std::io::Write;
+
+use answerback_ledger::Token;
+use answerback_ledger::leaf::Basis;
+use anyhow::bail;
+use clap::ValueEnum;
+use serde_json::json;
+
+use super::confirm::confirm;
+use super::location::Location;
+use crate::exit::Exit;
+use crate::options::Format;
+
+/// Erase a part of an entry for good; every proof stays valid
+///
+/// The part's bytes and salt are removed from the store's files, and an entry says that they were, and why. Exports
+/// and backups that were made before are not reached.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback ledger erase 42 response --basis request
+  answerback ledger erase 42 as_seen --basis secret --yes
+
+Exit codes: 0 erased, 1 not erased because the answer was no, 2 there is no such part.")]
+pub(crate) struct Arguments {
+    /// The entry's index
+    #[arg(value_name = "INDEX")]
+    index: u64,
+
+    /// The part's name, as `answerback ledger show` has it
+    #[arg(value_name = "PART", value_parser = token)]
+    part: Token,
+
+    /// Why
+    #[arg(long, value_enum)]
+    basis: BasisName,
+
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+
+    /// How to print what was done
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum BasisName {
+    /// Somebody whose data it is asked for it
+    Request,
+    /// It was kept long enough
+    Retention,
+    /// A law or a court demands it
+    Legal,
+    /// It holds a secret that should not have come in
+    Secret,
+}
+
+impl From<BasisName> for Basis {
+    fn from(name: BasisName) -> Self {
+        match name {
+            BasisName::Request => Self::Request,
+            BasisName::Retention => Self::Retention,
+            BasisName::Legal => Self::Legal,
+            BasisName::Secret => Self::Secret,
+        }
+    }
+}
+
+fn token(text: &str) -> Result<Token, String> {
+    Token::new(text).map_err(|error| error.to_string())
+}
+
+pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+    let Arguments { index, part, .. } = arguments;
+    let store = location.write()?;
+    let entry = store.entry(*index)?;
+    let held = entry.iter().flat_map(|entry| &entry.parts).find(|held| held.name() == part);
+    let Some(held) = held else {
+        bail!("entry {index} has no part {part}, or it was erased before")
+    };
+    let what =
+        format!("part {part} of entry {index} ({} bytes) will be erased", held.bytes().len());
+    if !confirm(&what, arguments.yes)? {
+        return Ok(Exit::NotGood);
+    }
+    drop(entry);
+    let erased = store.erase(*index, part.clone(), arguments.basis.into())?.wait()?.value;
+    if store.text_position()?.is_some() {
+        store.update_text()?;
+    }
+    let by = erased.entry.index;
+    let mut output = std::io::stdout().lock();
+    match arguments.format {
+        Format::Text => {
+            writeln!(output, "erased part {part} of entry {index}; entry {by} says so")?
+        }
+        Format::Json => {
+            let value = json!({"index": index.to_string(), "part": part.as_str(), "erased_by": by.to_string()});
+            writeln!(output, "{value}")?;
+        }
+    }
+    Ok(Exit::Good)
+}

@@ -1,0 +1,128 @@
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use answerback_store::{Export, ExportProgress, Exported, Store};
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+
+use super::location::Location;
+use crate::exit::Exit;
+use crate::output::say;
+use crate::progress::Progress;
+
+/// Export the log so that anybody can verify it
+///
+/// JSON lines have entries, content and checkpoints in one file. Tiles are a directory that any web server can
+/// publish (c2sp.org/tlog-tiles), with content and checkpoints beside. `answerback ledger verify` reads both.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback ledger export --to ledger.jsonl
+  answerback ledger export --to - --from 5000 --otel | zstd > rest.jsonl.zst
+  answerback ledger export --to public/ --format tiles
+
+An export has the content: publish tiles only of a log whose content may be public, or delete parts.jsonl.")]
+pub(crate) struct Arguments {
+    /// The file or directory to write; '-' is standard output
+    #[arg(long, value_name = "FILE|DIR")]
+    to: PathBuf,
+
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Layout::Jsonl)]
+    format: Layout,
+
+    /// Leave out the entries below this index
+    #[arg(long, value_name = "INDEX")]
+    from: Option<u64>,
+
+    /// End with the first checkpoint over at least this many entries
+    #[arg(long, value_name = "N")]
+    size: Option<u64>,
+
+    /// Add what OpenTelemetry's conventions for generative AI call the members
+    #[arg(long)]
+    otel: bool,
+
+    /// Replace a file that is there
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum Layout {
+    /// One file of JSON lines
+    Jsonl,
+    /// A directory of C2SP tiles
+    Tiles,
+}
+
+pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+    let to_stdout = arguments.to.as_os_str() == "-";
+    if arguments.format == Layout::Tiles {
+        if arguments.from.is_some() || arguments.size.is_some() || arguments.otel || to_stdout {
+            bail!(
+                "tiles are a directory with all of the log; --from, --size, --otel and '-' need --format jsonl"
+            );
+        }
+    } else if !to_stdout && arguments.to.exists() && !arguments.force {
+        bail!("{} is there already; name another file, or say --force", arguments.to.display());
+    }
+    let store = location.read()?;
+    let mut progress = Progress::new("entries");
+    let mut told = 0;
+    let mut tell = |seen: ExportProgress| {
+        progress.add(seen.done - told, 0);
+        told = seen.done;
+    };
+    let exported = if arguments.format == Layout::Tiles {
+        store.export_tiles(&arguments.to, &mut tell)?
+    } else if to_stdout {
+        let mut output = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+        store.export_jsonl(arguments.export(), &mut output, &mut tell)?
+    } else {
+        arguments.write(&store, &mut tell)?
+    };
+    progress.finish();
+    let Exported { from, size, .. } = exported;
+    say(&format!("exported entries {from} to {} of {size}", size - 1));
+    Ok(Exit::Good)
+}
+
+impl Arguments {
+    fn export(&self) -> Export {
+        let mut export = Export::new().with_otel(self.otel);
+        if let Some(from) = self.from {
+            export = export.with_from(from);
+        }
+        if let Some(size) = self.size {
+            export = export.with_size(size);
+        }
+        export
+    }
+
+    /// Writes beside the file and puts it into place when it is whole and on the disk.
+    fn write(
+        &self,
+        store: &Store,
+        tell: &mut dyn FnMut(ExportProgress),
+    ) -> anyhow::Result<Exported> {
+        let mut beside = self.to.as_os_str().to_owned();
+        beside.push(".part");
+        let beside = Path::new(&beside);
+        let cannot = || format!("cannot write {}", self.to.display());
+        let mut output =
+            BufWriter::with_capacity(1 << 16, File::create(beside).with_context(cannot)?);
+        let written = store.export_jsonl(self.export(), &mut output, tell);
+        let placed = written.map_err(anyhow::Error::from).and_then(|exported| {
+            output.flush().with_context(cannot)?;
+            output.get_ref().sync_all().with_context(cannot)?;
+            fs::rename(beside, &self.to).with_context(cannot)?;
+            Ok(exported)
+        });
+        if placed.is_err() {
+            // What is not whole is not an export; that it cannot be removed either says nothing more.
+            let _ = fs::remove_file(beside);
+        }
+        placed
+    }
+}

@@ -1,0 +1,165 @@
+//! Where a ledger lies: the store, its key, and the anchor, which lies elsewhere.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use answerback::Digest;
+use answerback_store::{Settings, Store};
+use anyhow::{Context, bail};
+
+/// The variable that names a store.
+const VARIABLE: &str = "ANSWERBACK_STORE";
+
+/// Which ledger is meant.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Location {
+    /// The ledger's file; otherwise `$ANSWERBACK_STORE`, else ledger.db in the user's state directory
+    #[arg(long, global = true, value_name = "FILE")]
+    store: Option<PathBuf>,
+
+    /// The key that signs, created on first use; otherwise the file beside the store that ends in .key
+    #[arg(long, global = true, value_name = "FILE")]
+    key: Option<PathBuf>,
+
+    /// The file that remembers checkpoints outside the store; otherwise one in the user's data directory
+    #[arg(long, global = true, value_name = "FILE")]
+    anchor: Option<PathBuf>,
+}
+
+impl Location {
+    /// The store's file.
+    pub(super) fn path(&self) -> anyhow::Result<PathBuf> {
+        if let Some(path) = self.store.clone().or_else(|| named(VARIABLE)) {
+            return Ok(path);
+        }
+        let folder = state().context(
+            "the user's state directory is not known; name the ledger with --store FILE or $ANSWERBACK_STORE",
+        )?;
+        Ok(folder.join("answerback").join("ledger.db"))
+    }
+
+    /// The store's file, which must be there.
+    pub(super) fn existing(&self) -> anyhow::Result<PathBuf> {
+        let path = self.path()?;
+        if !path.is_file() {
+            bail!(
+                "there is no ledger at {}; `answerback ledger record` or a gateway starts one, \
+                 --store FILE or $ANSWERBACK_STORE names another",
+                path.display()
+            );
+        }
+        Ok(path)
+    }
+
+    /// The key's file.
+    pub(super) fn key(&self) -> anyhow::Result<PathBuf> {
+        match &self.key {
+            Some(key) => Ok(key.clone()),
+            None => Ok(self.path()?.with_extension("key")),
+        }
+    }
+
+    /// The anchor's file: in another folder than the store's, so that who puts back an old copy of that
+    /// folder does not put back the anchor with it.
+    pub(super) fn anchor(&self) -> anyhow::Result<PathBuf> {
+        if let Some(anchor) = &self.anchor {
+            return Ok(anchor.clone());
+        }
+        let folder = data().context(
+            "the user's data directory is not known; name the anchor with --anchor FILE",
+        )?;
+        Ok(folder.join("answerback").join("anchors").join(anchor_name(&self.path()?)))
+    }
+
+    /// Opens the ledger to read it.
+    pub(super) fn read(&self) -> anyhow::Result<Store> {
+        let path = self.existing()?;
+        Store::read_sqlite(&path).with_context(|| path.display().to_string())
+    }
+
+    /// Opens the ledger to write, when it is there.
+    pub(super) fn write(&self) -> anyhow::Result<Store> {
+        self.existing()?;
+        self.start()
+    }
+
+    /// Opens the ledger to write; it begins here if it is not there yet.
+    pub(super) fn start(&self) -> anyhow::Result<Store> {
+        let (path, key) = (self.path()?, self.key()?);
+        // The store's folder first: the anchor is named by where it really is.
+        for file in [&path, &key] {
+            make_folder(file)?;
+        }
+        let anchor = self.anchor()?;
+        make_folder(&anchor)?;
+        let settings = Settings::new(key).with_anchor_file(anchor);
+        Store::open_sqlite(&path, settings).with_context(|| path.display().to_string())
+    }
+}
+
+fn make_folder(file: &Path) -> anyhow::Result<()> {
+    let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).with_context(|| format!("cannot create {}", folder.display()))
+}
+
+/// A name for the anchor of the store at this path: two stores of one name have two anchors.
+fn anchor_name(store: &Path) -> OsString {
+    let folder = store.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = fs::canonicalize(folder.unwrap_or_else(|| Path::new(".")));
+    let name = store.file_name().unwrap_or_default();
+    let place = match folder {
+        Ok(folder) => folder.join(name),
+        Err(_) => store.to_owned(),
+    };
+    let digest = Digest::of_bytes(place.as_os_str().as_encoded_bytes()).to_string();
+    let mut anchor = store.file_stem().unwrap_or_default().to_owned();
+    anchor.push(format!("-{}.anchor", &digest[..12]));
+    anchor
+}
+
+fn named(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// Where programs keep what they have to remember.
+fn state() -> Option<PathBuf> {
+    users("XDG_STATE_HOME", ".local/state", "LOCALAPPDATA")
+}
+
+/// Where programs keep what belongs to the user.
+fn data() -> Option<PathBuf> {
+    users("XDG_DATA_HOME", ".local/share", "APPDATA")
+}
+
+/// One of the user's folders: by the variable where it is set, by the system's custom otherwise.
+fn users(variable: &str, below_home: &str, windows: &str) -> Option<PathBuf> {
+    if cfg!(windows) {
+        return named(windows);
+    }
+    let below_home =
+        if cfg!(target_os = "macos") { "Library/Application Support" } else { below_home };
+    named(variable).or_else(|| Some(named("HOME")?.join(below_home)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anchors_of_two_stores_differ() {
+        let (one, other) =
+            (anchor_name(Path::new("/nowhere/a/x.db")), anchor_name(Path::new("/nowhere/b/x.db")));
+        assert_ne!(one, other);
+        assert_eq!(one, anchor_name(Path::new("/nowhere/a/x.db")));
+        let text = one.to_str().unwrap();
+        assert!(text.starts_with("x-") && text.ends_with(".anchor"), "{text}");
+    }
+}

@@ -1,0 +1,73 @@
+//! `answerback ledger`: what was asked, answered and decided, and the proof of it. One file a command.
+
+mod checkpoint;
+mod confirm;
+mod entry;
+mod erase;
+mod export;
+mod location;
+mod moment;
+mod prove;
+mod prune;
+mod record;
+mod search;
+mod show;
+mod stats;
+mod tail;
+mod verify;
+
+use crate::exit::Exit;
+use location::Location;
+
+/// Look into the ledger, prove what it says, verify it, and take content out
+///
+/// The ledger is a list that can only grow; a signed checkpoint commits to all of it. What that proves and what it
+/// does not is in docs/ledger.md. Commands that read need no key, and may run while others write.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback ledger record reply.json
+  answerback ledger tail -n 20
+  answerback ledger verify
+  answerback ledger checkpoint > today.note
+  answerback ledger export --to ledger.jsonl
+
+The store is --store, else $ANSWERBACK_STORE, else ledger.db in the user's state directory.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    location: Location,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Record(record::Arguments),
+    Show(show::Arguments),
+    Tail(tail::Arguments),
+    Search(search::Arguments),
+    Verify(verify::Arguments),
+    Prove(prove::Arguments),
+    Checkpoint(checkpoint::Arguments),
+    Export(export::Arguments),
+    Erase(erase::Arguments),
+    Prune(prune::Arguments),
+    Stats(stats::Arguments),
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    let location = &arguments.location;
+    match &arguments.command {
+        Command::Record(arguments) => record::run(arguments, location),
+        Command::Show(arguments) => show::run(arguments, location),
+        Command::Tail(arguments) => tail::run(arguments, location),
+        Command::Search(arguments) => search::run(arguments, location),
+        Command::Verify(arguments) => verify::run(arguments, location),
+        Command::Prove(arguments) => prove::run(arguments, location),
+        Command::Checkpoint(arguments) => checkpoint::run(arguments, location),
+        Command::Export(arguments) => export::run(arguments, location),
+        Command::Erase(arguments) => erase::run(arguments, location),
+        Command::Prune(arguments) => prune::run(arguments, location),
+        Command::Stats(arguments) => stats::run(arguments, location),
+    }
+}

@@ -1,0 +1,70 @@
+use std::io::Write;
+
+use answerback_ledger::Checkpoint;
+use answerback_store::Store;
+use anyhow::bail;
+use data_encoding::BASE64;
+
+use super::location::Location;
+use crate::exit::Exit;
+
+/// Print the proof that an entry is in the log, or that the log only grew
+///
+/// The proof of an entry is a receipt (c2sp.org/tlog-proof): whoever has it and the key can verify it without the
+/// log. The proof between two sizes has the form that a witness takes (c2sp.org/tlog-witness).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback ledger prove 42 > receipt.txt
+  answerback ledger prove --from 1000 --to 2000
+  answerback ledger prove --from 1000")]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["index", "from"]))]
+pub(crate) struct Arguments {
+    /// The entry's index
+    #[arg(value_name = "INDEX")]
+    index: Option<u64>,
+
+    /// The size of the older log
+    #[arg(long, value_name = "SIZE")]
+    from: Option<u64>,
+
+    /// The size of the newer log, of which there must be a checkpoint; otherwise the newest
+    #[arg(long, value_name = "SIZE", requires = "from")]
+    to: Option<u64>,
+}
+
+pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+    let store = location.read()?;
+    let mut output = std::io::stdout().lock();
+    if let Some(index) = arguments.index {
+        write!(output, "{}", store.receipt(index)?)?;
+    } else {
+        let text = growth(&store, arguments.from.unwrap_or_default(), arguments.to)?;
+        write!(output, "{text}")?;
+    }
+    Ok(Exit::Good)
+}
+
+/// The old size, the proof, an empty line, and the newer checkpoint.
+fn growth(store: &Store, from: u64, to: Option<u64>) -> anyhow::Result<String> {
+    let note = match to {
+        None => store.checkpoint()?,
+        Some(size) => {
+            let next = store.checkpoints(size.saturating_sub(1), 1)?.into_iter().next();
+            let Some(note) = next else {
+                bail!("the log never had {size} entries; it has {}", store.head()?.size);
+            };
+            let found = Checkpoint::read(&note)?.size();
+            if found != size {
+                bail!("there is no checkpoint of size {size}; the next one has size {found}");
+            }
+            note
+        }
+    };
+    let size = Checkpoint::read(&note)?.size();
+    let mut text = format!("old {from}\n");
+    for hash in store.consistency(from, size)? {
+        text.push_str(&BASE64.encode(hash.as_bytes()));
+        text.push('\n');
+    }
+    Ok(format!("{text}\n{note}"))
+}

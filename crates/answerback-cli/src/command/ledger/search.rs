@@ -1,0 +1,142 @@
+use std::io::Write;
+
+use answerback_ledger::{Id, Kind};
+use answerback_store::Filter;
+use anyhow::Context;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde_json::json;
+
+use super::entry;
+use super::location::Location;
+use super::moment::{micros, moment};
+use crate::exit::Exit;
+use crate::options::Format;
+use crate::output::say;
+use crate::surroundings::now;
+
+/// Find entries: by agent, tool, outcome, kind, time, id, or words of their content
+///
+/// Everything that is named must hold. Words are looked up in an index beside the store, which is brought up to
+/// date first; it can be deleted at any time.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback ledger search --tool weather.now --outcome error --since 24h
+  answerback ledger search --request 550e8400-e29b-41d4-a716-446655440000
+  answerback ledger search --text \"refund limit\" --newest-first
+
+Exit codes: 0 something was found, 1 nothing was, 2 it could not be looked for.")]
+pub(crate) struct Arguments {
+    /// The agent's id
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+
+    /// The tool's name
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+
+    /// What became of it, such as ok, error or refused
+    #[arg(long, value_name = "WORD")]
+    outcome: Option<String>,
+
+    /// The kind of entry
+    #[arg(long, value_name = "KIND", value_parser = kind())]
+    kind: Option<Kind>,
+
+    /// From this time on: a date, a time, or how long ago (24h, 7d)
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+
+    /// Before this time
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+
+    /// A request's id: the request, and what answers it
+    #[arg(long, value_name = "UUID", value_parser = id)]
+    request: Option<Id>,
+
+    /// A response's id
+    #[arg(long, value_name = "UUID", value_parser = id)]
+    response: Option<Id>,
+
+    /// Words that the content has, all of them
+    #[arg(long, value_name = "WORDS")]
+    text: Option<String>,
+
+    /// The newest first
+    #[arg(long)]
+    newest_first: bool,
+
+    /// How many entries
+    #[arg(long, value_name = "N", default_value_t = 50,
+          value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    limit: u16,
+
+    /// Go on where the page before ended
+    #[arg(long, value_name = "INDEX")]
+    cursor: Option<u64>,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+fn kind() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.iter().map(|kind| kind.as_str()))
+        .try_map(|word| word.parse::<Kind>())
+}
+
+fn id(text: &str) -> Result<Id, String> {
+    Id::parse(text).map_err(|error| error.to_string())
+}
+
+pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+    let filter = arguments.filter()?;
+    let store = location.read()?;
+    if arguments.text.is_some() {
+        store.update_text().context("the index for full text cannot be brought up to date")?;
+    }
+    let page = store.entries(&filter, arguments.cursor, usize::from(arguments.limit))?;
+    entry::print(&page.entries, arguments.format)?;
+    if let Some(next) = page.next {
+        match arguments.format {
+            Format::Text => say(&format!("there are more: --cursor {next}")),
+            Format::Json => writeln!(std::io::stdout(), "{}", json!({"next": next.to_string()}))?,
+        }
+    }
+    Ok(if page.entries.is_empty() { Exit::NotGood } else { Exit::Good })
+}
+
+impl Arguments {
+    fn filter(&self) -> anyhow::Result<Filter> {
+        let now = micros(now())?;
+        let mut filter = Filter::default();
+        if let Some(agent) = &self.agent {
+            filter = filter.with_agent(agent);
+        }
+        if let Some(tool) = &self.tool {
+            filter = filter.with_tool(tool);
+        }
+        if let Some(outcome) = &self.outcome {
+            filter = filter.with_outcome(outcome);
+        }
+        if let Some(kind) = self.kind {
+            filter = filter.with_kind(kind);
+        }
+        if let Some(since) = &self.since {
+            filter = filter.since(moment(since, now).context("--since")?);
+        }
+        if let Some(until) = &self.until {
+            filter = filter.until(moment(until, now).context("--until")?);
+        }
+        if let Some(request) = self.request {
+            filter = filter.with_request_id(request);
+        }
+        if let Some(response) = self.response {
+            filter = filter.with_response_id(response);
+        }
+        if let Some(text) = &self.text {
+            filter = filter.with_text(text);
+        }
+        Ok(if self.newest_first { filter.newest_first() } else { filter })
+    }
+}

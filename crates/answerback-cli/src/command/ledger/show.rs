@@ -1,0 +1,194 @@
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use answerback::finding::secrets::{redact, redact_value};
+use answerback_ledger::{Kind, Part};
+use answerback_store::{Entry, Filter, Store};
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+
+use super::entry;
+use super::location::Location;
+use crate::exit::Exit;
+use crate::options::Format;
+use crate::output::{push_line, sanitise};
+
+/// Show one entry with its content
+///
+/// Content is shown as JSON or text where it is that. Secrets in it are marked instead of shown, unless --raw is
+/// given; nothing in it can act on the terminal. A part that was erased is shown with the entry that erased it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback ledger show 42
+  answerback ledger show 42 --part response --raw > reply.json
+
+Exit codes: 0 shown, 2 there is no such entry.")]
+pub(crate) struct Arguments {
+    /// The entry's index
+    #[arg(value_name = "INDEX")]
+    index: u64,
+
+    /// Write only this part's exact bytes; needs --raw
+    #[arg(long, value_name = "NAME", requires = "raw")]
+    part: Option<String>,
+
+    /// Do not mark secrets
+    #[arg(long)]
+    raw: bool,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+    let store = location.read()?;
+    let Some(entry) = store.entry(arguments.index)? else {
+        let head = store.head()?;
+        if arguments.index < head.minimum {
+            bail!("entry {} was pruned; the log keeps {} on", arguments.index, head.minimum);
+        }
+        bail!("there is no entry {}; the log has {} entries", arguments.index, head.size);
+    };
+    let mut output = std::io::stdout().lock();
+    if let Some(name) = &arguments.part {
+        let part = entry.parts.iter().find(|part| part.name().as_str() == name);
+        let part = part.with_context(|| format!("entry {} has no part {name}", entry.index))?;
+        output.write_all(part.bytes())?;
+        return Ok(Exit::Good);
+    }
+    let parts = parts(&store, &entry, arguments.raw)?;
+    let text = match arguments.format {
+        Format::Text => drawn(&entry, &parts),
+        Format::Json => {
+            let mut value = entry::value(&entry);
+            value["parts"] = parts.iter().map(Shown::value).collect();
+            let mut line = String::new();
+            push_line(&mut line, &value)?;
+            line
+        }
+    };
+    output.write_all(text.as_bytes())?;
+    Ok(Exit::Good)
+}
+
+/// A part as it is shown.
+struct Shown {
+    name: String,
+    length: u64,
+    content: Content,
+}
+
+enum Content {
+    Json(Value),
+    Text(String),
+    Bytes(String),
+    /// Not there, and the entry that says why.
+    Gone(Option<(u64, String)>),
+}
+
+impl Shown {
+    fn value(&self) -> Value {
+        let mut value = json!({"name": self.name, "len": self.length});
+        match &self.content {
+            Content::Json(json) => value["json"] = json.clone(),
+            Content::Text(text) => value["text"] = text.as_str().into(),
+            Content::Bytes(hex) => value["sha256"] = hex.as_str().into(),
+            Content::Gone(None) => value["missing"] = true.into(),
+            Content::Gone(Some((index, basis))) => {
+                value["erased_by"] = index.to_string().into();
+                value["basis"] = basis.as_str().into();
+            }
+        }
+        value
+    }
+}
+
+fn parts(store: &Store, entry: &Entry, raw: bool) -> anyhow::Result<Vec<Shown>> {
+    let mut shown = Vec::new();
+    for said in entry.leaf.commitments() {
+        let kept = entry.parts.iter().find(|part| part.name().as_str() == said.name);
+        let content = match kept {
+            Some(part) => content(part, raw),
+            None => Content::Gone(erasure(store, entry.index, &said.name)?),
+        };
+        shown.push(Shown { name: said.name, length: said.len, content });
+    }
+    Ok(shown)
+}
+
+fn content(part: &Part, raw: bool) -> Content {
+    let bytes = part.bytes();
+    if let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_slice(bytes) {
+        return Content::Json(if raw { value } else { redact_value(&value) });
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) if raw => Content::Text(text.to_owned()),
+        Ok(text) => Content::Text(redact(text).into_owned()),
+        Err(_) => Content::Bytes(answerback::Digest::of_bytes(bytes).to_string()),
+    }
+}
+
+/// The entry that erased a part, and on which basis.
+fn erasure(store: &Store, index: u64, part: &str) -> anyhow::Result<Option<(u64, String)>> {
+    let filter = Filter::default().with_kind(Kind::Erasure);
+    let mut cursor = Some(index);
+    loop {
+        let page = store.entries(&filter, cursor, 1000)?;
+        let found = page.entries.iter().find(|entry| {
+            entry.leaf.index("target_index") == Some(index)
+                && entry.leaf.text("target_part") == Some(part)
+        });
+        if let Some(entry) = found {
+            let basis = entry.leaf.text("basis").unwrap_or_default().to_owned();
+            return Ok(Some((entry.index, basis)));
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(None);
+        }
+    }
+}
+
+/// The entry for people. Every text of it passes the sanitiser, line by line.
+fn drawn(entry: &Entry, parts: &[Shown]) -> String {
+    let mut text = String::new();
+    let mut line = |line: &str| {
+        text.push_str(&sanitise(line));
+        text.push('\n');
+    };
+    line(&format!("entry {}: {}", entry.index, entry.leaf.kind()));
+    line(&format!("  {:<16} {}", "hash", entry.hash));
+    for (name, value) in entry.leaf.members() {
+        let shown = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        if !matches!(name.as_str(), "kind" | "parts" | "v") {
+            line(&format!("  {name:<16} {shown}"));
+        }
+    }
+    for part in parts {
+        let mut heading = format!("part {}, {} bytes", part.name, part.length);
+        let body = match &part.content {
+            Content::Json(value) => serde_json::to_string_pretty(value).unwrap_or_default(),
+            Content::Text(text) => text.clone(),
+            Content::Bytes(hex) => {
+                // Writing to a string cannot fail.
+                let _ = write!(heading, ", not text, sha256 {hex}");
+                String::new()
+            }
+            Content::Gone(Some((index, basis))) => {
+                let _ = write!(heading, ": erased by entry {index} ({basis})");
+                String::new()
+            }
+            Content::Gone(None) => {
+                heading.push_str(": MISSING, and no entry says why");
+                String::new()
+            }
+        };
+        line(&heading);
+        body.lines().for_each(|text| line(&format!("  {text}")));
+    }
+    text
+}

@@ -1,0 +1,226 @@
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use answerback_ledger::{Anchor, Checkpoint, FileAnchor};
+use answerback_store::{Head, Store, Totals};
+use serde_json::{Map, Value, json};
+
+use super::location::Location;
+use crate::exit::Exit;
+use crate::options::Format;
+use crate::output::{push_line, sanitise};
+
+/// Show how large the ledger is, and how it is
+///
+/// It looks at the head, the newest checkpoint and the anchor. That everything holds is for `verify` to say.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 nothing is wrong at first sight, 1 something is, 2 it could not be looked at."
+)]
+pub(crate) struct Arguments {
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+    let figures = Figures::read(location)?;
+    let mut text = String::new();
+    match arguments.format {
+        Format::Json => push_line(&mut text, &figures.value())?,
+        Format::Text => {
+            for (name, line) in figures.lines() {
+                text.push_str(&sanitise(&format!("{name:<11}{line}")));
+                text.push('\n');
+            }
+        }
+    }
+    std::io::stdout().lock().write_all(text.as_bytes())?;
+    let is_good = figures.trouble.is_none() && !figures.anchor.is_trouble();
+    Ok(if is_good { Exit::Good } else { Exit::NotGood })
+}
+
+struct Figures {
+    origin: String,
+    head: Head,
+    totals: Totals,
+    files: Vec<(String, u64)>,
+    text: Option<u64>,
+    anchor_path: Option<PathBuf>,
+    anchor: Anchored,
+    /// What is wrong with the head and its checkpoint.
+    trouble: Option<String>,
+}
+
+/// What the anchor says about the store.
+enum Anchored {
+    /// There is none, or none that can be read.
+    Unknown(String),
+    /// It remembers an older state of this log, or the newest.
+    InStep(u64),
+    /// The store has fewer entries than were anchored.
+    Ahead(u64),
+    /// The store says something else than was anchored.
+    Differs(u64),
+}
+
+impl Anchored {
+    fn read(store: &Store, path: Option<&Path>, head: &Head) -> anyhow::Result<Self> {
+        let Some(path) = path else { return Ok(Self::Unknown("no place is known".to_owned())) };
+        let newest = match FileAnchor::new(path).newest() {
+            Ok(Some(newest)) => newest,
+            Ok(None) => return Ok(Self::Unknown("is not there".to_owned())),
+            Err(error) => return Ok(Self::Unknown(format!("cannot be read: {error}"))),
+        };
+        let size = newest.size();
+        if size > head.size {
+            return Ok(Self::Ahead(size));
+        }
+        let own = store.checkpoints(size.saturating_sub(1), 1)?;
+        let own = own.first().map(Checkpoint::read).transpose()?;
+        Ok(if own == Some(newest) { Self::InStep(size) } else { Self::Differs(size) })
+    }
+
+    const fn is_trouble(&self) -> bool {
+        matches!(self, Self::Ahead(_) | Self::Differs(_))
+    }
+
+    fn words(&self, head: &Head) -> String {
+        match self {
+            Self::Unknown(why) => why.clone(),
+            Self::InStep(size) => format!("remembers {size} of {} entries", head.size),
+            Self::Ahead(size) => {
+                format!("remembers {size} entries, the store has {}: it was rolled back", head.size)
+            }
+            Self::Differs(size) => {
+                format!(
+                    "remembers another history of {size} entries: run `answerback ledger verify`"
+                )
+            }
+        }
+    }
+}
+
+impl Figures {
+    fn read(location: &Location) -> anyhow::Result<Self> {
+        let path = location.existing()?;
+        let store = location.read()?;
+        let head = store.head()?;
+        let anchor_path = location.anchor().ok();
+        Ok(Self {
+            origin: store.origin()?,
+            totals: store.totals()?,
+            files: files(&path),
+            text: store.text_position()?,
+            anchor: Anchored::read(&store, anchor_path.as_deref(), &head)?,
+            anchor_path,
+            trouble: trouble(&store, &head)?,
+            head,
+        })
+    }
+
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let Self { head, totals, .. } = self;
+        let kinds = totals.kinds.iter().map(|(kind, count)| format!("{kind} {count}"));
+        let files = self.files.iter().map(|(name, bytes)| format!("{name} {}", size(*bytes)));
+        let text = match self.text {
+            None => "no index yet; `search --text` makes one".to_owned(),
+            Some(position) if position >= head.size => "up to date".to_owned(),
+            Some(position) => format!("{} entries behind", head.size - position),
+        };
+        let mut anchor = self.anchor.words(head);
+        if let Some(path) = &self.anchor_path {
+            anchor = format!("{}: {anchor}", path.display());
+        }
+        vec![
+            ("log", self.origin.clone()),
+            (
+                "entries",
+                format!("{} to {} of {}", head.minimum, head.size.saturating_sub(1), head.size),
+            ),
+            ("kinds", kinds.collect::<Vec<_>>().join(", ")),
+            ("leaves", size(totals.leaf_bytes)),
+            ("content", format!("{} in {} parts", size(totals.part_bytes), totals.parts)),
+            ("files", files.collect::<Vec<_>>().join(", ")),
+            (
+                "checkpoint",
+                format!("{} of them, the newest over {} entries", totals.checkpoints, head.size),
+            ),
+            ("key", head.signer.to_string()),
+            ("full text", text),
+            ("anchor", anchor),
+            ("health", self.trouble.clone().unwrap_or_else(|| "good".to_owned())),
+        ]
+    }
+
+    fn value(&self) -> Value {
+        let Self { head, totals, .. } = self;
+        let kinds: Map<String, Value> =
+            totals.kinds.iter().map(|(kind, count)| (kind.to_string(), (*count).into())).collect();
+        let files: Map<String, Value> =
+            self.files.iter().map(|(name, bytes)| (name.clone(), (*bytes).into())).collect();
+        let anchored = match self.anchor {
+            Anchored::Unknown(_) => "unknown",
+            Anchored::InStep(_) => "in_step",
+            Anchored::Ahead(_) => "ahead",
+            Anchored::Differs(_) => "differs",
+        };
+        json!({
+            "origin": self.origin,
+            "minimum": head.minimum.to_string(),
+            "size": head.size.to_string(),
+            "root": head.root.to_string(),
+            "vkey": head.signer.to_string(),
+            "kinds": kinds,
+            "leaf_bytes": totals.leaf_bytes,
+            "parts": totals.parts,
+            "part_bytes": totals.part_bytes,
+            "checkpoints": totals.checkpoints,
+            "files": files,
+            "text_behind": self.text.map(|position| head.size.saturating_sub(position)),
+            "anchor": anchored,
+            "trouble": self.trouble,
+        })
+    }
+}
+
+/// What is wrong at first sight: the newest checkpoint must be that of the head, and signed.
+fn trouble(store: &Store, head: &Head) -> anyhow::Result<Option<String>> {
+    let note = store.checkpoint()?;
+    let checkpoint = Checkpoint::read(&note)?;
+    let agrees = checkpoint.size() == head.size
+        && checkpoint.root() == head.root
+        && head.frontier.root() == head.root;
+    let is_signed = note.is_signed_by(&head.signer) == Ok(true);
+    let what = match (agrees, is_signed) {
+        (true, true) => return Ok(None),
+        (false, _) => "the newest checkpoint is not that of the head",
+        (true, false) => "the newest checkpoint is not signed by the key in force",
+    };
+    Ok(Some(format!("{what}: run `answerback ledger verify`")))
+}
+
+/// The store's files that are there, with their sizes.
+fn files(store: &Path) -> Vec<(String, u64)> {
+    let file = |ending: &str| {
+        let mut path = store.as_os_str().to_owned();
+        path.push(ending);
+        let path = PathBuf::from(path);
+        let name = path.file_name()?.to_string_lossy().into_owned();
+        Some((name, fs::metadata(&path).ok()?.len()))
+    };
+    ["", "-wal", "-text", "-text-wal"].into_iter().filter_map(file).collect()
+}
+
+/// Bytes for people.
+fn size(bytes: u64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+    let number = bytes as f64;
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", number / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", number / 1e6),
+        _ => format!("{:.1} GB", number / 1e9),
+    }
+}

@@ -1,0 +1,68 @@
+use std::thread;
+use std::time::{Duration, Instant};
+
+use answerback_store::Filter;
+
+use super::entry;
+use super::location::Location;
+use crate::exit::Exit;
+use crate::options::Format;
+
+/// How long to wait before looking again.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// How many entries are printed at a time.
+const PAGE: usize = 500;
+
+/// Print the newest entries, and those that come
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback ledger tail
+  answerback ledger tail -n 100 --format json | jq .leaf.kind
+  answerback ledger tail --follow")]
+pub(crate) struct Arguments {
+    /// How many entries
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10,
+          value_parser = clap::value_parser!(u16).range(..=10_000))]
+    lines: u16,
+
+    /// Go on with the entries that come; looks twice a second
+    #[arg(short, long)]
+    follow: bool,
+
+    /// End after this many seconds of following
+    #[arg(long = "for", value_name = "SECONDS", requires = "follow")]
+    seconds: Option<u32>,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+    let store = location.read()?;
+    // What comes while the newest are read is printed afterwards.
+    let mut newest = store.head()?.size.checked_sub(1);
+    let limit = usize::from(arguments.lines);
+    let end = newest.map(|newest| newest + 1);
+    let page = store.entries(&Filter::default().newest_first(), end, limit)?;
+    let mut entries = page.entries;
+    entries.reverse();
+    entry::print(&entries, arguments.format)?;
+    if !arguments.follow {
+        return Ok(Exit::Good);
+    }
+    let seconds = arguments.seconds.map(|seconds| Duration::from_secs(seconds.into()));
+    let end = seconds.and_then(|span| Instant::now().checked_add(span));
+    loop {
+        let page = store.entries(&Filter::default(), newest, PAGE)?;
+        if let Some(last) = page.entries.last() {
+            newest = Some(last.index);
+            entry::print(&page.entries, arguments.format)?;
+        } else if end.is_some_and(|end| Instant::now() >= end) {
+            return Ok(Exit::Good);
+        } else {
+            thread::sleep(PAUSE);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anstyle::{AnsiColor, Style};
+use answerback_verify::{
+    Level, Options, ReceiptError, Report, VerifierKey, open, verify_receipt, verify_with_progress,
+};
+use anyhow::{Context, bail};
+use serde_json::json;
+
+use super::location::Location;
+use crate::exit::Exit;
+use crate::input::Input;
+use crate::options::Format;
+use crate::output::{push_line, sanitise, say};
+use crate::progress::Progress;
+
+/// The largest receipt or file of checkpoints that is read, in bytes.
+const MOST_BYTES: usize = 1 << 30;
+
+/// Verify a ledger, offline, at five levels
+///
+/// The verifier shares no code with what wrote the log. Without SOURCE it verifies the store, and holds it against
+/// its anchor as well. Without --vkey the key is taken from the log, which proves nothing about who wrote it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback ledger verify
+  answerback ledger verify export.jsonl --vkey KEY --checkpoint 2026-11-15.note
+  answerback ledger verify --receipt receipt.txt --vkey KEY
+
+Exit codes, by the lowest level that fails:
+   0  everything holds
+   2  it could not be judged: unreadable, or not a ledger
+  11  signatures: a checkpoint is malformed, of another log, or not signed by the key in force
+  12  root: an entry was changed, removed or added
+  13  content: a part was changed, or is missing without an entry that says why
+  14  consistency: the log is not the one that an older checkpoint was made of
+  15  semantics: an entry does not mean what it should")]
+pub(crate) struct Arguments {
+    /// A store, an export or a directory of tiles; otherwise the store
+    #[arg(value_name = "SOURCE", conflicts_with = "receipt")]
+    source: Option<PathBuf>,
+
+    /// A key that is trusted; the log must have been signed by one of those given
+    #[arg(long, value_name = "KEY", value_parser = vkey)]
+    vkey: Vec<VerifierKey>,
+
+    /// A checkpoint or an anchor that was kept outside
+    #[arg(long, value_name = "FILE", conflicts_with = "receipt")]
+    checkpoint: Vec<PathBuf>,
+
+    /// Verify this receipt instead; '-' is standard input
+    #[arg(long, value_name = "FILE")]
+    receipt: Option<PathBuf>,
+
+    /// How to print the report
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+fn vkey(text: &str) -> Result<VerifierKey, String> {
+    VerifierKey::parse(text).map_err(|error| error.to_string())
+}
+
+pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
+    if let Some(receipt) = &arguments.receipt {
+        return arguments.receipt(receipt, location);
+    }
+    let path = match &arguments.source {
+        Some(path) => path.clone(),
+        None => location.existing()?,
+    };
+    let mut options = Options::new();
+    for key in &arguments.vkey {
+        options = options.with_vkey(key.clone());
+    }
+    for file in &arguments.checkpoint {
+        options = with_checkpoints(options, file)?;
+    }
+    // An anchor is the store's: an export may be older than it, or of another log.
+    let is_store = arguments.source.is_none();
+    if let Some(anchor) = location.anchor().ok().filter(|anchor| is_store && anchor.is_file()) {
+        options = with_checkpoints(options, &anchor)?;
+    }
+    let mut source = open(&path)?;
+    let mut progress = Progress::new("entries");
+    let mut told = 0;
+    let report = verify_with_progress(source.as_mut(), &options, &mut |seen| {
+        progress.add(seen.done.saturating_sub(told), 0);
+        told = seen.done;
+    });
+    progress.finish();
+    print(&report?, arguments.format)
+}
+
+fn with_checkpoints(options: Options, file: &Path) -> anyhow::Result<Options> {
+    let name = file.display().to_string();
+    let text = fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+    Ok(options.with_checkpoints(&name, &text)?)
+}
+
+fn print(report: &Report, format: Format) -> anyhow::Result<Exit> {
+    let exit = match report.failed_levels().first() {
+        None => Exit::Good,
+        Some(level) => Exit::LevelFailed(*level),
+    };
+    let mut output = anstream::stdout().lock();
+    match format {
+        Format::Json => {
+            let mut line = String::new();
+            push_line(&mut line, report)?;
+            output.write_all(line.as_bytes())?;
+        }
+        Format::Text => {
+            for line in report.to_string().lines() {
+                let style = style(line);
+                writeln!(output, "{style}{}{style:#}", sanitise(line))?;
+            }
+        }
+    }
+    Ok(exit)
+}
+
+fn style(line: &str) -> Style {
+    let color = match line.split_whitespace().next() {
+        Some("holds") => AnsiColor::Green,
+        Some("FAILS") => AnsiColor::Red,
+        Some("warning") => AnsiColor::Yellow,
+        _ => return Style::new(),
+    };
+    Style::new().fg_color(Some(color.into()))
+}
+
+impl Arguments {
+    fn receipt(&self, file: &Path, location: &Location) -> anyhow::Result<Exit> {
+        let input = Input::new(file);
+        let limits = answerback::json::Limits::default().with_max_bytes(MOST_BYTES);
+        let text = String::from_utf8(input.bytes(limits)?)
+            .ok()
+            .with_context(|| format!("{} is not text", input.name()))?;
+        let keys = if self.vkey.is_empty() { stored_keys(location)? } else { self.vkey.clone() };
+        let mut failure = None;
+        for key in &keys {
+            match verify_receipt(&text, key, None) {
+                Ok(proven) => {
+                    let leaf: serde_json::Value =
+                        serde_json::from_slice(&proven.leaf).unwrap_or_default();
+                    let (index, size) = (proven.index, proven.checkpoint.size);
+                    let mut output = std::io::stdout().lock();
+                    match self.format {
+                        Format::Text => writeln!(
+                            output,
+                            "holds   entry {index} is in the log {} of {size} entries\n        {}",
+                            sanitise(&proven.checkpoint.origin),
+                            sanitise(&leaf.to_string())
+                        )?,
+                        Format::Json => {
+                            let mut line = String::new();
+                            let value = json!({
+                                "valid": true, "origin": proven.checkpoint.origin, "index": index.to_string(),
+                                "size": size.to_string(), "leaf": leaf,
+                            });
+                            push_line(&mut line, &value)?;
+                            output.write_all(line.as_bytes())?;
+                        }
+                    }
+                    return Ok(Exit::Good);
+                }
+                Err(error) => {
+                    failure.get_or_insert(error);
+                }
+            }
+        }
+        let Some(error) = failure else { bail!("there is no key to verify the receipt with") };
+        say(&format!("FAILS   {error}"));
+        match error {
+            ReceiptError::Signature | ReceiptError::Origin { .. } => {
+                Ok(Exit::LevelFailed(Level::Signatures))
+            }
+            ReceiptError::Proof => Ok(Exit::LevelFailed(Level::Root)),
+            _ => Ok(Exit::CouldNotJudge),
+        }
+    }
+}
+
+/// The keys that the store itself names: of its first entry, and of now.
+fn stored_keys(location: &Location) -> anyhow::Result<Vec<VerifierKey>> {
+    let store = location.read().context("a receipt needs --vkey KEY, or the store that has it")?;
+    say("warning: the key was taken from the store itself; give --vkey to know who signed");
+    let keys = [store.verifier_key()?, store.first_key()?];
+    keys.iter().map(|key| Ok(VerifierKey::parse(&key.to_string())?)).collect()
+}

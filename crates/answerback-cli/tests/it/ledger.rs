@@ -1,0 +1,425 @@
+//! `answerback ledger` from outside: what it says, what it ends with, and what it leaves in files.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::masked::masked;
+use crate::program::{program, told};
+
+const DOCUMENTS: &str = "../answerback/tests/documents";
+
+/// A ledger in a folder of its own.
+struct Ledger {
+    folder: tempfile::TempDir,
+}
+
+impl Ledger {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = program(DOCUMENTS);
+        let home = self.folder.path();
+        command.env_remove("ANSWERBACK_STORE").env("HOME", home);
+        command.env("XDG_STATE_HOME", home.join("state")).env("XDG_DATA_HOME", home.join("data"));
+        command.arg("ledger").args(arguments);
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Runs a command that must do well, and gives what it printed.
+    fn good(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}\n{}", told(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn code(&self, arguments: &[&str]) -> i32 {
+        self.run(arguments).status.code().unwrap()
+    }
+
+    fn told(&self, arguments: &[&str]) -> String {
+        masked(&told(&self.run(arguments)), self.folder.path())
+    }
+
+    fn store(&self) -> PathBuf {
+        self.path("state/answerback/ledger.db")
+    }
+
+    /// A call and its answer, a governed response, and one that breaks its contract.
+    fn filled() -> Self {
+        let ledger = Self::new();
+        let call = ledger.write("call.json", r#"{"tool": "solution.project.register"}"#);
+        let tool = "solution.project.register";
+        ledger.good(&["record", "--request", &call, "--tool", tool, "tool-full.json"]);
+        ledger.good(&["record", "governed-refused.json"]);
+        let broken = ledger.write("broken.json", r#"{"schema_id": "dotbot-mcp-response@1"}"#);
+        assert_eq!(ledger.code(&["record", &broken]), 1);
+        ledger
+    }
+
+    /// A copy of the store in one file.
+    fn copy(&self, name: &str) -> PathBuf {
+        let behind = Connection::open(self.store()).unwrap();
+        behind.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        drop(behind);
+        let copy = self.path(name);
+        fs::copy(self.store(), &copy).unwrap();
+        copy
+    }
+}
+
+/// All files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found
+}
+
+#[test]
+fn what_is_recorded_is_shown() {
+    let ledger = Ledger::filled();
+    for (name, arguments) in [
+        ("tail", &["tail"][..]),
+        ("tail-one", &["tail", "-n", "1"]),
+        ("tail-json", &["tail", "-n", "2", "--format", "json"]),
+        ("show-request", &["show", "1"]),
+        ("show-response", &["show", "2"]),
+        ("show-governed", &["show", "4"]),
+        ("show-json", &["show", "2", "--format", "json"]),
+        ("verify", &["verify"]),
+        ("prove", &["prove", "2"]),
+        ("prove-growth", &["prove", "--from", "3"]),
+        ("checkpoint", &["checkpoint"]),
+        ("vkey", &["checkpoint", "--vkey"]),
+        ("again", &["record", "governed-refused.json"]),
+        ("search-tool", &["search", "--tool", "solution.project.register"]),
+        ("search-kind", &["search", "--kind", "rejected"]),
+        ("search-nothing", &["search", "--agent", "nobody"]),
+        ("search-page", &["search", "--limit", "2"]),
+        ("search-cursor", &["search", "--limit", "2", "--cursor", "4", "--format", "json"]),
+    ] {
+        insta::assert_snapshot!(format!("ledger-{name}"), ledger.told(arguments));
+    }
+    let bytes = ledger.run(&["show", "2", "--part", "response", "--raw"]).stdout;
+    assert_eq!(bytes, fs::read(Path::new(DOCUMENTS).join("tool-full.json")).unwrap());
+}
+
+#[test]
+fn words_of_content_are_found() {
+    let ledger = Ledger::filled();
+    let found = ledger.good(&["search", "--text", "refund time", "--format", "json"]);
+    let found: Value = serde_json::from_str(found.trim()).unwrap();
+    assert_eq!(found["index"], "4");
+    assert_eq!(ledger.code(&["search", "--text", "marmalade"]), 1);
+    assert_eq!(ledger.code(&["search", "--since", "1h", "--kind", "request"]), 0);
+    assert_eq!(ledger.code(&["search", "--until", "2020-01-01"]), 1);
+    assert_eq!(ledger.code(&["search", "--response", "5e0b9a41-72cd-4f18-b3a6-0d9c8e7f6a55"]), 0);
+    let masked = ledger.told(&["stats"]);
+    let stable: String = masked
+        .lines()
+        .filter(|line| !line.starts_with("files") && !line.starts_with("leaves"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    insta::assert_snapshot!("ledger-stats", stable);
+    let stats: Value = serde_json::from_str(&ledger.good(&["stats", "--format", "json"])).unwrap();
+    assert_eq!((&stats["anchor"], &stats["text_behind"]), (&json!("in_step"), &json!(0)));
+}
+
+/// After an erasure no file of the ledger holds the content, and everything still verifies.
+#[test]
+fn erased_content_is_in_no_file() {
+    let ledger = Ledger::new();
+    let secret = "zanzibarMarmaladeQuintessence";
+    let document =
+        json!({"response_type": "text", "summary": secret, "timestamp": "2026-03-04T05:06:07Z"});
+    let path = ledger.path("secret.json");
+    fs::write(&path, document.to_string()).unwrap();
+    ledger.good(&["record", path.to_str().unwrap()]);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(ledger.code(&["search", "--text", secret]), 0, "the index has it, too");
+    let holding = || {
+        let needle = secret.to_ascii_lowercase();
+        let holds = |path: &PathBuf| {
+            let bytes = fs::read(path).unwrap().to_ascii_lowercase();
+            bytes.windows(needle.len()).any(|window| window == needle.as_bytes())
+        };
+        files(ledger.folder.path()).into_iter().filter(holds).count()
+    };
+    assert!(holding() >= 2);
+    insta::assert_snapshot!(
+        "ledger-erase-unasked",
+        ledger.told(&["erase", "2", "response", "--basis", "request"])
+    );
+    insta::assert_snapshot!(
+        "ledger-erase",
+        ledger.told(&["erase", "2", "response", "--basis", "request", "--yes"])
+    );
+    assert_eq!(holding(), 0);
+    insta::assert_snapshot!("ledger-show-erased", ledger.told(&["show", "2"]));
+    assert_eq!(ledger.code(&["search", "--text", secret]), 1);
+    assert_eq!(ledger.code(&["verify"]), 0);
+    insta::assert_snapshot!(
+        "ledger-erase-again",
+        ledger.told(&["erase", "2", "response", "--basis", "request", "--yes"])
+    );
+}
+
+#[test]
+fn tampering_ends_with_the_level_that_fails() {
+    let ledger = Ledger::filled();
+    let old = ledger.copy("old.db");
+    ledger.good(&["record", "ui-least.json"]);
+    for (number, (sql, code)) in [
+        ("UPDATE meta SET value = value || 'x' WHERE key = 'origin'", 11),
+        ("UPDATE entry SET outcome = 'ok'", 12),
+        ("DELETE FROM entry WHERE seq = 3", 12),
+        ("UPDATE part SET bytes = x'7b7d' WHERE seq = 2", 13),
+        ("DELETE FROM part WHERE seq = 4", 13),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let copy = ledger.copy(&format!("copy-{number}.db"));
+        let behind = Connection::open(&copy).unwrap();
+        behind.execute_batch("DROP TRIGGER entry_update; DROP TRIGGER entry_delete").unwrap();
+        behind.execute_batch(sql).unwrap();
+        drop(behind);
+        assert_eq!(ledger.code(&["verify", copy.to_str().unwrap()]), code, "{sql}");
+    }
+    let anchor = files(&ledger.path("data")).pop().unwrap();
+    let arguments = ["verify", old.to_str().unwrap(), "--checkpoint", anchor.to_str().unwrap()];
+    insta::assert_snapshot!("ledger-verify-rolled-back", ledger.told(&arguments));
+    // Put back in place, the old copy is judged, refused by who would write, and seen by stats.
+    fs::copy(&old, ledger.store()).unwrap();
+    for ending in ["-wal", "-shm"] {
+        let _ = fs::remove_file(format!("{}{ending}", ledger.store().display()));
+    }
+    assert_eq!(ledger.code(&["verify"]), 14);
+    assert_eq!(ledger.code(&["stats"]), 1);
+    insta::assert_snapshot!("ledger-record-behind", ledger.told(&["record", "ui-least.json"]));
+}
+
+#[test]
+fn receipts_are_verified_without_the_log() {
+    let ledger = Ledger::filled();
+    let receipt = ledger.good(&["prove", "4"]);
+    let vkey = ledger.good(&["checkpoint", "--vkey"]);
+    let file = ledger.write("receipt.txt", &receipt);
+    let empty = Ledger::new();
+    let verify = ["verify", "--receipt", &file, "--vkey", vkey.trim()];
+    insta::assert_snapshot!(
+        "ledger-receipt",
+        masked(&told(&empty.run(&verify)), empty.folder.path())
+    );
+    assert_eq!(ledger.code(&["verify", "--receipt", &file]), 0);
+    let changed = ledger.write("changed.txt", receipt.replace("index 4", "index 3"));
+    assert_eq!(ledger.code(&["verify", "--receipt", &changed]), 12);
+    let stranger = Ledger::filled().good(&["checkpoint", "--vkey"]);
+    assert_eq!(ledger.code(&["verify", "--receipt", &file, "--vkey", stranger.trim()]), 11);
+    let cut = ledger.write("cut.txt", &receipt[..40]);
+    assert_eq!(ledger.code(&["verify", "--receipt", &cut]), 2);
+    assert_eq!(empty.code(&["verify", "--receipt", &file]), 2, "no key and no store");
+}
+
+#[test]
+fn exports_verify() {
+    let ledger = Ledger::filled();
+    let (file, tiles) = (ledger.path("export.jsonl"), ledger.path("tiles"));
+    let (file, tiles) = (file.to_str().unwrap(), tiles.to_str().unwrap());
+    let vkey = ledger.good(&["checkpoint", "--vkey"]);
+    insta::assert_snapshot!("ledger-export", ledger.told(&["export", "--to", file, "--otel"]));
+    insta::assert_snapshot!("ledger-export-there", ledger.told(&["export", "--to", file]));
+    ledger.good(&["export", "--to", file, "--force"]);
+    ledger.good(&["export", "--to", tiles, "--format", "tiles"]);
+    for path in [file, tiles] {
+        assert_eq!(ledger.code(&["verify", path, "--vkey", vkey.trim()]), 0, "{path}");
+    }
+    assert_eq!(ledger.code(&["export", "--to", tiles, "--format", "tiles"]), 2, "it is not empty");
+    assert_eq!(ledger.code(&["export", "--to", "-", "--format", "tiles"]), 2);
+    let rest = ledger.good(&["export", "--to", "-", "--from", "3"]);
+    assert_eq!(ledger.code(&["verify", &ledger.write("rest.jsonl", rest)]), 0);
+    insta::assert_snapshot!(
+        "ledger-export-beyond",
+        ledger.told(&["export", "--to", "-", "--from", "99"])
+    );
+    let published = ledger.path("checkpoint");
+    ledger.good(&["checkpoint", "--publish", published.to_str().unwrap()]);
+    assert_eq!(fs::read_to_string(&published).unwrap(), ledger.good(&["checkpoint"]));
+    let other = Ledger::filled();
+    assert_eq!(other.code(&["checkpoint", "--publish", published.to_str().unwrap()]), 2);
+}
+
+#[test]
+fn young_entries_are_not_pruned_by_accident() {
+    let ledger = Ledger::new();
+    let mut arguments = vec!["record", "--format", "json"];
+    arguments.extend(["ui-least.json"; 130]);
+    let receipts = ledger.good(&arguments);
+    assert_eq!(receipts.lines().count(), 130);
+    insta::assert_snapshot!(
+        "ledger-prune-young",
+        ledger.told(&["prune", "--below", "260", "--yes"])
+    );
+    insta::assert_snapshot!(
+        "ledger-prune-old",
+        ledger.told(&["prune", "--older-than", "183d", "--yes"])
+    );
+    assert_eq!(ledger.code(&["prune", "--below", "99999", "--force", "--yes"]), 2);
+    insta::assert_snapshot!(
+        "ledger-prune",
+        ledger.told(&["prune", "--below", "260", "--force", "--yes"])
+    );
+    assert_eq!(ledger.code(&["verify"]), 0);
+    insta::assert_snapshot!("ledger-show-pruned", ledger.told(&["show", "3"]));
+    let tiles = ledger.path("tiles");
+    ledger.good(&["export", "--to", tiles.to_str().unwrap(), "--format", "tiles"]);
+    assert_eq!(ledger.code(&["verify", tiles.to_str().unwrap()]), 0);
+}
+
+#[test]
+fn a_ledger_that_is_not_there_is_said_to_be_not_there() {
+    let ledger = Ledger::new();
+    insta::assert_snapshot!("ledger-none", ledger.told(&["tail"]));
+    for arguments in [
+        &["show", "1"][..],
+        &["search"],
+        &["verify"],
+        &["prove", "1"],
+        &["checkpoint"],
+        &["export", "--to", "-"],
+        &["erase", "1", "response", "--basis", "legal", "--yes"],
+        &["prune", "--older-than", "200d", "--yes"],
+        &["stats"],
+    ] {
+        let output = ledger.run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(String::from_utf8(output.stderr).unwrap().contains("there is no ledger at"));
+    }
+    assert!(files(ledger.folder.path()).is_empty(), "looking makes nothing");
+}
+
+#[test]
+fn wrong_input_says_what_is_right() {
+    let ledger = Ledger::filled();
+    let not_json = ledger.write("not.json", "{");
+    let foreign = ledger.write("foreign.db", "not a database, but long enough to be looked at");
+    for (name, arguments) in [
+        ("show-beyond", &["show", "99"][..]),
+        ("prove-beyond", &["prove", "99"]),
+        ("prove-between", &["prove", "--from", "1", "--to", "2"]),
+        ("prove-nothing", &["prove"]),
+        ("bad-kind", &["search", "--kind", "answer"]),
+        ("bad-time", &["search", "--since", "yesterday"]),
+        ("bad-id", &["search", "--request", "7"]),
+        ("bad-basis", &["erase", "1", "response", "--basis", "whim"]),
+        ("bad-key", &["verify", "--vkey", "nonsense"]),
+        ("bad-span", &["prune", "--older-than", "long"]),
+        ("not-json", &["record", &not_json]),
+        ("no-reply", &["record", "descriptor-least.json"]),
+        ("not-a-ledger", &["verify", &foreign]),
+        ("foreign-store", &["--store", &foreign, "tail"]),
+    ] {
+        insta::assert_snapshot!(format!("ledger-wrong-{name}"), ledger.told(arguments));
+    }
+}
+
+#[test]
+fn several_programs_share_one_ledger() {
+    let ledger = Ledger::new();
+    ledger.good(&["record", "ui-least.json"]);
+    let mut arguments = vec!["record", "--format", "json"];
+    arguments.extend(["tool-least.json"; 10]);
+    let children: Vec<_> = (0..4)
+        .map(|_| ledger.command(&arguments).stdout(Stdio::piped()).spawn().unwrap())
+        .collect();
+    let mut indexes: Vec<u64> = Vec::new();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success());
+        for line in String::from_utf8(output.stdout).unwrap().lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            indexes.push(line["index"].as_str().unwrap().parse().unwrap());
+        }
+    }
+    indexes.sort_unstable();
+    indexes.dedup();
+    assert_eq!(indexes.len(), 40, "each has an entry of its own");
+    let report: Value =
+        serde_json::from_str(&ledger.good(&["verify", "--format", "json"])).unwrap();
+    assert_eq!((&report["valid"], &report["size"]), (&json!(true), &json!(83)));
+}
+
+#[test]
+fn following_sees_what_others_write() {
+    let ledger = Ledger::filled();
+    let mut follower = ledger.command(&["tail", "-n", "1", "--follow", "--for", "4"]);
+    let follower = follower.stdout(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    ledger.good(&["record", "ui-least.json"]);
+    let output = follower.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(lines.lines().count(), 3, "{lines}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let ledger = Ledger::new();
+    let mut arguments = vec!["record", "--format", "json"];
+    arguments.extend(["tool-full.json"; 100]);
+    ledger.good(&arguments);
+    for arguments in [&["export", "--to", "-"][..], &["tail", "-n", "1000", "--format", "json"]] {
+        let mut child = ledger
+            .command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+/// Content can hold anything; what is printed acts on no terminal, and shows no secret.
+#[test]
+fn hostile_content_is_shown_not_sent() {
+    let ledger = Ledger::new();
+    let summary = "\u{1b}]0;owned\u{7}\u{202e} postgres://app:hunter2@db.example.com/orders";
+    let document =
+        json!({"response_type": "text", "summary": summary, "timestamp": "2026-03-04T05:06:07Z"});
+    let path = ledger.write("hostile.json", document.to_string());
+    ledger.good(&["record", &path]);
+    for arguments in
+        [&["show", "2"][..], &["show", "2", "--format", "json"], &["show", "2", "--raw"]]
+    {
+        let shown = ledger.good(arguments);
+        assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{shown}");
+        assert_eq!(shown.contains("hunter2"), arguments.contains(&"--raw"), "{shown}");
+    }
+}
