@@ -134,7 +134,7 @@ impl Nearly {
         if let Some(Value::Array(branches)) =
             ["anyOf", "oneOf", "allOf"].iter().find_map(|keyword| schema.get(keyword))
         {
-            let branch = self.dice.one_of(branches).clone();
+            let branch = self.dice.one_of(branches);
             return self.of(&branch, depth + 1);
         }
         if schema.get("$ref").is_some() {
@@ -142,7 +142,7 @@ impl Nearly {
             return self.of(&definition, depth + 1);
         }
         if let Some(Value::Array(options)) = schema.get("enum") {
-            return match self.dice.one_of(options).clone() {
+            return match self.dice.one_of(options) {
                 Value::String(text) if self.dice.below(3) == 0 => text.to_uppercase().into(),
                 option => option,
             };
