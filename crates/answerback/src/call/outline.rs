@@ -131,7 +131,9 @@ impl Outline {
             && (documents.call_secrets() || calls_secrets(schema))
         {
             // What we cannot follow may lead to what is called secret.
-            nodes.iter_mut().for_each(|node| node.secret |= node.opaque);
+            for node in &mut nodes {
+                node.secret |= node.opaque;
+            }
         }
         let elsewhere = (!documents.is_empty()).then(|| {
             nodes.push(Node { place: "#".to_owned(), opaque: true, ..Node::default() });

@@ -134,7 +134,7 @@ impl Nearly {
         if let Some(Value::Array(branches)) =
             ["anyOf", "oneOf", "allOf"].iter().find_map(|keyword| schema.get(keyword))
         {
-            let branch = self.dice.one_of(branches).clone();
+            let branch = self.dice.one_of(branches);
             return self.of(&branch, depth + 1);
         }
         if schema.get("$ref").is_some() {
@@ -142,7 +142,7 @@ impl Nearly {
             return self.of(&definition, depth + 1);
         }
         if let Some(Value::Array(options)) = schema.get("enum") {
-            return match self.dice.one_of(options).clone() {
+            return match self.dice.one_of(options) {
                 Value::String(text) if self.dice.below(3) == 0 => text.to_uppercase().into(),
                 option => option,
             };
@@ -202,7 +202,7 @@ fn texts() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 800, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_check_is_consistent((schema, arguments) in call()) {
@@ -221,7 +221,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_message_is_bounded_and_neutral(

@@ -21,12 +21,12 @@ impl Dice {
         usize::try_from(self.next() % end as u64).unwrap()
     }
 
-    pub(crate) fn one_of<'o, T>(&mut self, options: &'o [T]) -> &'o T {
-        &options[self.below(options.len())]
+    pub(crate) fn one_of<T: Clone>(&mut self, options: &[T]) -> T {
+        options[self.below(options.len())].clone()
     }
 
     /// As many characters of an alphabet.
     pub(crate) fn text(&mut self, alphabet: &str, length: usize) -> String {
-        (0..length).map(|_| char::from(*self.one_of(alphabet.as_bytes()))).collect()
+        (0..length).map(|_| char::from(self.one_of(alphabet.as_bytes()))).collect()
     }
 }

@@ -21,22 +21,44 @@ use crate::rules::good_documents;
 use crate::secrets::{Planted, TELLING_NAMES, Told};
 
 const IN_CALLS: usize = 10_000;
-const IN_ONE_CALL: usize = 8;
+const IN_ONE_CALL: usize = 10;
 const IN_DOCUMENTS: usize = 2_000;
 
 #[test]
-fn no_piece_of_a_secret_in_a_call_comes_out() {
-    let (catalogue, configs) = (Catalogue::read(&tools()).unwrap(), configs());
-    let trackers = configs.each_ref().map(|config| RetryTracker::new(config).with_max_keys(1000));
+fn no_piece_of_a_secret_comes_out_of_detailed_messages() {
+    plant("detailed", false, "offer");
+}
+
+#[test]
+fn no_piece_of_a_secret_comes_out_of_compact_messages() {
+    plant("compact", true, "offer");
+}
+
+#[test]
+fn no_piece_of_a_secret_comes_out_where_repairs_are_applied() {
+    plant("detailed", true, "apply_safe");
+}
+
+#[test]
+fn no_piece_of_a_secret_comes_out_where_repairs_are_off() {
+    plant("compact", false, "off");
+}
+
+/// A quarter of the secrets, under a configuration of their own.
+fn plant(style: &str, strict: bool, repair: &str) {
+    let formatting = json!({"style": style, "max_message_length": 4000, "max_value_preview": 400});
+    let validation = json!({"strict": strict, "repair": repair, "formatting": formatting});
+    let config = json!({"tools": {"validation": validation}});
+    let config = ValidationConfig::from_value("f", &config).unwrap();
+    let (catalogue, tracker) = (Catalogue::read(&tools()).unwrap(), RetryTracker::new(&config));
     let seen = Seen::default();
     let mut summary = Summary::default();
-    let mut dice = Dice::new(20_261_115);
+    let mut dice = Dice::new(style.len() as u64 * 31 + repair.len() as u64);
     let mut all = Vec::new();
     let mut leaks = Leaks::default();
     seen.while_watched(|| {
-        for number in 0..IN_CALLS / IN_ONE_CALL {
+        for number in 0..IN_CALLS / 4 / IN_ONE_CALL {
             let (tool, arguments, planted) = call(&mut dice);
-            let which = number % configs.len();
             let first = dice.below(3);
             for attempt in 0..3 {
                 let sent = match (first + attempt) % 3 {
@@ -45,16 +67,16 @@ fn no_piece_of_a_secret_in_a_call_comes_out() {
                     _ => Value::from(broken(&arguments.to_string(), &mut dice)),
                 };
                 let line = json!({"id": format!("c{attempt}"), "tool": tool, "arguments": sent, "conversation": number.to_string()});
-                let told = answered(&catalogue, &line, &configs[which], &trackers[which], &mut summary);
+                let told = answered(&catalogue, &line, &config, &tracker, &mut summary);
                 leaks.look(&planted, &format!("{told}\n{}", seen.take()), &line);
             }
             all.extend(planted);
         }
     });
-    let counted: Vec<_> = trackers.iter().map(RetryTracker::tally).collect();
-    let report = serde_json::to_string(&summary.finish(&counted[0])).unwrap();
+    let counted = tracker.tally();
+    let report = serde_json::to_string(&summary.finish(&counted)).unwrap();
     leaks.look(&all, &format!("{report}{counted:?}"), &json!("the summary of all calls"));
-    assert_eq!(all.len(), IN_CALLS);
+    assert_eq!(all.len(), IN_CALLS / 4 / IN_ONE_CALL * IN_ONE_CALL);
     leaks.none();
 }
 
@@ -69,7 +91,7 @@ fn no_piece_of_a_secret_in_a_document_comes_out() {
         .collect();
     let mut leaks = Leaks::default();
     for _ in 0..IN_DOCUMENTS {
-        let (contract, document) = dice.one_of(&documents).clone();
+        let (contract, document) = dice.one_of(&documents);
         let (document, planted) = spoiled(document, &mut dice);
         let mut told = String::new();
         for profile in [Profile::Strict, Profile::Lenient] {
@@ -130,16 +152,6 @@ fn answered(
     told
 }
 
-/// Every layout, each way to treat unknown fields, each way to treat repairs.
-fn configs() -> [ValidationConfig; 4] {
-    [("detailed", false, "offer"), ("compact", true, "offer"), ("detailed", true, "apply_safe"), ("compact", false, "off")].map(
-        |(style, strict, repair)| {
-            let validation = json!({"strict": strict, "repair": repair, "formatting": {"style": style, "max_message_length": 4000, "max_value_preview": 400}});
-            ValidationConfig::from_value("f", &json!({"tools": {"validation": validation}})).unwrap()
-        },
-    )
-}
-
 fn now() -> Timestamp {
     Timestamp::from_unix_millis(1_800_000_000_000)
 }
@@ -196,7 +208,7 @@ fn tools() -> Value {
 /// A call with secrets in it.
 fn call(dice: &mut Dice) -> (&'static str, Value, Vec<Planted>) {
     let tool =
-        *dice.one_of(&["closed", "closed", "plain", "plain", "mendable", "open", "unknown_tool"]);
+        dice.one_of(&["closed", "closed", "plain", "plain", "mendable", "open", "unknown_tool"]);
     let mut arguments = Map::new();
     if tool == "mendable" {
         arguments
@@ -218,6 +230,12 @@ fn call(dice: &mut Dice) -> (&'static str, Value, Vec<Planted>) {
     (tool, Value::Object(arguments), planted)
 }
 
+/// Fields of the tools, and some that are none.
+const FIELDS: [&str; 14] = [
+    "mode", "kind", "code", "user", "motto", "count", "when", "mail", "none", "never", "either",
+    "path", "list", "pth",
+];
+
 /// Plants what its shape gives away: anywhere, alone or in a sentence, as a value or as a name.
 fn by_shape(tool: &str, arguments: &mut Map<String, Value>, planted: &Planted, dice: &mut Dice) {
     let text = match dice.below(4) {
@@ -226,22 +244,18 @@ fn by_shape(tool: &str, arguments: &mut Map<String, Value>, planted: &Planted, d
         2 if tool == "mendable" => json!([planted.text]).to_string(),
         _ => planted.text.clone(),
     };
-    const FIELDS: [&str; 14] = [
-        "mode", "kind", "code", "user", "motto", "count", "when", "mail", "none", "never",
-        "either", "path", "list", "pth",
-    ];
     match dice.below(9) {
-        0..=3 => insert(arguments, *dice.one_of(&FIELDS), json!(text)),
+        0..=3 => insert(arguments, dice.one_of(&FIELDS), json!(text)),
         4 => insert(arguments, "tags", json!([text, "a", text])),
         5 => insert(
             arguments,
-            *dice.one_of(&["map", "named", "nested", "hidden"]),
+            dice.one_of(&["map", "named", "nested", "hidden"]),
             json!({&text: 1, "b": [text]}),
         ),
         6 => insert(arguments, "nested", json!({"inner": {"leaf": text, "x": {"y": [[text]]}}})),
         7 => insert(
             arguments,
-            *dice.one_of(&["either", "choice"]),
+            dice.one_of(&["either", "choice"]),
             json!({"kind": text, "value": text, "leaf": text}),
         ),
         _ => insert(arguments, &text, json!(1)),
@@ -251,7 +265,7 @@ fn by_shape(tool: &str, arguments: &mut Map<String, Value>, planted: &Planted, d
 /// Plants what only its place gives away: below a telling name, or where the schema says so.
 fn by_place(tool: &str, arguments: &mut Map<String, Value>, planted: &Planted, dice: &mut Dice) {
     let text = &planted.text;
-    let name = *dice.one_of(&TELLING_NAMES);
+    let name = dice.one_of(&TELLING_NAMES);
     let below = match dice.below(4) {
         0 => json!([text]),
         1 => json!({"value": text}),
@@ -264,7 +278,7 @@ fn by_place(tool: &str, arguments: &mut Map<String, Value>, planted: &Planted, d
         4 => insert(arguments, "tags", json!([{name: below}])),
         5 => insert(
             arguments,
-            *dice.one_of(&["count", "options"]),
+            dice.one_of(&["count", "options"]),
             json!(json!({name: text}).to_string()),
         ),
         6 => insert(arguments, "login", json!(text)),
@@ -303,11 +317,11 @@ fn spoiled(mut document: Value, dice: &mut Dice) -> (Value, Planted) {
     let by_shape = dice.below(2) == 0;
     let planted = if by_shape { Planted::by_shape(dice) } else { Planted::by_place(dice) };
     let places = containers(&document);
-    let place = dice.one_of(&places).clone();
+    let place = dice.one_of(&places);
     let members = document.pointer_mut(&place).and_then(Value::as_object_mut).unwrap();
     let text = json!(planted.text);
     if planted.told == Told::ByPlace {
-        members.insert((*dice.one_of(&TELLING_NAMES)).to_owned(), text);
+        members.insert(dice.one_of(&TELLING_NAMES).to_owned(), text);
     } else if members.is_empty() || dice.below(4) == 0 {
         members.insert(planted.text.clone(), text);
     } else {

@@ -57,15 +57,15 @@ impl Planted {
                 whole(format!("eyJ{}.eyJ{}.{}", parts[0], parts[1], parts[2]))
             }
             1 => {
-                let make = *dice.one_of(&["sk-", "sk-proj-", "sk-ant-api03-", "sk_live_"]);
+                let make = dice.one_of(&["sk-", "sk-proj-", "sk-ant-api03-", "sk_live_"]);
                 let length = 24 + dice.below(25);
                 whole(format!("{make}{}", dice.text(BASE62, length)))
             }
             2 => whole(format!("{}{}", dice.one_of(&["AKIA", "ASIA"]), dice.text(BASE32, 16))),
             3 => {
                 let lines: Vec<String> =
-                    (0..1 + dice.below(4)).map(|_| dice.text(BASE64, 64)).collect();
-                let kind = *dice.one_of(&["", "RSA ", "EC ", "OPENSSH "]);
+                    (0..=dice.below(4)).map(|_| dice.text(BASE64, 64)).collect();
+                let kind = dice.one_of(&["", "RSA ", "EC ", "OPENSSH "]);
                 let secret = lines.join("\n");
                 let text = format!(
                     "-----BEGIN {kind}PRIVATE KEY-----\n{secret}\n-----END {kind}PRIVATE KEY-----"
@@ -73,7 +73,7 @@ impl Planted {
                 Self { text, secret, told: Told::ByShape }
             }
             4 => {
-                let scheme = *dice.one_of(&["postgres", "mysql", "redis", "amqp", "mongodb+srv"]);
+                let scheme = dice.one_of(&["postgres", "mysql", "redis", "amqp", "mongodb+srv"]);
                 let secret = Self::words(dice).replace(' ', "-");
                 let text = format!("{scheme}://app:{secret}@db.example.com:5432/orders");
                 Self { text, secret, told: Told::ByShape }
@@ -84,7 +84,7 @@ impl Planted {
                 Self { text, secret, told: Told::ByShape }
             }
             6 => {
-                let make = *dice.one_of(&["ghp_", "gho_", "glpat-", "xoxb-1234567890-", "npm_"]);
+                let make = dice.one_of(&["ghp_", "gho_", "glpat-", "xoxb-1234567890-", "npm_"]);
                 whole(format!("{make}{}", dice.text(BASE62, 36)))
             }
             7 => {
@@ -105,7 +105,7 @@ impl Planted {
     }
 
     fn words(dice: &mut Dice) -> String {
-        let words: Vec<&str> = (0..4).map(|_| *dice.one_of(&WORDS)).collect();
+        let words: Vec<&str> = (0..4).map(|_| dice.one_of(&WORDS)).collect();
         words.join(" ")
     }
 

@@ -30,6 +30,7 @@ fn the_promises_are_kept_for_all_recorded_calls() {
 }
 
 /// Holds every call of the parts whose files are taken to the promises.
+#[expect(clippy::print_stdout, reason = "a figure is for people")]
 fn keep(folder: &Path, takes: impl Fn(&Path) -> bool) {
     let (mut calls, mut repaired) = (0, 0);
     let is_calls = |file: &Path| file.to_string_lossy().contains("calls.ndjson");
@@ -130,6 +131,7 @@ fn the_tool_that_was_meant_comes_first() {
     }
 }
 
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn workloads() -> Option<PathBuf> {
     let named = env::var_os("ANSWERBACK_WORKLOADS").map(PathBuf::from);
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/workloads");
