@@ -338,9 +338,15 @@ def main():
         for path in arguments.checkpoint:
             with open(path, encoding="utf-8", newline="\n") as file:
                 text = file.read()
-            # An anchor has a checkpoint a line; a last line without its end was torn.
-            lines = text.split("\n")[:-1] if text.startswith("{") else None
-            given += [(parse(line)["checkpoint"], path) for line in lines] if lines else [(text, path)]
+            if not text.startswith("{"):
+                given.append((text, path))
+                continue
+            for line in text.split("\n"):  # an anchor: a checkpoint a line; what is not JSON was cut off by a crash
+                try:
+                    line = parse(line)
+                except ValueError:
+                    continue
+                given.append((line["checkpoint"], path))
         log = Database(arguments.log) if database else Export(arguments.log)
         failures = verify(log, arguments.vkey, given)
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, sqlite3.Error) as error:

@@ -1,9 +1,14 @@
-//! What every contract's target asks of a document.
+//! What every contract's target asks of a document; what the targets of calls ask is what the property tests ask.
+
+pub mod call;
+#[path = "../../crates/answerback/tests/it/promises.rs"]
+pub mod promises;
 
 use answerback::UuidV4;
 use answerback::contract::{Contract, Invalid, Profile, atdf, governed, recognise, tool, ui};
 use answerback::convert::{Inputs, convert};
 use answerback::finding::codes;
+use answerback::governance::{Authority, Handoff, Lock, Manifest};
 use answerback::json::{Limits, read};
 use serde_json::{Map, Value, json};
 
@@ -23,17 +28,37 @@ pub fn judge(contract: Contract, bytes: &[u8]) {
         Contract::Governed => governed::GovernedResponse::from_document(&document.value).map(drop),
         Contract::Ui => ui::ResponseEnvelope::from_document(&document.value).map(drop),
         Contract::Tool => tool::EnvelopeResponse::from_document(&document.value).map(drop),
+        Contract::Handoff => Handoff::from_document(&document.value).map(drop),
+        Contract::Manifest => Manifest::from_document(&document.value).map(drop),
+        Contract::Lock => Lock::from_document(&document.value).map(drop),
         _ => atdf::descriptor::Descriptor::from_document(&document.value).map(drop),
     };
     assert_eq!(valid, read.is_ok(), "check and reader disagree: {read:?}");
-    if valid && contract != Contract::Descriptor {
+    if valid && Contract::REPLIES.contains(&contract) {
         there_and_back(contract, &document.value);
+    }
+}
+
+/// Verifies the three documents of one input, split at empty lines, against each other: nothing panics, and nothing
+/// is accepted that has an error or stands against a manifest and a lock that are not sound.
+pub fn verify(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let mut parts = text.split("\n\n").map(|part| {
+        read(part.as_bytes(), Limits::default()).map(|document| document.value).unwrap_or_default()
+    });
+    let mut next = || parts.next().unwrap_or_default();
+    let (manifest, lock, response, handoff) = (next(), next(), next(), next());
+    let authority = Authority::new(&manifest, &lock);
+    for handoff in [None, Some(&handoff)] {
+        let verified = authority.verify(&response, handoff);
+        let is_wrong = verified.findings().iter().any(answerback::ValidationError::is_error);
+        assert_eq!(verified.is_accepted(), authority.is_sound() && !is_wrong, "{verified:?}");
     }
 }
 
 fn there_and_back(from: Contract, document: &Value) {
     let inputs = inputs();
-    for to in [Contract::Atdf, Contract::Governed, Contract::Ui, Contract::Tool] {
+    for to in Contract::REPLIES {
         // What would break a rule of the target is refused, with reasons.
         let Ok(there) = convert(document, from, to, &inputs) else { continue };
         let home = convert(&there.document, to, from, &Inputs::default());

@@ -10,12 +10,18 @@ const HEAD: &str = "# Codes\n\n\
     Every finding has a code. `answerback explain CODE` prints what stands here; both come from one table.\n\
     A severity behind a slash is that of the lenient profile.\n";
 
-const FAMILIES: [(&str, &str); 6] = [
+const FAMILIES: [(&str, &str); 9] = [
     ("DOC", "Any document: what reading it already tells"),
     ("TOOL", "Tool envelopes"),
     ("UI", "UI envelopes"),
     ("ATDF", "ATDF enriched responses and tool descriptors"),
-    ("GOV", "Governed responses"),
+    ("GOV", "Governed responses; from 101 on against manifest, lock and handoff"),
+    ("HAND", "Handoffs; from 101 on against manifest and lock"),
+    ("MAN", "Prompt manifests"),
+    (
+        "LOCK",
+        "Prompt locks; from 101 on with the manifest, from 201 with the files, from 301 with the lock before",
+    ),
     ("VAL", "Calls: the retry contract"),
 ];
 

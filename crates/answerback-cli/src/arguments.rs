@@ -29,6 +29,7 @@ pub(crate) enum Command {
     Show(command::show::Arguments),
     Ledger(command::ledger::Arguments),
     Validate(command::validate::Arguments),
+    Lock(command::lock::Arguments),
     Schema(command::schema::Arguments),
     Explain(command::explain::Arguments),
     Completions(command::completions::Arguments),

@@ -9,9 +9,12 @@ mod options;
 mod output;
 mod pipeline;
 mod progress;
+mod prompts;
+mod replace;
 mod report;
 mod show;
 mod surroundings;
+mod together;
 
 use std::process::ExitCode;
 

@@ -71,6 +71,10 @@ impl Examined {
             let what = format!("a {kind} entry has no {member}");
             self.failures.push(Failure::new(Level::Semantics, entry.index, what));
         }
+        if facts.has(Member::Tool) && facts.has(Member::ToolSha256) {
+            let what = "an entry has tool or tool_sha256, not both";
+            self.failures.push(Failure::new(Level::Semantics, entry.index, what));
+        }
         for member in facts.lacking(entry.leaf) {
             let what = format!("a {kind} entry needs {member}");
             self.failures.push(Failure::new(Level::Semantics, entry.index, what));

@@ -75,13 +75,11 @@ impl Governance {
             Some(b"lock") => "lock",
             _ => return,
         };
-        if !matches!(facts.parts.as_slice(), [part] if part.name.text(entry.leaf) == subject.as_bytes())
-        {
-            let what = format!("a {subject} entry has one part of that name");
+        if facts.parts.len() != 1 {
+            let what = format!("a {subject} entry has one part, the {subject}");
             findings.fail(Failure::new(Level::Semantics, entry.index, what));
         }
-        let content =
-            entry.parts.iter().find(|part| part.name == subject.as_bytes()).map(|part| part.bytes);
+        let content = entry.parts.first().map(|part| part.bytes);
         let content = content.filter(|content| {
             let found = Hash::of(content);
             if found != digest {
@@ -108,14 +106,15 @@ impl Governance {
 
     /// Checks the agent and the prompt that an entry names.
     pub(crate) fn check(&self, entry: &Entry<'_>, facts: &Facts, findings: &mut Findings) {
-        let Some(agent) = facts.text(entry.leaf, Member::AgentId) else { return };
-        let agent = shown(agent);
+        // A token is ASCII: that it is a token was checked when the leaf was read.
+        let agent = facts.text(entry.leaf, Member::AgentId).map(str::from_utf8);
+        let Some(Ok(agent)) = agent else { return };
         let fail = |findings: &mut Findings, what: String| {
             findings.fail(Failure::new(Level::Semantics, entry.index, what));
         };
         if facts.kind == Kind::Request {
             let known = |agents: &Option<Agents>| {
-                agents.as_ref().is_none_or(|agents| agents.contains_key(&agent))
+                agents.as_ref().is_none_or(|agents| agents.contains_key(agent))
             };
             if !self.manifests.is_empty() && !self.manifests.values().any(known) && !self.incomplete
             {
@@ -135,7 +134,7 @@ impl Governance {
             Found::Nothing => return,
             Found::Unlogged(what) => return fail(findings, what),
         };
-        let Some((key, agent_type)) = manifest.get(&agent) else {
+        let Some((key, agent_type)) = manifest.get(agent) else {
             return fail(findings, format!("agent {agent} is not in the manifest in force"));
         };
         // What was refused may well have the wrong prompt: that is why.

@@ -71,9 +71,25 @@ impl<'a> Reader<'a> {
 
     /// Reads a string that has no escapes, and gives its range and text.
     pub(crate) fn plain(&mut self) -> Result<(Range<usize>, &'a [u8]), FormError> {
-        let range = self.string()?;
-        let text = &self.text[range.clone()];
-        if text.contains(&b'\\') { self.error("a value has escapes") } else { Ok((range, text)) }
+        self.expect(b'"', "expected a string")?;
+        let rest = &self.text[self.at..];
+        let Some(length) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))
+        else {
+            return self.error("a string has no end");
+        };
+        let range = self.at..self.at + length;
+        self.at += length;
+        match rest[length] {
+            b'"' => {
+                self.at += 1;
+                Ok((range, &rest[..length]))
+            }
+            b'\\' => {
+                self.escape()?;
+                self.error("a value has escapes")
+            }
+            _ => self.error("a control character is not escaped"),
+        }
     }
 
     /// RFC 8785 has one escape for each character that needs one.

@@ -324,7 +324,6 @@ impl Facts {
                 Some(_) => &[],
                 None => &[Member::Subject],
             },
-            Kind::Response => &[Member::RequestIndex],
             Kind::Erasure => &[Member::TargetIndex, Member::TargetPart, Member::Basis],
             Kind::Prune => &[Member::Below, Member::Root],
             _ => &[],
@@ -519,7 +518,9 @@ mod tests {
             r#"{"below":"1","kind":"response","ts":"2026-11-15T18:24:44.727091Z","v":1}"#;
         let facts = Facts::read(response.as_bytes()).unwrap();
         assert_eq!(facts.misplaced().collect::<Vec<_>>(), ["below"]);
-        assert_eq!(facts.lacking(response.as_bytes()).collect::<Vec<_>>(), ["request_index"]);
+        let prune = r#"{"below":"1","kind":"prune","ts":"2026-11-15T18:24:44.727091Z","v":1}"#;
+        let facts = Facts::read(prune.as_bytes()).unwrap();
+        assert_eq!(facts.lacking(prune.as_bytes()).collect::<Vec<_>>(), ["root"]);
         let stranger = REQUEST.replacen('{', "{\"comment\":[\"free text\"],", 1);
         assert_eq!(Facts::read(stranger.as_bytes()).unwrap().unknown, ["comment"]);
     }

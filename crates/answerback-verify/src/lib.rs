@@ -49,7 +49,7 @@ pub use report::{Failure, KeyTrust, Level, LevelReport, Report, Warning};
 #[cfg(feature = "sqlite")]
 pub use source::Sqlite;
 pub use source::{
-    Claims, Columns, Entry, HashTile, Head, JsonLines, Part, Record, Source, SourceError,
+    Claims, Columns, Entry, Head, JsonLines, Part, Record, Source, SourceError, Tile,
     TileDirectory, TilesHeld, open,
 };
 pub use tree::{Frontier, root_of};

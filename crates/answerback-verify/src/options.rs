@@ -2,6 +2,8 @@
 
 use std::num::NonZeroUsize;
 
+use serde::de::IgnoredAny;
+
 use crate::{
     checkpoint::{Checkpoint, CheckpointError},
     note::VerifierKey,
@@ -56,8 +58,10 @@ impl Options {
             return Ok(self);
         }
         for (number, line) in (1_u64..).zip(text.split_inclusive('\n')) {
-            // A last line without its end was torn while it was written, and was never promised to anybody.
-            let Some(line) = line.strip_suffix('\n') else { break };
+            // A line that is not JSON was cut off by a crash, and was never promised to anybody.
+            if serde_json::from_str::<IgnoredAny>(line).is_err() {
+                continue;
+            }
             let label = format!("{label} line {number}");
             let line: CheckpointLine = object(line.as_bytes())
                 .map_err(|reason| GivenError::Line { label: label.clone(), reason })?;

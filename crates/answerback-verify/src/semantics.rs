@@ -71,7 +71,7 @@ impl Semantics {
     }
 
     fn answer(&mut self, entry: &Entry<'_>, facts: &Facts, findings: &mut Findings) {
-        // That a response has no index at all is a matter of its form.
+        // A reply to a request that did not come through the log has none.
         let Some(request) = facts.number(entry.leaf, Member::RequestIndex) else { return };
         if request < self.from {
             return findings

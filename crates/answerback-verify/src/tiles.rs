@@ -93,11 +93,6 @@ impl TileRoots {
     }
 }
 
-/// The hash above the hashes of a tile, which stand one after the other.
-pub(crate) fn hash_above(tile: &[u8]) -> Hash {
-    root_of(tile.chunks_exact(32).filter_map(|hash| Hash::try_from(hash).ok()))
-}
-
 /// What is to be said of a tile.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum TileVerdict {

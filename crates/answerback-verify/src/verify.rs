@@ -18,9 +18,9 @@ use crate::{
     pipeline,
     report::{Failure, Findings, KeyTrust, Level, Report},
     semantics::Semantics,
-    source::{Claims, Entry, HashTile, Record, Source, SourceError, TilesHeld},
-    tiles::{TILE_WIDTH, TileRoots, TileVerdict, hash_above, tiles_of},
-    tree::Frontier,
+    source::{Claims, Entry, Record, Source, SourceError, Tile, TilesHeld},
+    tiles::{TILE_WIDTH, TileRoots, TileVerdict, tiles_of},
+    tree::{Frontier, root_of},
 };
 
 /// How far verifying has come.
@@ -449,14 +449,12 @@ impl Fold {
         }
         let mut seen = HashSet::new();
         let findings = &mut self.findings;
-        source.read_tiles(&mut |HashTile { level, number, hashes, root }| {
-            let partial = hashes.len() as u64 != TILE_WIDTH * 32;
-            let what = match tiles.judge(level, number, hashes) {
+        source.read_tiles(&mut |Tile { level, number, hashes: tile, root }| {
+            let partial = tile.len() as u64 != TILE_WIDTH * 32;
+            let what = match tiles.judge(level, number, tile) {
                 TileVerdict::Right if held == TilesHeld::Full && partial => "is not full",
-                TileVerdict::Right
-                    if root.is_some_and(|root| root != hash_above(hashes).as_bytes()) =>
-                {
-                    "is stored with another hash above it"
+                TileVerdict::Right if root.is_some_and(|root| !is_root(tile, root)) => {
+                    "is filed with another root"
                 }
                 TileVerdict::Right => "",
                 TileVerdict::Wrong => "is not what the leaves say",
@@ -494,4 +492,10 @@ impl Fold {
             self.findings.fail(failure.differs(trusted.join(" or "), newest));
         }
     }
+}
+
+/// Whether a hash is the root over a tile's hashes.
+fn is_root(tile: &[u8], root: &[u8]) -> bool {
+    let hashes = tile.chunks_exact(32).filter_map(|hash| Hash::try_from(hash).ok());
+    root_of(hashes).as_bytes() == root
 }

@@ -22,16 +22,22 @@ use crate::json::write_canonical;
 /// assert_eq!(Digest::of(&json!({"a": 1, "b": 2})), Digest::of(&json!({"b": 2.0, "a": 1})));
 /// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    schemars(with = "String", extend("pattern" = "^[0-9a-f]{64}$"))
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
 
 impl Digest {
     /// The digest of a value's canonical form.
     pub fn of(value: &Value) -> Self {
-        let mut hash = Hashing(Sha256::new());
+        let mut hash = Hashing { hash: Sha256::new(), waiting: String::with_capacity(256) };
         // Writing to a hash cannot fail.
         let _ = write_canonical(&mut hash, value);
-        Self(hash.0.finalize().into())
+        hash.hash.update(hash.waiting.as_bytes());
+        Self(hash.hash.finalize().into())
     }
 
     /// The digest of bytes as they are.
@@ -45,11 +51,20 @@ impl Digest {
     }
 }
 
-struct Hashing(Sha256);
+/// Hashes what is written, in pieces: a hash takes a byte at a time as slowly as a block.
+struct Hashing {
+    hash: Sha256,
+    waiting: String,
+}
 
 impl fmt::Write for Hashing {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.update(text.as_bytes());
+        const PIECE: usize = 4096;
+        self.waiting.push_str(text);
+        if self.waiting.len() >= PIECE {
+            self.hash.update(self.waiting.as_bytes());
+            self.waiting.clear();
+        }
         Ok(())
     }
 }

@@ -30,3 +30,8 @@ pub use time::Timestamp;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The examples of the guide to governance run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/governance.md")]
+struct GovernanceGuide;

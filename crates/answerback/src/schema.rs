@@ -1,4 +1,5 @@
-//! The contracts as JSON Schemas (draft 2020-12), derived from their types.
+//! The contracts, the configuration and the lines of a replay as JSON Schemas (draft 2020-12), derived from
+//! their types or from the tables that read them.
 //!
 //! `schemas/` in the repository holds the same documents; a test run fails when they differ.
 
@@ -6,8 +7,11 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use crate::config;
 use crate::contract::{atdf, governed, tool, ui};
 use crate::finding::ValidationError;
+use crate::governance::{Handoff, Lock, Manifest};
+use crate::judge::{self, Answer};
 
 /// A schema that we publish.
 #[derive(Debug)]
@@ -39,10 +43,33 @@ pub static ALL: &[Published] = &[
         title: "ATDF tool descriptor",
         generate: of::<atdf::descriptor::Descriptor>,
     },
+    Published { name: "handoff", title: "handoff", generate: of::<Handoff> },
+    Published { name: "manifest", title: "prompt manifest", generate: of::<Manifest> },
+    Published { name: "lock", title: "prompt lock", generate: of::<Lock> },
+    Published {
+        name: "refusal",
+        title: "refusal, the content of a governed response that refuses",
+        generate: of::<governed::Refusal>,
+    },
     Published {
         name: "finding",
         title: "a finding, one of a check's output",
         generate: of::<ValidationError>,
+    },
+    Published {
+        name: "config",
+        title: "the configuration, .agent/config.yml",
+        generate: config::schema,
+    },
+    Published {
+        name: "call",
+        title: "a call, one line of a replay's log",
+        generate: judge::call_schema,
+    },
+    Published {
+        name: "answer",
+        title: "the answer to a call, one line of a replay's output",
+        generate: of_output::<Answer>,
     },
 ];
 
@@ -65,14 +92,15 @@ impl Published {
     }
 }
 
-/// Descriptions come from the documentation of the types; its links mean nothing in a schema.
+/// Descriptions come from the documentation of the types; its links and examples mean nothing in a schema.
 fn plain_descriptions(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
             for (name, value) in members {
                 match value {
                     Value::String(text) if name == "description" => {
-                        *text = text.replace("[`", "`").replace("`]", "`");
+                        let prose = text.split("\n\n```").next().unwrap_or_default();
+                        *text = prose.replace("[`", "`").replace("`]", "`");
                     }
                     value => plain_descriptions(value),
                 }
@@ -83,6 +111,13 @@ fn plain_descriptions(schema: &mut Value) {
     }
 }
 
+/// What others may send.
 fn of<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// What we write: members that are always there are required, though they may be null.
+fn of_output<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<T>().to_value()
 }

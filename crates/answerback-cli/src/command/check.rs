@@ -3,15 +3,19 @@ use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
 use answerback::contract::{Contract, Profile, recognise};
+use answerback::finding::secrets::redact_pointer;
 use answerback::finding::{Severity, ValidationError};
-use answerback::json::{Document, Limits, locate, read};
+use answerback::json::{Limits, locate, read};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::{Format, LimitOptions, ProfileName};
 use crate::output::{quiet_json, sanitise, say};
 use crate::progress::Progress;
+use crate::together::Verdict as Outcome;
+use crate::together::{Together, TogetherOptions, verification_json, verification_lines};
 
 /// Judge documents against their contract
 ///
@@ -23,11 +27,19 @@ use crate::progress::Progress;
   answerback check --profile lenient --format json replies/*.json
   my-tool | answerback check --as tool -
   answerback check --ndjson log.ndjson
+  answerback check --manifest prompt-manifest.json --lock prompt-lock.json --handoff handoff.json response.json
+  answerback check --lock prompt-lock.json prompt-manifest.json
+
+With --manifest and --lock a governed response is verified: identity, version and prompt hash must be the locked
+ones, every agent it names must exist, and with --handoff it must answer that handoff. What cannot be computed is not
+accepted. Handoffs are judged against both, a manifest against its lock and a lock against its manifest.
 
 JSON output is one line a document:
   {\"file\", \"line\"?, \"contract\", \"recognised_by\"?, \"valid\", \"findings\": [{\"error_code\", \"field_path\",
-   \"message\", \"severity\", \"expected_value\"?, \"actual_value\"?}], \"error\"?}
-'line' comes with --ndjson, 'error' says why a document could not be judged.")]
+   \"message\", \"severity\", \"expected_value\"?, \"actual_value\"?}], \"verification\"?, \"error\"?}
+'line' comes with --ndjson, 'error' says why a document could not be judged. 'verification' comes with a response
+that was verified: {\"accepted\", \"halt\", \"agent\", \"scope\", \"claims\": [{\"flag\", \"claimed\", \"observed\"}]}, or
+{\"accepted\", \"halt\", \"severity\", \"refusal\"}; 'observed' is null where a claim cannot be computed.")]
 pub(crate) struct Arguments {
     /// The documents; '-' is standard input
     #[arg(required = true, value_name = "FILE")]
@@ -54,6 +66,9 @@ pub(crate) struct Arguments {
     format: Format,
 
     #[command(flatten)]
+    together: TogetherOptions,
+
+    #[command(flatten)]
     limits: LimitOptions,
 }
 
@@ -65,6 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         format: arguments.format,
         most: if arguments.all { usize::MAX } else { 50 },
         limits: arguments.limits.limits(),
+        together: Together::read(&arguments.together, arguments.limits.limits())?,
         out: BufWriter::with_capacity(1 << 16, stdout),
         exit: Exit::Good,
     };
@@ -95,6 +111,9 @@ struct Verdict<'a> {
     recognised_by: Option<&'a str>,
     valid: bool,
     findings: &'a [ValidationError],
+    /// What came of verifying a response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verification: Option<Value>,
     /// Why the document could not be judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
@@ -107,6 +126,7 @@ struct Judge<W> {
     /// How many findings of a document are printed as text.
     most: usize,
     limits: Limits,
+    together: Together,
     out: W,
     exit: Exit,
 }
@@ -146,19 +166,38 @@ impl<W: Write> Judge<W> {
     }
 
     fn judge(&mut self, name: &str, line: Option<u64>, bytes: &[u8]) -> anyhow::Result<()> {
-        let Document { value, mut findings, .. } = match read(bytes, self.limits) {
+        let document = match read(bytes, self.limits) {
             Ok(document) => document,
             Err(error) => return self.could_not(name, line, &error.to_string()),
         };
-        let (contract, recognised_by) = match (self.contract, recognise(&value)) {
+        let (contract, recognised_by) = match (self.contract, recognise(&document.value)) {
             (Some(contract), _) => (contract, None),
             (None, Some(found)) => (found.contract, Some(found.reason)),
             (None, None) => {
-                let told = "not recognised as one of the contracts; name it with --as atdf, governed, ui, tool or descriptor";
-                return self.could_not(name, line, told);
+                let names = Contract::ALL.map(Contract::as_str).join(", ");
+                let told =
+                    format!("not recognised as one of the contracts; name it with --as {names}");
+                return self.could_not(name, line, &told);
             }
         };
-        findings.extend(contract.check(&value, self.profile));
+        let (mut lines, mut verification) = (Vec::new(), None);
+        let findings = match self.together.judge(contract, &document, self.profile) {
+            Outcome::Checked(findings) => findings,
+            Outcome::Verified(verified) => {
+                match self.format {
+                    Format::Text => lines = verification_lines(&verified),
+                    Format::Json => verification = Some(verification_json(&verified)),
+                }
+                verified.into_findings()
+            }
+            Outcome::Needs(option) => {
+                let told = format!(
+                    "a {} is judged against manifest and lock: give {option}",
+                    contract.title()
+                );
+                return self.could_not(name, line, &told);
+            }
+        };
         let valid = !findings.iter().any(ValidationError::is_error);
         if !valid {
             self.exit = self.exit.max(Exit::NotGood);
@@ -171,6 +210,7 @@ impl<W: Write> Judge<W> {
                 recognised_by: recognised_by.as_deref(),
                 valid,
                 findings: &findings,
+                verification,
                 error: None,
             }),
             Format::Text => {
@@ -183,6 +223,9 @@ impl<W: Write> Judge<W> {
                 if findings.len() > self.most {
                     let more = findings.len() - self.most;
                     writeln!(self.out, "           {DIM}… {more} more findings (--all){DIM:#}")?;
+                }
+                for line in lines {
+                    writeln!(self.out, "           {}", sanitise(&line))?;
                 }
                 Ok(())
             }
@@ -211,6 +254,7 @@ impl<W: Write> Judge<W> {
                 recognised_by: None,
                 valid: false,
                 findings: &[],
+                verification: None,
                 error: Some(error),
             })?;
         }
@@ -270,8 +314,8 @@ impl<W: Write> Judge<W> {
             Severity::Warning => (WARN, "warning"),
             Severity::Info => (DIM, "note"),
         };
-        let path =
-            if finding.field_path.is_root() { "(root)" } else { finding.field_path.as_str() };
+        let path = redact_pointer(finding.field_path.as_str());
+        let path = if path.is_empty() { "(root)" } else { &path };
         let place = format!("{}:{}", position.line, position.column);
         writeln!(
             self.out,

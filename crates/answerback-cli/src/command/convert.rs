@@ -5,7 +5,7 @@ use answerback::UuidV4;
 use answerback::contract::atdf::descriptor;
 use answerback::contract::{Contract, Invalid, recognise};
 use answerback::convert::{ConvertError, Inputs, convert};
-use answerback::governance::Lock;
+use answerback::governance::{Authority, Lock};
 use answerback::json::Limits;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
@@ -16,6 +16,7 @@ use crate::input::Input;
 use crate::options::LimitOptions;
 use crate::output::{quiet_json, sanitise};
 use crate::surroundings::random;
+use crate::together::document;
 
 /// Write a reply in another contract
 ///
@@ -25,7 +26,7 @@ use crate::surroundings::random;
 #[command(after_help = "Examples:
   answerback convert --to ui reply.json
   answerback convert --to tool --tool weather.lookup@1.2.0 reply.json
-  answerback convert --to governed --lock prompts.lock.json --agent domain-02-analysis --attest attest.json reply.json
+  answerback convert --to governed --lock prompt-lock.json --agent domain-02-analysis --attest attest.json reply.json
   answerback convert --to descriptor mcp-tool.json
 
 The file given to --attest:
@@ -56,7 +57,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LOCK")]
     lock: Option<PathBuf>,
 
-    /// The agent's id in the lock, for a governed response
+    /// The manifest that gives agents their ids; without it an agent's id is its key in the lock
+    #[arg(long, value_name = "MANIFEST", requires = "lock")]
+    manifest: Option<PathBuf>,
+
+    /// The agent's id, for a governed response
     #[arg(long, value_name = "ID", requires = "lock")]
     agent: Option<String>,
 
@@ -187,9 +192,14 @@ fn inputs(arguments: &Arguments, limits: Limits) -> anyhow::Result<Inputs> {
         inputs = inputs.with_tool(name, version);
     }
     if let (Some(path), Some(agent)) = (&arguments.lock, &arguments.agent) {
-        let lock = Input::new(path).document(limits)?.value;
-        let lock = Lock::from_document(&lock).with_context(|| path.display().to_string())?;
-        let identity = lock.identity(agent).with_context(|| path.display().to_string())?;
+        let lock = document(&Input::new(path), Contract::Lock, limits)?;
+        let identity = if let Some(manifest) = &arguments.manifest {
+            let manifest = document(&Input::new(manifest), Contract::Manifest, limits)?;
+            Authority::new(&manifest, &lock).identity(agent)?.clone()
+        } else {
+            let lock = Lock::from_document(&lock).with_context(|| path.display().to_string())?;
+            lock.identity(agent).with_context(|| path.display().to_string())?
+        };
         let identity = serde_json::to_value(identity)?;
         inputs = inputs.with_agent(identity.as_object().cloned().unwrap_or_default());
         inputs = inputs.with_response_id(UuidV4::from_random(random()?));

@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod explain;
 pub(crate) mod ledger;
+pub(crate) mod lock;
 pub(crate) mod man;
 pub(crate) mod replay;
 pub(crate) mod schema;
@@ -23,6 +24,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Show(arguments) => show::run(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Validate(arguments) => validate::run(&arguments),
+        Command::Lock(arguments) => lock::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),

@@ -1,5 +1,6 @@
 //! A governed response: what an agent says, who it is, and what it attests.
 
+use answerback::contract::governed::{Flag, MEMBERS};
 use serde_json::{Map, Value};
 
 use super::artifact::others_of;
@@ -13,20 +14,6 @@ use super::style::{PLAIN, STRONG, Tone};
 use super::tree::tree;
 use super::ui::section;
 use super::width::beginning;
-
-const KNOWN: [&str; 8] = [
-    "response_id",
-    "timestamp",
-    "protocol_version",
-    "agent",
-    "response",
-    "request_context",
-    "governance",
-    "next_actions",
-];
-
-const FLAGS: [&str; 4] =
-    ["within_scope", "boundaries_respected", "quality_standards_met", "constraints_followed"];
 
 /// Draws the response.
 pub(crate) fn draw(sheet: Sheet, document: &Map<String, Value>) -> Vec<Line> {
@@ -56,7 +43,9 @@ pub(crate) fn draw(sheet: Sheet, document: &Map<String, Value>) -> Vec<Line> {
             lines.extend(indented(tree(sheet.narrower(2), odd), 2));
         }
     }
-    lines.extend(others_of(sheet, rest(document, &KNOWN)));
+    // Extensions are no part of the answer, but whoever looks should see them.
+    let known: Vec<&str> = MEMBERS.iter().copied().filter(|name| *name != "_meta").collect();
+    lines.extend(others_of(sheet, rest(document, &known)));
     lines
 }
 
@@ -160,7 +149,8 @@ fn governance(sheet: Sheet, governance: Option<&Value>) -> Vec<Line> {
         return lines;
     };
     let mut body = Vec::new();
-    for name in FLAGS {
+    let flags = Flag::ALL.iter().map(|flag| flag.as_str());
+    for name in flags.clone() {
         let (tone, answer) = match members.get(name) {
             Some(Value::Bool(true)) => (Tone::Good, "yes".to_owned()),
             Some(Value::Bool(false)) => (Tone::Bad, "no".to_owned()),
@@ -176,7 +166,8 @@ fn governance(sheet: Sheet, governance: Option<&Value>) -> Vec<Line> {
     if let Some(explanation) = members.get("explanation").filter(|text| !is_blank(text)) {
         body.extend(inner.paragraph(&brief(explanation, 2000), PLAIN));
     }
-    let others = rest(members, &[&FLAGS[..], &["explanation"]].concat());
+    let known: Vec<&str> = flags.chain(["explanation"]).collect();
+    let others = rest(members, &known);
     if !others.is_empty() {
         body.extend(tree(inner, &Value::Object(others)));
     }

@@ -5,32 +5,10 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::folder::Folder;
 use crate::program::{run, run_with, told};
 
 const DOCUMENTS: &str = "../answerback/tests/documents";
-
-/// A folder that goes away with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("answerback-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, document: &Value) -> String {
-        let path = self.0.join(name);
-        fs::write(&path, document.to_string()).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 #[test]
 fn to_each_contract() {
@@ -75,7 +53,8 @@ fn a_broken_document_is_refused_with_reasons() {
 fn a_governed_response_takes_its_identity_from_the_lock() {
     let folder = Folder::new("convert");
     let lock = folder.write("lock.json", &json!({
-        "version": "1.0.0", "lockfileVersion": 1, "algorithm": "SHA-256",
+        "version": "1.0.0", "lockfileVersion": 1, "algorithm": "SHA-256", "generated": "2026-01-01T00:00:00Z",
+        "description": "One prompt", "integrity": {"total_prompts": 1, "domains": 1, "archetypes": 0},
         "prompts": {"domain-02-analysis": {"file": "02.md", "type": "domain", "version": "1.4.0",
             "hash": "e7b34ef33d23d41e67ba23c640b26cbc4179840cc2be1278703e89fd74aefd9c"}},
     }));
@@ -129,9 +108,37 @@ fn a_governed_response_takes_its_identity_from_the_lock() {
     assert_eq!(output.status.code(), Some(2));
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(
-        errors.contains("the lock has no agent \"domain-99\"; it has domain-02-analysis"),
+        errors.contains("there is no agent \"domain-99\"; there are domain-02-analysis"),
         "{errors}"
     );
+}
+
+/// In the example a prompt's key is not its agent's id: only manifest and lock together know both.
+#[test]
+fn a_manifest_gives_agents_their_ids() {
+    const EXAMPLE: &str = "../../examples/governance";
+    let folder = Folder::new("convert-manifest");
+    let attest = folder.write("attest.json", &json!({
+        "governance": {"within_scope": true, "boundaries_respected": true, "quality_standards_met": true,
+            "constraints_followed": true, "audit_trail": "ledger:1"},
+        "request_context": {"request_type": "task", "request_summary": "List the projects"},
+        "confidence": "high",
+    }));
+    let agent = ["--manifest", "prompt-manifest.json", "--lock", "prompt-lock.json"];
+    let convert = |id: &str| {
+        let mut words = vec!["convert", "--to", "governed", "--agent", id, "--attest", &attest];
+        words.extend(agent);
+        words.push("../../crates/answerback/tests/documents/tool-least.json");
+        run(EXAMPLE, &words)
+    };
+    let output = convert("domain-01-analysis");
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let mut check = vec!["check", "--format", "json"];
+    check.extend(agent);
+    check.push("-");
+    let checked = run_with(EXAMPLE, &check, output.stdout);
+    assert_eq!(checked.status.code(), Some(0), "{}", told(&checked));
+    insta::assert_snapshot!("convert-key-is-no-agent", told(&convert("analysis")));
 }
 
 #[test]

@@ -25,7 +25,21 @@ fn codes_are_explained() {
 fn schemas_are_printed_as_they_are_committed() {
     insta::assert_snapshot!("schema-list", told(&run(".", &["schema"])));
     insta::assert_snapshot!("schema-unknown", told(&run(".", &["schema", "x"])));
-    for name in ["atdf", "governed", "ui", "tool", "descriptor", "finding"] {
+    for name in [
+        "atdf",
+        "governed",
+        "ui",
+        "tool",
+        "descriptor",
+        "handoff",
+        "manifest",
+        "lock",
+        "refusal",
+        "finding",
+        "config",
+        "call",
+        "answer",
+    ] {
         let printed = String::from_utf8(run(".", &["schema", name]).stdout).unwrap();
         let path = format!("{}/../../schemas/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
         assert_eq!(printed, std::fs::read_to_string(path).unwrap(), "{name}");

@@ -2,7 +2,7 @@
 
 use crate::program::{program, run, told};
 
-const COMMANDS: [&[&str]; 26] = [
+const COMMANDS: [&[&str]; 29] = [
     &[],
     &["check"],
     &["call"],
@@ -25,6 +25,9 @@ const COMMANDS: [&[&str]; 26] = [
     &["validate", "date-range"],
     &["validate", "email"],
     &["validate", "password"],
+    &["lock"],
+    &["lock", "write"],
+    &["lock", "verify"],
     &["schema"],
     &["explain"],
     &["completions"],

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    Claims, Entry, HashTile, Record, Source, SourceError, TilesHeld,
+    Claims, Entry, Record, Source, SourceError, Tile, TilesHeld,
     lines::{CheckpointLines, Decoded, Lines, PartLine, bytes_of, object},
 };
 use crate::{checkpoint::decimal, hash::Hash};
@@ -175,7 +175,7 @@ impl Source for JsonLines {
         Ok(())
     }
 
-    fn read_tiles(&mut self, _: &mut dyn FnMut(HashTile<'_>)) -> Result<(), SourceError> {
+    fn read_tiles(&mut self, _: &mut dyn FnMut(Tile<'_>)) -> Result<(), SourceError> {
         Ok(())
     }
 }

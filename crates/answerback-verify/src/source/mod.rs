@@ -67,19 +67,6 @@ pub struct Head {
     pub signer: String,
 }
 
-/// A tile of hashes, as it is stored.
-#[derive(Clone, Copy, Debug)]
-pub struct HashTile<'a> {
-    /// Its level: 0 holds hashes of leaves.
-    pub level: u64,
-    /// Which one of its level, from the left.
-    pub number: u64,
-    /// Its hashes, one after the other.
-    pub hashes: &'a [u8],
-    /// The hash above them, where the source stores it.
-    pub root: Option<&'a [u8]>,
-}
-
 /// One piece of a log.
 #[derive(Clone, Copy, Debug)]
 pub enum Record<'a> {
@@ -152,6 +139,19 @@ pub struct Columns<'a> {
     pub leaf_hash: &'a [u8],
 }
 
+/// A hash tile.
+#[derive(Clone, Copy, Debug)]
+pub struct Tile<'a> {
+    /// Its level.
+    pub level: u64,
+    /// Its number in the level.
+    pub number: u64,
+    /// Its hashes, one after the other.
+    pub hashes: &'a [u8],
+    /// The hash above them, where the source repeats it.
+    pub root: Option<&'a [u8]>,
+}
+
 /// A place that a log can be read from.
 pub trait Source {
     /// What the source says of the log as a whole.
@@ -164,12 +164,12 @@ pub trait Source {
     /// When the source cannot be read, or is not what it claims to be.
     fn read(&mut self, visit: &mut dyn FnMut(Record<'_>)) -> Result<(), SourceError>;
 
-    /// Reads the hash tiles.
+    /// Reads the hash tiles: level, number, hashes, and the hash above them where the source keeps it.
     ///
     /// # Errors
     ///
     /// When the source cannot be read.
-    fn read_tiles(&mut self, visit: &mut dyn FnMut(HashTile<'_>)) -> Result<(), SourceError>;
+    fn read_tiles(&mut self, visit: &mut dyn FnMut(Tile<'_>)) -> Result<(), SourceError>;
 }
 
 /// Why a source could not be read. Nothing is said then about the log.

@@ -9,7 +9,7 @@ use rusqlite::{
     fallible_streaming_iterator::FallibleStreamingIterator as _, types::ValueRef,
 };
 
-use super::{Claims, Columns, Entry, HashTile, Head, Part, Record, Source, SourceError, TilesHeld};
+use super::{Claims, Columns, Entry, Head, Part, Record, Source, SourceError, Tile, TilesHeld};
 use crate::{hash::Hash, tiles::TILE_WIDTH};
 
 /// The embedded store's file.
@@ -133,14 +133,14 @@ impl Source for Sqlite {
             .map_err(|source| SourceError::Database { path: self.path.clone(), source })
     }
 
-    fn read_tiles(&mut self, visit: &mut dyn FnMut(HashTile<'_>)) -> Result<(), SourceError> {
+    fn read_tiles(&mut self, visit: &mut dyn FnMut(Tile<'_>)) -> Result<(), SourceError> {
         let mut read = || {
             let mut statement = self
                 .connection
                 .prepare("SELECT level, n, data, root FROM tile ORDER BY level, n")?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
-                visit(HashTile {
+                visit(Tile {
                     level: natural(row, 0)?,
                     number: natural(row, 1)?,
                     hashes: bytes(row.get_ref(2)?).unwrap_or_default(),
@@ -191,7 +191,7 @@ fn entries(
     visit: &mut dyn FnMut(Record<'_>),
 ) -> rusqlite::Result<()> {
     let mut entries = connection.prepare(
-        "SELECT seq, ts, kind, agent, tool, outcome, request_id, response_id, reply_id, leaf, leaf_hash FROM entry ORDER BY seq",
+        "SELECT seq, ts, kind, agent, tool, outcome, request_id, response_id, leaf, leaf_hash, reply_id FROM entry ORDER BY seq",
     )?;
     let mut parts =
         connection.prepare("SELECT seq, name, salt, bytes FROM part ORDER BY seq, name")?;
@@ -219,10 +219,10 @@ fn entries(
             outcome: text(5)?,
             request_id: text(6)?,
             response_id: text(7)?,
-            reply_id: text(8)?,
-            leaf_hash: text(10)?.unwrap_or_default(),
+            leaf_hash: text(9)?.unwrap_or_default(),
+            reply_id: text(10)?,
         };
-        let leaf = text(9)?.unwrap_or_default();
+        let leaf = text(8)?.unwrap_or_default();
         visit(Record::Entry(Entry { index, leaf, parts: &buffer.parts(), columns: Some(columns) }));
         emit_checkpoints(&mut checkpoints, index.saturating_add(1), visit)?;
     }

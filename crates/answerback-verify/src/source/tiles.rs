@@ -8,7 +8,7 @@ use std::{
 use serde::Deserialize;
 
 use super::{
-    Claims, Entry, HashTile, Record, Source, SourceError, TilesHeld,
+    Claims, Entry, Record, Source, SourceError, Tile, TilesHeld,
     lines::{CheckpointLines, Decoded, Lines, PartLine, object, size_of_note},
 };
 use crate::{
@@ -176,18 +176,15 @@ impl Source for TileDirectory {
         Ok(())
     }
 
-    fn read_tiles(&mut self, visit: &mut dyn FnMut(HashTile<'_>)) -> Result<(), SourceError> {
+    fn read_tiles(&mut self, visit: &mut dyn FnMut(Tile<'_>)) -> Result<(), SourceError> {
         let mut level = 0;
         while self.claims.size >> (8 * level) > 0 {
             for (number, width) in tiles_of(self.claims.size, level) {
                 let path = self.path(&level.to_string(), number, width);
                 match fs::read(&path) {
-                    Ok(hashes) => visit(HashTile {
-                        level: u64::from(level),
-                        number,
-                        hashes: &hashes,
-                        root: None,
-                    }),
+                    Ok(tile) => {
+                        visit(Tile { level: u64::from(level), number, hashes: &tile, root: None });
+                    }
                     // That it is not there is for the verifier to say.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     Err(error) => return Err(SourceError::read(&path, error)),

@@ -6,7 +6,7 @@ use answerback_verify::{Options, open, verify};
 
 use crate::{
     failed, judge,
-    support::{Ledger, Tile, sample, written::InMemory},
+    support::{Ledger, sample, written::InMemory},
 };
 
 fn on_one_thread() -> Options {
@@ -42,9 +42,9 @@ fn pieces(ledger: &mut Ledger) -> Vec<(String, &mut [u8])> {
         pieces.push((format!("salt of a part of {seq}"), &mut part.salt));
         pieces.push((format!("bytes of a part of {seq}"), &mut part.bytes));
     }
-    for Tile { level, number, root, data } in &mut ledger.tiles {
-        pieces.push((format!("tile {level} {number}"), data));
+    for (level, number, root, data) in &mut ledger.tiles {
         pieces.push((format!("root of tile {level} {number}"), root));
+        pieces.push((format!("tile {level} {number}"), data));
     }
     pieces.push(("frontier".to_owned(), &mut ledger.frontier));
     pieces.push(("root".to_owned(), &mut ledger.root));
@@ -81,11 +81,17 @@ fn no_byte_of_a_ledger_can_change() {
 #[test]
 fn no_byte_of_tiles_can_change() {
     let good = sample::long(258, 100);
-    let tile = good.tiles[0].data.len();
+    let tile = good.tiles[0].3.len();
     for at in (0..tile).step_by(61) {
         let mut ledger = good.clone();
-        ledger.tiles[0].data[at] ^= 1 << (at % 8);
+        ledger.tiles[0].3[at] ^= 1 << (at % 8);
         assert_eq!(failed(&judge(&mut InMemory::new(ledger), Options::new())), [2], "byte {at}");
+    }
+    for at in 0..32 {
+        let mut ledger = good.clone();
+        ledger.tiles[0].2[at] ^= 1 << (at % 8);
+        let levels = failed(&judge(&mut InMemory::new(ledger), Options::new()));
+        assert_eq!(levels, [2], "byte {at} of the root");
     }
 }
 

@@ -40,15 +40,6 @@ pub(crate) struct PartRow {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A row of `tile`.
-#[derive(Clone)]
-pub(crate) struct Tile {
-    pub(crate) level: u64,
-    pub(crate) number: u64,
-    pub(crate) root: Vec<u8>,
-    pub(crate) data: Vec<u8>,
-}
-
 /// All that is on disk, as data.
 #[derive(Clone, Default)]
 pub(crate) struct Ledger {
@@ -58,7 +49,7 @@ pub(crate) struct Ledger {
     pub(crate) signer: String,
     pub(crate) rows: Vec<Row>,
     pub(crate) parts: Vec<PartRow>,
-    pub(crate) tiles: Vec<Tile>,
+    pub(crate) tiles: Vec<(u64, u64, Vec<u8>, Vec<u8>)>,
     pub(crate) checkpoints: Vec<(u64, String)>,
     pub(crate) size: u64,
     pub(crate) frontier: Vec<u8>,
@@ -273,8 +264,7 @@ impl Writer {
             let number =
                 (self.ledger.size + 1) / 256_u64.pow(u32::try_from(level).unwrap() + 1) - 1;
             hash = root(&tile);
-            let (root, data) = (hash.to_vec(), tile.concat());
-            self.ledger.tiles.push(Tile { level: level as u64, number, root, data });
+            self.ledger.tiles.push((level as u64, number, hash.to_vec(), tile.concat()));
             level += 1;
         }
         self.ledger

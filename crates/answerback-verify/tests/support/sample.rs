@@ -39,9 +39,9 @@ pub(crate) fn request(writer: &mut Writer, number: u64) -> u64 {
 pub(crate) fn response_members(number: u64, request: u64) -> Vec<(&'static str, String)> {
     let claimed = r#"{"boundaries_respected":true,"constraints_followed":true,"quality_standards_met":true,"within_scope":true}"#;
     vec![
+        ("reply_id", text(uuid(2_000_000 + number))),
         ("request_id", text(uuid(number))),
         ("response_id", text(uuid(1_000_000 + number))),
-        ("reply_id", text(uuid(2_000_000 + number))),
         ("request_index", text(request.to_string())),
         ("agent_id", text("domain-02-analysis")),
         ("agent_type", text("domain")),

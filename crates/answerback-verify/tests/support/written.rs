@@ -3,11 +3,11 @@
 use std::{fmt::Write as _, fs, path::Path};
 
 use answerback_verify::{
-    Claims, Columns, Entry, Hash, HashTile, Head, Part, Record, Source, SourceError, TilesHeld,
+    Claims, Columns, Entry, Hash, Head, Part, Record, Source, SourceError, Tile, TilesHeld,
 };
 use data_encoding::BASE64;
 
-use super::{Digest, Ledger, PartRow, Tile, root};
+use super::{Digest, Ledger, PartRow, root};
 
 const SCHEMA: &str = "
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -75,9 +75,14 @@ impl SqliteWriter {
             }
             let mut tile =
                 transaction.prepare_cached("INSERT INTO tile VALUES (?1, ?2, ?3, ?4)").unwrap();
-            for Tile { level, number, root, data } in ledger.tiles.drain(..) {
-                let (level, number) = (level.cast_signed(), number.cast_signed());
-                tile.execute(rusqlite::params![level, number, root, data]).unwrap();
+            for (level, number, root, data) in ledger.tiles.drain(..) {
+                tile.execute(rusqlite::params![
+                    level.cast_signed(),
+                    number.cast_signed(),
+                    root,
+                    data
+                ])
+                .unwrap();
             }
             let mut checkpoint =
                 transaction.prepare_cached("INSERT INTO checkpoint VALUES (?1, ?2)").unwrap();
@@ -292,9 +297,9 @@ impl Source for InMemory {
         Ok(())
     }
 
-    fn read_tiles(&mut self, visit: &mut dyn FnMut(HashTile<'_>)) -> Result<(), SourceError> {
-        for Tile { level, number, root, data } in &self.ledger.tiles {
-            visit(HashTile { level: *level, number: *number, hashes: data, root: Some(root) });
+    fn read_tiles(&mut self, visit: &mut dyn FnMut(Tile<'_>)) -> Result<(), SourceError> {
+        for (level, number, root, hashes) in &self.ledger.tiles {
+            visit(Tile { level: *level, number: *number, hashes, root: Some(root) });
         }
         Ok(())
     }

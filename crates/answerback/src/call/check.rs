@@ -4,7 +4,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use super::effort::{self, Effort};
-use super::expected::{described, options as listed};
+use super::expected::{described, names, options as listed};
 use super::outline::{NodeId, Outline};
 use super::schema::{Schema, SchemaError};
 use super::shown::shown;
@@ -13,7 +13,7 @@ use super::union::Judge;
 use super::unknown::{Branches, unknown};
 use super::wording;
 use crate::finding::{Preview, Severity, ValidationError, val};
-use crate::json::Pointer;
+use crate::json::{self, Pointer};
 
 /// The deepest arguments, counted in arrays and objects.
 const DEEPEST: usize = 128;
@@ -148,7 +148,9 @@ struct Findings<'s> {
 }
 
 impl Findings<'_> {
-    fn push(&mut self, finding: ValidationError) {
+    fn push(&mut self, mut finding: ValidationError) {
+        // Of a rule in another document nothing is known but that it was broken.
+        finding.expected_value = finding.expected_value.filter(|expected| !expected.is_empty());
         let told = |earlier: &ValidationError| {
             earlier.field_path == finding.field_path
                 && earlier.error_code == finding.error_code
@@ -201,7 +203,16 @@ impl Findings<'_> {
     }
 
     fn owner(&self, error: &jsonschema::ValidationError<'_>) -> NodeId {
-        self.schema.outline.owner(error.schema_path().as_str())
+        let outline = &self.schema.outline;
+        match outline.elsewhere {
+            // A place in another document looks like one in this.
+            Some(elsewhere)
+                if self.schema.at(&pointer(error.evaluation_path().as_str())).is_none() =>
+            {
+                elsewhere
+            }
+            _ => outline.owner(error.schema_path().as_str()),
+        }
     }
 
     /// What the subschema asks for whose rule was broken.
@@ -212,7 +223,7 @@ impl Findings<'_> {
     fn asked(&self, node: NodeId) -> String {
         let source = self.schema.source();
         let place = &self.schema.outline.node(node).place;
-        described(source.pointer(place).unwrap_or(source), source)
+        json::find(source, place).map(|asked| described(asked, source)).unwrap_or_default()
     }
 
     fn missing(&mut self, error: &jsonschema::ValidationError<'_>, name: &str) {
@@ -280,16 +291,15 @@ impl Findings<'_> {
         }
         let outline = &self.schema.outline;
         let all = outline.all_in_place(nodes);
-        let mut known: Vec<Value> = Vec::new();
-        for name in all.iter().flat_map(|id| outline.names(*id)).map(|(name, _)| Value::from(name))
-        {
+        let mut known: Vec<&str> = Vec::new();
+        for (name, _) in all.iter().flat_map(|id| outline.names(*id)) {
             if !known.contains(&name) {
                 known.push(name);
             }
         }
         let expected = match known.as_slice() {
             [] => "no such field".to_owned(),
-            known => listed(known),
+            known => names(known),
         };
         let finding = ValidationError::of(&val::UNKNOWN_FIELD, place.clone())
             .with_severity(severity)

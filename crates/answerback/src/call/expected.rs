@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::types::Types;
-use crate::finding::preview;
+use crate::finding::{Preview, preview};
 
 /// The longest description, in characters.
 const LONGEST: usize = 300;
@@ -21,13 +21,21 @@ pub(super) fn described(schema: &Value, root: &Value) -> String {
 
 /// The values of an enumeration: "one of: utf-8, ascii, utf-16".
 pub(super) fn options(values: &[Value]) -> String {
+    listed(values.len(), values.iter().map(bare))
+}
+
+/// The names that an object knows, listed in the same way.
+pub(super) fn names(names: &[&str]) -> String {
+    listed(names.len(), names.iter().map(|name| bare_text(name)))
+}
+
+fn listed(count: usize, options: impl Iterator<Item = String>) -> String {
     const ROOM: usize = 240;
     let mut text = "one of: ".to_owned();
-    for (index, value) in values.iter().enumerate() {
-        let option = bare(value);
+    for (index, option) in options.enumerate() {
         let room = ROOM.saturating_sub(option.chars().count());
         if index > 0 && text.chars().count() > room {
-            return format!("{text} (and {} more)", values.len() - index);
+            return format!("{text} (and {} more)", count - index);
         }
         if index > 0 {
             text.push_str(", ");
@@ -39,11 +47,15 @@ pub(super) fn options(values: &[Value]) -> String {
 
 /// A value for use inside a sentence: a plain word without quotes, anything else as JSON.
 pub(super) fn bare(value: &Value) -> String {
-    let shown = preview(value);
     match value {
-        Value::String(text) if is_plain(text) => shown.trim_matches('"').to_owned(),
-        _ => shown,
+        Value::String(text) => bare_text(text),
+        other => preview(other),
     }
+}
+
+fn bare_text(text: &str) -> String {
+    let shown = Preview::new().show_text(text);
+    if is_plain(text) { shown.trim_matches('"').to_owned() } else { shown }
 }
 
 /// Whether a string can stand in a list without quotes and still be told from its neighbours.
@@ -136,7 +148,7 @@ impl<'s> Words<'s> {
             (None, None) => {}
         }
         if let Some(format) = schema.get("format").and_then(Value::as_str) {
-            let name = preview(&Value::from(format));
+            let name = Preview::new().show_text(format);
             self.push(&format!(" in {} format", name.trim_matches('"')));
             if let Some(example) = example(format) {
                 self.push(&format!(" (such as {example})"));

@@ -6,6 +6,7 @@
 //! what is secret is read from an outline of the schema.
 
 mod check;
+mod documents;
 mod effort;
 mod expected;
 mod outline;
@@ -18,6 +19,8 @@ mod unknown;
 mod wording;
 
 pub use check::{Options, check};
+pub use documents::Documents;
+pub(crate) use outline::calls_secrets;
 pub use parse::{Confidence, Excerpt, Malformed, Mistake, MistakeKind, Reading, hear, parse};
 pub use schema::{Schema, SchemaError, SchemaErrorKind, Schemas};
 pub(crate) use shown::shown;

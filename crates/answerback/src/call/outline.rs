@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value};
 
+use super::documents::Documents;
 use super::types::Types;
 use crate::json::push_token;
 
@@ -91,6 +92,8 @@ pub(super) struct Outline {
     nodes: Vec<Node>,
     /// The nodes, sorted by their place.
     by_place: Vec<NodeId>,
+    /// Stands for every subschema of another document, where there are other documents.
+    pub(super) elsewhere: Option<NodeId>,
     has_secrets: bool,
     multiplies: bool,
     recurses: bool,
@@ -102,10 +105,12 @@ const MOST_WAYS: u64 = 4096;
 impl Outline {
     pub(super) const ROOT: NodeId = NodeId(0);
 
-    /// Outlines a schema the validator has accepted. `compile_pattern` makes a validator of a pattern.
+    /// Outlines a schema the validator has accepted. `documents` are those it may refer to;
+    /// `compile_pattern` makes a validator of a pattern.
     pub(super) fn new(
         schema: &Value,
         draft: Draft,
+        documents: &Documents,
         compile_pattern: &dyn Fn(&str) -> Option<Validator>,
     ) -> Self {
         let mut builder = Builder {
@@ -121,15 +126,26 @@ impl Outline {
         while let Some((id, value)) = builder.waiting.pop() {
             builder.fill(id, value);
         }
-        let has_secrets = builder.nodes.iter().any(|node| node.secret);
-        let nodes = builder.nodes;
+        let mut nodes = builder.nodes;
+        if nodes.iter().any(|node| node.opaque)
+            && (documents.call_secrets() || calls_secrets(schema))
+        {
+            // What we cannot follow may lead to what is called secret.
+            nodes.iter_mut().for_each(|node| node.secret |= node.opaque);
+        }
+        let elsewhere = (!documents.is_empty()).then(|| {
+            nodes.push(Node { place: "#".to_owned(), opaque: true, ..Node::default() });
+            NodeId(u32::try_from(nodes.len() - 1).unwrap_or(u32::MAX))
+        });
+        let has_secrets = nodes.iter().any(|node| node.secret);
         let mut by_place: Vec<NodeId> = (0..).map(NodeId).take(nodes.len()).collect();
         by_place.sort_unstable_by(|one, other| {
             nodes[one.0 as usize].place.cmp(&nodes[other.0 as usize].place)
         });
         let branches =
             nodes.iter().any(|node| node.unions.iter().any(|union| union.branches.len() > 1));
-        let mut outline = Self { nodes, by_place, has_secrets, multiplies: false, recurses: false };
+        let mut outline =
+            Self { nodes, by_place, elsewhere, has_secrets, multiplies: false, recurses: false };
         if branches {
             // A union's branches are all looked at when it fails. Where unions lie within unions, by
             // recursion or by a ladder of references, the findings multiply with every level.
@@ -468,6 +484,19 @@ impl<'s> Builder<'s> {
         let place = anchors.get(fragment)?.clone();
         let value = schema.pointer(&place)?;
         Some((place, value))
+    }
+}
+
+/// Whether a document calls anything secret, wherever it says so.
+pub(crate) fn calls_secrets(document: &Value) -> bool {
+    match document {
+        Value::Object(members) => members.iter().any(|(name, value)| {
+            name == "writeOnly" && value == &Value::Bool(true)
+                || name == "format" && value == "password"
+                || calls_secrets(value)
+        }),
+        Value::Array(elements) => elements.iter().any(calls_secrets),
+        _ => false,
     }
 }
 

@@ -9,8 +9,9 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationOptions, Validator};
 use serde_json::{Value, json};
 
+use super::documents::{Documents, Shelf};
 use super::outline::Outline;
-use crate::json::Pointer;
+use crate::json::{self, Pointer};
 
 /// The deepest schema, counted in arrays and objects. It keeps the compiler within a thread's stack.
 const DEEPEST: usize = 128;
@@ -26,7 +27,7 @@ const PATTERN_SIZE: usize = 4 << 20;
 /// A tool's schema, ready to judge calls.
 ///
 /// Drafts 4 to 2020-12, told by `$schema`, 2020-12 without it; formats are asserted. References reach
-/// nothing outside the schema. Patterns run in linear time; one that needs look-around or a
+/// nothing outside the schema but the [`Documents`] handed in. Patterns run in linear time; one that needs look-around or a
 /// backreference runs in a backtracking engine with a hard bound.
 ///
 /// ```
@@ -59,14 +60,27 @@ impl Schema {
     /// When it is no schema, reaches outside itself, has a pattern that no engine takes, or is over a
     /// bound. All of these are the tool author's to mend, never the model's.
     pub fn compile(source: impl Into<Arc<Value>>) -> Result<Self, SchemaError> {
+        Self::compile_with(source, &Documents::default())
+    }
+
+    /// Compiles a schema whose references may also lead to these documents.
+    ///
+    /// # Errors
+    ///
+    /// As [`Schema::compile`].
+    pub fn compile_with(
+        source: impl Into<Arc<Value>>,
+        documents: &Documents,
+    ) -> Result<Self, SchemaError> {
         let source = source.into();
         bound(&source)?;
-        let linear =
-            options().with_pattern_options(PatternOptions::regex().size_limit(PATTERN_SIZE));
+        let linear = options(documents)
+            .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_SIZE));
+        let backtracking = || backtracking(documents);
         let validator = linear.build(&source).or_else(|_| backtracking().build(&source));
         let validator = validator.map_err(|error| SchemaError::uncompiled(&error))?;
         let draft = Draft::default().detect(&source);
-        let outline = Outline::new(&source, draft, &|pattern| {
+        let outline = Outline::new(&source, draft, documents, &|pattern| {
             let schema = json!({"type": "string", "pattern": pattern});
             let validator = linear.build(&schema).or_else(|_| backtracking().build(&schema));
             validator.ok()
@@ -111,28 +125,28 @@ impl Schema {
             if token == "$ref" && value.get("$ref").is_some_and(Value::is_string) {
                 let target = self.outline.node(self.outline.owner(&place)).reference?;
                 place.clone_from(&self.outline.node(target).place);
-                value = self.source.pointer(&place)?;
+                value = json::find(&self.source, &place)?;
             } else {
-                crate::json::push_token(&mut place, &token);
-                value = self.source.pointer(&place)?;
+                json::push_token(&mut place, &token);
+                value = json::below(value, &token)?;
             }
         }
         Some(value)
     }
 }
 
-fn options<'a>() -> ValidationOptions<'a> {
-    jsonschema::options().offline().should_validate_formats(true)
+fn options<'a>(documents: &Documents) -> ValidationOptions<'a> {
+    jsonschema::options().with_retriever(Shelf(documents.clone())).should_validate_formats(true)
 }
 
-fn backtracking<'a>() -> ValidationOptions<'a> {
+fn backtracking<'a>(documents: &Documents) -> ValidationOptions<'a> {
     let patterns =
         PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT).size_limit(PATTERN_SIZE);
-    options().with_pattern_options(patterns)
+    options(documents).with_pattern_options(patterns)
 }
 
 /// Refuses a schema that is too deep or too large to compile safely.
-fn bound(source: &Value) -> Result<(), SchemaError> {
+pub(super) fn bound(source: &Value) -> Result<(), SchemaError> {
     let mut count = 0;
     let mut waiting = vec![(source, 1)];
     while let Some((value, depth)) = waiting.pop() {

@@ -50,11 +50,17 @@ pub(super) fn applying(outline: &Outline, place: &Pointer) -> Vec<NodeId> {
 /// value could tell an index from a name of digits.
 fn step(outline: &Outline, nodes: &[NodeId], token: &str) -> Vec<NodeId> {
     let mut below = Vec::new();
+    let mut named = false;
     for id in nodes {
-        outline.member(*id, token, |child| below.push(child));
+        named |= outline.member(*id, token, |child| below.push(child));
         if let Some(child) = token.parse().ok().and_then(|index| outline.element(*id, index)) {
             below.push(child);
         }
+    }
+    if !named && outline.has_secrets() {
+        // A name that nothing knows, beside one that is secret, may be a slip of the pen for it.
+        let beside = nodes.iter().flat_map(|id| outline.names(*id)).map(|(_, child)| child);
+        below.extend(beside.filter(|child| is_secret(outline, &outline.all_in_place(&[*child]))));
     }
     outline.all_in_place(&below)
 }
@@ -86,5 +92,38 @@ fn without_secrets<'v>(outline: &Outline, nodes: &[NodeId], value: &'v Value) ->
             Cow::Owned(Value::Array(clean.collect()))
         }
         scalar => Cow::Borrowed(scalar),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::check;
+    use super::*;
+
+    #[test]
+    fn a_misspelt_secret_is_hidden_too() {
+        let schema = Schema::compile(json!({
+            "properties": {
+                "user": {"type": "string", "maxLength": 2},
+                "login": {"$ref": "#/$defs/word"},
+                "open": {"type": "object", "properties": {"a": {"type": "string"}}},
+            },
+            "additionalProperties": false,
+            "$defs": {"word": {"type": "string", "writeOnly": true}},
+        }))
+        .unwrap();
+        let arguments = json!({"user": "ada", "logn": ["velvet"], "open": {"b": "seen"}});
+        let findings = check(&schema, &arguments, ()).unwrap();
+        let told = format!("{findings:?}");
+        assert!(
+            !told.contains("velvet") && told.contains("ada") && told.contains("seen"),
+            "{told}"
+        );
+        assert_eq!(
+            *schema.without_secrets(&arguments),
+            json!({"user": "ada", "logn": "[redacted]", "open": {"b": "seen"}})
+        );
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::expected::bare;
 use super::types::Types;
-use crate::finding::{Rule, preview, val};
+use crate::finding::{Preview, Rule, preview, val};
 
 /// The code of a broken rule. What the contract's table does not name is a constraint.
 pub(super) fn rule(kind: &ValidationErrorKind) -> &'static Rule {
@@ -106,7 +106,7 @@ pub(super) fn types(kind: &TypeKind) -> Types {
 
 /// A name or a piece of schema text inside a sentence: one line, bounded, nothing in it acts.
 pub(super) fn text(foreign: &str) -> String {
-    let shown = preview(&Value::from(foreign));
+    let shown = Preview::new().show_text(foreign);
     let shown = shown.strip_prefix('"').unwrap_or(&shown);
     shown.strip_suffix('"').unwrap_or(shown).to_owned()
 }

@@ -332,12 +332,16 @@ mod tests {
 
     #[test]
     fn the_ends_of_every_range_are_accepted() {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
         for setting in &SETTINGS {
             let Kind::Integer { least, most, get, .. } = &setting.kind else { continue };
             for (value, fits) in
                 [(*least, true), (*most, true), (least.wrapping_sub(1), false), (most + 1, false)]
             {
-                let config = read(&json!({setting.group.unwrap(): {setting.name: value}}));
+                let validation = json!({setting.group.unwrap(): {setting.name: value}});
+                let config = read(&validation);
+                let whole = json!({"tools": {"validation": validation}});
+                assert_eq!(validator.is_valid(&whole), fits, "{whole}");
                 assert_eq!(
                     config.as_ref().map(|config| get(&config.default)).ok(),
                     fits.then_some(value)

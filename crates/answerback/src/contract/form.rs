@@ -1,5 +1,7 @@
 //! Forms of text that several contracts ask for.
 
+use std::cmp::Ordering;
+
 use crate::time::{Timestamp, Zone};
 
 /// Whether a text is a version by Semantic Versioning 2.0.0.
@@ -18,6 +20,44 @@ pub(crate) fn is_semver(text: &str) -> bool {
         && core.split('.').all(|number| is_digits(number) && !has_leading_zero(number))
         && pre.is_none_or(|pre| identifiers(pre, true))
         && build.is_none_or(|build| identifiers(build, false))
+}
+
+/// How two versions are ordered by Semantic Versioning 2.0.0; what was built of them does not count. Texts that
+/// are no versions are in no order: none is above the other.
+pub(crate) fn compare_semver(left: &str, right: &str) -> Ordering {
+    fn parts(version: &str) -> (&str, Option<&str>) {
+        let version = version.split('+').next().unwrap_or_default();
+        version.split_once('-').map_or((version, None), |(core, pre)| (core, Some(pre)))
+    }
+    // Without leading zeros the longer of two numbers is the larger.
+    fn numbers(left: &str, right: &str) -> Ordering {
+        left.len().cmp(&right.len()).then_with(|| left.cmp(right))
+    }
+    fn identifiers(left: &str, right: &str) -> Ordering {
+        match (is_digits(left), is_digits(right)) {
+            (true, true) => numbers(left, right),
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            (false, false) => left.cmp(right),
+        }
+    }
+    if !is_semver(left) || !is_semver(right) {
+        return Ordering::Equal;
+    }
+    let ((left, left_pre), (right, right_pre)) = (parts(left), parts(right));
+    let core = left.split('.').zip(right.split('.')).map(|(left, right)| numbers(left, right));
+    core.fold(Ordering::Equal, Ordering::then).then_with(|| match (left_pre, right_pre) {
+        (None, None) => Ordering::Equal,
+        (None, Some(_)) => Ordering::Greater,
+        (Some(_), None) => Ordering::Less,
+        (Some(left), Some(right)) => {
+            let pairs = left.split('.').zip(right.split('.'));
+            pairs
+                .map(|(left, right)| identifiers(left, right))
+                .fold(Ordering::Equal, Ordering::then)
+                .then_with(|| left.split('.').count().cmp(&right.split('.').count()))
+        }
+    })
 }
 
 /// Whether a path is relative and written with forward slashes, so that it means the same on every machine
@@ -73,6 +113,32 @@ mod tests {
         ] {
             assert!(!is_semver(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn versions_are_ordered() {
+        // The chain that Semantic Versioning prints, and what string order gets wrong.
+        let chain = [
+            "1.0.0-alpha",
+            "1.0.0-alpha.1",
+            "1.0.0-alpha.beta",
+            "1.0.0-beta",
+            "1.0.0-beta.2",
+            "1.0.0-beta.11",
+            "1.0.0-rc.1",
+            "1.0.0",
+            "1.2.0",
+            "1.10.0",
+            "2.0.0",
+            "10.0.0",
+        ];
+        for (index, left) in chain.iter().enumerate() {
+            for (other, right) in chain.iter().enumerate() {
+                assert_eq!(compare_semver(left, right), index.cmp(&other), "{left} {right}");
+            }
+        }
+        assert_eq!(compare_semver("1.0.0+a", "1.0.0+b"), Ordering::Equal);
+        assert_eq!(compare_semver("2", "1.0.0"), Ordering::Equal);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{atdf, governed, tool, ui};
 use crate::finding::ValidationError;
+use crate::governance::{handoff, lock, manifest};
 
 /// How strictly a document is judged.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -31,11 +32,29 @@ pub enum Contract {
     Tool,
     /// An ATDF tool descriptor.
     Descriptor,
+    /// A handoff from one agent to another.
+    Handoff,
+    /// A manifest of prompts.
+    Manifest,
+    /// A lock of prompts.
+    Lock,
 }
 
 impl Contract {
     /// All of them, in the order in which they are listed for people.
-    pub const ALL: [Self; 5] = [Self::Atdf, Self::Governed, Self::Ui, Self::Tool, Self::Descriptor];
+    pub const ALL: [Self; 8] = [
+        Self::Atdf,
+        Self::Governed,
+        Self::Ui,
+        Self::Tool,
+        Self::Descriptor,
+        Self::Handoff,
+        Self::Manifest,
+        Self::Lock,
+    ];
+
+    /// Those of replies, which convert into each other.
+    pub const REPLIES: [Self; 4] = [Self::Atdf, Self::Governed, Self::Ui, Self::Tool];
 
     /// The word for it on the command line and in JSON.
     pub const fn as_str(self) -> &'static str {
@@ -45,6 +64,9 @@ impl Contract {
             Self::Ui => "ui",
             Self::Tool => "tool",
             Self::Descriptor => "descriptor",
+            Self::Handoff => "handoff",
+            Self::Manifest => "manifest",
+            Self::Lock => "lock",
         }
     }
 
@@ -56,6 +78,9 @@ impl Contract {
             Self::Ui => "UI envelope",
             Self::Tool => "tool envelope",
             Self::Descriptor => "ATDF tool descriptor",
+            Self::Handoff => "handoff",
+            Self::Manifest => "prompt manifest",
+            Self::Lock => "prompt lock",
         }
     }
 
@@ -68,6 +93,9 @@ impl Contract {
             Self::Ui => ui::check(document, profile),
             Self::Tool => tool::check(document, profile),
             Self::Descriptor => atdf::descriptor::check(document, profile),
+            Self::Handoff => handoff::check(document, profile),
+            Self::Manifest => manifest::check(document, profile),
+            Self::Lock => lock::check(document, profile),
         }
     }
 }
@@ -91,5 +119,5 @@ impl FromStr for Contract {
 
 /// A word that names no contract.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("no contract is called {0:?}; there are atdf, governed, ui, tool and descriptor")]
+#[error("no contract is called {0:?}; there are {known}", known = Contract::ALL.map(Contract::as_str).join(", "))]
 pub struct UnknownContract(String);

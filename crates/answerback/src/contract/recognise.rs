@@ -56,7 +56,7 @@ const fn mark(name: &'static str, weight: u8) -> Mark {
 /// One telling member, or two common ones.
 const ENOUGH: u8 = 2;
 
-const MARKS: [(Contract, &[Mark]); 5] = [
+const MARKS: [(Contract, &[Mark]); 8] = [
     (Contract::Atdf, &[mark("status", 1), mark("data", 1), mark("meta", 1)]),
     (
         Contract::Governed,
@@ -101,6 +101,36 @@ const MARKS: [(Contract, &[Mark]); 5] = [
             mark("how_to_use", 2),
             mark("schema_version", 1),
             mark("description", 1),
+        ],
+    ),
+    (
+        Contract::Handoff,
+        &[
+            mark("handoff_id", 3),
+            mark("protocol_version", 2),
+            mark("source_agent", 3),
+            mark("target_agent", 3),
+            mark("context", 1),
+            mark("governance", 2),
+        ],
+    ),
+    (
+        Contract::Manifest,
+        &[
+            mark("taxonomy", 3),
+            mark("domains", 2),
+            mark("archetypes", 3),
+            mark("orchestrators", 2),
+            mark("governance", 1),
+        ],
+    ),
+    (
+        Contract::Lock,
+        &[
+            mark("lockfileVersion", 3),
+            mark("algorithm", 1),
+            mark("prompts", 2),
+            mark("integrity", 2),
         ],
     ),
 ];

@@ -1,6 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::Profile;
+use super::governed::vocabulary::{Listed, Word};
 use crate::finding::{Rule, ValidationError, preview};
 use crate::json::Place;
 
@@ -162,6 +163,51 @@ impl Report {
             self.wrong(rule, place, value, format!("one of: {}", words.join(", ")));
         }
         word
+    }
+
+    /// A required text with something in it; missing and blank are each reported under their rule.
+    pub(crate) fn required_text<'d>(
+        &mut self,
+        (missing, blank): (&'static Rule, &'static Rule),
+        parent: &Place<'_>,
+        members: &'d Members,
+        name: &str,
+    ) -> Option<&'d str> {
+        let value = self.required(missing, parent, members, name, "a string that is not blank")?;
+        self.text(blank, &parent.key(name), value)
+    }
+
+    /// A required word of a closed set.
+    pub(crate) fn required_word<W: Word>(
+        &mut self,
+        (missing, wrong): (&'static Rule, &'static Rule),
+        parent: &Place<'_>,
+        members: &Members,
+        name: &str,
+    ) -> Option<W> {
+        let Some(value) = members.get(name) else {
+            // The list of words is put together only where it is needed.
+            self.required(missing, parent, members, name, &Listed(W::WORDS).to_string());
+            return None;
+        };
+        self.one_of(wrong, &parent.key(name), value, W::WORDS).and_then(W::named)
+    }
+
+    /// A required text of a fixed form.
+    pub(crate) fn required_form<'d>(
+        &mut self,
+        (missing, wrong): (&'static Rule, &'static Rule),
+        (is_form, expected): (fn(&str) -> bool, &str),
+        parent: &Place<'_>,
+        members: &'d Members,
+        name: &str,
+    ) -> Option<&'d str> {
+        let value = self.required(missing, parent, members, name, expected)?;
+        let text = value.as_str().filter(|text| is_form(text));
+        if text.is_none() {
+            self.wrong(wrong, &parent.key(name), value, expected);
+        }
+        text
     }
 
     /// Reports every member that the contract does not know.

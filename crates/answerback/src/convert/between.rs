@@ -52,7 +52,7 @@ pub fn convert(
     inputs: &Inputs,
 ) -> Result<Converted, ConvertError> {
     for contract in [from, to] {
-        if contract == Contract::Descriptor {
+        if !Contract::REPLIES.contains(&contract) {
             return Err(ConvertError::NotAReply(contract));
         }
     }
@@ -99,9 +99,21 @@ pub enum ConvertError {
     /// The result would not meet the target contract.
     #[error("the result would not meet its contract: {0}")]
     Target(#[source] Invalid),
-    /// Descriptors describe tools; they are not replies.
-    #[error("this is no reply but an {}; --to mcp-tool and --to descriptor convert those", .0.title())]
+    /// Descriptors, handoffs, manifests and locks are not replies.
+    #[error("{}", no_reply(*.0))]
     NotAReply(Contract),
+}
+
+fn no_reply(contract: Contract) -> String {
+    let title = contract.title();
+    match contract {
+        Contract::Descriptor => {
+            format!(
+                "this is no reply but an {title}; --to mcp-tool and --to descriptor convert those"
+            )
+        }
+        _ => format!("this is no reply but a {title}, which has no other form"),
+    }
 }
 
 /// A document in a target contract, before anything is carried.

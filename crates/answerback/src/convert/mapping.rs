@@ -24,7 +24,7 @@ impl Mapping {
             Contract::Governed => self.governed,
             Contract::Ui => self.ui,
             Contract::Tool => self.tool,
-            Contract::Descriptor => &[],
+            _ => &[],
         }
     }
 }

@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 
 use super::{Severity, ValidationError};
 use crate::json::Pointer;
@@ -105,13 +106,44 @@ fn reads_the_same(a: &ValidationError, b: &ValidationError) -> bool {
 
 /// What findings have in common that are one finding at many indices. Without the schema's keyword the
 /// message has to be the same.
-type Likeness<'f> = (Severity, &'f str, Result<&'f str, &'f str>, String);
+type Likeness<'f> = (Severity, &'f str, Result<&'f str, &'f str>, Starred<'f>);
+
+/// A path that equals every other that differs from it in indices only.
+#[derive(Clone, Copy)]
+struct Starred<'f>(&'f str);
+
+impl<'f> Starred<'f> {
+    /// The tokens, with `*` for indices.
+    fn tokens(self) -> impl Iterator<Item = &'f str> {
+        self.0.split('/').map(|token| if is_index(token) { "*" } else { token })
+    }
+}
+
+impl Hash for Starred<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.tokens().for_each(|token| token.hash(state));
+    }
+}
+
+impl PartialEq for Starred<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.tokens().eq(other.tokens())
+    }
+}
+
+impl Eq for Starred<'_> {}
 
 fn fold(ordered: Vec<&ValidationError>) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::with_capacity(ordered.len());
     let mut alike: HashMap<Likeness<'_>, Vec<usize>> = HashMap::new();
+    let has_index =
+        |finding: &ValidationError| finding.field_path.as_str().split('/').any(is_index);
+    // Too few of them to be folded are not compared.
+    let may_fold =
+        ordered.iter().filter(|finding| has_index(finding)).nth(FOLDED_FROM - 1).is_some();
     for finding in ordered {
-        if let Some(pattern) = pattern(finding.field_path.as_str()) {
+        if may_fold && has_index(finding) {
+            let pattern = Starred(finding.field_path.as_str());
             let keyword =
                 finding.schema_path.as_ref().map(Pointer::as_str).ok_or(finding.message.as_str());
             alike
@@ -142,16 +174,6 @@ fn fold(ordered: Vec<&ValidationError>) -> Vec<Group<'_>> {
         group.finding = group.members[0];
     }
     groups
-}
-
-/// The path with `*` for every index, or `None` if it has none.
-fn pattern(path: &str) -> Option<String> {
-    path.split('/').skip(1).any(is_index).then(|| {
-        path.split('/')
-            .map(|token| if is_index(token) { "*" } else { token })
-            .collect::<Vec<_>>()
-            .join("/")
-    })
 }
 
 /// The path with `*` for those indices only that differ between the members.

@@ -2,6 +2,7 @@
 
 use super::{Severity, val};
 use crate::contract::{Profile, atdf, governed, tool, ui};
+use crate::governance::{handoff, lock, manifest, verify};
 
 /// A rule: what a code stands for. Each contract keeps its rules in its `check.rs`.
 #[derive(Debug, Eq, PartialEq)]
@@ -83,6 +84,10 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         atdf::RULES,
         atdf::descriptor::RULES,
         governed::RULES,
+        verify::rule::RULES,
+        handoff::rule::RULES,
+        manifest::rule::RULES,
+        lock::rule::RULES,
         ui::RULES,
         tool::RULES,
     ]

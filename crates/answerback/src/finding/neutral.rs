@@ -55,31 +55,52 @@ pub(crate) fn push_unit(shown: &mut String, rest: &str, quoting: Quoting) -> (us
     (consumed, shown.len() - before)
 }
 
+/// How many bytes at the start of a text are characters that stand for themselves wherever they
+/// stand: [`push_unit`] would append each as it is, as one character.
+pub(crate) fn ordinary_run(text: &str) -> usize {
+    let is_ordinary = |byte: &u8| {
+        matches!(byte, b' '..=b'~')
+            && !matches!(byte, b'"' | b'\'' | b'\\' | b'`' | b'~' | b'<' | b'[')
+    };
+    text.as_bytes().iter().take_while(|byte| is_ordinary(byte)).count()
+}
+
 /// A character on one line: itself, or its JSON escape where it would act instead of being seen.
 pub(crate) fn seen(character: char) -> impl Iterator<Item = char> {
-    let mut shown = String::new();
+    // The longest escape is a pair of surrogates.
+    let mut units = ['\0'; 12];
+    let mut count = 0;
+    let mut add = |unit: char| {
+        units[count] = unit;
+        count += 1;
+    };
     if acts(character) {
-        push_escape(&mut shown, character);
+        escape(character, &mut add);
     } else {
-        shown.push(character);
+        add(character);
     }
-    let units: Vec<char> = shown.chars().collect();
-    units.into_iter()
+    units.into_iter().take(count)
+}
+
+/// Whether nothing in a text can act or pass for a tag, as far as a look at each byte tells.
+pub(crate) fn is_harmless(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'<' | b'`' | b'~' | b'['))
 }
 
 /// The text on one line among words of ours: harmless, and with its double quotes in pairs.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let quotes = text.bytes().filter(|byte| *byte == b'"').count();
-    let may_act =
-        |byte: &u8| !(b' '..=b'~').contains(byte) || matches!(byte, b'<' | b'`' | b'~' | b'[');
-    if quotes.is_multiple_of(2) && !text.as_bytes().iter().any(may_act) {
+    if quotes.is_multiple_of(2) && is_harmless(text) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
     let mut rest = text;
     while !rest.is_empty() {
-        let (consumed, _) = push_unit(&mut shown, rest, Quoting::Plain);
-        rest = &rest[consumed..];
+        let ordinary = ordinary_run(rest);
+        shown.push_str(&rest[..ordinary]);
+        let (consumed, _) = push_unit(&mut shown, &rest[ordinary..], Quoting::Plain);
+        rest = &rest[ordinary + consumed..];
     }
     pair_quotes(&mut shown);
     Cow::Owned(shown)
@@ -89,6 +110,11 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 pub(crate) fn push_name(shown: &mut String, name: &str, limit: usize) {
     shown.push('\'');
     let start = shown.len();
+    if !name.is_empty() && name.len() <= limit && ordinary_run(name) == name.len() {
+        shown.push_str(name);
+        shown.push('\'');
+        return;
+    }
     let (mut length, mut fits) = (0, shown.len());
     let mut rest = name;
     while !rest.is_empty() {
@@ -245,17 +271,28 @@ fn acts(character: char) -> bool {
 }
 
 fn push_escape(shown: &mut String, character: char) {
+    escape(character, &mut |unit| shown.push(unit));
+}
+
+/// Hands out the JSON escape of a character, unit by unit.
+fn escape(character: char, add: &mut impl FnMut(char)) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    match character {
-        '\n' => return shown.push_str("\\n"),
-        '\r' => return shown.push_str("\\r"),
-        '\t' => return shown.push_str("\\t"),
-        _ => {}
+    let short = match character {
+        '\n' => Some('n'),
+        '\r' => Some('r'),
+        '\t' => Some('t'),
+        _ => None,
+    };
+    if let Some(letter) = short {
+        add('\\');
+        add(letter);
+        return;
     }
     for unit in character.encode_utf16(&mut [0; 2]) {
-        shown.push_str("\\u");
+        add('\\');
+        add('u');
         for shift in [12, 8, 4, 0] {
-            shown.push(char::from(DIGITS[usize::from(*unit >> shift & 0xf)]));
+            add(char::from(DIGITS[usize::from(*unit >> shift & 0xf)]));
         }
     }
 }

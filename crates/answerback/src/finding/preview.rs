@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::neutral::{Quoting, push_unit};
+use super::neutral::{Quoting, ordinary_run, push_unit};
 use super::paths::relative_paths;
 use super::secrets::{self, SecretKind, can_hold_a_secret, kind_of_name};
 use crate::json::Pointer;
@@ -71,6 +71,13 @@ impl Preview {
     pub fn show(&self, value: &Value) -> String {
         let mut line = Line::new(self);
         line.value(value, 0);
+        line.finish()
+    }
+
+    /// A text, previewed as the string that it is.
+    pub(crate) fn show_text(&self, text: &str) -> String {
+        let mut line = Line::new(self);
+        line.string(text);
         line.finish()
     }
 
@@ -252,6 +259,15 @@ impl<'p> Line<'p> {
     fn part(&mut self, text: &str) {
         let mut rest = text;
         while !rest.is_empty() && !self.over {
+            // As long as all that is owed fits behind it, a run needs no look at each character.
+            let room = self.preview.max_characters.saturating_sub(self.length + 3 + self.owing);
+            let run = ordinary_run(rest).min(room);
+            if run > 0 {
+                self.text.push_str(&rest[..run]);
+                self.appended(run);
+                rest = &rest[run..];
+                continue;
+            }
             let (consumed, characters) = push_unit(&mut self.text, rest, Quoting::Json);
             self.appended(characters);
             rest = &rest[consumed..];

@@ -1,9 +1,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::Rule;
+use super::secrets::redact_pointer;
 use crate::json::Pointer;
 
 /// How much a finding matters.
@@ -56,6 +57,8 @@ pub struct ValidationError {
     /// The stable code, such as `VAL-001`; [`super::codes::find`] explains it.
     pub error_code: Cow<'static, str>,
     /// Where: the place in the document or the arguments. Something missing is reported at its own place.
+    /// A name in it that is a secret is kept for whoever has the document, and marked wherever it is written.
+    #[serde(serialize_with = "without_secrets")]
     pub field_path: Pointer,
     /// What is wrong, in one line.
     pub message: String,
@@ -139,9 +142,16 @@ impl ValidationError {
     }
 }
 
+fn without_secrets<S: Serializer>(path: &Pointer, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&redact_pointer(path.as_str()))
+}
+
 impl fmt::Display for ValidationError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.field_path.is_root() { "(root)" } else { self.field_path.as_str() };
+        let place = match redact_pointer(self.field_path.as_str()) {
+            place if place.is_empty() => Cow::Borrowed("(root)"),
+            place => place,
+        };
         write!(formatter, "{} {} at {place}: {}", self.severity, self.error_code, self.message)
     }
 }

@@ -1,7 +1,29 @@
-//! Who may speak: the prompt lock, from which an agent's identity is taken.
+//! Who may speak, and whether they may be believed.
 //!
-//! Here is what conversions need of the lock: reading it and finding one agent's identity in it.
+//! A [`Manifest`] lists the prompts, a [`Lock`] their hashes, a [`Handoff`] passes a request from one agent
+//! to another. Manifest and lock together are an [`Authority`]: it gives agents their identity, and
+//! [`Authority::verify`] accepts a governed response or gives the refusal that the rules demand. It fails
+//! closed: what cannot be computed is not accepted.
+//!
+//! Files are read by whoever calls; here only their bytes are hashed ([`PromptFiles`]).
 
-mod lock;
+mod authority;
+pub mod handoff;
+pub mod lock;
+pub mod manifest;
+mod refusal;
+mod speaker;
+pub mod verify;
 
-pub use lock::{Lock, LockError, LockedPrompt};
+pub use authority::{Authority, AuthorityError, Scope};
+pub use handoff::{
+    Handoff, HandoffBuilder, HandoffContext, HandoffGovernance, HandoffRequest, HandoffState,
+};
+pub use lock::{
+    Disagreement, Integrity, Lock, LockedPrompt, LockfileVersion, MissingFiles, PromptFiles,
+    UnknownAgent, UnknownLockfileVersion, disagreements,
+};
+pub use manifest::{Archetype, Domain, Governance, Manifest, ManifestBuilder, Prompt, Taxonomy};
+pub use refusal::Refused;
+pub use speaker::Speaker;
+pub use verify::{Accepted, Claim, Verification};

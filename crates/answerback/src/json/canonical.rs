@@ -39,7 +39,13 @@ pub(crate) fn write_canonical(sink: &mut impl Write, value: &Value) -> fmt::Resu
         }
         Value::Object(members) => {
             let mut sorted: Vec<_> = members.iter().collect();
-            sorted.sort_by(|one, other| one.0.encode_utf16().cmp(other.0.encode_utf16()));
+            sorted.sort_by(|(one, _), (other, _)| {
+                if one.is_ascii() && other.is_ascii() {
+                    one.cmp(other)
+                } else {
+                    one.encode_utf16().cmp(other.encode_utf16())
+                }
+            });
             sink.write_char('{')?;
             for (index, (name, member)) in sorted.into_iter().enumerate() {
                 if index > 0 {
@@ -54,7 +60,7 @@ pub(crate) fn write_canonical(sink: &mut impl Write, value: &Value) -> fmt::Resu
     }
 }
 
-fn write_string(sink: &mut impl Write, text: &str) -> fmt::Result {
+pub(crate) fn write_string(sink: &mut impl Write, text: &str) -> fmt::Result {
     sink.write_char('"')?;
     // Everything that needs an escape is one byte long, so the text is written in runs.
     let mut written = 0;
@@ -80,8 +86,7 @@ fn write_string(sink: &mut impl Write, text: &str) -> fmt::Result {
 }
 
 fn write_number(sink: &mut impl Write, number: &Number) -> fmt::Result {
-    let text = number.to_string();
-    if number.is_f64() { write_double(sink, &text) } else { sink.write_str(&text) }
+    if number.is_f64() { write_double(sink, &number.to_string()) } else { write!(sink, "{number}") }
 }
 
 /// The digits of a double, which are already the shortest that read back as it, placed as

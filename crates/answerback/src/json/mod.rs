@@ -14,11 +14,11 @@ mod pointer;
 mod read;
 
 pub use canonical::canonical;
-pub(crate) use canonical::write_canonical;
+pub(crate) use canonical::{write_canonical, write_string};
 pub use limits::Limits;
 pub use locate::{Position, locate};
 pub use place::Place;
 pub use pointer::Pointer;
-pub(crate) use pointer::push_token;
+pub(crate) use pointer::{below, find, push_token, unescape};
 pub(crate) use read::line_and_column;
 pub use read::{Document, ReadError, ReadErrorKind, read};

@@ -10,6 +10,7 @@ use super::Pointer;
 
 /// One step of a patch.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "op", rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "RFC 6902 defines exactly these six")]
 pub enum Operation {

@@ -46,9 +46,20 @@ impl Pointer {
         Some((Self(parent.to_owned()), unescape(last)))
     }
 
+    /// The unescaped last token, or `None` at the root.
+    pub(crate) fn last(&self) -> Option<Cow<'_, str>> {
+        self.0.rsplit_once('/').map(|(_, last)| unescape(last))
+    }
+
+    /// The unescaped tokens above the last one, or `None` at the root.
+    pub(crate) fn tokens_above(&self) -> Option<impl Iterator<Item = Cow<'_, str>>> {
+        let (above, _) = self.0.rsplit_once('/')?;
+        Some(above.split('/').skip(1).map(unescape))
+    }
+
     /// The value at this place of `document`, if there is one.
     pub fn find<'d>(&self, document: &'d Value) -> Option<&'d Value> {
-        document.pointer(&self.0)
+        find(document, &self.0)
     }
 }
 
@@ -88,6 +99,27 @@ impl fmt::Display for Pointer {
 #[error("not a JSON Pointer: {0:?} (it is empty or starts with '/', and '~' is written ~0)")]
 pub struct PointerError(String);
 
+/// The value that a pointer's text leads to.
+pub(crate) fn find<'d>(document: &'d Value, pointer: &str) -> Option<&'d Value> {
+    if !pointer.is_empty() && !pointer.starts_with('/') {
+        return None;
+    }
+    pointer.split('/').skip(1).try_fold(document, |value, token| below(value, &unescape(token)))
+}
+
+/// The member or the element that a token names.
+pub(crate) fn below<'d>(value: &'d Value, token: &str) -> Option<&'d Value> {
+    match value {
+        Value::Object(members) => members.get(token),
+        // An index has no sign and no zero in front.
+        Value::Array(_) if token.len() > 1 && token.starts_with('0') => None,
+        Value::Array(elements) if token.starts_with(|first: char| first.is_ascii_digit()) => {
+            elements.get(token.parse::<usize>().ok()?)
+        }
+        _ => None,
+    }
+}
+
 /// Appends `/` and the escaped token.
 pub(crate) fn push_token(text: &mut String, token: &str) {
     text.push('/');
@@ -104,7 +136,8 @@ pub(crate) fn push_token(text: &mut String, token: &str) {
     }
 }
 
-fn unescape(token: &str) -> Cow<'_, str> {
+/// A token as it was before it was escaped.
+pub(crate) fn unescape(token: &str) -> Cow<'_, str> {
     if token.contains('~') {
         Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
     } else {

@@ -9,6 +9,7 @@ use crate::{RetryTracker, Timestamp, ToolResult};
 
 /// What became of a call.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "the command line promises exactly these four")]
 pub enum Status {
@@ -36,6 +37,7 @@ impl Status {
 
 /// The answer to one call: a line of `answerback replay`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Answer {
     /// The id of the call.
@@ -148,7 +150,7 @@ impl Judged<'_> {
 /// see what is in it.
 fn holds_no_secret(repair: &Repair, schema: Option<&Schema>) -> bool {
     let arguments = &repair.arguments;
-    secrets::redact_value(arguments) == *arguments
+    !secrets::holds_secret(arguments)
         && schema.is_none_or(|schema| *schema.without_secrets(arguments) == *arguments)
 }
 

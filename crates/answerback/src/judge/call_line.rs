@@ -102,6 +102,33 @@ impl CallLine {
     }
 }
 
+/// The JSON Schema of a line. It stands beside the reader that it describes, since the reader takes several
+/// writings of one thing.
+#[cfg(feature = "schema")]
+pub(crate) fn schema() -> Value {
+    serde_json::json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            "id": {"type": ["string", "number", "null"], "description": "The id of this call."},
+            "tool": {"type": "string", "description": "The tool's name, as sent."},
+            "arguments": {"description": "The arguments, as sent: a value, or a string, the raw text that the model wrote."},
+            "conversation": {
+                "type": ["string", "number", "null"],
+                "description": "The conversation that the call is part of. Lines without it belong to one conversation.",
+            },
+            "turn": {
+                "type": ["integer", "string", "null"],
+                "minimum": 0,
+                "maximum": u64::MAX,
+                "description": "The turn of the conversation; calls of one turn are parallel calls. A line without it is a turn of its own.",
+            },
+            "model": {"type": ["string", "number", "null"], "description": "The model that made the call."},
+        },
+        "required": ["tool"],
+    })
+}
+
 /// A place below the arguments, as a pointer into them.
 fn below(rest: &str) -> Option<Pointer> {
     Pointer::try_from(rest).ok().filter(|place| !place.is_root())

@@ -232,7 +232,7 @@ impl<'c> Judged<'c> {
     fn tidy(&mut self) {
         for finding in &mut self.findings {
             finding.schema_path.get_or_insert_with(Pointer::root);
-            if let Cow::Owned(redacted) = secrets::redact(finding.field_path.as_str()) {
+            if let Cow::Owned(redacted) = secrets::redact_pointer(finding.field_path.as_str()) {
                 // A mark has no character that a pointer would have to escape.
                 finding.field_path = Pointer::try_from(redacted).unwrap_or_default();
             }

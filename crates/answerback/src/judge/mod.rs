@@ -34,6 +34,8 @@ mod judged;
 mod summary;
 
 pub use answer::{Answer, Status, answer};
+#[cfg(feature = "schema")]
+pub(crate) use call_line::schema as call_schema;
 pub use call_line::{CallLine, CallLineError};
 pub use catalogue::{Catalogue, CatalogueError};
 pub use judged::{Heard, Judged, judge};

@@ -6,7 +6,7 @@ use super::hint::{NAME, expected_type, meant_field, nearest_option};
 use super::schema::{Part, keyword};
 use super::tools::suggested_tool;
 use crate::finding::neutral::push_name;
-use crate::finding::secrets::redact;
+use crate::finding::secrets::redact_pointer;
 use crate::finding::{Aggregate, Group, ValidationError, window};
 use crate::json::Pointer;
 
@@ -171,18 +171,17 @@ fn kind(finding: &ValidationError) -> Kind {
     let keyword = keyword(finding);
     let keyword = keyword.as_deref().unwrap_or_default();
     // Without the schema's keyword the wording tells the direction.
-    let exceeds = finding.message.contains("exceeds") || finding.message.contains("above");
-    let is_below = finding.message.contains("below")
-        || finding.message.contains("shorter")
-        || finding.message.contains("fewer");
+    let says = |words: &[&str]| words.iter().any(|word| finding.message.contains(word));
+    let exceeds = || says(&["exceeds", "above"]);
+    let is_below = || says(&["below", "shorter", "fewer"]);
     match finding.error_code.as_ref() {
         "VAL-001" => Kind::Provide,
         "VAL-002" => Kind::Retype,
         "VAL-003" => match keyword {
             "minimum" | "exclusiveMinimum" => Kind::Raise,
             "maximum" | "exclusiveMaximum" => Kind::Lower,
-            "" if exceeds => Kind::Lower,
-            "" if is_below => Kind::Raise,
+            "" if exceeds() => Kind::Lower,
+            "" if is_below() => Kind::Raise,
             "" | "multipleOf" | "minProperties" | "maxProperties" => Kind::Bound,
             _ => Kind::Other,
         },
@@ -192,8 +191,8 @@ fn kind(finding: &ValidationError) -> Kind {
             "maxItems" | "maxContains" | "additionalItems" | "unevaluatedItems" => Kind::Fewer,
             "minItems" | "minContains" | "contains" => Kind::More,
             "uniqueItems" => Kind::Unique,
-            _ if exceeds => Kind::Fewer,
-            _ if is_below => Kind::More,
+            _ if exceeds() => Kind::Fewer,
+            _ if is_below() => Kind::More,
             _ => Kind::Items,
         },
         "VAL-007" => Kind::Pattern,
@@ -208,8 +207,8 @@ fn kind(finding: &ValidationError) -> Kind {
         "VAL-009" => match keyword {
             "maxLength" => Kind::Shorten,
             "minLength" => Kind::Lengthen,
-            _ if exceeds => Kind::Shorten,
-            _ if is_below => Kind::Lengthen,
+            _ if exceeds() => Kind::Shorten,
+            _ if is_below() => Kind::Lengthen,
             _ => Kind::Length,
         },
         "VAL-010" => Kind::Format,
@@ -229,10 +228,12 @@ fn name(group: &Group<'_>) -> String {
     }
     // Far more than is shown; a path is longer only if somebody wants it to be.
     let (path, _) = window(&group.path, 8 * NAME);
-    let redacted = redact(path);
+    let redacted = redact_pointer(path);
     let inner = &redacted[1..];
     if inner.contains('/') {
         push_name(&mut shown, &redacted, NAME / 2);
+    } else if !inner.contains('~') {
+        push_name(&mut shown, inner, NAME / 2);
     } else {
         push_name(&mut shown, &inner.replace("~1", "/").replace("~0", "~"), NAME / 2);
     }

@@ -6,7 +6,7 @@ use super::schema::{Part, keyword, owner};
 use super::suggest::nearest;
 use super::{ErrorFormatter, Failure, Formatting};
 use crate::finding::neutral::{Quoting, cut, plain, push_unit};
-use crate::finding::secrets::{SecretKind, redact};
+use crate::finding::secrets::{SecretKind, redact, redact_pointer};
 use crate::finding::{
     Group, Preview, Severity, ValidationError, kind_of_place, relative_paths, val, window,
 };
@@ -131,7 +131,7 @@ pub(super) fn place(path: &str) -> Cow<'_, str> {
         return Cow::Borrowed("(root)");
     }
     let (path, whole) = window(path, 8 * PLACE);
-    let redacted = redact(path);
+    let redacted = redact_pointer(path);
     let ordinary =
         |character: char| character.is_alphanumeric() || "/_-.~$@*+%#&=!^".contains(character);
     if redacted.chars().all(ordinary) {
@@ -222,8 +222,7 @@ fn description(finding: &ValidationError, failure: &Failure<'_>) -> Option<Strin
     let field = holder.field(&name)?;
     let text = field.get("description").or_else(|| field.get("title"))?.as_str()?;
     let first = text.lines().next().unwrap_or_default().trim();
-    let quoted = Preview::new().show(&serde_json::Value::from(first));
-    (!first.is_empty()).then_some(quoted)
+    (!first.is_empty()).then(|| Preview::new().show_text(first))
 }
 
 /// The options of a closed set: all of them, or the nearest and how many more there are.

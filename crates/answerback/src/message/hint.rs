@@ -45,6 +45,9 @@ fn type_mismatch(failure: &Failure<'_>, finding: &ValidationError) -> Option<Str
         return (!is_required && name.parse::<usize>().is_err())
             .then(|| "Omit the field if you have no value for it; do not send null.".to_owned());
     }
+    if !actual.trim_start().starts_with('"') {
+        return None;
+    }
     let inside: Value =
         serde_json::from_str::<String>(actual.strip_suffix(" (truncated)").unwrap_or(actual))
             .map(|text| Value::String(text.trim().to_owned()))

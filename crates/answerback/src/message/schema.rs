@@ -17,8 +17,8 @@ impl<'s> Part<'s> {
     /// Follows the finding's evaluation path to the schema object whose keyword failed.
     pub(super) fn of(finding: &ValidationError, root: Option<&'s Value>) -> Option<Self> {
         let root = root?;
-        let (above, _) = finding.schema_path.as_ref()?.split_last()?;
-        let holder = walk(root, &above)?.as_object()?;
+        let above = finding.schema_path.as_ref()?.tokens_above()?;
+        let holder = walk(root, above)?.as_object()?;
         Some(Self { root, holder })
     }
 
@@ -54,8 +54,7 @@ impl<'s> Part<'s> {
 pub(super) fn owner<'s>(finding: &ValidationError, root: Option<&'s Value>) -> Option<Part<'s>> {
     let root = root?;
     let mut schema = resolve(root, root);
-    let (above, _) = finding.field_path.split_last()?;
-    for token in above.tokens() {
+    for token in finding.field_path.tokens_above()? {
         let below = schema
             .get("properties")
             .and_then(|fields| fields.get(token.as_ref()))
@@ -67,13 +66,13 @@ pub(super) fn owner<'s>(finding: &ValidationError, root: Option<&'s Value>) -> O
 
 /// The keyword that failed: the last step of the evaluation path.
 pub(super) fn keyword(finding: &ValidationError) -> Option<Cow<'_, str>> {
-    finding.schema_path.as_ref().and_then(|path| path.tokens().last())
+    finding.schema_path.as_ref().and_then(Pointer::last)
 }
 
 /// The value at an evaluation path, which goes through references: `/properties/a/$ref/type`.
-fn walk<'s>(root: &'s Value, path: &Pointer) -> Option<&'s Value> {
+fn walk<'s, 'p>(root: &'s Value, path: impl Iterator<Item = Cow<'p, str>>) -> Option<&'s Value> {
     let mut schema = root;
-    for token in path.tokens() {
+    for token in path {
         schema = match schema {
             Value::Object(members) if token == "$ref" || token == "$dynamicRef" => {
                 target(root, members.get(token.as_ref())?.as_str()?)?

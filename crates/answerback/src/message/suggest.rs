@@ -1,5 +1,7 @@
 //! The nearest of a closed set: "did you mean".
 
+use std::cell::OnceCell;
+
 /// A candidate that is near to what was written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -43,11 +45,22 @@ pub fn nearest<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
 ) -> Vec<Suggestion<'c>> {
-    let sought = Letters::of(word);
+    let (sought, sought_initials) = (Letters::of(word), initials(word));
+    let sought_words = OnceCell::new();
     let mut found: Vec<Suggestion<'c>> = candidates
         .into_iter()
         .filter_map(|candidate| {
-            likeness(word, &sought, candidate).map(|likeness| Suggestion { candidate, likeness })
+            let shares_words = || {
+                // Words that begin one another begin with one letter.
+                let initials = initials(candidate);
+                let shared = initials & sought_initials;
+                (shared == initials || shared == sought_initials)
+                    && shares_words(sought_words.get_or_init(|| words(word)), &words(candidate))
+            };
+            let likeness = (candidate != word)
+                .then(|| likeness(&sought, &Letters::of(candidate), shares_words))
+                .flatten()?;
+            Some(Suggestion { candidate, likeness })
         })
         .collect();
     found.sort_by_key(|near| near.likeness);
@@ -59,11 +72,11 @@ pub fn nearest<'c>(
     found
 }
 
-fn likeness(word: &str, sought: &Letters, candidate: &str) -> Option<Likeness> {
-    if candidate == word {
-        return None;
-    }
-    let letters = Letters::of(candidate);
+fn likeness(
+    sought: &Letters,
+    letters: &Letters,
+    shares_words: impl FnOnce() -> bool,
+) -> Option<Likeness> {
     if sought.is_empty() || letters.is_empty() {
         return None;
     }
@@ -74,7 +87,7 @@ fn likeness(word: &str, sought: &Letters, candidate: &str) -> Option<Likeness> {
     let allowed = if longer < 3 { 0 } else { (longer / 3).clamp(1, 4) };
     match distance(sought.as_slice(), letters.as_slice(), allowed) {
         Some(distance) => Some(Likeness::Close(distance)),
-        None => shares_words(word, candidate).then_some(Likeness::SharedWords),
+        None => shares_words().then_some(Likeness::SharedWords),
     }
 }
 
@@ -113,38 +126,51 @@ impl Letters {
 }
 
 /// The Damerau-Levenshtein distance (neighbours swapped once), if it is at most `allowed`.
+///
+/// A column of the table of distances is kept as bits, one a letter of `a`: where it rises, where it
+/// falls (Myers 1999, with the swaps of Hyyrö 2003). A letter of `b` then costs a few operations
+/// instead of one for each letter of `a`.
 pub(super) fn distance(a: &[char], b: &[char], allowed: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > allowed || a.len() > LONGEST || b.len() > LONGEST {
         return None;
     }
-    let mut rows = [[0_usize; LONGEST + 1]; 3];
-    for (column, cell) in rows[0].iter_mut().enumerate() {
-        *cell = column;
+    if a.is_empty() || b.is_empty() {
+        return Some(a.len().max(b.len()));
     }
-    for (row, letter) in a.iter().enumerate() {
-        let [before, above, current] = [(row + 2) % 3, row % 3, (row + 1) % 3];
-        rows[current][0] = row + 1;
-        let mut least = row + 1;
-        for (column, other) in b.iter().enumerate() {
-            let change = rows[above][column] + usize::from(letter != other);
-            let mut cell = change.min(rows[above][column + 1] + 1).min(rows[current][column] + 1);
-            if row > 0 && column > 0 && *letter == b[column - 1] && a[row - 1] == *other {
-                cell = cell.min(rows[before][column - 1] + 1);
-            }
-            rows[current][column + 1] = cell;
-            least = least.min(cell);
-        }
-        if least > allowed {
-            return None;
-        }
+    let mut ascii = [0_u64; 128];
+    for (place, letter) in a.iter().enumerate().filter(|(_, letter)| letter.is_ascii()) {
+        ascii[*letter as usize] |= 1 << place;
     }
-    Some(rows[a.len() % 3][b.len()]).filter(|distance| *distance <= allowed)
+    let places_of = |letter: char| match ascii.get(letter as usize) {
+        Some(places) => *places,
+        None => (0..)
+            .zip(a)
+            .filter(|(_, other)| **other == letter)
+            .fold(0, |all, (at, _)| all | 1 << at),
+    };
+    let last = 1 << (a.len() - 1);
+    let mut distance = a.len();
+    let (mut rises, mut falls) = (u64::MAX, 0_u64);
+    let (mut level, mut places_before) = (0_u64, 0_u64);
+    for letter in b {
+        let places = places_of(*letter);
+        let swapped = ((!level & places) << 1) & places_before;
+        level = ((places & rises).wrapping_add(rises) ^ rises) | places | falls | swapped;
+        let right_rises = falls | !(level | rises);
+        let right_falls = level & rises;
+        distance += usize::from(right_rises & last != 0);
+        distance -= usize::from(right_falls & last != 0);
+        let right_rises = right_rises << 1 | 1;
+        rises = right_falls << 1 | !(level | right_rises);
+        falls = right_rises & level;
+        places_before = places;
+    }
+    Some(distance).filter(|distance| *distance <= allowed)
 }
 
 /// Whether every word of the shorter name is among the words of the longer one, or begins one of them.
-fn shares_words(a: &str, b: &str) -> bool {
-    let (a, b) = (words(a), words(b));
-    let (fewer, more) = if a.len() <= b.len() { (&a, &b) } else { (&b, &a) };
+fn shares_words(a: &[String], b: &[String]) -> bool {
+    let (fewer, more) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let begins =
         |word: &str, other: &str| word == other || word.len() >= 3 && other.starts_with(word);
     let matched =
@@ -157,27 +183,84 @@ fn shares_words(a: &str, b: &str) -> bool {
 /// digits.
 pub(super) fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
-    let mut previous = ' ';
-    for character in name.chars().take(256) {
-        if character.is_alphanumeric() {
-            let begins = !previous.is_alphanumeric()
-                || previous.is_lowercase() && character.is_uppercase()
-                || previous.is_numeric() != character.is_numeric();
-            if begins {
-                words.push(String::new());
-            }
-            if let Some(word) = words.last_mut() {
-                word.extend(character.to_lowercase());
-            }
+    for (character, begins) in letters_of_words(name) {
+        if begins {
+            words.push(String::with_capacity(name.len()));
         }
-        previous = character;
+        if let Some(word) = words.last_mut() {
+            word.extend(character.to_lowercase());
+        }
     }
     words
+}
+
+/// The letters that the words of a name begin with, as bits. Two letters may share one.
+fn initials(name: &str) -> u64 {
+    let initials = letters_of_words(name).filter(|(_, begins)| *begins);
+    initials
+        .filter_map(|(letter, _)| letter.to_lowercase().next())
+        .fold(0, |bits, letter| bits | 1 << (u32::from(letter) % 64))
+}
+
+/// The letters and digits of a name's words, and whether each begins one.
+pub(super) fn letters_of_words(name: &str) -> impl Iterator<Item = (char, bool)> {
+    let mut previous = ' ';
+    name.chars().take(256).filter_map(move |character| {
+        let before = std::mem::replace(&mut previous, character);
+        let begins = !before.is_alphanumeric()
+            || before.is_lowercase() && character.is_uppercase()
+            || before.is_numeric() != character.is_numeric();
+        character.is_alphanumeric().then_some((character, begins))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The distance by the book: a table, cell by cell.
+    fn tabled(a: &[char], b: &[char]) -> usize {
+        let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
+        for row in 0..=a.len() {
+            for column in 0..=b.len() {
+                table[row][column] = if row == 0 || column == 0 {
+                    row + column
+                } else {
+                    let change = usize::from(a[row - 1] != b[column - 1]);
+                    let mut cell = (table[row - 1][column] + 1)
+                        .min(table[row][column - 1] + 1)
+                        .min(table[row - 1][column - 1] + change);
+                    if row > 1
+                        && column > 1
+                        && a[row - 1] == b[column - 2]
+                        && a[row - 2] == b[column - 1]
+                    {
+                        cell = cell.min(table[row - 2][column - 2] + 1);
+                    }
+                    cell
+                };
+            }
+        }
+        table[a.len()][b.len()]
+    }
+
+    #[test]
+    fn bits_and_table_agree() {
+        let mut state = 1_u64;
+        let mut word = |longest: u64| -> Vec<char> {
+            let mut next = |below: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 33) % below
+            };
+            let length = next(longest + 1);
+            (0..length).map(|_| ['a', 'b', 'c', 'é'][usize::try_from(next(4)).unwrap()]).collect()
+        };
+        for round in 0..4000 {
+            let longest = if round % 8 == 0 { 64 } else { 8 };
+            let (a, b) = (word(longest), word(longest));
+            assert_eq!(distance(&a, &b, LONGEST), Some(tabled(&a, &b)), "{a:?} {b:?}");
+        }
+    }
 
     #[test]
     fn ranks_case_then_edits_then_words() {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-use super::suggest::{distance, words};
+use super::suggest::{distance, letters_of_words};
 use crate::finding::neutral::push_name;
 use crate::finding::{ValidationError, val};
 use crate::json::Pointer;
@@ -23,6 +23,8 @@ pub struct Tool<'t> {
 const NAMED: usize = 5;
 /// The longest name shown, in characters.
 const NAME: usize = 128;
+/// How many letters of a name are compared.
+const LETTERS: usize = 64;
 /// The score from which a tool is put forward as the one meant.
 const CREDIBLE: f64 = 0.4;
 
@@ -112,7 +114,8 @@ fn ranked<'a, 't>(
 
 /// What of a call can be compared with tools: its name, its arguments, and what is wrapped in them.
 struct Call<'c> {
-    names: [Name; 2],
+    /// The name as sent, and where it has a namespace the name behind it.
+    names: Vec<Name>,
     objects: Vec<&'c Map<String, Value>>,
     texts: Vec<String>,
 }
@@ -123,11 +126,7 @@ impl<'c> Call<'c> {
     const MOST: usize = 64;
 
     fn read(called: &str, arguments: &'c Value) -> Self {
-        let mut call = Self {
-            names: [Name::of(called), Name::of(without_namespace(called))],
-            objects: Vec::new(),
-            texts: Vec::new(),
-        };
+        let mut call = Self { names: Name::all_of(called), objects: Vec::new(), texts: Vec::new() };
         call.collect(arguments, 0);
         call
     }
@@ -149,35 +148,61 @@ impl<'c> Call<'c> {
             Value::String(text)
                 if depth > 1 && text.len() <= 256 && self.texts.len() < Self::MOST =>
             {
-                self.texts.push(letters(without_namespace(text)));
+                self.texts.push(letters(without_namespace(text)).collect());
             }
             _ => {}
         }
     }
 
     fn score(&self, tool: &Tool<'_>) -> Score {
-        let name = Name::of(tool.name);
-        let bare = Name::of(without_namespace(tool.name));
-        let likeness = |other: &Name| other.likeness(&name).max(other.likeness(&bare));
+        let names = Name::all_of(tool.name);
+        let likeness =
+            |other: &Name| names.iter().map(|name| other.likeness(name)).fold(0.0, f64::max);
+        let bare = || names.last().map_or(&[][..], |bare| bare.letters.as_slice());
+        let is_bare = |text: &String| !text.is_empty() && text.chars().eq(bare().iter().copied());
         Score {
             name: self.names.iter().map(likeness).fold(0.0, f64::max),
             fit: self.objects.iter().map(|given| fit(given, tool.schema)).fold(0.0, f64::max),
-            mentioned: self.texts.iter().any(|text| !text.is_empty() && *text == bare.letters),
+            mentioned: self.texts.iter().any(is_bare),
         }
     }
 }
 
 struct Name {
-    letters: String,
-    words: Vec<Vec<char>>,
+    letters: Vec<char>,
+    /// The letters of the words, one word after the other.
+    in_words: Vec<char>,
+    /// Where in them each word ends.
+    ends: Vec<usize>,
 }
 
 impl Name {
+    /// A name, and behind it the same without its namespace, where it has one.
+    fn all_of(name: &str) -> Vec<Self> {
+        let bare = without_namespace(name);
+        let behind = (bare.len() < name.len()).then(|| Self::of(bare));
+        std::iter::once(Self::of(name)).chain(behind).collect()
+    }
+
     fn of(name: &str) -> Self {
-        Self {
-            letters: letters(name),
-            words: words(name).iter().map(|word| word.chars().collect()).collect(),
+        let mut all = Vec::with_capacity(name.len());
+        all.extend(letters(name));
+        let (mut in_words, mut ends) = (Vec::with_capacity(name.len()), Vec::with_capacity(8));
+        for (letter, begins) in letters_of_words(name) {
+            if begins && !in_words.is_empty() {
+                ends.push(in_words.len());
+            }
+            in_words.extend(letter.to_lowercase());
         }
+        if !in_words.is_empty() {
+            ends.push(in_words.len());
+        }
+        Self { letters: all, in_words, ends }
+    }
+
+    fn words(&self) -> impl Iterator<Item = &[char]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.in_words[start..*end])
     }
 
     /// From 0 to 1: letter by letter or word by word, whichever is nearer.
@@ -185,25 +210,37 @@ impl Name {
         if self.letters.is_empty() || other.letters.is_empty() {
             return 0.0;
         }
-        let (a, b): (Vec<char>, Vec<char>) =
-            (self.letters.chars().take(64).collect(), other.letters.chars().take(64).collect());
-        similarity(&a, &b).max(f64::midpoint(
-            covered(&self.words, &other.words),
-            covered(&other.words, &self.words),
-        ))
+        let shown = |letters: &'_ [char]| letters.len().min(LETTERS);
+        let letters = similarity(
+            &self.letters[..shown(&self.letters)],
+            &other.letters[..shown(&other.letters)],
+        );
+        letters.max(f64::midpoint(covered(self, other), covered(other, self)))
     }
 }
 
 /// The share of the letters of the words sought that have a like word among those offered.
-fn covered(sought: &[Vec<char>], offered: &[Vec<char>]) -> f64 {
+fn covered(sought: &Name, offered: &Name) -> f64 {
     let (mut letters, mut found) = (0.0, 0.0);
-    for word in sought {
-        let nearest = offered.iter().map(|other| similarity(word, other)).fold(0.0, f64::max);
+    for word in sought.words() {
+        let nearest = offered.words().map(|other| likeness(word, other)).fold(0.0, f64::max);
         let weight = count(word.len());
         letters += weight;
-        found += if nearest >= 0.6 { weight * nearest } else { 0.0 };
+        found += weight * nearest;
     }
     if letters == 0.0 { 0.0 } else { found / letters }
+}
+
+/// How like two words are, from 0.6 to 1; or 0, if they are less alike than that.
+fn likeness(a: &[char], b: &[char]) -> f64 {
+    const LEAST: f64 = 0.6;
+    // No distance is sought that could not be enough: its difference in length is the least it is.
+    let longer = count(a.len().max(b.len()).max(1));
+    if 1.0 - count(a.len().abs_diff(b.len())) / longer < LEAST {
+        return 0.0;
+    }
+    let similarity = similarity(a, b);
+    if similarity < LEAST { 0.0 } else { similarity }
 }
 
 fn similarity(a: &[char], b: &[char]) -> f64 {
@@ -237,8 +274,7 @@ fn fit(given: &Map<String, Value>, schema: &Value) -> f64 {
 
 /// The member whose name differs in case and separators only.
 fn alike<'m>(members: &'m Map<String, Value>, name: &str) -> Option<&'m Value> {
-    let sought = letters(name);
-    members.iter().find(|(other, _)| letters(other) == sought).map(|(_, member)| member)
+    members.iter().find(|(other, _)| letters(other).eq(letters(name))).map(|(_, member)| member)
 }
 
 /// Whether a value has the type that a field's schema names first.
@@ -253,11 +289,8 @@ fn may_be(value: &Value, field: &Value) -> bool {
     }
 }
 
-fn letters(name: &str) -> String {
-    name.chars()
-        .filter(|character| character.is_alphanumeric())
-        .flat_map(char::to_lowercase)
-        .collect()
+fn letters(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase)
 }
 
 /// `functions.search`, `server__search`, `tools/search`: the name behind its namespace.

@@ -9,6 +9,7 @@ use crate::{Digest, Timestamp, ToolResult, UuidV7};
 
 /// What a person is asked when a model cannot make a valid call.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Escalation {
     /// The id of the escalation and of its case.
@@ -29,6 +30,7 @@ pub struct Escalation {
 
 /// One failed attempt, for people.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct EscalatedAttempt {
     /// Its number, from 1.

@@ -1,10 +1,10 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{Call, Sent};
 use crate::digest::read_hex;
+use crate::json::write_string;
 use crate::{Digest, ValidationError};
 
 /// Half a SHA-256 digest: enough to recognise a call that comes again, at half the room in a state
@@ -44,8 +44,18 @@ impl Fingerprint {
             .collect();
         errors.sort_unstable();
         errors.dedup();
-        let errors = errors.into_iter().map(|(code, path)| json!([code, path]));
-        Self::from(Digest::of(&errors.collect()))
+        // The canonical form of a list of pairs, written as it comes.
+        let mut text = String::from("[");
+        for (index, (code, path)) in errors.into_iter().enumerate() {
+            text.push_str(if index > 0 { ",[" } else { "[" });
+            // Writing to a String cannot fail.
+            let _ = write_string(&mut text, code);
+            text.push(',');
+            let _ = write_string(&mut text, path);
+            text.push(']');
+        }
+        text.push(']');
+        Self::from(Digest::of_bytes(text.as_bytes()))
     }
 }
 
@@ -84,7 +94,7 @@ impl TryFrom<String> for Fingerprint {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::Severity;
@@ -99,6 +109,8 @@ mod tests {
         };
         let (one, other) = (finding("VAL-001", "/a"), finding("VAL-002", "/b"));
         let both = Fingerprint::of_errors(&[one.clone(), other.clone()]);
+        let pairs = json!([["VAL-001", "/a"], ["VAL-002", "/b"]]);
+        assert_eq!(both, Fingerprint::from(Digest::of(&pairs)));
         assert_eq!(both, Fingerprint::of_errors(&[other.clone(), one.clone(), other.clone()]));
         let note = other.with_severity(Severity::Warning);
         assert_eq!(Fingerprint::of_errors(&[one.clone(), note]), Fingerprint::of_errors(&[one]));

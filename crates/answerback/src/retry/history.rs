@@ -5,7 +5,7 @@ use super::fingerprint::{Fingerprint, Prints};
 use super::redactor::bounded;
 use super::{Call, HideSecrets, Redactor, Sent, Turn};
 use crate::ValidationError;
-use crate::json::Pointer;
+use crate::json::{Pointer, push_token};
 
 /// Room for one attempt's line of the summary, in bytes of JSON.
 const SUMMARY_BYTES: usize = 160;
@@ -24,6 +24,7 @@ const CALLS_KEPT: usize = 2;
 
 /// Errors of one kind at one place; elements of an array count as one place.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Noted {
     /// The code, such as `VAL-001`.
@@ -146,7 +147,7 @@ impl Attempt {
             self.prints.push((prints.call, prints.errors));
         }
         for finding in call.findings.iter().filter(|finding| finding.is_error()) {
-            let code = bounded(&finding.error_code, CODE_BYTES);
+            let code = bounded(finding.error_code.as_ref(), CODE_BYTES);
             let path = shown_place(&finding.field_path, redactor);
             let known = self.errors.iter_mut().find(|one| one.code == code && one.path == path);
             if let Some(noted) = known {
@@ -197,12 +198,12 @@ pub(super) fn repetition(prints: &Prints, earlier: &[Attempt]) -> Repetition {
 /// A place for operators, exactly: secrets masked, short.
 #[cfg(feature = "tracing")]
 pub(super) fn shown_pointer(path: &Pointer, redactor: &dyn Redactor) -> String {
-    bounded(&redactor.text(path.as_str()), PATH_BYTES)
+    bounded(redacted(path, redactor, |token| token), PATH_BYTES)
 }
 
 /// A place for people and labels: indices as `*`, secrets masked, short.
 pub(super) fn shown_place(path: &Pointer, redactor: &dyn Redactor) -> String {
-    bounded(&redactor.text(&starred(path)), PATH_BYTES)
+    bounded(redacted(path, redactor, starred), PATH_BYTES)
 }
 
 /// A place as attempts note it: `*` for indices, secrets masked, short.
@@ -210,14 +211,17 @@ pub fn noted_place(path: &Pointer) -> String {
     shown_place(path, &HideSecrets)
 }
 
-/// A place with `*` for every array index.
-fn starred(path: &Pointer) -> String {
-    let is_index =
-        |token: &str| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit());
+/// A token, or `*` for an array index.
+fn starred(token: &str) -> &str {
+    let is_index = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit());
+    if is_index { "*" } else { token }
+}
+
+/// A place with its names redacted, one by one: escaped, a secret might not look like one.
+fn redacted(path: &Pointer, redactor: &dyn Redactor, shown: fn(&str) -> &str) -> String {
     let mut text = String::with_capacity(path.as_str().len());
-    for token in path.as_str().split('/').skip(1) {
-        text.push('/');
-        text.push_str(if is_index(token) { "*" } else { token });
+    for token in path.tokens() {
+        push_token(&mut text, &redactor.text(shown(&token)));
     }
     text
 }
@@ -232,7 +236,7 @@ fn summary(call: &Call<'_>, redactor: &dyn Redactor) -> String {
         count => format!("; {count} more errors"),
     };
     // The count survives, however long the first error's line is.
-    bounded(&phrase(first, call.arguments, redactor), SUMMARY_BYTES - more.len()) + &more
+    bounded(phrase(first, call.arguments, redactor), SUMMARY_BYTES - more.len()) + &more
 }
 
 /// What is wrong, in the document's words: "Missing required field 'path'".
@@ -243,8 +247,7 @@ fn phrase(finding: &ValidationError, sent: Sent<'_>, redactor: &dyn Redactor) ->
         Some(name) if !name.contains('/') => format!("'{name}'"),
         Some(_) => format!("'{place}'"),
     };
-    let keyword = finding.schema_path.as_ref().and_then(Pointer::split_last);
-    let keyword = keyword.as_ref().map_or("", |(_, keyword)| keyword.as_ref());
+    let keyword = finding.schema_path.as_ref().and_then(Pointer::last).unwrap_or_default();
     let is_upper = keyword.starts_with("max") || keyword == "exclusiveMaximum";
     let is_lower = keyword.starts_with("min") || keyword == "exclusiveMinimum";
     let by_bound = |upper: &'static str, lower: &'static str, neither: &'static str| match () {
@@ -275,7 +278,7 @@ fn phrase(finding: &ValidationError, sent: Sent<'_>, redactor: &dyn Redactor) ->
         (_, Some(number)) if is_upper => Some(format!("max: {number}")),
         (_, Some(number)) if is_lower => Some(format!("min: {number}")),
         _ if expected.is_empty() => None,
-        _ => Some(format!("expected: {}", bounded(&redactor.text(expected), EXPECTED_BYTES))),
+        _ => Some(format!("expected: {}", bounded(redactor.text(expected), EXPECTED_BYTES))),
     };
     detail.map_or_else(|| format!("{what} {field}"), |detail| format!("{what} {field} ({detail})"))
 }

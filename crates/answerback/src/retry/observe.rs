@@ -76,7 +76,7 @@ fn log(call: &Call<'_>, outcome: &Outcome, context: &Context<'_>) {
         .take(MOST_LISTED)
         .map(|finding| {
             let path = shown_pointer(&finding.field_path, context.redactor);
-            serde_json::json!({"path": path, "code": bounded(&finding.error_code, 16)})
+            serde_json::json!({"path": path, "code": bounded(finding.error_code.as_ref(), 16)})
         })
         .collect();
     let (tool, count) = (bounded(call.tool, 128), told().count());

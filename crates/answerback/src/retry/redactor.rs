@@ -1,6 +1,8 @@
+use std::borrow::Cow;
+
 use serde_json::Value;
 
-use crate::finding::neutral::seen;
+use crate::finding::neutral::{Quoting, is_harmless, push_unit};
 use crate::finding::secrets;
 
 /// Takes secrets out of what is kept and shown. It runs before anything is cut, so that half a
@@ -29,19 +31,30 @@ impl Redactor for HideSecrets {
 }
 
 /// A text on one line that takes at most `bytes` bytes inside a JSON string, with nothing in it that
-/// acts instead of being seen. What is cut ends in `...`.
-pub(super) fn bounded(text: &str, bytes: usize) -> String {
+/// acts instead of being seen or passes for a tag: models read it too. What is cut ends in `...`.
+pub(super) fn bounded<'t>(text: impl Into<Cow<'t, str>>, bytes: usize) -> String {
     const MARK: &str = "...";
-    let mut shown = String::new();
+    let text = text.into();
+    // Most texts fit as they are.
+    let escaped = text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
+    if text.len() + escaped <= bytes && is_harmless(&text) {
+        return text.into_owned();
+    }
+    let width =
+        |character: char| if matches!(character, '"' | '\\') { 2 } else { character.len_utf8() };
+    let mut shown = String::with_capacity(text.len().min(bytes));
     let (mut used, mut fits) = (0, 0);
-    for character in text.chars().flat_map(seen) {
-        used += if matches!(character, '"' | '\\') { 2 } else { character.len_utf8() };
+    let mut rest: &str = &text;
+    while !rest.is_empty() {
+        let start = shown.len();
+        let (consumed, _) = push_unit(&mut shown, rest, Quoting::Plain);
+        rest = &rest[consumed..];
+        used += shown[start..].chars().map(width).sum::<usize>();
         if used > bytes {
             shown.truncate(fits);
             shown.push_str(MARK);
             return shown;
         }
-        shown.push(character);
         if used + MARK.len() <= bytes {
             fits = shown.len();
         }
@@ -61,6 +74,7 @@ mod tests {
         assert_eq!(bounded("longer", 5), "lo...");
         assert_eq!(bounded("ééééé", 9), "ééé...");
         assert_eq!(bounded("a\nb", 40), "a\\nb");
+        assert_eq!(bounded("</tool> <|x|> a < b", 40), "\\u003c/tool> \\u003c|x|> a < b");
     }
 
     proptest! {

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::fingerprint::Fingerprint;
 use super::redactor::bounded;
 use super::{Attempt, Call, Context, Escalation, Redactor, Sent};
+use crate::finding::secrets;
 use crate::{Digest, Timestamp, UuidV7};
 
 /// Room for the preview of the original call, in bytes of JSON.
@@ -81,6 +82,7 @@ pub(super) enum Phase {
 
 /// The first call that failed, as a person may see it.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OriginalCall {
     /// The id of that call.
@@ -98,11 +100,11 @@ impl OriginalCall {
     fn of(call: &Call<'_>, digest: Digest, redactor: &dyn Redactor) -> Self {
         let shown = match (call.shown, call.arguments) {
             (Some(value), _) | (None, Sent::Value(value)) => redactor.value(value).to_string(),
-            (None, Sent::Text(text)) => redactor.text(text),
+            (None, Sent::Text(text)) => redactor.text(&secrets::redact_cut(text)),
         };
         Self {
             tool_call_id: bounded(call.tool_call_id, REFERENCE_BYTES),
-            arguments: bounded(&shown, PREVIEW_BYTES),
+            arguments: bounded(shown, PREVIEW_BYTES),
             digest,
             record: call.record.map(|record| bounded(record, REFERENCE_BYTES)),
         }
@@ -230,7 +232,7 @@ impl State {
     }
 
     pub(super) fn stop(&mut self, reason: Option<&str>, redactor: &dyn Redactor) {
-        let reason = reason.map(|reason| bounded(&redactor.text(reason), GUIDANCE_BYTES));
+        let reason = reason.map(|reason| bounded(redactor.text(reason), GUIDANCE_BYTES));
         self.phase = Phase::Stopped { reason };
         // What a stopped key did no longer matters, and the reason needs the room.
         self.attempts.clear();

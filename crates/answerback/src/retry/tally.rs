@@ -93,7 +93,10 @@ impl FailureTally {
             let known = tally.places.len() < MOST_PLACES || tally.places.contains_key(&place);
             let place = if known { place } else { (place.0, OTHER.to_owned()) };
             let was_suspect = tally.is_suspect(&place, 1);
-            *tally.places.entry(place.clone()).or_default() += 1;
+            match tally.places.get_mut(&place) {
+                Some(count) => *count += 1,
+                None => drop(tally.places.insert(place.clone(), 1)),
+            }
             if !was_suspect && tally.is_suspect(&place, 0) {
                 counted.suspects.push(place.clone());
             }
@@ -141,7 +144,7 @@ impl ToolTally {
 
 /// The place of a finding as a label. An unknown field's name is the model's own, so it is left out.
 fn place(finding: &ValidationError, redactor: &dyn Redactor) -> FailurePlace {
-    let code = bounded(&finding.error_code, 16);
+    let code = bounded(finding.error_code.as_ref(), 16);
     let path = if code == "VAL-005" {
         let parent = finding.field_path.split_last().map(|(parent, _)| parent).unwrap_or_default();
         shown_place(&parent, redactor) + "/?"

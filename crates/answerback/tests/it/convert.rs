@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::generate::document;
 
-const REPLIES: [Contract; 4] = [Contract::Atdf, Contract::Governed, Contract::Tool, Contract::Ui];
+const REPLIES: [Contract; 4] = Contract::REPLIES;
 
 fn object(value: Value) -> serde_json::Map<String, Value> {
     value.as_object().unwrap().clone()

@@ -29,7 +29,8 @@ fn catalogue() -> Catalogue {
     .expect("a list of tools")
 }
 
-fn value() -> impl Strategy<Value = Value> {
+/// Any value, with names that the schemas know among others.
+pub(crate) fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -46,7 +47,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-fn calls() -> impl Strategy<Value = Vec<CallLine>> {
+pub(crate) fn calls() -> impl Strategy<Value = Vec<CallLine>> {
     let tool = proptest::sample::select(vec!["plain", "nested", "union", "broken", "unkown"]);
     let arguments = prop_oneof![
         3 => value(),
@@ -65,7 +66,7 @@ fn calls() -> impl Strategy<Value = Vec<CallLine>> {
     proptest::collection::vec(line, 1..12)
 }
 
-fn replay(calls: &[CallLine], config: &ValidationConfig) -> Vec<Answer> {
+pub(crate) fn replay(calls: &[CallLine], config: &ValidationConfig) -> Vec<Answer> {
     let (catalogue, tracker) = (catalogue(), RetryTracker::new(config));
     let now = Timestamp::from_unix_millis(0);
     let answered = calls.iter().map(|line| {

@@ -83,7 +83,9 @@ impl Veil {
         let is_word = |character: char| character.is_alphanumeric() || "_-.".contains(character);
         let mut words = text[from..end].split(|character| !is_word(character));
         let all = words.any(|word| !word.is_empty() && secrets::kind_of_name(word).is_some());
-        let mut secrets = secrets::find(&text[from..to]);
+        let is_end = to == text.len();
+        let find = if is_end { secrets::find_cut } else { secrets::find };
+        let mut secrets = find(&text[from..to]);
         for secret in &mut secrets {
             secret.range = secret.range.start + from..secret.range.end + from;
         }

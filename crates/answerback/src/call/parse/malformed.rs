@@ -15,6 +15,7 @@ const NAMED: usize = 3;
 
 /// How sure a tolerant reading, or a repair, is.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "the command line promises exactly these two")]
 pub enum Confidence {

@@ -1,20 +1,16 @@
 mod content;
+pub(crate) mod identity;
+pub(crate) mod preamble;
 
 use serde_json::{Map, Value};
 
 use super::flat::{GROUPS, Group, flat_groups, moves};
-use super::identity::is_newer_edition;
-use super::vocabulary::{Listed, Word};
-use super::{
-    AgentId, AgentIdentity, AgentType, AgentVersion, Confidence, Flag, PromptHash, ProtocolVersion,
-    RequestType, Status, rule,
-};
+use super::vocabulary::Word;
+use super::{AgentId, AgentIdentity, Confidence, Flag, RequestType, Status, rule};
 use crate::UuidV4;
-use crate::contract::form::is_semver;
 use crate::contract::{Profile, Report};
 use crate::finding::{Rule, ValidationError};
 use crate::json::Place;
-use crate::time::{Timestamp, Zone};
 
 /// What a governed response is judged by.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -107,77 +103,16 @@ impl<'d> Check<'_, 'd> {
             let place = Place::Root.key("response_id");
             self.report.wrong(&rule::RESPONSE_ID_WRONG, &place, id, uuid);
         }
-        let form = "a date and time such as 2026-02-11T00:45:15Z";
-        if let Some(time) = self.required(&Place::Root, self.members, "timestamp", form) {
-            let place = Place::Root.key("timestamp");
-            match time.as_str().and_then(zone) {
-                None => self.report.wrong(&rule::TIMESTAMP_WRONG, &place, time, form),
-                Some(Zone::Naive) => {
-                    self.report.wrong(&rule::TIMESTAMP_NAIVE, &place, time, "Z or an offset");
-                }
-                Some(_) => {}
-            }
-        }
-        let form = ProtocolVersion::EXPECTED;
-        if let Some(version) = self.required(&Place::Root, self.members, "protocol_version", form) {
-            let place = Place::Root.key("protocol_version");
-            match version.as_str() {
-                Some(text) if !is_semver(text) => {
-                    self.report.wrong(&rule::PROTOCOL_VERSION_WRONG, &place, version, form);
-                }
-                Some(text) if !ProtocolVersion::is_valid(text) => {
-                    self.report.wrong(&rule::PROTOCOL_MAJOR_UNKNOWN, &place, version, form);
-                }
-                Some(text) if is_newer_edition(text) => {
-                    self.report.wrong(&rule::PROTOCOL_NEWER, &place, version, "1.0.0");
-                }
-                Some(_) => {}
-                None => self.report.wrong(&rule::PROTOCOL_VERSION_WRONG, &place, version, form),
-            }
-        }
+        preamble::timestamp(self.report, &PREAMBLE, self.members);
+        preamble::protocol_version(self.report, &PREAMBLE, self.members);
     }
 
     fn agent(&mut self) {
         let place = Place::Root.key("agent");
         let Some(agent) = self.group("agent") else { return };
-        let kind = self.word::<AgentType>(&rule::AGENT_TYPE_WRONG, &place, agent, "agent_type");
-        let id = self.formed(
-            (&rule::AGENT_ID_WRONG, AgentId::is_valid, AgentId::EXPECTED),
-            &place,
-            agent,
-            "agent_id",
-        );
-        let version = self.formed(
-            (&rule::AGENT_VERSION_WRONG, AgentVersion::is_valid, AgentVersion::EXPECTED),
-            &place,
-            agent,
-            "agent_version",
-        );
-        let hash = self.formed(
-            (&rule::PROMPT_HASH_WRONG, PromptHash::is_valid, PromptHash::EXPECTED),
-            &place,
-            agent,
-            "prompt_hash",
-        );
-        let Some(observed) = &self.policy.agent else { return };
-        let claims = [
-            ("agent_type", kind.map(AgentType::as_str), observed.agent_type.as_str()),
-            ("agent_id", id, observed.agent_id.as_str()),
-            ("agent_version", version, observed.agent_version.as_str()),
-            ("prompt_hash", hash, observed.prompt_hash.as_str()),
-        ];
-        for (name, claimed, observed) in claims {
-            if let Some(claimed) = claimed
-                && claimed != observed
-            {
-                let is_hash = name == "prompt_hash";
-                let rule =
-                    if is_hash { &rule::PROMPT_HASH_MISMATCH } else { &rule::AGENT_MISMATCH };
-                let message = format!("{name} is {claimed:?}, but {observed:?} was observed");
-                let found = self.report.add(rule, &place.key(name), message);
-                found.expected_value = Some(observed.to_owned());
-                found.actual_value = Some(claimed.to_owned());
-            }
+        let claimed = identity::read(self.report, &IDENTITY, &place, agent);
+        if let Some(observed) = &self.policy.agent {
+            identity::compare(self.report, &IDENTITY, &place, &claimed, observed);
         }
     }
 
@@ -376,9 +311,7 @@ impl<'d> Check<'_, 'd> {
         members: &'d Members,
         name: &str,
     ) -> Option<&'d str> {
-        let expected = "a string that is not blank";
-        let value = self.report.required(rule, parent, members, name, expected)?;
-        self.report.text(rule, &parent.key(name), value)
+        self.report.required_text((rule, rule), parent, members, name)
     }
 
     /// A required word of a closed set.
@@ -389,31 +322,31 @@ impl<'d> Check<'_, 'd> {
         members: &'d Members,
         name: &str,
     ) -> Option<W> {
-        let Some(value) = members.get(name) else {
-            self.required(parent, members, name, &Listed(W::WORDS).to_string());
-            return None;
-        };
-        self.report.one_of(rule, &parent.key(name), value, W::WORDS).and_then(W::named)
-    }
-
-    /// A required text of a fixed form.
-    fn formed(
-        &mut self,
-        (rule, is_form, expected): (&'static Rule, fn(&str) -> bool, &str),
-        parent: &Place<'_>,
-        members: &'d Members,
-        name: &str,
-    ) -> Option<&'d str> {
-        let value = self.required(parent, members, name, expected)?;
-        let text = value.as_str().filter(|text| is_form(text));
-        if text.is_none() {
-            self.report.wrong(rule, &parent.key(name), value, expected);
-        }
-        text
+        self.report.required_word((&rule::MEMBER_MISSING, rule), parent, members, name)
     }
 }
 
-const MEMBERS: &[&str] = &[
+const IDENTITY: identity::Rules = identity::Rules {
+    missing: &rule::MEMBER_MISSING,
+    agent_type: &rule::AGENT_TYPE_WRONG,
+    agent_id: &rule::AGENT_ID_WRONG,
+    agent_version: &rule::AGENT_VERSION_WRONG,
+    prompt_hash: &rule::PROMPT_HASH_WRONG,
+    mismatch: &rule::AGENT_MISMATCH,
+    hash_mismatch: &rule::PROMPT_HASH_MISMATCH,
+};
+
+const PREAMBLE: preamble::Rules = preamble::Rules {
+    missing: &rule::MEMBER_MISSING,
+    timestamp: &rule::TIMESTAMP_WRONG,
+    naive: &rule::TIMESTAMP_NAIVE,
+    protocol: &rule::PROTOCOL_VERSION_WRONG,
+    major: &rule::PROTOCOL_MAJOR_UNKNOWN,
+    newer: &rule::PROTOCOL_NEWER,
+};
+
+/// The members of a governed response, in the contract's order; the last is the slot for extensions.
+pub const MEMBERS: &[&str] = &[
     "response_id",
     "timestamp",
     "protocol_version",
@@ -425,14 +358,8 @@ const MEMBERS: &[&str] = &[
     "_meta",
 ];
 
-/// The zone of a date and time by ISO 8601, which has a T between the two.
-fn zone(text: &str) -> Option<Zone> {
-    let (_, zone) = Timestamp::parse(text).ok()?;
-    matches!(text.as_bytes().get(10), Some(b'T' | b't')).then_some(zone)
-}
-
 /// Whether a value can refer to a record.
-fn is_reference(value: &Value) -> bool {
+pub(crate) fn is_reference(value: &Value) -> bool {
     match value {
         Value::String(text) => !text.trim().is_empty(),
         Value::Array(entries) => !entries.is_empty(),
@@ -444,6 +371,7 @@ fn is_reference(value: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::governed::AgentType;
     use crate::contract::governed::builder::samples;
 
     #[test]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::AgentType;
+use crate::Digest;
 use crate::contract::form::is_semver;
 
 /// Who answers, and under which prompt: the four members that a lock of prompts vouches for.
@@ -66,7 +67,7 @@ macro_rules! texts {
 
             impl $name {
                 /// What a text of this form is, for people.
-                pub(super) const EXPECTED: &'static str = $what;
+                pub(crate) const EXPECTED: &'static str = $what;
 
                 /// The text itself.
                 pub fn as_str(&self) -> &str {
@@ -125,6 +126,13 @@ texts! {
     /// The version of the contract that a response follows: major version 1, by Semantic Versioning.
     ProtocolVersion, is_protocol_1, "a version 1.x such as 1.0.0",
         r"^1\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$";
+}
+
+impl PromptHash {
+    /// The hash of a prompt's file, from the bytes that stand in it.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Digest::of_bytes(bytes).to_string())
+    }
 }
 
 impl ProtocolVersion {

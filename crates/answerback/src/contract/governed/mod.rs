@@ -6,7 +6,7 @@
 
 mod attestation;
 mod builder;
-mod check;
+pub(crate) mod check;
 mod failure;
 mod flat;
 mod identity;
@@ -15,17 +15,19 @@ pub mod rule;
 #[cfg(feature = "schema")]
 mod schema;
 mod types;
-mod vocabulary;
+pub(crate) mod vocabulary;
 
 pub use attestation::Attestation;
 pub use builder::GovernedBuilder;
-pub use check::{Policy, check};
+pub use check::{MEMBERS, Policy, check};
 pub use failure::Failure;
 pub use identity::{
     AgentId, AgentIdentity, AgentVersion, IdentityError, PromptHash, ProtocolVersion,
 };
 pub use refusal::{Refusal, RefusalReason, RefusalSeverity};
 pub use rule::RULES;
+#[cfg(feature = "schema")]
+pub(crate) use schema::{TIMESTAMP, audit_trail};
 pub use types::{
     Content, GovernedResponse, NextActions, RequestContext, Response, SuggestedHandoff,
 };

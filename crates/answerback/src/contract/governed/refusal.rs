@@ -111,17 +111,22 @@ impl RefusalReason {
 /// # Ok::<(), answerback::contract::governed::IdentityError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(transform = super::schema::security_flag))]
 #[non_exhaustive]
 pub struct Refusal {
     /// Why.
     pub refusal_reason: RefusalReason,
     /// Why, in words.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"\S")))]
     pub explanation: String,
     /// The agent to ask instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "AgentId"))]
     pub suggested_agent: Option<AgentId>,
     /// The rule that forbids it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "String", regex(pattern = r"\S")))]
     pub governance_rule: Option<String>,
     /// Whether work has to halt because identity or integrity is in doubt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Flag, RefusalReason, Status};
 
 /// A date and time by ISO 8601, with or without a zone.
-pub(super) const TIMESTAMP: &str =
+pub(crate) const TIMESTAMP: &str =
     r"^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}([.,]\d{1,9})?([Zz]|[+-]\d{2}(:?\d{2})?)?$";
 
 const STATUS: &[&str] = &["response", "status"];
@@ -83,8 +83,15 @@ pub(super) fn rules(schema: &mut schemars::Schema) {
     schema.insert("allOf".to_owned(), conditions);
 }
 
+/// A refusal for a security reason does not deny it.
+pub(super) fn security_flag(schema: &mut schemars::Schema) {
+    let security = json!({"enum": reasons(RefusalReason::is_security)});
+    schema.insert("if".to_owned(), json!({"properties": {"refusal_reason": security}}));
+    schema.insert("then".to_owned(), json!({"properties": {"security_flag": {"const": true}}}));
+}
+
 /// A reference to a record: a text, an array or an object with something in it.
-pub(super) fn audit_trail(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+pub(crate) fn audit_trail(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({
         "description": "Where the record of this response is: a reference, or several.",
         "type": ["string", "array", "object"],

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A closed set of words. What the check accepts, what serde reads and what people are told is
 /// written in one place.
-pub(super) trait Word: Copy + Sized + 'static {
+pub(crate) trait Word: Copy + Sized + 'static {
     /// The words on the wire.
     const WORDS: &'static [&'static str];
 
@@ -137,7 +137,7 @@ impl ContentType {
 }
 
 /// The words of a set, for people: `high, medium, low or not_applicable`.
-pub(super) struct Listed(pub(super) &'static [&'static str]);
+pub(crate) struct Listed(pub(crate) &'static [&'static str]);
 
 impl fmt::Display for Listed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,8 +13,11 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use crate::json::{push_token, unescape};
+
 pub use name::kind_of_name;
 pub use shape::find;
+pub(crate) use shape::find_cut;
 
 /// What a secret is, as far as it can be told.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -82,7 +85,15 @@ pub struct Secret {
 /// assert_eq!(redact("see www.example.com, version 1.2.3"), "see www.example.com, version 1.2.3");
 /// ```
 pub fn redact(text: &str) -> Cow<'_, str> {
-    let secrets = find(text);
+    marked(text, find(text))
+}
+
+/// [`redact`] for a text that may end in the middle of a secret.
+pub(crate) fn redact_cut(text: &str) -> Cow<'_, str> {
+    marked(text, find_cut(text))
+}
+
+fn marked(text: &str, secrets: Vec<Secret>) -> Cow<'_, str> {
     if secrets.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -97,6 +108,27 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     Cow::Owned(redacted)
 }
 
+/// The text of a JSON Pointer with its secret parts marked, token by token, so that what escaping did to a
+/// secret does not hide it. It stays a pointer.
+pub fn redact_pointer(pointer: &str) -> Cow<'_, str> {
+    let mut redacted: Option<String> = None;
+    let mut start = 0;
+    for token in pointer.split('/') {
+        match (redact(&unescape(token)), &mut redacted) {
+            (Cow::Borrowed(_), None) => {}
+            (Cow::Borrowed(_), Some(redacted)) => redacted.extend(["/", token]),
+            // What does not begin with `/` is no pointer, and hidden all the same.
+            (Cow::Owned(marked), redacted) if start == 0 => *redacted = Some(marked),
+            (Cow::Owned(marked), redacted) => {
+                let above = || pointer[..start - 1].to_owned();
+                push_token(redacted.get_or_insert_with(above), &marked);
+            }
+        }
+        start += token.len() + 1;
+    }
+    redacted.map_or(Cow::Borrowed(pointer), Cow::Owned)
+}
+
 /// The document with every secret marked: in strings, in member names, and whole where the member's
 /// name says that its value is one.
 pub fn redact_value(value: &Value) -> Value {
@@ -108,6 +140,23 @@ pub fn redact_value(value: &Value) -> Value {
             .map(|(name, member)| (redact(name).into_owned(), redact_member(name, member)))
             .collect(),
         other => other.clone(),
+    }
+}
+
+/// Whether [`redact_value`] would change anything.
+pub(crate) fn holds_secret(value: &Value) -> bool {
+    let is_changed = |text: &str| !find(text).is_empty() && redact(text) != text;
+    match value {
+        Value::String(text) => is_changed(text),
+        Value::Array(items) => items.iter().any(holds_secret),
+        Value::Object(members) => members.iter().any(|(name, member)| {
+            is_changed(name)
+                || match kind_of_name(name) {
+                    Some(kind) if can_hold_a_secret(member) => member != kind.mark(),
+                    _ => holds_secret(member),
+                }
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -31,17 +31,12 @@ pub fn kind_of_name(name: &str) -> Option<SecretKind> {
     }
     let words = &words[..count];
     let last = words.last()?;
-    // What follows the noun turns the secret into something about it.
-    if ABOUT.contains(&last.as_str()) {
-        return None;
-    }
-    for (index, word) in words.iter().enumerate() {
+    let kind = words.iter().enumerate().find_map(|(index, word)| {
         let before = index.checked_sub(1).map_or("", |before| words[before].as_str());
-        if let Some(kind) = kind_of_word(word.as_str(), before, index + 1 == words.len()) {
-            return Some(kind);
-        }
-    }
-    None
+        kind_of_word(word.as_str(), before, index + 1 == words.len())
+    });
+    // What follows the noun turns the secret into something about it.
+    kind.filter(|_| !ABOUT.contains(&last.as_str()))
 }
 
 /// Last words that make a name speak *about* a secret.

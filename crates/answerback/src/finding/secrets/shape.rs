@@ -11,6 +11,44 @@ pub fn find(text: &str) -> Vec<Secret> {
     search.found
 }
 
+/// [`find`] in a text that may end in the middle of a secret, as a call that was cut off does: what only
+/// begins like one counts, if it is the last word.
+pub(crate) fn find_cut(text: &str) -> Vec<Secret> {
+    let mut found = find(text);
+    let is_gap = |character: char| character.is_whitespace() || "\"',;()[]{}<>".contains(character);
+    let word = text.rsplit(is_gap).next().unwrap_or_default();
+    let start = text.len() - word.len();
+    if found.last().is_none_or(|secret| secret.range.end <= start)
+        && let Some((at, kind)) = beginning(word)
+    {
+        found.push(Secret { range: start + at..text.len(), kind });
+    }
+    found
+}
+
+/// Where a secret begins that is not all there.
+fn beginning(word: &str) -> Option<(usize, SecretKind)> {
+    if let Some((_, authority)) = word.split_once("://")
+        && let Some((user, password)) = authority.split_once(':')
+        && !user.contains('/')
+        && password.bytes().any(|byte| !byte.is_ascii_digit())
+    {
+        return Some((word.len() - password.len(), SecretKind::Password));
+    }
+    let has = |is: fn(&u8) -> bool| word.as_bytes().iter().any(is);
+    let is_mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    let make = MAKES
+        .iter()
+        .find(|(prefix, ..)| word.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()));
+    match make {
+        Some((.., kind)) => Some((0, *kind)),
+        None if word.len() >= 8 && is_mixed && has(u8::is_ascii_digit) => {
+            Some((0, SecretKind::Token))
+        }
+        None => None,
+    }
+}
+
 /// How the keys and tokens of known makes begin, and how many characters follow at least.
 const MAKES: &[(&str, usize, SecretKind)] = &[
     ("eyJ", 17, SecretKind::Token),
@@ -304,12 +342,20 @@ impl Search<'_> {
         let mut value = end + quotes + spaces + usize::from(sign.is_some());
         let space_after = count_of(&self.bytes[value..], |byte| byte == b' ').min(4);
         value += space_after;
-        value += count_of(&self.bytes[value..], |byte| byte == b'\\').min(3);
+        let is_member = sign == Some(b':') && self.is_in_member_position(end - word.len());
+        let may_hold = is_member || sign == Some(b':') && quotes > 0;
+        if may_hold && let Some(stop) = self.end_of_collection(value) {
+            self.mark(value, stop, kind);
+            return;
+        }
+        let backslashes = count_of(&self.bytes[value..], |byte| byte == b'\\');
+        value += backslashes;
         let quote = self.bytes.get(value).copied().filter(|byte| matches!(byte, b'"' | b'\''));
         value += usize::from(quote.is_some());
         let tail = &self.text[value..];
         let length = match quote {
-            Some(quote) => tail.find([char::from(quote), '\\']),
+            Some(quote) => end_of_quoted(tail.as_bytes(), backslashes, quote),
+            None if is_member => tail.find([',', '}', ']', '"', '\'', '\n', '\r']),
             None if kind == SecretKind::Authorization || kind == SecretKind::Cookie => {
                 tail.find(['\n', '\r', '"', '\'', '\\'])
             }
@@ -338,11 +384,51 @@ impl Search<'_> {
                 .all(|byte| byte == b'*' || byte == b'x' || byte == b'.' || byte == b'?');
         let is_code =
             quote.is_none() && (content.contains(['(', '[', '{']) || is_call_or_member(content));
-        let plain_prose =
-            quote.is_none() && !tight && !is_option && !reads_like_a_password(content);
+        let plain_prose = quote.is_none()
+            && !tight
+            && !is_option
+            && !is_member
+            && !reads_like_a_password(content);
         if !(stands_in || is_code || plain_prose) {
             self.mark(value, value + content.len(), kind);
         }
+    }
+
+    /// Whether a name stands where an object has one: behind `{`, or behind a comma and a `{` before it. So
+    /// it does in JSON that is broken, or inside another text, where nothing else says what its value is.
+    fn is_in_member_position(&self, name: usize) -> bool {
+        let before = self.text[..name].trim_end_matches(['"', '\'', '\\']).trim_end();
+        before.ends_with('{') || before.ends_with(',') && before.contains('{')
+    }
+
+    /// Where the list or object that begins here ends: with its last bracket, or with the text. An empty one
+    /// holds no secret.
+    fn end_of_collection(&self, start: usize) -> Option<usize> {
+        let (mut at, mut depth, mut is_empty) = (start, 0_usize, true);
+        if !matches!(self.bytes.get(start), Some(b'[' | b'{')) {
+            return None;
+        }
+        while let Some(byte) = self.bytes.get(at) {
+            match byte {
+                b'[' | b'{' => depth += 1,
+                b']' | b'}' => depth -= 1,
+                byte => is_empty &= byte.is_ascii_whitespace(),
+            }
+            let backslashes = count_of(&self.bytes[at..], |byte| byte == b'\\');
+            at += backslashes;
+            match self.bytes.get(at) {
+                Some(quote @ (b'"' | b'\'')) => {
+                    let inner = &self.bytes[at + 1..];
+                    let length = end_of_quoted(inner, backslashes, *quote);
+                    at += length.map_or(inner.len(), |length| length + backslashes + 1) + 1;
+                }
+                _ => at += usize::from(backslashes == 0),
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        (!is_empty).then_some(at.min(self.bytes.len()))
     }
 
     /// `$2b$…`, `$argon2id$…` and the other forms in which hashed passwords are kept.
@@ -367,23 +453,40 @@ fn kind_of_make(word: &str) -> Option<SecretKind> {
         return None;
     }
     let bytes = word.as_bytes();
-    MAKES.iter().find_map(|(prefix, follow, kind)| {
-        let mut from = 0;
-        while let Some(at) = word[from..].find(prefix).map(|at| from + at) {
-            let body = &word[at + prefix.len()..];
-            let at_edge = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
-            if count_of(body.as_bytes(), |byte| {
-                byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'+')
-            }) >= *follow
-                && is_body(prefix, body, at_edge)
+    let mut first: Option<usize> = None;
+    for (at, pair) in bytes.windows(2).enumerate() {
+        let mut begun = BEGINNINGS[0][usize::from(pair[0])] & BEGINNINGS[1][usize::from(pair[1])];
+        while begun != 0 {
+            let make = begun.trailing_zeros() as usize;
+            begun &= begun - 1;
+            let (prefix, follow, _) = MAKES[make];
+            // Of several makes the first in the list is told.
+            if first.is_none_or(|first| make < first)
+                && let Some(body) = word[at..].strip_prefix(prefix)
+                && count_of(body.as_bytes(), is_word) >= follow
+                && is_body(prefix, body, at == 0 || !bytes[at - 1].is_ascii_alphanumeric())
             {
-                return Some(*kind);
+                first = Some(make);
             }
-            from = at + prefix.len();
         }
-        None
-    })
+    }
+    first.map(|make| MAKES[make].2)
 }
+
+/// The makes that have a byte in the first and in the second place of their beginning, one bit a make:
+/// at most places of a word no make begins, which two look-ups tell.
+const BEGINNINGS: [[u64; 256]; 2] = {
+    assert!(MAKES.len() <= 64);
+    let mut makes = [[0; 256]; 2];
+    let mut make = 0;
+    while make < MAKES.len() {
+        let prefix = MAKES[make].0.as_bytes();
+        makes[0][prefix[0] as usize] |= 1 << make;
+        makes[1][prefix[1] as usize] |= 1 << make;
+        make += 1;
+    }
+    makes
+};
 
 /// Whether what follows a prefix is what that make of key has.
 fn is_body(prefix: &str, body: &str, at_edge: bool) -> bool {
@@ -411,6 +514,25 @@ fn is_body(prefix: &str, body: &str, at_edge: bool) -> bool {
     }
 }
 
+/// Where a quoted text ends: before the quote that has as many backslashes as the one that opened it, or
+/// fewer, which ends the text around it.
+fn end_of_quoted(text: &[u8], backslashes: usize, quote: u8) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let escapes = count_of(&text[at..], |byte| byte == b'\\');
+        let is_quote = *text.get(at + escapes)? == quote;
+        // Backslashes of the text itself are escaped as often as the quotes are.
+        let more = escapes.checked_sub(backslashes);
+        match more {
+            None if is_quote => return Some(at),
+            Some(more) if is_quote && more.is_multiple_of(2 * (backslashes + 1)) => {
+                return Some(at + more);
+            }
+            _ => at += escapes + 1,
+        }
+    }
+}
+
 /// `os.environ`, `config.token`, `getpass`: a name that code reads a secret from.
 fn is_call_or_member(content: &str) -> bool {
     let is_name = |part: &str| {
@@ -429,12 +551,34 @@ fn reads_like_a_password(content: &str) -> bool {
 }
 
 fn starts_something(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'$')
+    CLASSES[usize::from(byte)] & STARTS != 0
 }
 
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'.')
+    CLASSES[usize::from(byte)] & IN_WORD != 0
 }
+
+const STARTS: u8 = 1;
+const IN_WORD: u8 = 2;
+
+/// What each byte can be: every byte of every text is looked up here.
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = 0_u8;
+    loop {
+        let is_letter = byte.is_ascii_alphanumeric();
+        if is_letter || matches!(byte, b'-' | b'_' | b'$') {
+            classes[byte as usize] |= STARTS;
+        }
+        if is_letter || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'.') {
+            classes[byte as usize] |= IN_WORD;
+        }
+        if byte == u8::MAX {
+            break classes;
+        }
+        byte += 1;
+    }
+};
 
 fn count_of(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| is(**byte)).count()

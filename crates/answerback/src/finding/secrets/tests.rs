@@ -38,6 +38,21 @@ fn marks_what_is_secret() {
             "https://x.example/a?token=[redacted: token]&b=2",
         ),
         (r#"{"password": "let me in"}"#, r#"{"password": "[redacted: password]"}"#),
+        (
+            r#"{"password": "let \"me\" in", "a": 1"#,
+            r#"{"password": "[redacted: password]", "a": 1"#,
+        ),
+        (
+            r#"{"secrets": ["let", {"a": "b] c"}], "d": [1"#,
+            r#"{"secrets": [redacted: secret], "d": [1"#,
+        ),
+        (
+            r#"{\"a\": 1, \"credentials\": {\"x\": \"y\"}}"#,
+            r#"{\"a\": 1, \"credentials\": [redacted: credentials]}"#,
+        ),
+        (r#""a": [1], "api_key": ["let me in"]}"#, r#""a": [1], "api_key": [redacted: API key]}"#),
+        ("{'a': 1, 'passphrase': ['let me in", "{'a': 1, 'passphrase': [redacted: password]"),
+        ("{a: 1, password: let me in, b: 2}", "{a: 1, password: [redacted: password], b: 2}"),
         (r#"{\"api_key\":\"abc\"}"#, r#"{\"api_key\":\"[redacted: API key]\"}"#),
         ("login --password hunter2 now", "login --password [redacted: password] now"),
         ("DB_PASSWORD=correcthorse make", "DB_PASSWORD=[redacted: password] make"),
@@ -91,6 +106,8 @@ fn leaves_what_is_not() {
         "ada@example.com",
         "-----BEGIN CERTIFICATE-----\nMIIDdTCCAl2gAwIBAgIVAMIIujU7wCQYDVQQGEwJVUzELMAkGA1UECBMCQ0ExFDAS\n-----END CERTIFICATE-----",
         "{email: '', password: ''}",
+        r#"{"secrets": [], "credentials": { }, "password": null, "token": true}"#,
+        "First, password: it is on the card",
         "0x742d35Cc6634C0532925a3b844Bc454e4438f44e",
         "SELECT * FROM tokens WHERE id = 5",
         "GET /oauth/token HTTP/1.1",
@@ -109,6 +126,40 @@ fn leaves_what_is_not() {
     ] {
         assert_eq!(redact(text), text);
         assert!(find(text).is_empty());
+    }
+}
+
+#[test]
+fn what_was_cut_off_counts_as_what_it_began_to_be() {
+    for (text, expected) in [
+        (r#"{"a": "sk-proj-kne"#, r#"{"a": "[redacted: API key]"#),
+        (r#"{"a": "see eyJ1EuI"#, r#"{"a": "see [redacted: token]"#),
+        (r#"["mysql://app:meadow-saf"#, r#"["mysql://app:[redacted: password]"#),
+        (r#"["iKqSsy4o"#, r#"["[redacted: token]"#),
+        (r#"{"a": "http://localhost:80"#, r#"{"a": "http://localhost:80"#),
+        (r#"{"path": "src/main2.rs"#, r#"{"path": "src/main2.rs"#),
+        ("", ""),
+    ] {
+        assert_eq!(redact_cut(text), expected);
+    }
+    // A text that is all there is judged by what it is.
+    assert_eq!(redact("use sk-learn"), "use sk-learn");
+}
+
+#[test]
+fn pointers_are_marked_name_by_name() {
+    for (pointer, expected) in [
+        ("", ""),
+        ("/a/0/b~1c", "/a/0/b~1c"),
+        (
+            "/a~1b/redis:~1~1:s3cr~1et@cache~10/c",
+            "/a~1b/redis:~1~1:[redacted: password]@cache~10/c",
+        ),
+        ("/Bearer 0a1b2c3d4e5f/x", "/Bearer [redacted: token]/x"),
+        ("AKIAIOSFODNN7EXAMPLE/x", "[redacted: API key]/x"),
+    ] {
+        assert_eq!(redact_pointer(pointer), expected);
+        assert_eq!(redact_pointer(expected), expected, "a second time changes nothing");
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::call::{Confidence, Schema, shown};
 use crate::finding::Preview;
 use crate::finding::neutral::push_name;
-use crate::finding::secrets::redact;
+use crate::finding::secrets::{redact, redact_pointer};
 use crate::json::Pointer;
 use crate::json::patch::Operation;
 
@@ -135,6 +135,6 @@ fn push_place(line: &mut String, place: &Pointer) {
     match place.split_last() {
         None => line.push_str("the arguments"),
         Some((parent, name)) if parent.is_root() => push_name(line, &redact(&name), NAME),
-        Some(_) => push_name(line, &redact(place.as_str()), NAME),
+        Some(_) => push_name(line, &redact_pointer(place.as_str()), NAME),
     }
 }

@@ -3,7 +3,6 @@ use serde_json::Value;
 use super::response::numbered;
 use super::shown;
 use crate::contract::atdf::ErrorBuilder;
-use crate::contract::atdf::check::is_secret_name;
 use crate::finding::{ValidationError, codes};
 
 /// How many findings are told of in full.
@@ -30,7 +29,7 @@ pub(super) fn enriched(
         }
         error = error.validation_result(format!("{place} {}", finding.error_code), false);
         if let Some(value) = finding.field_path.find(document) {
-            let is_secret = finding.field_path.tokens().any(|token| is_secret_name(&token));
+            let is_secret = shown::is_secret_place(&finding.field_path);
             let value = if is_secret { shown::NOT_SHOWN.into() } else { shown::value(value) };
             error = error.received(place.clone(), value);
         }

@@ -7,7 +7,6 @@ use super::sample::Sampler;
 use super::schema::{Located, Schema};
 use super::shown;
 use super::suggestion::{is_near_name, suggestion};
-use crate::contract::atdf::check::is_secret_name;
 use crate::finding::{ValidationError, preview};
 use crate::json::Pointer;
 
@@ -98,7 +97,7 @@ impl<'f, 's> Field<'f, 's> {
             None => (Mistake::Wrong, Vec::new()),
             Some(located) => mistake(&place, value, &located, schema, arguments),
         };
-        let mut is_secret = place.tokens().any(|token| is_secret_name(&token));
+        let mut is_secret = shown::is_secret_place(&place);
         for facet in parts.iter().flat_map(|part| schema.facets(part)) {
             is_secret |= facet.get("writeOnly") == Some(&json!(true))
                 || facet.get("format") == Some(&json!("password"));

@@ -1,9 +1,12 @@
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::condition::format_words;
 use super::field::{Field, Judged, fields};
 use super::schema::Schema;
 use super::{document, shown};
+use crate::call::{self, calls_secrets};
 use crate::contract::atdf::{EnrichedResponse, ErrorBuilder};
 use crate::finding::ValidationError;
 use crate::json::Pointer;
@@ -61,12 +64,13 @@ pub fn enrich(
     let has_errors = findings.iter().any(ValidationError::is_error);
     has_errors.then(|| match source {
         EnrichSource::Call { schema, arguments } => {
+            let visible = visible(schema, arguments);
             let schema = Schema::new(schema);
             let shown = |finding: &ValidationError| as_shown(finding, &schema, arguments);
             let errors = only_errors(findings);
             let field = field_name(&errors, "arguments");
             let error = ErrorBuilder::new(call_code(&errors), message(&errors, shown), field);
-            let error = enriched_call(error, &errors, &schema, arguments);
+            let error = enriched_call(error, &errors, &schema, arguments, &visible);
             with_findings(error, findings, shown).finish(now)
         }
         EnrichSource::Document { document } => {
@@ -77,6 +81,17 @@ pub fn enrich(
             with_findings(error, findings, bounded).finish(now)
         }
     })
+}
+
+/// The arguments without what the schema calls secret, at any depth.
+fn visible<'v>(schema: &Value, arguments: &'v Value) -> Cow<'v, Value> {
+    if !calls_secrets(schema) {
+        return Cow::Borrowed(arguments);
+    }
+    match call::Schema::compile(schema.clone()) {
+        Ok(schema) => Cow::Owned(schema.without_secrets(arguments).into_owned()),
+        Err(_) => Cow::Owned(Value::Null),
+    }
 }
 
 fn only_errors(findings: &[ValidationError]) -> Vec<&ValidationError> {
@@ -148,11 +163,15 @@ fn enriched_call(
     errors: &[&ValidationError],
     schema: &Schema<'_>,
     arguments: &Value,
+    visible: &Value,
 ) -> ErrorBuilder {
     if let Some(unread) = errors.iter().find(|finding| finding.error_code == "VAL-004") {
         return not_json(error, unread);
     }
-    let (all, left_out) = fields(errors, schema, arguments, MOST_FIELDS);
+    let (mut all, left_out) = fields(errors, schema, arguments, MOST_FIELDS);
+    for field in &mut all {
+        field.is_secret |= field.place.find(visible) != field.value;
+    }
     let is_single = all.len() == 1;
     let mut steps = Vec::new();
     let mut valid: Vec<(String, Vec<Value>)> = Vec::new();

@@ -28,6 +28,11 @@ pub(super) fn value(value: &Value) -> Value {
     }
 }
 
+/// Whether a name on the way to a place says that what stands there is secret.
+pub(super) fn is_secret_place(place: &Pointer) -> bool {
+    place.tokens().any(|name| is_secret_name(&name) || secrets::kind_of_name(&name).is_some())
+}
+
 /// Whether an example may be shown as it is.
 pub(super) fn is_showable(value: &Value) -> bool {
     let text = value.to_string();

@@ -1,0 +1,360 @@
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anstyle::{AnsiColor, Style};
+use answerback::ValidationError;
+use answerback::contract::{Contract, Invalid, Profile};
+use answerback::governance::lock::check_files;
+use answerback::governance::{Disagreement, Lock, LockfileVersion, Manifest, disagreements};
+use answerback::json::Limits;
+use anyhow::Context;
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+use crate::input::Input;
+use crate::options::{Format, LimitOptions, ProfileName};
+use crate::output::{quiet_json, sanitise};
+use crate::prompts::PromptFolder;
+use crate::replace::replace;
+use crate::together::document;
+
+/// Write and verify the lock of a manifest's prompts
+///
+/// The lock holds the SHA-256 of every prompt's file. An agent's response carries the hash of its prompt, and
+/// 'answerback check --manifest M --lock L' compares the two.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Write(WriteArguments),
+    Verify(VerifyArguments),
+}
+
+/// Write the lock of a manifest
+///
+/// The same manifest and files give the same bytes. A prompt that is locked already is not locked with another
+/// hash under the same version: a domain where the manifest's governance makes domains immutable, any prompt where it
+/// requires a version increment.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback lock write
+  answerback lock write --manifest versions/prompt-manifest.json --root .
+  answerback lock write --lock -
+
+JSON output: {\"lock\", \"written\", \"prompts\", \"added\", \"changed\", \"removed\", \"findings\"}
+Exit codes: 0 written or current already, 1 not written because a rule forbids it, 2 something is missing.")]
+struct WriteArguments {
+    #[command(flatten)]
+    set: SetOptions,
+
+    /// The version of the lock's format; that of the present lock if not said, else 1
+    #[arg(long, value_name = "1|2", value_parser = clap::value_parser!(u64).range(1..=2))]
+    lockfile_version: Option<u64>,
+}
+
+/// Compare the lock with the manifest and with the prompts' files
+///
+/// Every mismatch is named: another hash with what was expected and what was found, files that are missing, and
+/// files that look like prompts and are not locked.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback lock verify
+  answerback lock verify --manifest versions/prompt-manifest.json --root . --format json
+
+A file looks like a prompt when it stands in a folder of prompts and its name ends like theirs, from the first dot.
+JSON output: {\"manifest\", \"lock\", \"valid\", \"prompts\", \"findings\": [{\"document\", \"error_code\", \"field_path\",
+\"message\", \"severity\", \"expected_value\"?, \"actual_value\"?}]}
+Exit codes: 0 everything is as locked, 1 something is not, 2 it could not be told.")]
+struct VerifyArguments {
+    #[command(flatten)]
+    set: SetOptions,
+
+    /// How strictly to judge manifest and lock
+    #[arg(long, value_enum, default_value_t = ProfileName::Strict)]
+    profile: ProfileName,
+}
+
+/// Which prompts.
+#[derive(Debug, clap::Args)]
+struct SetOptions {
+    /// The manifest
+    #[arg(long, value_name = "FILE", default_value = "prompt-manifest.json")]
+    manifest: PathBuf,
+
+    /// The lock; prompt-lock.json beside the manifest if not said
+    #[arg(long, value_name = "FILE")]
+    lock: Option<PathBuf>,
+
+    /// The folder that files are relative to; that of the manifest if not said
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    #[command(flatten)]
+    limits: LimitOptions,
+}
+
+impl SetOptions {
+    fn lock(&self) -> PathBuf {
+        self.lock.clone().unwrap_or_else(|| self.manifest.with_file_name("prompt-lock.json"))
+    }
+
+    fn folder(&self, limits: Limits) -> anyhow::Result<PromptFolder> {
+        let beside = self.manifest.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let root = self.root.as_deref().or(beside).unwrap_or(Path::new("."));
+        PromptFolder::open(root, limits)
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    match &arguments.action {
+        Action::Write(arguments) => write(arguments),
+        Action::Verify(arguments) => verify(arguments),
+    }
+}
+
+fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
+    let (set, limits) = (&arguments.set, arguments.set.limits.limits());
+    let manifest_name = set.manifest.display().to_string();
+    let manifest = document(&Input::new(&set.manifest), Contract::Manifest, limits)?;
+    if let Err(Invalid { findings, .. }) =
+        Invalid::unless_valid(Contract::Manifest.check(&manifest, Profile::Strict))
+    {
+        let told = format!("{manifest_name} is not a valid prompt manifest; no lock was written");
+        return Report::of(Contract::Manifest, findings).refused(set, &told);
+    }
+    let manifest = Manifest::from_document(&manifest).context(manifest_name)?;
+    let path = set.lock();
+    let to_stdout = path.as_os_str() == "-";
+    let present = if to_stdout { None } else { present(&path, limits)? };
+    let version = match (arguments.lockfile_version, &present) {
+        (Some(number), _) => LockfileVersion::try_from(number)?,
+        (None, Some((_, lock))) => lock.lockfile_version,
+        (None, None) => LockfileVersion::default(),
+    };
+    let files = set.folder(limits)?.read(manifest.prompts().map(|prompt| prompt.file))?;
+    let lock = Lock::of(&manifest, &files, version).context("prompts that the manifest names")?;
+    let text = lock.to_text();
+    if to_stdout {
+        write!(io::stdout(), "{}", quiet_json(&text))?;
+        return Ok(Exit::Good);
+    }
+    let name = path.display().to_string();
+    let before = present.as_ref().map(|(_, lock)| lock);
+    let findings = before.map(|before| lock.check_replacing(before, &manifest.governance));
+    let findings = findings.unwrap_or_default();
+    if !findings.is_empty() {
+        let told = format!(
+            "{name} was left as it is: the manifest's rules of governance forbid the change"
+        );
+        return Report::of(Contract::Lock, findings).refused(set, &told);
+    }
+    let is_current = present.as_ref().is_some_and(|(bytes, _)| *bytes == text.as_bytes());
+    if !is_current {
+        replace(&path, text.as_bytes()).with_context(|| format!("cannot write {name}"))?;
+    }
+    let changes = Changes::between(before, &lock);
+    let out = &mut anstream::AutoStream::auto(io::stdout().lock());
+    match set.format {
+        Format::Json => {
+            let told = json!({
+                "lock": name, "written": !is_current, "prompts": lock.prompts.len(),
+                "added": changes.added, "changed": changes.changed, "removed": changes.removed,
+                "findings": [],
+            });
+            writeln!(out, "{}", quiet_json(&told.to_string()))?;
+        }
+        Format::Text => {
+            let verb = if is_current { "is current" } else { "written" };
+            let count = counted(lock.prompts.len(), "prompt");
+            writeln!(out, "{GOOD}✔{GOOD:#} {}: {verb}, {count}", sanitise(&name))?;
+            for (word, keys) in [
+                ("added", changes.added),
+                ("changed", changes.changed),
+                ("removed", changes.removed),
+            ] {
+                for key in keys {
+                    writeln!(out, "  {word:<8} {}", sanitise(key))?;
+                }
+            }
+        }
+    }
+    Ok(Exit::Good)
+}
+
+/// The lock that is there already. One that cannot be read is not overwritten: what it locked could have changed.
+fn present(path: &Path, limits: Limits) -> anyhow::Result<Option<(Vec<u8>, Lock)>> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        found => found.with_context(|| format!("cannot open {}", path.display()))?,
+    };
+    let input = Input::new(path);
+    let why = || {
+        format!(
+            "{} is there and cannot be read as a lock, so it cannot be told whether a locked prompt \
+             changed; restore it, or remove it to start anew",
+            path.display()
+        )
+    };
+    let value = document(&input, Contract::Lock, limits).with_context(why)?;
+    let lock = Lock::from_document(&value).with_context(why)?;
+    Ok(Some((input.bytes(limits)?, lock)))
+}
+
+/// What a new lock changes, by key.
+struct Changes<'l> {
+    added: Vec<&'l String>,
+    changed: Vec<&'l String>,
+    removed: Vec<&'l String>,
+}
+
+impl<'l> Changes<'l> {
+    fn between(before: Option<&'l Lock>, now: &'l Lock) -> Self {
+        let was = |key: &String| before.and_then(|before| before.prompts.get(key));
+        let added = now.prompts.keys().filter(|key| was(key).is_none()).collect();
+        let changed = now
+            .prompts
+            .iter()
+            .filter(|(key, prompt)| was(key).is_some_and(|before| before != *prompt))
+            .map(|(key, _)| key)
+            .collect();
+        let before = before.iter().flat_map(|before| before.prompts.keys());
+        let removed = before.filter(|key| !now.prompts.contains_key(*key)).collect();
+        Self { added, changed, removed }
+    }
+}
+
+fn verify(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
+    let (set, limits) = (&arguments.set, arguments.set.limits.limits());
+    let path = set.lock();
+    let manifest = document(&Input::new(&set.manifest), Contract::Manifest, limits)?;
+    let lock = document(&Input::new(&path), Contract::Lock, limits)?;
+    let profile: Profile = arguments.profile.into();
+    let mut report = Report::of(Contract::Manifest, Contract::Manifest.check(&manifest, profile));
+    report.add(Contract::Lock, Contract::Lock.check(&lock, profile));
+    let read = (Manifest::from_document(&manifest).ok(), Lock::from_document(&lock).ok());
+    if let (Some(manifest), Some(lock)) = &read {
+        let found = disagreements(manifest, lock);
+        report.add(Contract::Lock, found.iter().map(Disagreement::of_lock).collect());
+    }
+    // What is well-formed is compared with its file, whatever else is broken.
+    let entries = Lock::entries(&lock);
+    let folder = set.folder(limits)?;
+    let mut files = folder.read(entries.values().map(|prompt| prompt.file.as_str()))?;
+    if let (Some(manifest), _) = &read {
+        files = folder.with_strays(files, manifest, &[&set.manifest, &path])?;
+    }
+    report.add(Contract::Lock, check_files(&entries, &files));
+    let prompts = entries.len();
+    report.verified(set, &path, prompts)
+}
+
+/// Findings, each with the document that it is about.
+struct Report {
+    findings: Vec<(Contract, ValidationError)>,
+}
+
+impl Report {
+    fn of(contract: Contract, findings: Vec<ValidationError>) -> Self {
+        let mut report = Self { findings: Vec::new() };
+        report.add(contract, findings);
+        report
+    }
+
+    fn add(&mut self, contract: Contract, findings: Vec<ValidationError>) {
+        self.findings.extend(findings.into_iter().map(|finding| (contract, finding)));
+    }
+
+    /// Says why nothing was written.
+    fn refused(&self, set: &SetOptions, told: &str) -> anyhow::Result<Exit> {
+        let out = &mut anstream::AutoStream::auto(io::stdout().lock());
+        match set.format {
+            Format::Json => {
+                let lock = set.lock().display().to_string();
+                let told = json!({"lock": lock, "written": false, "findings": self.json()?});
+                writeln!(out, "{}", quiet_json(&told.to_string()))?;
+            }
+            Format::Text => {
+                writeln!(out, "{BAD}✘{BAD:#} {}", sanitise(told))?;
+                self.lines(out)?;
+            }
+        }
+        Ok(Exit::NotGood)
+    }
+
+    /// Says what came of comparing.
+    fn verified(&self, set: &SetOptions, lock: &Path, prompts: usize) -> anyhow::Result<Exit> {
+        let out = &mut anstream::AutoStream::auto(io::stdout().lock());
+        let errors = self.findings.iter().filter(|(_, finding)| finding.is_error()).count();
+        let (manifest, lock) = (set.manifest.display().to_string(), lock.display().to_string());
+        match set.format {
+            Format::Json => {
+                let told = json!({
+                    "manifest": manifest, "lock": lock, "valid": errors == 0, "prompts": prompts,
+                    "findings": self.json()?,
+                });
+                writeln!(out, "{}", quiet_json(&told.to_string()))?;
+            }
+            Format::Text => {
+                let count = counted(prompts, "prompt");
+                let lock = sanitise(&lock);
+                if errors == 0 {
+                    writeln!(out, "{GOOD}✔{GOOD:#} {lock}: {count}, everything is as locked")?;
+                } else {
+                    let errors = counted(errors, "error");
+                    writeln!(out, "{BAD}✘{BAD:#} {lock}: {count}, {errors}")?;
+                }
+                self.lines(out)?;
+            }
+        }
+        Ok(if errors == 0 { Exit::Good } else { Exit::NotGood })
+    }
+
+    fn lines(&self, out: &mut impl Write) -> io::Result<()> {
+        for (contract, finding) in &self.findings {
+            let (style, word) = if finding.is_error() { (BAD, "error") } else { (WARN, "warning") };
+            let place = format!("{contract} {}", finding.field_path);
+            let place = sanitise(place.trim_end());
+            let message = sanitise(&finding.message);
+            writeln!(
+                out,
+                "  {style}{word:<7}{style:#}  {}  {place}: {message}",
+                finding.error_code
+            )?;
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> serde_json::Result<Vec<Value>> {
+        self.findings
+            .iter()
+            .map(|(contract, finding)| {
+                let mut told = json!({"document": contract.as_str()});
+                if let (Value::Object(told), Value::Object(members)) =
+                    (&mut told, serde_json::to_value(finding)?)
+                {
+                    told.extend(members);
+                }
+                Ok(told)
+            })
+            .collect()
+    }
+}
+
+fn counted(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+const GOOD: Style = AnsiColor::Green.on_default().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const WARN: Style = AnsiColor::Yellow.on_default().bold();

@@ -1,0 +1,194 @@
+//! What documents are judged against: the manifest, the lock and the handoff named on the command line.
+
+use std::path::PathBuf;
+
+use answerback::ValidationError;
+use answerback::contract::{Contract, Profile, recognise};
+use answerback::governance::{
+    Authority, Disagreement, Lock, Manifest, Verification, disagreements,
+};
+use answerback::json::{Document, Limits};
+use anyhow::bail;
+use serde_json::{Value, json};
+
+use crate::input::Input;
+
+/// The documents to judge against.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TogetherOptions {
+    /// Judge responses, handoffs and locks against this manifest
+    #[arg(long, value_name = "FILE", help_heading = "Governance")]
+    manifest: Option<PathBuf>,
+
+    /// Judge responses, handoffs and manifests against this lock
+    #[arg(long, value_name = "FILE", help_heading = "Governance")]
+    lock: Option<PathBuf>,
+
+    /// Judge responses together with the handoff that they answer
+    #[arg(long, value_name = "FILE", help_heading = "Governance", requires_all = ["manifest", "lock"])]
+    handoff: Option<PathBuf>,
+}
+
+/// The same documents, read.
+pub(crate) struct Together {
+    manifest: Option<Value>,
+    lock: Option<Value>,
+    handoff: Option<Value>,
+    /// Manifest and lock, where both are given.
+    authority: Option<Authority>,
+}
+
+/// What came of judging one document.
+pub(crate) enum Verdict<'a> {
+    /// Findings, and nothing else.
+    Checked(Vec<ValidationError>),
+    /// A response that was verified.
+    Verified(Verification<'a>),
+    /// The document cannot be judged without an input that is missing.
+    Needs(&'static str),
+}
+
+impl Together {
+    pub(crate) fn read(options: &TogetherOptions, limits: Limits) -> anyhow::Result<Self> {
+        let read = |path: &Option<PathBuf>, contract: Contract| {
+            path.as_ref().map(|path| document(&Input::new(path), contract, limits)).transpose()
+        };
+        let manifest = read(&options.manifest, Contract::Manifest)?;
+        let lock = read(&options.lock, Contract::Lock)?;
+        let handoff = read(&options.handoff, Contract::Handoff)?;
+        let authority = manifest
+            .as_ref()
+            .zip(lock.as_ref())
+            .map(|(manifest, lock)| Authority::new(manifest, lock));
+        Ok(Self { manifest, lock, handoff, authority })
+    }
+
+    /// Judges a document by itself and against what was given; what reading it found comes first.
+    pub(crate) fn judge(
+        &self,
+        contract: Contract,
+        document: &Document,
+        profile: Profile,
+    ) -> Verdict<'_> {
+        let with_reading = |found: Vec<ValidationError>| {
+            Verdict::Checked(document.findings.iter().cloned().chain(found).collect())
+        };
+        match (contract, &self.authority) {
+            (Contract::Governed, Some(authority)) => {
+                let handoff = self.handoff.as_ref();
+                Verdict::Verified(authority.verify_document(document, handoff, profile))
+            }
+            (Contract::Handoff, Some(authority)) => {
+                with_reading(authority.check_handoff(&document.value, profile))
+            }
+            (Contract::Governed | Contract::Handoff, None) if self.manifest.is_some() => {
+                Verdict::Needs("--lock LOCK")
+            }
+            (Contract::Governed | Contract::Handoff, None) if self.lock.is_some() => {
+                Verdict::Needs("--manifest MANIFEST")
+            }
+            _ => {
+                let mut findings = contract.check(&document.value, profile);
+                findings.extend(self.disagreements(contract, &document.value));
+                with_reading(findings)
+            }
+        }
+    }
+
+    /// Where a manifest and a lock do not agree, told of the one that is judged. What cannot be read has
+    /// findings of its own.
+    fn disagreements(&self, contract: Contract, document: &Value) -> Vec<ValidationError> {
+        let read = |manifest: &Value, lock: &Value| {
+            Some((Manifest::from_document(manifest).ok()?, Lock::from_document(lock).ok()?))
+        };
+        let (pair, told): (_, fn(&Disagreement) -> ValidationError) = match contract {
+            Contract::Manifest => (
+                self.lock.as_ref().and_then(|lock| read(document, lock)),
+                Disagreement::of_manifest,
+            ),
+            Contract::Lock => (
+                self.manifest.as_ref().and_then(|manifest| read(manifest, document)),
+                Disagreement::of_lock,
+            ),
+            _ => return Vec::new(),
+        };
+        let found = pair.map(|(manifest, lock)| disagreements(&manifest, &lock));
+        found.unwrap_or_default().iter().map(told).collect()
+    }
+}
+
+/// A document of this contract. Something else was not meant, so it is not judged against.
+pub(crate) fn document(input: &Input, contract: Contract, limits: Limits) -> anyhow::Result<Value> {
+    let document = input.document(limits)?;
+    if let Some(finding) = document.findings.iter().find(|finding| finding.is_error()) {
+        bail!("{}: {finding}", input.name());
+    }
+    match recognise(&document.value) {
+        Some(found) if found.contract == contract => Ok(document.value),
+        Some(found) => {
+            let (name, title) = (input.name(), contract.title());
+            bail!("{name} is not a {title} but a {}: {}", found.contract.title(), found.reason)
+        }
+        None => bail!("{} is not recognised as a {}", input.name(), contract.title()),
+    }
+}
+
+/// A verification as JSON: what was computed beside what is claimed, or the refusal that is demanded.
+pub(crate) fn verification_json(verification: &Verification<'_>) -> Value {
+    match verification {
+        Verification::Accepted(accepted) => {
+            let scope: Vec<Value> = accepted
+                .scope
+                .iter()
+                .map(|scope| {
+                    json!({"agent_id": scope.canonical_id, "percent": scope.percent, "scope": scope.text})
+                })
+                .collect();
+            let claims: Vec<Value> = accepted
+                .claims
+                .iter()
+                .map(|claim| {
+                    json!({"flag": claim.flag, "claimed": claim.claimed, "observed": claim.observed})
+                })
+                .collect();
+            json!({"accepted": true, "halt": accepted.halts, "agent": accepted.agent, "scope": scope, "claims": claims})
+        }
+        Verification::Refused(refused) => json!({
+            "accepted": false,
+            "halt": refused.halts(),
+            "severity": refused.severity(),
+            "refusal": refused.refusal,
+        }),
+    }
+}
+
+/// A verification in lines for people.
+pub(crate) fn verification_lines(verification: &Verification<'_>) -> Vec<String> {
+    match verification {
+        Verification::Accepted(accepted) => {
+            let agent = accepted.agent;
+            let named = |wanted: fn(Option<bool>) -> bool| {
+                let flags = accepted.claims.iter().filter(|claim| wanted(claim.observed));
+                flags.map(|claim| claim.flag.as_str()).collect::<Vec<_>>().join(", ")
+            };
+            let mut lines = vec![format!(
+                "accepted: {} {} version {}, prompt hash as locked",
+                agent.agent_type, agent.agent_id, agent.agent_version
+            )];
+            let computed = named(|observed| observed.is_some());
+            if !computed.is_empty() {
+                lines.push(format!("computed: {computed}"));
+            }
+            lines.push(format!("claimed only: {}", named(|observed| observed.is_none())));
+            if accepted.halts {
+                lines.push("halt: it refuses for a security reason".to_owned());
+            }
+            lines
+        }
+        Verification::Refused(refused) => {
+            let (reason, severity) = (refused.refusal.refusal_reason, refused.severity());
+            let halt = if refused.halts() { "; security flag, halt" } else { "" };
+            vec![format!("refusal: {reason} ({severity}){halt}")]
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a response and a handoff begin with: when, and by which edition of the contract.
+
+use serde_json::{Map, Value};
+
+use crate::contract::Report;
+use crate::contract::form::is_semver;
+use crate::contract::governed::ProtocolVersion;
+use crate::contract::governed::identity::is_newer_edition;
+use crate::finding::Rule;
+use crate::json::Place;
+use crate::time::{Timestamp, Zone};
+
+/// The form of a time, for people.
+pub(crate) const MOMENT: &str = "a date and time such as 2026-02-11T00:45:15Z";
+
+/// The rules under which a contract reports what is wrong here.
+pub(crate) struct Rules {
+    pub(crate) missing: &'static Rule,
+    pub(crate) timestamp: &'static Rule,
+    /// The time has no zone.
+    pub(crate) naive: &'static Rule,
+    pub(crate) protocol: &'static Rule,
+    /// The major version is not 1.
+    pub(crate) major: &'static Rule,
+    /// The edition is newer than the one we know.
+    pub(crate) newer: &'static Rule,
+}
+
+/// Judges `timestamp`.
+pub(crate) fn timestamp(report: &mut Report, rules: &Rules, members: &Map<String, Value>) {
+    let Some(time) = report.required(rules.missing, &Place::Root, members, "timestamp", MOMENT)
+    else {
+        return;
+    };
+    let place = Place::Root.key("timestamp");
+    match time.as_str().and_then(moment) {
+        None => report.wrong(rules.timestamp, &place, time, MOMENT),
+        Some((_, Zone::Naive)) => report.wrong(rules.naive, &place, time, "Z or an offset"),
+        Some(_) => {}
+    }
+}
+
+/// Judges `protocol_version`.
+pub(crate) fn protocol_version(report: &mut Report, rules: &Rules, members: &Map<String, Value>) {
+    let (name, form) = ("protocol_version", ProtocolVersion::EXPECTED);
+    let Some(version) = report.required(rules.missing, &Place::Root, members, name, form) else {
+        return;
+    };
+    let place = Place::Root.key(name);
+    match version.as_str() {
+        Some(text) if !is_semver(text) => report.wrong(rules.protocol, &place, version, form),
+        Some(text) if !ProtocolVersion::is_valid(text) => {
+            report.wrong(rules.major, &place, version, form);
+        }
+        Some(text) if is_newer_edition(text) => report.wrong(rules.newer, &place, version, "1.0.0"),
+        Some(_) => {}
+        None => report.wrong(rules.protocol, &place, version, form),
+    }
+}
+
+/// A date and time by ISO 8601, which has a T between the two.
+pub(crate) fn moment(text: &str) -> Option<(Timestamp, Zone)> {
+    let read = Timestamp::parse(text).ok()?;
+    matches!(text.as_bytes().get(10), Some(b'T' | b't')).then_some(read)
+}

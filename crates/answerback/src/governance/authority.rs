@@ -1,0 +1,215 @@
+use std::collections::HashMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::lock::{Lock, UnknownAgent, disagreements};
+use super::manifest::{self, Manifest};
+use crate::contract::governed::{AgentId, AgentIdentity};
+use crate::contract::{Contract, Invalid, Profile};
+use crate::finding::ValidationError;
+use crate::json::Place;
+
+/// The manifest and the lock in force, read together: who an agent is, and what it is for.
+///
+/// It can be made of any two documents. What is wrong with them is kept, and while there is an error among
+/// it nobody gets an identity and no response is accepted.
+///
+/// ```
+/// use answerback::governance::Authority;
+/// use serde_json::json;
+///
+/// let authority = Authority::new(&json!({}), &json!({}));
+/// assert!(!authority.is_sound());
+/// assert!(authority.identity("domain-02-analysis").is_err());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Authority {
+    /// By canonical id; nobody when the manifest cannot be read.
+    agents: Option<HashMap<String, Agent>>,
+    problems: Vec<(Contract, ValidationError)>,
+}
+
+/// What manifest and lock say of one agent.
+#[derive(Clone, Debug)]
+pub(super) struct Agent {
+    /// Who it is, unless it is not locked.
+    pub(super) identity: Option<AgentIdentity>,
+    pub(super) scope: Vec<Scope>,
+    /// What is wrong with its composition.
+    pub(super) composition: Vec<ValidationError>,
+}
+
+/// A part of what an agent is for, in the manifest's words.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Scope {
+    /// The domain, or the orchestrator, whose scope it is.
+    pub canonical_id: AgentId,
+    /// What it is for.
+    pub text: String,
+    /// Its share of the agent, in percent.
+    pub percent: u8,
+}
+
+impl Authority {
+    /// Reads a manifest and its lock, each by itself and both together.
+    pub fn new(manifest: &Value, lock: &Value) -> Self {
+        let mut problems = Vec::new();
+        let mut compositions = Vec::new();
+        for finding in manifest::check(manifest, Profile::Lenient) {
+            if manifest::names_a_composition(&finding) {
+                compositions.push(finding);
+            } else {
+                problems.push((Contract::Manifest, finding));
+            }
+        }
+        let locked = super::lock::check(lock, Profile::Lenient);
+        problems.extend(locked.into_iter().map(|finding| (Contract::Lock, finding)));
+        let read_manifest: Option<Manifest> = read(manifest, Contract::Manifest, &mut problems);
+        let read_lock: Option<Lock> = read(lock, Contract::Lock, &mut problems);
+        if let (Some(manifest), Some(lock)) = (&read_manifest, &read_lock) {
+            let found = disagreements(manifest, lock);
+            problems.extend(found.iter().map(|one| (Contract::Lock, one.of_lock())));
+        }
+        let agents =
+            read_manifest.map(|manifest| agents(&manifest, read_lock.as_ref(), &compositions));
+        Self { agents, problems }
+    }
+
+    /// Whether manifest and lock are valid and agree. Otherwise nothing is accepted.
+    pub fn is_sound(&self) -> bool {
+        !self.problems.iter().any(|(_, finding)| finding.is_error())
+    }
+
+    /// What is wrong with manifest and lock, and in which of the two. A composition that breaks its rules
+    /// concerns only its archetype and is not among it.
+    pub fn problems(&self) -> &[(Contract, ValidationError)] {
+        &self.problems
+    }
+
+    /// The identity of the agent with this canonical id.
+    ///
+    /// # Errors
+    ///
+    /// When nobody has this id, or when manifest and lock cannot be relied on.
+    pub fn identity(&self, agent_id: &str) -> Result<&AgentIdentity, AuthorityError> {
+        self.sound()?;
+        let agent = self.agent(agent_id).ok_or_else(|| self.unknown(agent_id))?;
+        agent.identity.as_ref().ok_or_else(|| self.unknown(agent_id).into())
+    }
+
+    /// Whether any manifest could be read, so that an agent that is not found is an unknown one.
+    pub(super) fn knows_agents(&self) -> bool {
+        self.agents.is_some()
+    }
+
+    pub(super) fn agent(&self, agent_id: &str) -> Option<&Agent> {
+        self.agents.as_ref()?.get(agent_id)
+    }
+
+    pub(super) fn unknown(&self, agent_id: &str) -> UnknownAgent {
+        let mut known: Vec<&str> =
+            self.agents.iter().flat_map(HashMap::keys).map(String::as_str).collect();
+        known.sort_unstable();
+        UnknownAgent::among(agent_id, known.into_iter())
+    }
+
+    /// The first thing that is wrong with manifest and lock, in words, and how many more there are.
+    pub(super) fn complaint(&self) -> Option<String> {
+        let mut errors = self.problems.iter().filter(|(_, finding)| finding.is_error());
+        let (contract, first) = errors.next()?;
+        let more = match errors.count() {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        Some(format!("{}: {first}{more}", contract.title()))
+    }
+
+    fn sound(&self) -> Result<(), AuthorityError> {
+        match self.complaint() {
+            Some(complaint) => Err(AuthorityError::Unsound(complaint)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A document that passed its check, as its type. Where the two disagree it is our mistake, and a problem too.
+fn read<T: DeserializeOwned>(
+    document: &Value,
+    contract: Contract,
+    problems: &mut Vec<(Contract, ValidationError)>,
+) -> Option<T> {
+    if problems.iter().any(|(of, finding)| *of == contract && finding.is_error()) {
+        return None;
+    }
+    match T::deserialize(document) {
+        Ok(read) => Some(read),
+        Err(error) => {
+            let found = Invalid::unreadable(&error).findings;
+            problems.extend(found.into_iter().map(|finding| (contract, finding)));
+            None
+        }
+    }
+}
+
+fn agents(
+    manifest: &Manifest,
+    lock: Option<&Lock>,
+    compositions: &[ValidationError],
+) -> HashMap<String, Agent> {
+    let archetypes = Place::Root.key("archetypes");
+    manifest
+        .prompts()
+        .map(|prompt| {
+            let locked = lock.and_then(|lock| lock.prompts.get(prompt.key));
+            let below = archetypes.key(prompt.key).key("composition").pointer();
+            let composition = compositions
+                .iter()
+                .filter(|finding| is_at_or_below(finding, below.as_str()))
+                .filter(|_| manifest.archetypes.contains_key(prompt.key))
+                .cloned()
+                .collect();
+            let agent = Agent {
+                identity: locked.map(|locked| locked.identity(prompt.canonical_id.clone())),
+                scope: scope(manifest, prompt.key),
+                composition,
+            };
+            (prompt.canonical_id.as_str().to_owned(), agent)
+        })
+        .collect()
+}
+
+fn is_at_or_below(finding: &ValidationError, place: &str) -> bool {
+    let path = finding.field_path.as_str();
+    path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// What a prompt's agent is for. The scope of an archetype is that of its domains.
+fn scope(manifest: &Manifest, key: &str) -> Vec<Scope> {
+    let of = |domain: &super::Domain, percent| Scope {
+        canonical_id: domain.canonical_id.clone(),
+        text: domain.scope.clone(),
+        percent,
+    };
+    if let Some(archetype) = manifest.archetypes.get(key) {
+        let parts = archetype.composition.iter();
+        return parts
+            .filter_map(|(key, percent)| Some(of(manifest.domains.get(key)?, *percent)))
+            .collect();
+    }
+    let domain = manifest.domains.get(key).or_else(|| manifest.orchestrators.get(key));
+    domain.map(|domain| vec![of(domain, 100)]).unwrap_or_default()
+}
+
+/// Why an authority gives no identity.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuthorityError {
+    /// Nobody speaks under this id.
+    #[error(transparent)]
+    Unknown(#[from] UnknownAgent),
+    /// Manifest and lock cannot be relied on.
+    #[error("manifest and lock cannot be relied on: {0}")]
+    Unsound(String),
+}

@@ -1,0 +1,16 @@
+//! The lock: the hash under which each prompt of a manifest was reviewed.
+
+mod check;
+mod files;
+mod pair;
+pub mod rule;
+mod types;
+mod write;
+
+pub(crate) use check::check;
+pub use files::{PromptFiles, check_files};
+pub use pair::{Disagreement, disagreements};
+pub use types::{
+    Integrity, Lock, LockedPrompt, LockfileVersion, UnknownAgent, UnknownLockfileVersion,
+};
+pub use write::MissingFiles;

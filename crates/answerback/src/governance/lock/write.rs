@@ -1,0 +1,115 @@
+//! Making a lock from a manifest and its files, and whether it may replace the one before.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use serde_json::Map;
+
+use super::{Integrity, Lock, LockedPrompt, LockfileVersion, PromptFiles, rule};
+use crate::contract::form::compare_semver;
+use crate::contract::governed::AgentType;
+use crate::finding::ValidationError;
+use crate::governance::manifest::{Governance, Manifest};
+use crate::json::Place;
+
+impl Lock {
+    /// The lock of a manifest whose files are these. The same manifest and files give the same lock: its
+    /// time is the manifest's.
+    ///
+    /// # Errors
+    ///
+    /// When a prompt's file was not found.
+    pub fn of(
+        manifest: &Manifest,
+        files: &PromptFiles,
+        lockfile_version: LockfileVersion,
+    ) -> Result<Self, MissingFiles> {
+        let mut prompts = BTreeMap::new();
+        let mut missing = Vec::new();
+        let mut integrity = Integrity::default();
+        for prompt in manifest.prompts() {
+            let Some(hash) = files.hash(prompt.file) else {
+                missing.push(prompt.file.to_owned());
+                continue;
+            };
+            let locked = LockedPrompt {
+                file: prompt.file.to_owned(),
+                hash: hash.clone(),
+                agent_type: prompt.agent_type,
+                version: prompt.version.clone(),
+                extra: Map::new(),
+            };
+            prompts.insert(prompt.key.to_owned(), locked);
+            integrity.total_prompts += 1;
+            match prompt.agent_type {
+                AgentType::Domain => integrity.domains += 1,
+                AgentType::Archetype => integrity.archetypes += 1,
+                AgentType::Orchestrator => integrity.orchestrators += 1,
+            }
+        }
+        if !missing.is_empty() {
+            return Err(MissingFiles { files: missing });
+        }
+        Ok(Self {
+            version: manifest.version.clone(),
+            lockfile_version,
+            generated: manifest.generated.clone(),
+            description: manifest.description.clone(),
+            algorithm: lockfile_version.algorithm().to_owned(),
+            prompts,
+            integrity,
+            extra: Map::new(),
+        })
+    }
+
+    /// Why this lock may not replace another one, by the manifest's rules: every prompt that changed and
+    /// whose version was not raised. Places are places of the new lock.
+    pub fn check_replacing(
+        &self,
+        previous: &Self,
+        governance: &Governance,
+    ) -> Vec<ValidationError> {
+        let mut findings = Vec::new();
+        for (key, before) in &previous.prompts {
+            let Some(now) = self.prompts.get(key) else { continue };
+            let is_immutable =
+                governance.immutable_domains && before.agent_type == AgentType::Domain;
+            if !is_immutable && !governance.version_increment_required {
+                continue;
+            }
+            let order = compare_semver(now.version.as_str(), before.version.as_str());
+            let is_changed = now.hash != before.hash;
+            let (rule, told) = match order {
+                Ordering::Greater => continue,
+                Ordering::Less => (&rule::VERSION_LOWERED, "its version went down"),
+                Ordering::Equal if !is_changed => continue,
+                Ordering::Equal if is_immutable => {
+                    (&rule::DOMAIN_CHANGED, "an immutable domain changed")
+                }
+                Ordering::Equal => (&rule::PROMPT_CHANGED, "the prompt changed"),
+            };
+            let place = Place::Root.key("prompts");
+            let message = format!(
+                "{key} ({}): {told}: locked as version {} with hash {}, now version {} with hash {}; \
+                 raise its version above {} in the manifest, or restore the file",
+                now.file, before.version, before.hash, now.version, now.hash, before.version
+            );
+            findings.push(
+                ValidationError::of(rule, place.key(key).key("version").pointer())
+                    .with_message(message)
+                    .with_expected(format!("a version above {}", before.version))
+                    .with_actual(now.version.as_str()),
+            );
+        }
+        findings
+    }
+}
+
+/// Files that a manifest names and that were not found.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("not found: {}", .files.join(", "))]
+#[non_exhaustive]
+pub struct MissingFiles {
+    /// The files.
+    pub files: Vec<String>,
+}

@@ -1,0 +1,468 @@
+//! Ten thousand secrets, planted at random into calls and documents: no piece of one comes out anywhere.
+//!
+//! The payload itself is not ours to change: what a tool answers passes through as it is. Everything that we
+//! say or keep is looked at here.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+
+use answerback::call::Schema;
+use answerback::config::ValidationConfig;
+use answerback::contract::atdf::{EnrichSource, enrich};
+use answerback::contract::{Contract, Profile};
+use answerback::json::Limits;
+use answerback::judge::{CallLine, Catalogue, Summary, judge};
+use answerback::provider::{self, Provider, ToolCall};
+use answerback::{RetryTracker, Timestamp};
+use serde_json::{Map, Value, json};
+
+use crate::dice::Dice;
+use crate::rules::good_documents;
+use crate::secrets::{Planted, TELLING_NAMES, Told};
+
+const IN_CALLS: usize = 10_000;
+const IN_ONE_CALL: usize = 8;
+const IN_DOCUMENTS: usize = 2_000;
+
+#[test]
+fn no_piece_of_a_secret_in_a_call_comes_out() {
+    let (catalogue, configs) = (Catalogue::read(&tools()).unwrap(), configs());
+    let trackers = configs.each_ref().map(|config| RetryTracker::new(config).with_max_keys(1000));
+    let seen = Seen::default();
+    let mut summary = Summary::default();
+    let mut dice = Dice::new(20_261_115);
+    let mut all = Vec::new();
+    let mut leaks = Leaks::default();
+    seen.while_watched(|| {
+        for number in 0..IN_CALLS / IN_ONE_CALL {
+            let (tool, arguments, planted) = call(&mut dice);
+            let which = number % configs.len();
+            let first = dice.below(3);
+            for attempt in 0..3 {
+                let sent = match (first + attempt) % 3 {
+                    0 => arguments.clone(),
+                    1 => Value::from(arguments.to_string()),
+                    _ => Value::from(broken(&arguments.to_string(), &mut dice)),
+                };
+                let line = json!({"id": format!("c{attempt}"), "tool": tool, "arguments": sent, "conversation": number.to_string()});
+                let told = answered(&catalogue, &line, &configs[which], &trackers[which], &mut summary);
+                leaks.look(&planted, &format!("{told}\n{}", seen.take()), &line);
+            }
+            all.extend(planted);
+        }
+    });
+    let counted: Vec<_> = trackers.iter().map(RetryTracker::tally).collect();
+    let report = serde_json::to_string(&summary.finish(&counted[0])).unwrap();
+    leaks.look(&all, &format!("{report}{counted:?}"), &json!("the summary of all calls"));
+    assert_eq!(all.len(), IN_CALLS);
+    leaks.none();
+}
+
+#[test]
+fn no_piece_of_a_secret_in_a_document_comes_out() {
+    let mut dice = Dice::new(20_261_116);
+    let documents: Vec<(Contract, Value)> = Contract::ALL
+        .into_iter()
+        .flat_map(|contract| {
+            good_documents(contract).into_iter().map(move |(_, document)| (contract, document))
+        })
+        .collect();
+    let mut leaks = Leaks::default();
+    for _ in 0..IN_DOCUMENTS {
+        let (contract, document) = dice.one_of(&documents).clone();
+        let (document, planted) = spoiled(document, &mut dice);
+        let mut told = String::new();
+        for profile in [Profile::Strict, Profile::Lenient] {
+            let findings = contract.check(&document, profile);
+            let source = EnrichSource::Document { document: &document };
+            let enriched = enrich(&findings, &source, now()).map(|error| error.to_document());
+            writeln!(told, "{} {enriched:?}", serde_json::to_string(&findings).unwrap()).unwrap();
+        }
+        leaks.look(&[planted], &told, &document);
+    }
+    leaks.none();
+}
+
+/// Everything that is said and kept about one line of a log.
+fn answered(
+    catalogue: &Catalogue,
+    line: &Value,
+    config: &ValidationConfig,
+    tracker: &RetryTracker,
+    summary: &mut Summary,
+) -> String {
+    let call = CallLine::read(line.to_string().as_bytes(), Limits::default()).unwrap();
+    let judged = judge(catalogue, call, config, Limits::default());
+    let outcome = judged.track(tracker, now(), [7; 10]);
+    summary.add(&judged, &outcome);
+    let mut told = String::new();
+    let mut tell = |text: String| told.extend([text.as_str(), "\n"]);
+    // The most expensive of all, and of a value written as text the same as of the value.
+    if line["arguments"].is_object() || judged.arguments.value().is_none() {
+        let empty = Value::Null;
+        let source = EnrichSource::Call {
+            schema: judged.schema().map_or(&empty, Schema::source),
+            arguments: judged.arguments.value().unwrap_or(&empty),
+        };
+        let enriched = enrich(&judged.findings, &source, now());
+        tell(enriched.map(|error| error.to_document().to_string()).unwrap_or_default());
+    }
+    judged.findings.iter().for_each(|finding| tell(finding.to_string()));
+    tell(judged.notes().unwrap_or_default());
+    tell(judged.repair.as_ref().map(|repair| repair.words().to_owned()).unwrap_or_default());
+    tell(judged.unchecked.as_ref().map(ToString::to_string).unwrap_or_default());
+    let state = tracker.state(judged.key(), now());
+    tell(serde_json::to_string(&state).unwrap());
+    let sent = provider::Arguments::Value(line["arguments"].clone());
+    let call = ToolCall::new(&judged.tool_call_id, &judged.tool, sent);
+    let answer = judged.answer(outcome);
+    if let Some(result) = &answer.result {
+        tell(result.content.clone());
+        for provider in Provider::ALL {
+            tell(provider.result(&call, result).to_string());
+        }
+    }
+    if let Some(escalation) = &answer.escalation {
+        tell(serde_json::to_string(&escalation.case(now().plus_days(1))).unwrap());
+        tell(escalation.summary.clone());
+    }
+    tell(serde_json::to_string(&answer).unwrap());
+    told
+}
+
+/// Every layout, each way to treat unknown fields, each way to treat repairs.
+fn configs() -> [ValidationConfig; 4] {
+    [("detailed", false, "offer"), ("compact", true, "offer"), ("detailed", true, "apply_safe"), ("compact", false, "off")].map(
+        |(style, strict, repair)| {
+            let validation = json!({"strict": strict, "repair": repair, "formatting": {"style": style, "max_message_length": 4000, "max_value_preview": 400}});
+            ValidationConfig::from_value("f", &json!({"tools": {"validation": validation}})).unwrap()
+        },
+    )
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_unix_millis(1_800_000_000_000)
+}
+
+/// Tools whose schemas can be broken in every way; the last calls nothing secret, so that its malformed calls
+/// are shown.
+fn tools() -> Value {
+    let leaf = json!({"type": "object", "properties": {"leaf": {"type": "integer"}}, "additionalProperties": false});
+    let closed = json!({
+        "type": "object",
+        "properties": {
+            "mode": {"enum": ["read", "write"]}, "kind": {"const": "fixed"},
+            "code": {"type": "string", "pattern": "^[a-z]{2,4}$"},
+            "user": {"type": "string", "maxLength": 8}, "motto": {"type": "string", "minLength": 2000},
+            "count": {"type": "integer", "maximum": 9}, "when": {"type": "string", "format": "date-time"},
+            "mail": {"type": "string", "format": "email"}, "none": {"not": {"type": "string"}}, "never": false,
+            "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 1, "uniqueItems": true, "contains": {"const": "a"}},
+            "map": {"type": "object", "additionalProperties": {"type": "integer"}, "maxProperties": 1},
+            "named": {"type": "object", "propertyNames": {"pattern": "^[a-z]{1,5}$"}},
+            "nested": {"type": "object", "properties": {"inner": leaf}},
+            "either": {"anyOf": [{"type": "integer"}, {"enum": ["one", "two"]}, leaf]},
+            "login": {"type": "string", "format": "password", "maxLength": 3},
+            "hidden": {"type": "object", "writeOnly": true, "required": ["x"]},
+            "vault": {"type": "array", "items": {"type": "string", "writeOnly": true, "pattern": "^x$"}},
+            "choice": {"oneOf": [
+                {"properties": {"kind": {"const": "a"}, "value": {"type": "integer"}}, "required": ["kind", "value"]},
+                {"properties": {"kind": {"const": "b"}, "value": {"type": "string", "maxLength": 2, "writeOnly": true}}, "required": ["kind", "value"]},
+            ]},
+        },
+        "required": ["needed"],
+        "dependentRequired": {"mode": ["also"]},
+        "additionalProperties": false,
+    });
+    let mut plain = closed.clone();
+    let properties = plain["properties"].as_object_mut().unwrap();
+    properties.retain(|name, _| !["login", "hidden", "vault", "choice"].contains(&name.as_str()));
+    // A call that a repair can mend, with room for anything beside what is wrong.
+    let mendable = json!({
+        "type": "object",
+        "properties": {
+            "encoding": {"enum": ["utf-8", "ascii"]}, "limit": {"type": "integer"}, "path": {"type": "string"},
+            "code": {"type": "string", "pattern": "^[!-~]+$"}, "list": {"type": "array"},
+        },
+        "required": ["path"],
+    });
+    json!([
+        {"name": "closed", "inputSchema": closed},
+        {"name": "plain", "inputSchema": plain},
+        {"name": "mendable", "inputSchema": mendable},
+        {"name": "open", "inputSchema": {"type": "object", "properties": {"limit": {"type": "integer"}}, "required": ["limit"]}},
+    ])
+}
+
+/// A call with secrets in it.
+fn call(dice: &mut Dice) -> (&'static str, Value, Vec<Planted>) {
+    let tool =
+        *dice.one_of(&["closed", "closed", "plain", "plain", "mendable", "open", "unknown_tool"]);
+    let mut arguments = Map::new();
+    if tool == "mendable" {
+        arguments
+            .extend([("encoding".to_owned(), json!("UTF8")), ("limit".to_owned(), json!("10"))]);
+    }
+    let planted = (0..IN_ONE_CALL)
+        .map(|_| {
+            if dice.below(2) == 0 {
+                let planted = Planted::by_shape(dice);
+                by_shape(tool, &mut arguments, &planted, dice);
+                planted
+            } else {
+                let planted = Planted::by_place(dice);
+                by_place(tool, &mut arguments, &planted, dice);
+                planted
+            }
+        })
+        .collect();
+    (tool, Value::Object(arguments), planted)
+}
+
+/// Plants what its shape gives away: anywhere, alone or in a sentence, as a value or as a name.
+fn by_shape(tool: &str, arguments: &mut Map<String, Value>, planted: &Planted, dice: &mut Dice) {
+    let text = match dice.below(4) {
+        0 => format!("please use {} for it", planted.text),
+        1 => format!("  {}\n", planted.text),
+        2 if tool == "mendable" => json!([planted.text]).to_string(),
+        _ => planted.text.clone(),
+    };
+    const FIELDS: [&str; 14] = [
+        "mode", "kind", "code", "user", "motto", "count", "when", "mail", "none", "never",
+        "either", "path", "list", "pth",
+    ];
+    match dice.below(9) {
+        0..=3 => insert(arguments, *dice.one_of(&FIELDS), json!(text)),
+        4 => insert(arguments, "tags", json!([text, "a", text])),
+        5 => insert(
+            arguments,
+            *dice.one_of(&["map", "named", "nested", "hidden"]),
+            json!({&text: 1, "b": [text]}),
+        ),
+        6 => insert(arguments, "nested", json!({"inner": {"leaf": text, "x": {"y": [[text]]}}})),
+        7 => insert(
+            arguments,
+            *dice.one_of(&["either", "choice"]),
+            json!({"kind": text, "value": text, "leaf": text}),
+        ),
+        _ => insert(arguments, &text, json!(1)),
+    }
+}
+
+/// Plants what only its place gives away: below a telling name, or where the schema says so.
+fn by_place(tool: &str, arguments: &mut Map<String, Value>, planted: &Planted, dice: &mut Dice) {
+    let text = &planted.text;
+    let name = *dice.one_of(&TELLING_NAMES);
+    let below = match dice.below(4) {
+        0 => json!([text]),
+        1 => json!({"value": text}),
+        _ => json!(text),
+    };
+    match dice.below(if tool == "closed" { 10 } else { 6 }) {
+        0 | 1 => insert(arguments, name, below),
+        2 => insert(arguments, "map", json!({name: below, "b": "x"})),
+        3 => insert(arguments, "nested", json!({"inner": {"leaf": "x", name: below}})),
+        4 => insert(arguments, "tags", json!([{name: below}])),
+        5 => insert(
+            arguments,
+            *dice.one_of(&["count", "options"]),
+            json!(json!({name: text}).to_string()),
+        ),
+        6 => insert(arguments, "login", json!(text)),
+        7 => insert(arguments, "hidden", json!({"a": text})),
+        8 => insert(arguments, "vault", json!(["x", text])),
+        _ => insert(arguments, "choice", json!({"kind": "b", "value": text})),
+    }
+}
+
+/// Adds a member; what stands there already is kept beside it.
+fn insert(arguments: &mut Map<String, Value>, name: &str, value: Value) {
+    let mut name = name.to_owned();
+    while arguments.contains_key(&name) {
+        name.insert(0, '_');
+    }
+    arguments.insert(name, value);
+}
+
+/// The text of a call as a model gets it wrong.
+fn broken(text: &str, dice: &mut Dice) -> String {
+    match dice.below(9) {
+        0 => text[..text.floor_char_boundary(dice.below(text.len()))].to_owned(),
+        1 => text.replace('"', "'"),
+        2 => format!("{text} {text}"),
+        3 => format!("```json\n{text}\n"),
+        4 => text[1..].to_owned(),
+        5 => text.replacen('{', "{\"deep\": True, ", 1),
+        6 => text.replace("\\n", "\n"),
+        7 => text.replace('"', ""),
+        _ => format!("<call>{}", text.replace(',', ",,")),
+    }
+}
+
+/// A good document with a secret in it, and the secret.
+fn spoiled(mut document: Value, dice: &mut Dice) -> (Value, Planted) {
+    let by_shape = dice.below(2) == 0;
+    let planted = if by_shape { Planted::by_shape(dice) } else { Planted::by_place(dice) };
+    let places = containers(&document);
+    let place = dice.one_of(&places).clone();
+    let members = document.pointer_mut(&place).and_then(Value::as_object_mut).unwrap();
+    let text = json!(planted.text);
+    if planted.told == Told::ByPlace {
+        members.insert((*dice.one_of(&TELLING_NAMES)).to_owned(), text);
+    } else if members.is_empty() || dice.below(4) == 0 {
+        members.insert(planted.text.clone(), text);
+    } else {
+        let index = dice.below(members.len());
+        *members.values_mut().nth(index).unwrap() = text;
+    }
+    (document, planted)
+}
+
+/// The places of all objects.
+fn containers(document: &Value) -> Vec<String> {
+    let mut places = Vec::new();
+    let mut waiting = vec![(String::new(), document)];
+    while let Some((place, value)) = waiting.pop() {
+        match value {
+            Value::Object(members) => {
+                let below =
+                    |name: &str| format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"));
+                waiting.extend(members.iter().map(|(name, value)| (below(name), value)));
+                places.push(place);
+            }
+            Value::Array(elements) => {
+                waiting.extend(
+                    elements
+                        .iter()
+                        .enumerate()
+                        .map(|(index, value)| (format!("{place}/{index}"), value)),
+                );
+            }
+            _ => {}
+        }
+    }
+    places
+}
+
+/// What was found where it must not be.
+#[derive(Default)]
+struct Leaks(Vec<String>);
+
+impl Leaks {
+    fn look(&mut self, planted: &[Planted], told: &str, from: &Value) {
+        for secret in planted {
+            if let Some(piece) = secret.piece_in(told) {
+                let at = told.find(piece).unwrap();
+                let start = told.floor_char_boundary(at.saturating_sub(160));
+                let end = told.ceil_char_boundary((at + 60).min(told.len()));
+                self.0.push(format!(
+                    "{piece:?} of {:?}\n  in …{}…\n  from {from}",
+                    secret.text,
+                    &told[start..end]
+                ));
+            }
+        }
+    }
+
+    fn none(&self) {
+        let shown: Vec<&str> = self.0.iter().take(12).map(String::as_str).collect();
+        assert!(self.0.is_empty(), "{} secrets came out:\n{}", self.0.len(), shown.join("\n"));
+    }
+}
+
+/// What operators see: every event and every counter with its labels.
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<String>>);
+
+impl Seen {
+    fn while_watched(&self, work: impl FnOnce()) {
+        metrics::with_local_recorder(self, || {
+            tracing::subscriber::with_default(self.clone(), work);
+        });
+        // Somebody has to have been watching.
+        assert!(std::mem::take(&mut *self.0.lock().unwrap()).is_empty());
+    }
+
+    /// What was seen since the last time; there is something of every call.
+    fn take(&self) -> String {
+        let seen = std::mem::take(&mut *self.0.lock().unwrap());
+        assert!(seen.contains("answerback_calls_total"), "no counter");
+        seen
+    }
+
+    fn note(&self, text: std::fmt::Arguments<'_>) {
+        let mut seen = self.0.lock().unwrap();
+        writeln!(seen, "{text}").unwrap();
+    }
+}
+
+impl tracing::Subscriber for Seen {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, attributes: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        self.note(format_args!("{attributes:?}"));
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, values: &tracing::span::Record<'_>) {
+        self.note(format_args!("{values:?}"));
+    }
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        event.record(&mut |field: &tracing::field::Field, value: &dyn std::fmt::Debug| {
+            self.note(format_args!("{}={value:?}", field.name()));
+        });
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+impl metrics::Recorder for Seen {
+    fn describe_counter(
+        &self,
+        _: metrics::KeyName,
+        _: Option<metrics::Unit>,
+        _: metrics::SharedString,
+    ) {
+    }
+
+    fn describe_gauge(
+        &self,
+        _: metrics::KeyName,
+        _: Option<metrics::Unit>,
+        _: metrics::SharedString,
+    ) {
+    }
+
+    fn describe_histogram(
+        &self,
+        _: metrics::KeyName,
+        _: Option<metrics::Unit>,
+        _: metrics::SharedString,
+    ) {
+    }
+
+    fn register_counter(&self, key: &metrics::Key, _: &metrics::Metadata<'_>) -> metrics::Counter {
+        self.note(format_args!("{key}"));
+        metrics::Counter::noop()
+    }
+
+    fn register_gauge(&self, key: &metrics::Key, _: &metrics::Metadata<'_>) -> metrics::Gauge {
+        self.note(format_args!("{key}"));
+        metrics::Gauge::noop()
+    }
+
+    fn register_histogram(
+        &self,
+        key: &metrics::Key,
+        _: &metrics::Metadata<'_>,
+    ) -> metrics::Histogram {
+        self.note(format_args!("{key}"));
+        metrics::Histogram::noop()
+    }
+}
