@@ -62,7 +62,7 @@ impl Content {
             return Ok(());
         }
         let part = store.part(self.subject.as_str(), self.bytes.as_slice())?;
-        let draft = Draft::config(self.subject).with_sha256(self.digest.clone()).with_part(part);
+        let draft = Draft::config(self.subject).with_sha256(self.digest).with_part(part);
         store.append(draft)?.wait()?;
         Ok(())
     }
@@ -77,7 +77,7 @@ impl InForce {
 
     /// The digests of both, for an answer that was verified against them.
     pub(super) fn name(&self, draft: Draft) -> Draft {
-        draft.with_governance(self.manifest.digest.clone(), self.lock.digest.clone())
+        draft.with_governance(self.manifest.digest, self.lock.digest)
     }
 }
 

@@ -294,8 +294,11 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// How it went, in the words that all contracts share.
+    /// What became of it, in the words that all contracts share.
     fn outcome(&self) -> &str {
+        if self.is_rejected() {
+            return "refused";
+        }
         let is_ui_error = self.value.pointer("/metadata/error") == Some(&Value::Bool(true));
         match (self.contract, self.status()) {
             (Contract::Ui, _) if is_ui_error => "error",
