@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::folder::Folder;
 use crate::masked::masked;
 use crate::program::{program, told};
 
@@ -125,6 +126,35 @@ fn what_is_recorded_is_shown() {
     }
     let bytes = ledger.run(&["show", "2", "--part", "response", "--raw"]).stdout;
     assert_eq!(bytes, fs::read(Path::new(DOCUMENTS).join("tool-full.json")).unwrap());
+}
+
+/// A governed response is held against manifest and lock, which become entries themselves; a verifier judges anew.
+#[test]
+fn governed_responses_are_verified() {
+    let (ledger, prompts) = (Ledger::new(), Folder::of_prompts("ledger-governed"));
+    let at = |name: &str| format!("{}/{name}", prompts.path());
+    let (manifest, lock) = (at("prompt-manifest.json"), at("prompt-lock.json"));
+    let record =
+        |file: &str| ledger.run(&["record", "--manifest", &manifest, "--lock", &lock, file]);
+    let accepted = record(&at("response.json"));
+    assert_eq!(accepted.status.code(), Some(0), "{}", told(&accepted));
+    let response = fs::read_to_string(at("response.json")).unwrap();
+    let mut forged: Value = serde_json::from_str(&response).unwrap();
+    forged["agent"]["prompt_hash"] = "0".repeat(64).into();
+    forged["response_id"] = "6f1e1f0a-0000-4000-8000-000000000001".into();
+    let refused = record(&ledger.write("forged.json", forged.to_string()));
+    insta::assert_snapshot!(
+        "ledger-record-refused",
+        masked(&told(&refused), ledger.folder.path()).split("----- stderr").nth(1).unwrap()
+    );
+    assert_eq!(refused.status.code(), Some(1));
+    insta::assert_snapshot!("ledger-tail-governed", ledger.told(&["tail"]));
+    let found = ledger.good(&["search", "--kind", "rejected", "--format", "json"]);
+    let found: Value = serde_json::from_str(found.trim()).unwrap();
+    assert_eq!(found["leaf"]["verdict"]["result"], "refused");
+    let report: Value =
+        serde_json::from_str(&ledger.good(&["verify", "--format", "json"])).unwrap();
+    assert_eq!(report["valid"], true);
 }
 
 #[test]

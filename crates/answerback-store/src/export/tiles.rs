@@ -1,6 +1,6 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use answerback_ledger::tile::{TilePath, WIDTH, bundle};
 use answerback_ledger::tree::HashReader;
@@ -123,6 +123,6 @@ impl<'a> Directory<'a> {
     }
 }
 
-fn failed(path: &PathBuf, source: io::Error) -> ExportError {
-    ExportError::File { path: path.clone(), source }
+fn failed(path: &Path, source: io::Error) -> ExportError {
+    ExportError::File { path: path.to_owned(), source }
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 
 use super::location::Location;
 use crate::exit::Exit;
+use crate::replace::replace;
 
 /// Print the newest signed checkpoint
 ///
@@ -59,10 +60,5 @@ fn publish(note: &Note, path: &Path) -> anyhow::Result<()> {
             );
         }
     }
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let mut file = fs::File::create(&beside)?;
-    file.write_all(note.to_string().as_bytes())?;
-    file.sync_all()?;
-    Ok(fs::rename(beside, path)?)
+    Ok(replace(path, note.to_string().as_bytes())?)
 }

@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let mut output = std::io::stdout().lock();
     match arguments.format {
         Format::Text => {
-            writeln!(output, "erased part {part} of entry {index}; entry {by} says so")?
+            writeln!(output, "erased part {part} of entry {index}; entry {by} says so")?;
         }
         Format::Json => {
             let value = json!({"index": index.to_string(), "part": part.as_str(), "erased_by": by.to_string()});

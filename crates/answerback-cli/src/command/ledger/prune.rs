@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let mut output = std::io::stdout().lock();
     match arguments.format {
         Format::Text => {
-            writeln!(output, "removed {removed} entries below {below}; entry {by} says so")?
+            writeln!(output, "removed {removed} entries below {below}; entry {by} says so")?;
         }
         Format::Json => {
             let value = json!({

@@ -1,15 +1,18 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use answerback::contract::governed::AgentIdentity;
 use answerback::contract::{Contract, Profile, recognise};
+use answerback::governance::Verification;
 use answerback::json::{Limits, read};
-use answerback::{Timestamp, UuidV4, ValidationError};
+use answerback::{Digest, Timestamp, UuidV4, ValidationError};
 use answerback_ledger::leaf::{Attestation, Outcome};
 use answerback_ledger::{Draft, Id, Kind, Token};
 use answerback_store::{Filter, Store};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
+use super::authority::{AuthorityOptions, InForce};
 use super::location::Location;
 use crate::exit::Exit;
 use crate::input::Input;
@@ -20,12 +23,14 @@ use crate::surroundings::random;
 /// Record replies in the ledger, and print their receipts
 ///
 /// Each document is judged under its contract and recorded with its exact bytes: as a response, or as a rejected one
-/// when it breaks its contract. A governed response is recorded as unverified. A response answers a request; where
-/// the log has none with the document's request id, one is recorded before it.
+/// when it breaks its contract. A governed response is verified against --manifest and --lock; without them it is
+/// recorded as unverified. A response answers a request; where the log has none with the document's request id, one
+/// is recorded before it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger record reply.json > receipt.txt
   answerback ledger record --request call.json --tool weather.now reply.json
+  answerback ledger record --manifest prompt-manifest.json --lock prompt-lock.json response.json
   answerback ledger record --format json replies/*.json
 
 The ledger and its key begin with the first record. A response id that is in the log is not recorded again.
@@ -46,6 +51,9 @@ pub(crate) struct Arguments {
     /// The tool that answered; otherwise only a digest of the name in the document is kept
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
+
+    #[command(flatten)]
+    authority: AuthorityOptions,
 
     /// On whose behalf
     #[arg(long, value_name = "NAME", value_parser = token)]
@@ -70,13 +78,17 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     if asked.is_some() && arguments.files.len() > 1 {
         bail!("--request goes with one document");
     }
-    // All of them are read before the log is touched.
-    let documents: Vec<Document> = arguments
+    let in_force = arguments.authority.read(limits)?;
+    // All of them are read and judged before the log is touched.
+    let documents: Vec<Document<'_>> = arguments
         .files
         .iter()
-        .map(|file| Document::read(&Input::new(file), arguments, limits))
+        .map(|file| Document::read(&Input::new(file), arguments, limits, in_force.as_ref()))
         .collect::<anyhow::Result<_>>()?;
     let store = location.start()?;
+    if let Some(in_force) = &in_force {
+        in_force.log(&store)?;
+    }
     let mut exit = Exit::Good;
     for document in &documents {
         let index = match document.recorded(&store)? {
@@ -116,17 +128,26 @@ fn print(store: &Store, index: u64, kind: Kind, format: Format) -> anyhow::Resul
 }
 
 /// A reply that was read and judged.
-struct Document {
+struct Document<'a> {
     name: String,
     bytes: Vec<u8>,
     value: Value,
     contract: Contract,
-    /// What breaks its contract.
+    /// What breaks its contract, or keeps its agent from being believed.
     errors: Vec<ValidationError>,
+    /// Who answered, where manifest and lock vouch for it.
+    agent: Option<&'a AgentIdentity>,
+    /// What it was verified against.
+    verified: Option<&'a InForce>,
 }
 
-impl Document {
-    fn read(input: &Input, arguments: &Arguments, limits: Limits) -> anyhow::Result<Self> {
+impl<'a> Document<'a> {
+    fn read(
+        input: &Input,
+        arguments: &Arguments,
+        limits: Limits,
+        in_force: Option<&'a InForce>,
+    ) -> anyhow::Result<Self> {
         let name = input.name();
         let bytes = input.bytes(limits)?;
         let document = read(&bytes, limits).with_context(|| name.clone())?;
@@ -144,14 +165,26 @@ impl Document {
         if contract == Contract::Descriptor {
             bail!("{name}: a tool descriptor is no reply");
         }
-        let found = contract.check(&document.value, Profile::Strict);
-        let errors =
-            document.findings.into_iter().chain(found).filter(ValidationError::is_error).collect();
-        Ok(Self { name, bytes, value: document.value, contract, errors })
+        let verified = in_force.filter(|_| contract == Contract::Governed);
+        let (found, agent) = match verified {
+            Some(in_force) => {
+                match in_force.authority.verify_document(&document, None, Profile::Strict) {
+                    Verification::Accepted(accepted) => (Vec::new(), Some(accepted.agent)),
+                    Verification::Refused(refused) => (refused.findings, None),
+                }
+            }
+            None => {
+                let found = contract.check(&document.value, Profile::Strict);
+                (document.findings.into_iter().chain(found).collect(), None)
+            }
+        };
+        let errors = found.into_iter().filter(ValidationError::is_error).collect();
+        Ok(Self { name, bytes, value: document.value, contract, errors, agent, verified })
     }
 
+    /// Whether it breaks a rule, or was to be verified and was not accepted: what is in doubt is refused.
     fn is_rejected(&self) -> bool {
-        !self.errors.is_empty()
+        !self.errors.is_empty() || self.verified.is_some() && self.agent.is_none()
     }
 
     fn kind(&self) -> Kind {
@@ -221,10 +254,23 @@ impl Document {
                 Some(claimed) => draft.with_claimed(claimed),
                 None => draft,
             };
-            let verdict = if self.is_rejected() { Outcome::Refused } else { Outcome::Unverified };
-            draft = draft.with_verdict(verdict, codes());
+            draft = draft.with_verdict(self.verdict(), codes());
         }
-        draft
+        if let Some(in_force) = self.verified {
+            draft = in_force.name(draft);
+        }
+        match self.agent {
+            Some(agent) => identified(draft, agent),
+            None => draft,
+        }
+    }
+
+    fn verdict(&self) -> Outcome {
+        match self.verified {
+            _ if self.is_rejected() => Outcome::Refused,
+            Some(_) => Outcome::Accepted,
+            None => Outcome::Unverified,
+        }
     }
 
     fn text(&self, pointer: &str) -> Option<&str> {
@@ -248,8 +294,11 @@ impl Document {
         }
     }
 
-    /// How it went, in the words that all contracts share.
+    /// What became of it, in the words that all contracts share.
     fn outcome(&self) -> &str {
+        if self.is_rejected() {
+            return "refused";
+        }
         let is_ui_error = self.value.pointer("/metadata/error") == Some(&Value::Bool(true));
         match (self.contract, self.status()) {
             (Contract::Ui, _) if is_ui_error => "error",
@@ -279,9 +328,23 @@ impl Document {
     }
 }
 
+/// Names the agent that manifest and lock vouch for, and its prompt.
+fn identified(draft: Draft, agent: &AgentIdentity) -> Draft {
+    let tokens = [agent.agent_id.as_str(), agent.agent_type.as_str(), agent.agent_version.as_str()]
+        .map(Token::new);
+    let draft = match tokens {
+        [Ok(id), Ok(kind), Ok(version)] => draft.with_agent(&id, &kind, &version),
+        _ => draft,
+    };
+    match Digest::try_from(agent.prompt_hash.as_str().to_owned()) {
+        Ok(prompt) => draft.with_prompt(prompt),
+        Err(_) => draft,
+    }
+}
+
 impl Arguments {
     /// What is said of the request as of its reply.
-    fn told(&self, document: &Document, draft: Draft) -> Draft {
+    fn told(&self, document: &Document<'_>, draft: Draft) -> Draft {
         let mut draft = match Token::new(document.contract.as_str()) {
             Ok(contract) => draft.with_contract(&contract),
             Err(_) => draft,
