@@ -10,6 +10,9 @@ use answerback_ledger::{Anchor, Checkpoint, Hash, KeyFile, Note, SigningKey, Ver
 use crate::engine::{Engine, Hashes, Opener};
 use crate::{Head, Settings, StoreError};
 
+/// How many entries of others are followed one by one.
+const FURTHEST: u64 = 16 * 1024;
+
 pub(crate) struct Chain {
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) origin: String,
@@ -72,7 +75,16 @@ impl Chain {
                 head.size
             )));
         }
-        if head.size > known {
+        if head.size - known > FURTHEST || head.minimum > known {
+            // Too far to follow leaf by leaf: the tree is read anew, and must begin with what we know.
+            let hashes = Hashes::of(self.engine.as_mut());
+            let begins_alike = root_at(known, &hashes)? == self.frontier.root();
+            if !begins_alike {
+                return Err(StoreError::Damaged(format!("its first {known} entries have changed")));
+            }
+            self.edge = Edge::read(head.size, &hashes)?;
+            self.frontier = frontier_at(head.size, &hashes)?;
+        } else if head.size > known {
             for hash in self.engine.leaf_hashes(known..head.size)? {
                 self.edge.append(hash, &mut |_| ());
                 self.frontier.append(hash);

@@ -219,8 +219,11 @@ impl Store {
         part: Token,
         basis: Basis,
     ) -> Result<Ticket<Erased>, StoreError> {
-        // First out of the index, which could not be searched for the words any more afterwards.
-        if let Some(mut text) = (self.0.text)(false)? {
+        // First out of the index: whoever fills it follows the erasure's entry, but may not run.
+        let held = self
+            .entry(index)?
+            .is_some_and(|entry| entry.parts.iter().any(|held| *held.name() == part));
+        if let Some(mut text) = (self.0.text)(false)?.filter(|_| held) {
             text.remove(index)?;
         }
         self.hand(WEIGHT, move |work| erase(work, index, &part, basis))

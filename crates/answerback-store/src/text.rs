@@ -25,8 +25,8 @@ const LONGEST: usize = 256 * 1024;
 pub(crate) trait TextIndex: Send {
     /// The next entry that is to be indexed.
     fn position(&mut self) -> Outcome<u64>;
-    /// Adds the texts of entries, removes others, and moves on, all at once.
-    fn advance(&mut self, add: &[(u64, String)], remove: &[u64], position: u64) -> Outcome<()>;
+    /// Takes a step, all at once.
+    fn advance(&mut self, step: &Step) -> Outcome<()>;
     /// Removes an entry at once and for good.
     fn remove(&mut self, index: u64) -> Outcome<()>;
     /// Entries within the range whose text has all words.
@@ -39,6 +39,19 @@ pub(crate) trait TextIndex: Send {
     ) -> Outcome<Vec<u64>>;
     /// Throws everything away.
     fn clear(&mut self) -> Outcome<()>;
+}
+
+/// What the next entries of the log mean for the index.
+#[derive(Debug, Default)]
+pub(crate) struct Step {
+    /// Texts by their entries; they replace what is there.
+    pub(crate) add: Vec<(u64, String)>,
+    /// Whether something was erased, so that no trace of it may stay.
+    pub(crate) erases: bool,
+    /// Entries below this one were pruned.
+    pub(crate) below: u64,
+    /// The next entry that is to be indexed.
+    pub(crate) position: u64,
 }
 
 /// Fills an index until told to stop.
@@ -63,29 +76,36 @@ pub(crate) fn step(
     readers: &Readers,
 ) -> Result<Option<u64>, StoreError> {
     let position = index.position()?;
-    let (add, remove, next) = readers.read(|read| {
-        let Some(head) = read.head()? else { return Ok((Vec::new(), Vec::new(), position)) };
+    let step = readers.read(|read| {
+        let mut step = Step { position, ..Step::default() };
+        let Some(head) = read.head()? else { return Ok(step) };
         let from = position.max(head.minimum);
-        let to = head.size.min(from + STEP);
-        let (mut add, mut remove) = (Vec::new(), Vec::new());
-        for at in from..to {
+        step.position = head.size.min(from + STEP).max(position);
+        for at in from..step.position {
             let Some(leaf) = read.leaf(at)?.and_then(|bytes| Leaf::parse(&bytes).ok()) else {
                 continue;
             };
-            // What was erased meanwhile: the entry's other parts are indexed anew.
-            if let (Kind::Erasure, Some(target)) = (leaf.kind(), leaf.index("target_index")) {
-                remove.push(target);
-                add.push((target, words(&read.parts(target)?)));
+            match (leaf.kind(), leaf.index("target_index"), leaf.index("below")) {
+                // What is left of the entry is indexed anew.
+                (Kind::Erasure, Some(target), _) => {
+                    step.add.push((target, words(&read.parts(target)?)));
+                    step.erases = true;
+                }
+                (Kind::Prune, _, Some(below)) => {
+                    step.below = step.below.max(below);
+                    step.erases = true;
+                }
+                _ => {}
             }
-            add.push((at, words(&read.parts(at)?)));
+            step.add.push((at, words(&read.parts(at)?)));
         }
-        Ok((add, remove, to.max(position)))
+        Ok(step)
     })?;
-    if next == position {
+    if step.position == position {
         return Ok(None);
     }
-    index.advance(&add, &remove, next)?;
-    Ok(Some(next))
+    index.advance(&step)?;
+    Ok(Some(step.position))
 }
 
 /// The text of an entry's parts, as far as they are text.

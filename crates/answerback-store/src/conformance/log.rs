@@ -241,7 +241,6 @@ pub(super) fn pruning_keeps_proofs(open: Open<'_>) {
     let store = open("pruned", &|settings| settings).unwrap();
     filled(&store, 1000);
     let size = store.head().unwrap().size;
-    let root = Checkpoint::read(store.checkpoints(511, 1).unwrap().first().unwrap()).unwrap();
     let pruned = store.prune(600).unwrap().wait().unwrap().value;
     assert_eq!((pruned.below, pruned.removed), (512, 512));
     assert_eq!(store.head().unwrap().minimum, 512);
@@ -253,7 +252,8 @@ pub(super) fn pruning_keeps_proofs(open: Open<'_>) {
         assert!(store.receipt(index).unwrap().verify(&key).is_ok(), "{index}");
     }
     assert!(store.receipt(3).is_err());
-    assert!(!store.consistency(root.size(), size).unwrap().is_empty());
+    // The hashes of what went are in the tiles.
+    assert!(!store.consistency(300, size).unwrap().is_empty());
     assert!(matches!(store.prune(600).unwrap().wait(), Err(StoreError::Missing(_))));
     assert_eq!(store.entries(&Filter::default(), None, 1).unwrap().entries[0].index, 512);
     drop(store);

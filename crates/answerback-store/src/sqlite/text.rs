@@ -6,7 +6,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
 use super::{connect, int, uint};
 use crate::engine::Outcome;
-use crate::text::TextIndex;
+use crate::text::{Step, TextIndex};
 
 /// An index in FTS5. It keeps a copy of the text, so that an entry can be removed without it.
 struct Fts {
@@ -44,30 +44,26 @@ impl TextIndex for Fts {
         Ok(uint(next))
     }
 
-    fn advance(&mut self, add: &[(u64, String)], remove: &[u64], position: u64) -> Outcome<()> {
+    fn advance(&mut self, step: &Step) -> Outcome<()> {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         {
             let mut delete = transaction.prepare_cached("DELETE FROM text WHERE rowid = ?1")?;
             let mut insert =
                 transaction.prepare_cached("INSERT INTO text(rowid, body) VALUES (?1, ?2)")?;
-            for index in remove {
-                delete.execute([int(*index)])?;
-            }
-            for (index, body) in add {
+            for (index, body) in &step.add {
                 // Another process may have been faster.
                 delete.execute([int(*index)])?;
                 if !body.is_empty() {
                     insert.execute(params![int(*index), body])?;
                 }
             }
-            transaction.execute("UPDATE position SET next = max(next, ?1)", [int(position)])?;
+            transaction.execute("DELETE FROM text WHERE rowid < ?1", [int(step.below)])?;
+            let sql = "UPDATE position SET next = max(next, ?1)";
+            transaction.execute(sql, [int(step.position)])?;
         }
         transaction.commit()?;
-        if !remove.is_empty() {
-            self.truncate()?;
-        }
-        Ok(())
+        if step.erases { self.truncate() } else { Ok(()) }
     }
 
     fn remove(&mut self, index: u64) -> Outcome<()> {
