@@ -314,6 +314,10 @@ impl Events for Work<'_> {
         reference: Option<&str>,
         body: &[u8],
     ) -> Result<u64, StoreError> {
+        // Not every engine can keep it in text.
+        if [stream, kind, reference.unwrap_or_default()].iter().any(|text| text.contains('\0')) {
+            return Err(StoreError::unit("an event's stream, kind and reference hold no NUL"));
+        }
         let mut state = self.touched(stream)?;
         if state.ended {
             return Err(StoreError::unit(format!("the stream {stream:?} has ended")));
