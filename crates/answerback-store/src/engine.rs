@@ -23,6 +23,7 @@ pub(crate) enum Failure {
     /// The transaction lost against another one and can be run again.
     Conflict,
     /// The connection went before the commit was sent: nothing happened, and it can be run again on another.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a file has no connection"))]
     Lost,
     /// Reading or writing failed: nothing that this connection says can be believed any more.
     Broken,

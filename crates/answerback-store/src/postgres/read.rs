@@ -172,9 +172,8 @@ impl Read for Postgres {
                 sql.push_str(&format!(" AND {column} = ${}", values.len()));
             }
         };
-        let id = |id: Option<Id>| {
-            id.map(|id| Box::new(id.as_bytes().to_vec()) as Box<dyn ToSql + Sync>)
-        };
+        let id =
+            |id: Option<Id>| id.map(|id| Box::new(id.as_bytes().to_vec()) as Box<dyn ToSql + Sync>);
         and("request_id", id(filter.request_id));
         and("response_id", id(filter.response_id));
         for (column, value) in
@@ -312,8 +311,8 @@ impl Read for Postgres {
     }
 
     fn stream(&mut self, name: &str) -> Outcome<Option<Stream>> {
-        let row = self
-            .row("SELECT count, digest, ended FROM stream WHERE name = $1", &[&text(name)?])?;
+        let row =
+            self.row("SELECT count, digest, ended FROM stream WHERE name = $1", &[&text(name)?])?;
         let stream = |row: Row| {
             let digest = *hash(row.try_get(1)?)?.as_bytes();
             Ok(Stream { count: uint(row.try_get(0)?), digest, ended: row.try_get(2)? })

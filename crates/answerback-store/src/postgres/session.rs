@@ -35,7 +35,8 @@ impl Session {
     pub(super) fn parse(url: &str, settings: &Settings) -> Result<Self, String> {
         let (url, schema) = split(url)?;
         // What the driver says of a URL can hold a piece of it, and so a password.
-        let unfit = |_| "the store's URL is not one of PostgreSQL: postgresql://USER@HOST:PORT/DATABASE";
+        let unfit =
+            |_| "the store's URL is not one of PostgreSQL: postgresql://USER@HOST:PORT/DATABASE";
         let mut config: Config = url.parse().map_err(unfit)?;
         if config.get_application_name().is_none() {
             config.application_name("answerback");
@@ -243,7 +244,8 @@ impl Postgres {
 fn warnings(fsync: &str, full_page_writes: &str, synchronous: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     if fsync != "on" {
-        warnings.push("fsync is off: a power cut can lose entries that were acknowledged".to_owned());
+        warnings
+            .push("fsync is off: a power cut can lose entries that were acknowledged".to_owned());
     }
     if full_page_writes != "on" {
         warnings.push("full_page_writes is off: a power cut can tear pages of the log".to_owned());

@@ -23,10 +23,7 @@ pub(super) fn open(session: &Session) -> Outcome<Box<dyn TextIndex>> {
 
 impl Words {
     /// Runs something in a transaction, and says what it gave once that is committed.
-    fn in_transaction<T>(
-        &mut self,
-        act: impl FnOnce(&mut Postgres) -> Outcome<T>,
-    ) -> Outcome<T> {
+    fn in_transaction<T>(&mut self, act: impl FnOnce(&mut Postgres) -> Outcome<T>) -> Outcome<T> {
         self.engine.client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED")?;
         let done = act(&mut self.engine);
         let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
@@ -42,7 +39,8 @@ impl TextIndex for Words {
             self.engine.reconnect()?;
         }
         let row = self.engine.row("SELECT next FROM text_position", &[])?;
-        let missing = || EngineError::new(Failure::Damaged, "the index for full text has no position");
+        let missing =
+            || EngineError::new(Failure::Damaged, "the index for full text has no position");
         self.from = uint(row.ok_or_else(missing)?.try_get(0)?);
         Ok(self.from)
     }

@@ -141,8 +141,10 @@ impl Engine for Postgres {
                 &leaves,
             ],
         )?;
-        let held: Vec<_> =
-            rows.iter().flat_map(|row| row.parts.iter().map(move |part| (row.index, part))).collect();
+        let held: Vec<_> = rows
+            .iter()
+            .flat_map(|row| row.parts.iter().map(move |part| (row.index, part)))
+            .collect();
         if held.is_empty() {
             return Ok(());
         }
@@ -351,8 +353,8 @@ impl Engine for Postgres {
     }
 
     fn erase_part(&mut self, index: u64, name: &str) -> Outcome<bool> {
-        let removed = self
-            .execute("DELETE FROM part WHERE seq = $1 AND name = $2", &[&int(index), &name])?;
+        let removed =
+            self.execute("DELETE FROM part WHERE seq = $1 AND name = $2", &[&int(index), &name])?;
         Ok(removed == 1)
     }
 

@@ -1,8 +1,14 @@
-//! The embedded store, held to the promises of every store, to crashes and to damage.
+//! The stores, held to the promises of every store, to crashes and to damage.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod conformance;
 mod crash;
 mod damage;
+#[cfg(feature = "postgres")]
+mod migrate;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod processes;
 mod scene;
+#[cfg(feature = "postgres")]
+mod server;
