@@ -60,14 +60,19 @@ impl Session {
             EngineError::new(Failure::Broken, format!("{}: {}", self.name, super::said(&error)))
         })?;
         let lock = self.lock_timeout.as_millis().max(1);
+        let idle = self.longest_idle().as_millis();
         // A replica that vanished with the lock in its hands loses it to the last of these.
         client.batch_execute(&format!(
             "SET search_path = {}; SET lock_timeout = {lock};
-             SET idle_in_transaction_session_timeout = {}",
-            self.schema,
-            (2 * lock).max(10_000)
+             SET idle_in_transaction_session_timeout = {idle}",
+            self.schema
         ))?;
         Ok(client)
+    }
+
+    /// How long the server lets a transaction idle whose client it believes to be there.
+    fn longest_idle(&self) -> Duration {
+        (2 * self.lock_timeout).max(Duration::from_secs(10))
     }
 }
 
@@ -217,8 +222,8 @@ impl Postgres {
     /// The transaction held the lock on the log. Whoever gets that lock knows that it has ended, and then
     /// its writer's row says how.
     pub(super) fn resolve(&mut self, lost: EngineError) -> Outcome<()> {
-        // Longer than a server lets a transaction idle whose client it believes to be there.
-        let until = Instant::now() + (4 * self.session.lock_timeout).max(Duration::from_secs(20));
+        // As long as the server may keep the lock for a transaction whose commit did not reach it.
+        let until = Instant::now() + self.session.longest_idle() + self.session.lock_timeout;
         loop {
             match self.newest_batch() {
                 Ok(Some(batch)) if batch == self.batch => return Ok(()),

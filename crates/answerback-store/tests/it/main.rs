@@ -9,6 +9,8 @@ mod migrate;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod processes;
+#[cfg(feature = "postgres")]
+mod proxy;
 mod scene;
 #[cfg(feature = "postgres")]
 mod server;

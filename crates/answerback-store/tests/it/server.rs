@@ -34,6 +34,12 @@ impl Server {
         format!("{}?schema={}", self.url, self.schema(name))
     }
 
+    /// The host and port of the server.
+    pub(crate) fn address(&self) -> String {
+        let (_, rest) = self.url.split_once('@').unwrap();
+        rest.split('/').next().unwrap().to_owned()
+    }
+
     /// A connection past the store, with the tables of one of the schemas.
     pub(crate) fn behind(&self, name: &str) -> Client {
         let mut client = Client::connect(&self.url, NoTls).unwrap();
