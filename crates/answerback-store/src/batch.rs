@@ -15,7 +15,7 @@ use crate::engine::{EngineError, Failure, Outcome};
 use crate::job::Job;
 use crate::stats::Counters;
 use crate::transaction::Log;
-use crate::work::{Gathered, Work};
+use crate::work::{ANSWERS, Gathered, Work};
 use crate::{Head, Settings, StoreError};
 
 /// The most bytes of one transaction: what comes after waits for the next.
@@ -103,6 +103,8 @@ impl Chain {
         }
         let shared = self.engine.now().filter(|_| settings.is_system_clock);
         let now = shared.unwrap_or_else(|| (settings.clock)());
+        let foreseen: Vec<_> = jobs.iter().map(|job| job.foreseen()).collect();
+        self.engine.foresee(ANSWERS, &foreseen).map_err(engines)?;
         let mut work = Work::new(self.engine.as_mut(), settings, head, now);
         if head.size == 0 {
             let start = Draft::config(Subject::Start).with_verifier_key(&head.signer);

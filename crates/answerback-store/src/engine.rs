@@ -94,6 +94,14 @@ impl Linked {
     }
 }
 
+/// What a unit will look for in the log, as far as that is known before it runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Foreseen {
+    pub(crate) request: Option<Id>,
+    pub(crate) response: Option<Id>,
+    pub(crate) reply: Option<Id>,
+}
+
 /// Hands row after row to what it is given.
 pub(crate) type Rows<'a> =
     &'a mut dyn FnMut(&mut dyn FnMut(Vec<Cell>) -> Outcome<()>) -> Outcome<()>;
@@ -166,6 +174,11 @@ pub(crate) trait Engine: Read {
     /// The engine's own clock as it was under the lock, where it has one that all its writers share.
     fn now(&self) -> Option<i64> {
         None
+    }
+    /// What the units of the transaction will look for with [`Read::linked`] and [`Read::same`], all at once:
+    /// for an engine that is a way off.
+    fn foresee(&mut self, _kinds: &[Kind], _foreseen: &[Foreseen]) -> Outcome<()> {
+        Ok(())
     }
     /// Where the log was moved to. Asked under the lock.
     fn moved(&mut self) -> Outcome<Option<String>> {

@@ -13,7 +13,7 @@ use answerback_ledger::{
 };
 
 use crate::chain::{Chain, stored_key};
-use crate::engine::{Opener, Outcome, Read};
+use crate::engine::{Foreseen, Opener, Outcome, Read};
 use crate::hygiene::{Erased, Pruned, erase, prune};
 use crate::job::job;
 use crate::queue::Queue;
@@ -21,7 +21,7 @@ use crate::reading::{self, Readers};
 use crate::stats::Counters;
 use crate::text::{TextIndex, follow, step};
 use crate::transaction::{Log, Transaction};
-use crate::work::Work;
+use crate::work::{Work, foreseen};
 use crate::writer::Writer;
 use crate::{
     Appended, CaseFilter, CasePage, CaseRecord, Entry, EntryPage, EventPage, Filter, Head,
@@ -230,7 +230,8 @@ impl Store {
     ///
     /// When the queue is full or the store is closed.
     pub fn append(&self, draft: Draft) -> Result<Ticket<Appended>, StoreError> {
-        self.hand(draft.weight(), move |work| work.append(&draft))
+        let (weight, foreseen) = (draft.weight(), foreseen(&draft));
+        self.hand_foreseeing(weight, foreseen, move |work| work.append(&draft))
     }
 
     /// A part with a salt of its own, for a draft. It commits to the bytes here, not in the writer.
@@ -328,7 +329,16 @@ impl Store {
         weight: usize,
         unit: impl FnMut(&mut Work<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<Ticket<T>, StoreError> {
-        let (job, ticket) = job(unit);
+        self.hand_foreseeing(weight, Foreseen::default(), unit)
+    }
+
+    fn hand_foreseeing<T: Send + 'static>(
+        &self,
+        weight: usize,
+        foreseen: Foreseen,
+        unit: impl FnMut(&mut Work<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<Ticket<T>, StoreError> {
+        let (job, ticket) = job(foreseen, unit);
         let pushed = self.0.queue.push(weight, job);
         if matches!(pushed, Err(StoreError::Busy)) {
             Counters::add(&self.0.counters.queue_full, 1);

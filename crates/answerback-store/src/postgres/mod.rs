@@ -84,7 +84,8 @@ impl From<postgres::Error> for EngineError {
 /// Whether the connection is gone, as against an answer that could not be read.
 fn is_lost(error: &postgres::Error) -> bool {
     let source = std::error::Error::source(error);
-    error.is_closed() || source.is_some_and(|source| source.is::<std::io::Error>())
+    let io = source.and_then(|source| source.downcast_ref::<std::io::Error>());
+    error.is_closed() || io.is_some()
 }
 
 /// The driver says only `db error`; what the server said is in its source.

@@ -9,10 +9,10 @@ use answerback_ledger::{Hash, Id, Kind, Part, Salt, Token, VerifierKey};
 use postgres::Row;
 use postgres::types::{FromSql, ToSql};
 
-use super::session::{Parameter, Postgres};
+use super::session::{Ahead, Parameter, Postgres};
 use super::{int, limit, text, uint};
 use crate::case::kind_word;
-use crate::engine::{EngineError, Failure, Linked, Outcome, Read};
+use crate::engine::{EngineError, Failure, Foreseen, Linked, Outcome, Read};
 use crate::event::Stream;
 use crate::{CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt};
 
@@ -28,6 +28,58 @@ impl Postgres {
     fn hashes_of(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Outcome<Vec<Hash>> {
         let rows = self.rows(sql, parameters)?;
         rows.iter().map(|row| hash(row.try_get(0)?)).collect()
+    }
+
+    /// Looks up what the units of a transaction will ask for, in one way to the server for each kind of id.
+    pub(super) fn look_ahead(&mut self, kinds: &[Kind], foreseen: &[Foreseen]) -> Outcome<()> {
+        fn ids(ids: impl Iterator<Item = Option<Id>>) -> Vec<Id> {
+            ids.flatten().collect()
+        }
+        fn sent(ids: &[Id]) -> Vec<&[u8]> {
+            ids.iter().map(|id| id.as_bytes().as_slice()).collect()
+        }
+        fn id(bytes: &[u8]) -> Outcome<Id> {
+            <[u8; 16]>::try_from(bytes).map(Id::from).map_err(damaged)
+        }
+        let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+        let requests = ids(foreseen.iter().map(|ids| ids.request));
+        let mut ahead = Ahead::default();
+        if !requests.is_empty() {
+            let sql =
+                "SELECT request_id, kind, seq FROM entry WHERE request_id = ANY($1) ORDER BY seq";
+            ahead.linked.extend(requests.iter().map(|id| (*id, Linked::default())));
+            for row in self.rows(sql, &[&sent(&requests)])? {
+                let kind = row.try_get::<_, &str>(1)?.parse().map_err(damaged)?;
+                let linked = ahead.linked.entry(id(row.try_get(0)?)?).or_default();
+                linked.push(kind, uint(row.try_get(2)?));
+            }
+        }
+        let responses = ids(foreseen.iter().map(|ids| ids.response));
+        let replies = ids(foreseen.iter().map(|ids| ids.reply));
+        for (wanted, known, sql) in [
+            (
+                responses,
+                &mut ahead.responses,
+                "SELECT response_id, min(seq) FROM entry
+                 WHERE response_id = ANY($1) AND kind = ANY($2) GROUP BY response_id",
+            ),
+            (
+                replies,
+                &mut ahead.replies,
+                "SELECT reply_id, min(seq) FROM entry
+                 WHERE reply_id = ANY($1) AND response_id IS NULL AND kind = ANY($2) GROUP BY reply_id",
+            ),
+        ] {
+            if wanted.is_empty() {
+                continue;
+            }
+            known.extend(wanted.iter().map(|id| (*id, None)));
+            for row in self.rows(sql, &[&sent(&wanted), &kinds])? {
+                known.insert(id(row.try_get(0)?)?, Some(uint(row.try_get(1)?)));
+            }
+        }
+        self.ahead = ahead;
+        Ok(())
     }
 
     /// The head with what is read together with it: the clock, and where the log went.
@@ -169,7 +221,7 @@ impl Read for Postgres {
         let mut and = |column: &str, value: Option<Box<dyn ToSql + Sync>>| {
             if let Some(value) = value {
                 values.push(value);
-                sql.push_str(&format!(" AND {column} = ${}", values.len()));
+                sql = format!("{sql} AND {column} = ${}", values.len());
             }
         };
         let id =
@@ -184,9 +236,9 @@ impl Read for Postgres {
             }
         }
         and("kind", filter.kind.map(|kind| Box::new(kind.as_str()) as Box<dyn ToSql + Sync>));
-        sql.push_str(if filter.newest_first { " ORDER BY seq DESC" } else { " ORDER BY seq" });
+        let order = if filter.newest_first { "DESC" } else { "ASC" };
         values.push(Box::new(limit(most)));
-        sql.push_str(&format!(" LIMIT ${}", values.len()));
+        let sql = format!("{sql} ORDER BY seq {order} LIMIT ${}", values.len());
         let values: Vec<Parameter<'_>> = values.iter().map(AsRef::as_ref).collect();
         let rows = self.rows(&sql, &values)?;
         rows.iter().map(|row| Ok((uint(row.try_get(0)?), row.try_get(1)?))).collect()
@@ -205,6 +257,9 @@ impl Read for Postgres {
     }
 
     fn linked(&mut self, request: Id) -> Outcome<Linked> {
+        if let Some(linked) = self.ahead.linked.get(&request) {
+            return Ok(*linked);
+        }
         let rows = self.rows(
             "SELECT kind, seq FROM entry WHERE request_id = $1 ORDER BY seq",
             &[&request.as_bytes().as_slice()],
@@ -223,6 +278,14 @@ impl Read for Postgres {
         response: Option<Id>,
         reply: Option<Id>,
     ) -> Outcome<Option<u64>> {
+        let known = match (response, reply) {
+            (Some(id), _) => self.ahead.responses.get(&id),
+            (None, Some(id)) => self.ahead.replies.get(&id),
+            (None, None) => None,
+        };
+        if let Some(known) = known {
+            return Ok(*known);
+        }
         let (sql, id) = match (response, reply) {
             (Some(id), _) => (
                 "SELECT seq FROM entry WHERE response_id = $1 AND kind = ANY($2)

@@ -2,11 +2,12 @@ use std::collections::HashMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use answerback_ledger::Id;
 use postgres::types::ToSql;
 use postgres::{Client, Config, NoTls, Row, Statement};
 
 use super::uint;
-use crate::engine::{EngineError, Failure, Outcome};
+use crate::engine::{EngineError, Failure, Linked, Outcome};
 use crate::{Random, Settings};
 
 /// The oldest PostgreSQL that is supported, as `server_version_num` counts.
@@ -112,6 +113,15 @@ pub(crate) struct Postgres {
     pub(super) now: Option<i64>,
     pub(super) moved: Option<String>,
     pub(super) warnings: Vec<String>,
+    pub(super) ahead: Ahead,
+}
+
+/// What was looked up for the units of a transaction before they run.
+#[derive(Default)]
+pub(super) struct Ahead {
+    pub(super) linked: HashMap<Id, Linked>,
+    pub(super) responses: HashMap<Id, Option<u64>>,
+    pub(super) replies: HashMap<Id, Option<u64>>,
 }
 
 impl Postgres {
@@ -126,6 +136,7 @@ impl Postgres {
             now: None,
             moved: None,
             warnings: Vec::new(),
+            ahead: Ahead::default(),
         })
     }
 

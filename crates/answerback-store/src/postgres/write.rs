@@ -2,15 +2,15 @@ use answerback::Timestamp;
 use answerback::case::Case;
 use answerback::retry::State;
 use answerback_ledger::tile::Tile;
-use answerback_ledger::{Hash, Id};
+use answerback_ledger::{Hash, Id, Kind};
 use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::types::{ToSql, Type};
 
-use super::session::{Parameter, Postgres};
+use super::session::{Ahead, Parameter, Postgres};
 use super::{int, text, uint};
 use crate::blob::BlobRow;
 use crate::case::kind_word;
-use crate::engine::{Engine, EngineError, EntryRow, Failure, Outcome, Read, Rows};
+use crate::engine::{Engine, EngineError, EntryRow, Failure, Foreseen, Outcome, Read, Rows};
 use crate::event::{Event, Stream};
 use crate::table::{Cell, Column, Table};
 use crate::{CaseRecord, Head};
@@ -28,17 +28,27 @@ fn optional(value: Option<&str>) -> Outcome<Option<&str>> {
     value.map(text).transpose()
 }
 
+/// One of the ids of each row.
+fn ids(rows: &[EntryRow], id: impl Fn(&EntryRow) -> Option<&Id>) -> Vec<Option<&[u8]>> {
+    rows.iter().map(|row| id(row).map(|id| id.as_bytes().as_slice())).collect()
+}
+
 impl Engine for Postgres {
     fn begin(&mut self) -> Outcome<Option<Head>> {
         if self.client.is_closed() {
             self.reconnect()?;
         }
+        self.ahead = Ahead::default();
         self.lock()?;
         self.read_head()
     }
 
     fn now(&self) -> Option<i64> {
         self.now
+    }
+
+    fn foresee(&mut self, kinds: &[Kind], foreseen: &[Foreseen]) -> Outcome<()> {
+        self.look_ahead(kinds, foreseen)
     }
 
     fn moved(&mut self) -> Outcome<Option<String>> {
@@ -111,9 +121,6 @@ impl Engine for Postgres {
     fn append_entries(&mut self, rows: &[EntryRow]) -> Outcome<()> {
         if rows.is_empty() {
             return Ok(());
-        }
-        fn ids(rows: &[EntryRow], id: impl Fn(&EntryRow) -> Option<&Id>) -> Vec<Option<&[u8]>> {
-            rows.iter().map(|row| id(row).map(|id| id.as_bytes().as_slice())).collect()
         }
         let texts = |name: &str| -> Vec<Option<&str>> {
             rows.iter().map(|row| row.leaf.text(name)).collect()
@@ -375,6 +382,8 @@ impl Engine for Postgres {
         let allow = format!("SET LOCAL answerback.prune_below = '{}'", int(below));
         self.client.batch_execute(&allow)?;
         let removed = self.execute("DELETE FROM entry WHERE seq < $1", &[&int(below)])?;
+        // What was looked up may be among it.
+        self.ahead = Ahead::default();
         self.client.batch_execute("SET LOCAL answerback.prune_below = ''")?;
         Ok(uint(int(removed)))
     }
