@@ -17,7 +17,7 @@ impl Stretch {
 
     /// One line: the rate, the middle and the slow end of the times, and the cost of each entry.
     pub(crate) fn end(self, name: &str, count: u64, times: &mut [Duration]) {
-        let (wall, cpu) = (self.began.elapsed(), cpu() - self.cpu);
+        let (wall, cpu) = (self.began.elapsed(), cpu().saturating_sub(self.cpu));
         let disk = disk() - self.disk;
         #[expect(clippy::cast_precision_loss, reason = "figures for people")]
         let each = |total: f64| total / count as f64;

@@ -1,4 +1,4 @@
-//! Measures what a durable entry costs, in one run beside the disk's own sync and a bare SQLite table.
+//! Measures what a durable entry costs, in one run beside the disk's own sync and a bare `SQLite` table.
 //! `scripts/bench-ledger` runs it:
 //!
 //! - `bench-ledger` takes less than a minute;
@@ -11,6 +11,7 @@
 mod figures;
 mod floor;
 mod load;
+mod postgres;
 mod proofs;
 
 use std::path::Path;
@@ -40,6 +41,10 @@ fn main() -> anyhow::Result<()> {
 fn measure(folder: &Path, entries: u64, growth: u64, proofs: u64) -> anyhow::Result<()> {
     floor::run(folder, entries)?;
     load::run(folder, entries)?;
+    match std::env::var("ANSWERBACK_TEST_POSTGRES") {
+        Ok(url) => postgres::run(folder, &url, entries)?,
+        Err(_) => println!("PostgreSQL: skipped; `scripts/postgres` sets its URL"),
+    }
     if growth > 0 {
         load::grow(folder, growth)?;
     }

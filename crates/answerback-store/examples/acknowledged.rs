@@ -9,6 +9,15 @@ use std::io::BufRead;
 use answerback_ledger::tree::Frontier;
 use answerback_store::{Settings, Store};
 
+/// A file, or the URL of a PostgreSQL database.
+fn open(store: &str, settings: Settings) -> Result<Store, Box<dyn Error>> {
+    #[cfg(feature = "postgres")]
+    if store.starts_with("postgres") {
+        return Ok(Store::open_postgres(store, settings)?);
+    }
+    Ok(Store::open_sqlite(store, settings)?)
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [store, key, anchor @ ..] = arguments.as_slice() else {
@@ -18,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let [anchor] = anchor {
         settings = settings.with_anchor_file(anchor);
     }
-    let store = Store::open_sqlite(store, settings)?;
+    let store = open(store, settings)?;
     let head = store.head()?;
     let mut frontier = Frontier::default();
     let mut hashes = Vec::new();

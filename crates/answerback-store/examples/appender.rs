@@ -10,6 +10,15 @@ use std::io::Write;
 use answerback_ledger::Draft;
 use answerback_store::{Settings, Store};
 
+/// A file, or the URL of a PostgreSQL database.
+fn open(store: &str, settings: Settings) -> Result<Store, Box<dyn Error>> {
+    #[cfg(feature = "postgres")]
+    if store.starts_with("postgres") {
+        return Ok(Store::open_postgres(store, settings)?);
+    }
+    Ok(Store::open_sqlite(store, settings)?)
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [store, key, count, in_flight, anchor @ ..] = arguments.as_slice() else {
@@ -19,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let [anchor] = anchor {
         settings = settings.with_anchor_file(anchor);
     }
-    let store = Store::open_sqlite(store, settings)?;
+    let store = open(store, settings)?;
     let (count, in_flight): (u64, usize) = (count.parse()?, in_flight.parse()?);
     let mut waiting = VecDeque::new();
     for number in 0..count {

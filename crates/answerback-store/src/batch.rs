@@ -15,7 +15,7 @@ use crate::engine::{EngineError, Failure, Outcome};
 use crate::job::Job;
 use crate::stats::Counters;
 use crate::transaction::Log;
-use crate::work::{Gathered, Work};
+use crate::work::{ANSWERS, Gathered, Work};
 use crate::{Head, Settings, StoreError};
 
 /// The most bytes of one transaction: what comes after waits for the next.
@@ -54,7 +54,7 @@ impl Chain {
         let mut tries = 1;
         loop {
             match self.attempt(jobs, settings, counters) {
-                Err((Some(Failure::Conflict), _)) if tries < TRIES => tries += 1,
+                Err((Some(Failure::Conflict | Failure::Lost), _)) if tries < TRIES => tries += 1,
                 Err((failure, error)) => {
                     // Nobody knows what the connection holds after a failure; only a lock that was not had is harmless.
                     let poisons = !matches!(failure, Some(Failure::Locked | Failure::Conflict));
@@ -98,7 +98,13 @@ impl Chain {
         counters: &Counters,
     ) -> Result<Done, (Option<Failure>, StoreError)> {
         self.catch_up(head).map_err(own)?;
-        let now = (settings.clock)();
+        if let Some(to) = self.engine.moved().map_err(engines)? {
+            return Err(own(StoreError::Moved(to)));
+        }
+        let shared = self.engine.now().filter(|_| settings.is_system_clock);
+        let now = shared.unwrap_or_else(|| (settings.clock)());
+        let foreseen: Vec<_> = jobs.iter().map(|job| job.foreseen()).collect();
+        self.engine.foresee(ANSWERS, &foreseen).map_err(engines)?;
         let mut work = Work::new(self.engine.as_mut(), settings, head, now);
         if head.size == 0 {
             let start = Draft::config(Subject::Start).with_verifier_key(&head.signer);

@@ -30,6 +30,15 @@ pub enum CaseStatus {
     Lapsed,
 }
 
+/// A case's kind as a store keeps it.
+pub(crate) const fn kind_word(kind: CaseKind) -> &'static str {
+    match kind {
+        CaseKind::Proposal => "proposal",
+        CaseKind::Question => "question",
+        CaseKind::Escalation => "escalation",
+    }
+}
+
 /// Which cases a list holds.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[must_use]

@@ -36,7 +36,10 @@ impl Chain {
         let anchors: Vec<_> = settings.anchors.iter().map(|make| make()).collect();
         let head = engine.begin()?;
         let examined = match head {
-            Some(head) => examine(engine.as_mut(), settings, &key_file, &head, &anchors),
+            Some(head) => match engine.moved()? {
+                Some(to) => Err(StoreError::Moved(to)),
+                None => examine(engine.as_mut(), settings, &key_file, &head, &anchors),
+            },
             None => create(engine.as_mut(), settings, &key_file, &anchors),
         };
         let Opened { origin, key, edge, frontier, is_new } = match examined {
@@ -113,7 +116,7 @@ impl Chain {
     }
 }
 
-struct Opened {
+pub(crate) struct Opened {
     origin: String,
     key: SigningKey,
     edge: Edge,
@@ -122,7 +125,7 @@ struct Opened {
 }
 
 /// A log that is there: everything that can be checked without reading all of it.
-fn examine(
+pub(crate) fn examine(
     engine: &mut dyn Engine,
     settings: &Settings,
     key_file: &KeyFile,

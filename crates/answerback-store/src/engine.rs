@@ -12,6 +12,7 @@ use answerback_ledger::{Hash, Id, Kind, Leaf, Part};
 
 use crate::blob::BlobRow;
 use crate::event::Stream;
+use crate::table::{Cell, Table};
 use crate::{CaseFilter, CaseRecord, Event, Filter, Head, KeptAttempt, StoreError, Totals};
 
 /// What a failure of an engine means for the writer.
@@ -21,6 +22,9 @@ pub(crate) enum Failure {
     Locked,
     /// The transaction lost against another one and can be run again.
     Conflict,
+    /// The connection went before the commit was sent: nothing happened, and it can be run again on another.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a file has no connection"))]
+    Lost,
     /// Reading or writing failed: nothing that this connection says can be believed any more.
     Broken,
     /// The rows do not fit together.
@@ -43,13 +47,18 @@ impl EngineError {
     pub(crate) fn damaged(what: impl Into<String>) -> Self {
         Self::new(Failure::Damaged, what.into())
     }
+
+    fn unmoving(table: &Table, way: &str) -> Self {
+        let table = table.name;
+        Self::new(Failure::Broken, format!("{table} cannot be moved {way} this kind of store"))
+    }
 }
 
 impl From<EngineError> for StoreError {
     fn from(error: EngineError) -> Self {
         match error.failure {
             Failure::Locked | Failure::Conflict => Self::Locked,
-            Failure::Broken => Self::Engine(error.source),
+            Failure::Lost | Failure::Broken => Self::Engine(error.source),
             Failure::Damaged => Self::Damaged(error.source.to_string()),
         }
     }
@@ -84,6 +93,18 @@ impl Linked {
         }
     }
 }
+
+/// What a unit will look for in the log, as far as that is known before it runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Foreseen {
+    pub(crate) request: Option<Id>,
+    pub(crate) response: Option<Id>,
+    pub(crate) reply: Option<Id>,
+}
+
+/// Hands row after row to what it is given.
+pub(crate) type Rows<'a> =
+    &'a mut dyn FnMut(&mut dyn FnMut(Vec<Cell>) -> Outcome<()>) -> Outcome<()>;
 
 /// Makes connections of one store.
 pub(crate) trait Opener: Send + Sync {
@@ -151,6 +172,23 @@ pub(crate) trait Read: Send {
 pub(crate) trait Engine: Read {
     /// Takes the lock and reads the head under it. `None`: there is no log yet.
     fn begin(&mut self) -> Outcome<Option<Head>>;
+    /// The engine's own clock as it was under the lock, where it has one that all its writers share.
+    fn now(&self) -> Option<i64> {
+        None
+    }
+    /// What the units of the transaction will look for with [`Read::linked`] and [`Read::same`], all at once:
+    /// for an engine that is a way off.
+    fn foresee(&mut self, _kinds: &[Kind], _foreseen: &[Foreseen]) -> Outcome<()> {
+        Ok(())
+    }
+    /// Where the log was moved to. Asked under the lock.
+    fn moved(&mut self) -> Outcome<Option<String>> {
+        self.meta("moved")
+    }
+    /// What an operator should know about how durable this engine is.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
     fn initialise(&mut self, origin: &str, signer: &str) -> Outcome<()>;
     fn savepoint(&mut self) -> Outcome<()>;
     fn release(&mut self) -> Outcome<()>;
@@ -166,6 +204,23 @@ pub(crate) trait Engine: Read {
     fn append_tiles(&mut self, tiles: &[Tile]) -> Outcome<()>;
     fn append_checkpoint(&mut self, size: u64, note: &str) -> Outcome<()>;
     fn save_head(&mut self, head: &Head) -> Outcome<()>;
+
+    /// All rows of a table as they are.
+    fn dump(
+        &mut self,
+        table: &Table,
+        _each: &mut dyn FnMut(Vec<Cell>) -> Outcome<()>,
+    ) -> Outcome<()> {
+        Err(EngineError::unmoving(table, "from"))
+    }
+    /// Takes rows that another engine dumped; `rows` hands each of them over. Says how many.
+    fn load(&mut self, table: &Table, _rows: Rows<'_>) -> Outcome<u64> {
+        Err(EngineError::unmoving(table, "to"))
+    }
+    /// Says in the store that the log goes on elsewhere.
+    fn mark_moved(&mut self, to: &str) -> Outcome<()> {
+        Err(EngineError::damaged(format!("this kind of store cannot be moved to {to}")))
+    }
 
     /// Swaps the state when the stored revision is the expected one (`None`: there is none).
     fn swap_attempt(

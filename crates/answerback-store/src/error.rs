@@ -36,6 +36,9 @@ pub enum StoreError {
     /// The store differs from its anchor. Nothing is signed.
     #[error(transparent)]
     Diverged(#[from] Divergence),
+    /// The log goes on in another store. This one can be read.
+    #[error("the log was moved to {0}; name that store in the configuration")]
+    Moved(String),
     /// The key cannot be used.
     #[error(transparent)]
     Key(Arc<KeyError>),

@@ -1,11 +1,13 @@
 use answerback_ledger::Hash;
 
 use crate::StoreError;
+use crate::engine::Foreseen;
 use crate::ticket::{Committed, Promise, Ticket, ticket};
 use crate::work::Work;
 
 /// A unit of work on its way through the writer.
 pub(crate) trait Job: Send {
+    fn foreseen(&self) -> Foreseen;
     /// Runs the unit. It may be run again when the transaction could not be committed.
     fn run(&mut self, work: &mut Work<'_>) -> Result<(), StoreError>;
     /// Answers the ticket: with the value once it is durable, or with why not.
@@ -13,6 +15,7 @@ pub(crate) trait Job: Send {
 }
 
 struct UnitJob<T, F> {
+    foreseen: Foreseen,
     unit: F,
     value: Option<T>,
     promise: Promise<T>,
@@ -23,6 +26,10 @@ where
     T: Send + 'static,
     F: FnMut(&mut Work<'_>) -> Result<T, StoreError> + Send,
 {
+    fn foreseen(&self) -> Foreseen {
+        self.foreseen
+    }
+
     fn run(&mut self, work: &mut Work<'_>) -> Result<(), StoreError> {
         self.value = Some((self.unit)(work)?);
         Ok(())
@@ -39,8 +46,9 @@ where
 }
 
 pub(crate) fn job<T: Send + 'static>(
+    foreseen: Foreseen,
     unit: impl FnMut(&mut Work<'_>) -> Result<T, StoreError> + Send + 'static,
 ) -> (Box<dyn Job>, Ticket<T>) {
     let (promise, ticket) = ticket();
-    (Box::new(UnitJob { unit, value: None, promise }), ticket)
+    (Box::new(UnitJob { foreseen, unit, value: None, promise }), ticket)
 }

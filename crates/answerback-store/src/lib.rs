@@ -5,8 +5,9 @@
 //! the commit is on the disk. Several processes may share one store: each batch takes the write lock
 //! and reads the head inside, so there is one chain whoever writes.
 //!
-//! [`Transaction`] is what a unit of work sees. The engine is SQLite in one file (feature `sqlite`);
-//! everything that is not SQL lies outside of it, and `conformance` (feature) holds any engine to the
+//! [`Transaction`] is what a unit of work sees. The engine is SQLite in one file (feature `sqlite`), or
+//! PostgreSQL for any number of machines (feature `postgres`); [`migrate`] moves a log from the one to the
+//! other. Everything that is not SQL lies outside of them, and `conformance` (feature) holds any engine to the
 //! same promises. Reads and waiting block: async callers await a [`Ticket`] and move reads aside.
 #![warn(missing_docs)]
 
@@ -23,6 +24,9 @@ mod filter;
 mod head;
 mod hygiene;
 mod job;
+mod migrate;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod queue;
 mod reading;
 mod settings;
@@ -30,6 +34,7 @@ mod settings;
 mod sqlite;
 mod stats;
 mod store;
+mod table;
 mod text;
 mod ticket;
 mod transaction;
@@ -47,6 +52,7 @@ pub use export::{Export, ExportError, ExportProgress, Exported};
 pub use filter::{Entry, EntryPage, Filter, KeptPart};
 pub use head::Head;
 pub use hygiene::{Erased, Pruned};
+pub use migrate::{Progress, Target, migrate};
 pub use settings::{Clock, OnFailure, Random, Settings};
 pub use stats::{Health, Stats, Totals};
 pub use store::Store;

@@ -25,6 +25,10 @@ impl Readers {
         Self { opener, idle: Mutex::default() }
     }
 
+    pub(crate) fn opener(&self) -> &dyn Opener {
+        self.opener.as_ref()
+    }
+
     /// Runs something on one moment of the store.
     pub(crate) fn read<T>(
         &self,

@@ -48,6 +48,8 @@ pub struct Settings {
     pub(crate) most_attempts: u64,
     pub(crate) full_text: bool,
     pub(crate) clock: Clock,
+    /// Whether the clock is this machine's, so that an engine may put its own in its place.
+    pub(crate) is_system_clock: bool,
     pub(crate) random: Random,
 }
 
@@ -66,6 +68,7 @@ impl Settings {
             most_attempts: 100_000,
             full_text: false,
             clock: Arc::new(system_clock),
+            is_system_clock: true,
             random: Arc::new(|bytes| {
                 getrandom::fill(bytes).map_err(|error| std::io::Error::other(error.to_string()))
             }),
@@ -130,9 +133,10 @@ impl Settings {
         self
     }
 
-    /// Another clock.
+    /// Another clock. Without one, a store that several machines share goes by its database's.
     pub fn with_clock(mut self, clock: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
+        self.is_system_clock = false;
         self
     }
 

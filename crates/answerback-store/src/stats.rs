@@ -23,6 +23,8 @@ pub enum Health {
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Stats {
     pub health: Health,
+    /// What an operator should know about how durable the store is. Empty when there is nothing.
+    pub warnings: Vec<String>,
     pub entries: u64,
     pub units: u64,
     pub units_failed: u64,
@@ -64,12 +66,18 @@ macro_rules! counters {
         pub(crate) struct Counters {
             $(pub(crate) $name: AtomicU64,)*
             poisoned: Mutex<Option<String>>,
+            warnings: Mutex<Vec<String>>,
         }
 
         impl Counters {
             pub(crate) fn read(&self) -> Stats {
                 let reason = self.poisoned.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 Stats {
+                    warnings: self
+                        .warnings
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .clone(),
                     health: reason.map_or(Health::Good, |reason| Health::Poisoned { reason }),
                     $($name: self.$name.load(Ordering::Relaxed),)*
                 }
@@ -97,6 +105,10 @@ counters!(
 impl Counters {
     pub(crate) fn add(counter: &AtomicU64, number: u64) {
         counter.fetch_add(number, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_warnings(&self, warnings: Vec<String>) {
+        *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
     }
 
     pub(crate) fn set_poisoned(&self, reason: Option<String>) {

@@ -13,7 +13,7 @@ use answerback_ledger::{
 };
 
 use crate::chain::{Chain, stored_key};
-use crate::engine::{Opener, Outcome, Read};
+use crate::engine::{Foreseen, Opener, Outcome, Read};
 use crate::hygiene::{Erased, Pruned, erase, prune};
 use crate::job::job;
 use crate::queue::Queue;
@@ -21,7 +21,7 @@ use crate::reading::{self, Readers};
 use crate::stats::Counters;
 use crate::text::{TextIndex, follow, step};
 use crate::transaction::{Log, Transaction};
-use crate::work::Work;
+use crate::work::{Work, foreseen};
 use crate::writer::Writer;
 use crate::{
     Appended, CaseFilter, CasePage, CaseRecord, Entry, EntryPage, EventPage, Filter, Head,
@@ -107,6 +107,42 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens the store in this PostgreSQL database, and creates tables, log and key on first use.
+    ///
+    /// The URL may name a schema of the database, `?schema=NAME`; without it, `answerback`. A schema holds
+    /// one log. Any number of processes may share it, on one machine or many, with one key.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be used, what it holds does not fit together, or it is behind its anchor.
+    #[cfg(feature = "postgres")]
+    pub fn open_postgres(url: &str, settings: Settings) -> Result<Self, StoreError> {
+        let opener = crate::postgres::PostgresOpener::new(url, &settings)?;
+        let text = opener.text();
+        Self::open(Arc::new(opener), text, settings)
+    }
+
+    /// Opens the store in this PostgreSQL database to read only: no table is created, nothing is signed.
+    ///
+    /// # Errors
+    ///
+    /// When there is no store.
+    #[cfg(feature = "postgres")]
+    pub fn read_postgres(url: &str) -> Result<Self, StoreError> {
+        let settings = Settings::new("");
+        let opener = crate::postgres::PostgresOpener::new(url, &settings)?;
+        let text = opener.text();
+        let store = Self::new(Arc::new(opener), text, settings);
+        store.0.queue.close();
+        store.head()?;
+        Ok(store)
+    }
+
+    /// What makes connections of this store.
+    pub(crate) fn opener(&self) -> &dyn Opener {
+        self.0.readers.opener()
+    }
+
     fn new(opener: Arc<dyn Opener>, text: OpenText, settings: Settings) -> Self {
         Self(Arc::new(Inner {
             queue: Arc::new(Queue::new(settings.queue_units, settings.queue_bytes)),
@@ -128,6 +164,7 @@ impl Store {
         let is_new = chain.edge.size() == 0;
         let store = Self::new(Arc::clone(&opener), text, settings.clone());
         let inner = &store.0;
+        inner.counters.set_warnings(chain.engine.warnings());
         let writer = Writer {
             opener,
             settings: settings.clone(),
@@ -193,7 +230,8 @@ impl Store {
     ///
     /// When the queue is full or the store is closed.
     pub fn append(&self, draft: Draft) -> Result<Ticket<Appended>, StoreError> {
-        self.hand(draft.weight(), move |work| work.append(&draft))
+        let (weight, foreseen) = (draft.weight(), foreseen(&draft));
+        self.hand_foreseeing(weight, foreseen, move |work| work.append(&draft))
     }
 
     /// A part with a salt of its own, for a draft. It commits to the bytes here, not in the writer.
@@ -291,7 +329,16 @@ impl Store {
         weight: usize,
         unit: impl FnMut(&mut Work<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<Ticket<T>, StoreError> {
-        let (job, ticket) = job(unit);
+        self.hand_foreseeing(weight, Foreseen::default(), unit)
+    }
+
+    fn hand_foreseeing<T: Send + 'static>(
+        &self,
+        weight: usize,
+        foreseen: Foreseen,
+        unit: impl FnMut(&mut Work<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<Ticket<T>, StoreError> {
+        let (job, ticket) = job(foreseen, unit);
         let pushed = self.0.queue.push(weight, job);
         if matches!(pushed, Err(StoreError::Busy)) {
             Counters::add(&self.0.counters.queue_full, 1);

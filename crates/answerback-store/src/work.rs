@@ -8,13 +8,23 @@ use answerback::{Digest, Timestamp, UuidV7};
 use answerback_ledger::{Draft, Hash, Id, Kind, Leaf, SigningKey};
 
 use crate::blob::BlobRow;
-use crate::engine::{Engine, EngineError, EntryRow, Failure, Linked, Outcome};
+use crate::engine::{Engine, EngineError, EntryRow, Failure, Foreseen, Linked, Outcome};
 use crate::event::{Event, Stream};
 use crate::transaction::{Attempts, Blobs, Cases, Events, Log, NewCase, Transaction};
 use crate::{Appended, CaseRecord, Head, KeptAttempt, Settings, StoreError};
 
 /// The kinds that are one answer: what was accepted, and what was refused.
-const ANSWERS: &[Kind] = &[Kind::Response, Kind::Rejected];
+pub(crate) const ANSWERS: &[Kind] = &[Kind::Response, Kind::Rejected];
+
+/// What appending a draft will look for.
+pub(crate) fn foreseen(draft: &Draft) -> Foreseen {
+    if !ANSWERS.contains(&draft.kind()) {
+        return Foreseen::default();
+    }
+    let response = draft.response_id();
+    let reply = draft.reply_id().filter(|_| response.is_none());
+    Foreseen { request: draft.request_id(), response, reply }
+}
 
 pub(crate) struct Work<'a> {
     pub(crate) engine: &'a mut dyn Engine,
@@ -191,10 +201,9 @@ impl<'a> Work<'a> {
 
     /// The entry that is this answer already.
     fn repeated(&mut self, draft: &Draft) -> Result<Option<Appended>, StoreError> {
-        let response = draft.response_id();
         // A reply's id counts where the answer has none of its own.
-        let reply = if response.is_some() { None } else { draft.reply_id() };
-        if !ANSWERS.contains(&draft.kind()) || (response.is_none() && reply.is_none()) {
+        let Foreseen { response, reply, .. } = foreseen(draft);
+        if response.is_none() && reply.is_none() {
             return Ok(None);
         }
         let is_same = |row: &&EntryRow| {
@@ -220,7 +229,7 @@ impl Log for Work<'_> {
         if let Some(repeated) = self.repeated(draft)? {
             return Ok(repeated);
         }
-        let linked = match draft.request_id().filter(|_| ANSWERS.contains(&draft.kind())) {
+        let linked = match foreseen(draft).request {
             Some(request) => self.linked(request)?,
             None => Linked::default(),
         };
@@ -314,6 +323,10 @@ impl Events for Work<'_> {
         reference: Option<&str>,
         body: &[u8],
     ) -> Result<u64, StoreError> {
+        // Not every engine can keep it in text.
+        if [stream, kind, reference.unwrap_or_default()].iter().any(|text| text.contains('\0')) {
+            return Err(StoreError::unit("an event's stream, kind and reference hold no NUL"));
+        }
         let mut state = self.touched(stream)?;
         if state.ended {
             return Err(StoreError::unit(format!("the stream {stream:?} has ended")));

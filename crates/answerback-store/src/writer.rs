@@ -113,6 +113,7 @@ impl Writer {
         let pause = (*pause * 2).min(BACK_OFF.1);
         match Chain::open(self.opener.as_ref(), &self.settings) {
             Ok(chain) => {
+                self.counters.set_warnings(chain.engine.warnings());
                 self.chain = Ok(chain);
                 self.counters.set_poisoned(None);
                 Ok(())

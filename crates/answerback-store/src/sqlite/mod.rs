@@ -1,5 +1,6 @@
 //! The embedded store: one SQLite file, shared by any number of processes.
 
+mod copy;
 mod read;
 mod schema;
 mod text;

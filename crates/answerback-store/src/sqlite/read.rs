@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use answerback::case::{Case, CaseKind};
+use answerback::case::Case;
 use answerback::retry::State;
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_ledger::tile::WIDTH;
@@ -10,6 +10,7 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 
 use super::{Sqlite, int, uint};
+use crate::case::kind_word;
 use crate::engine::{EngineError, Linked, Outcome, Read};
 use crate::event::Stream;
 use crate::{CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, Totals};
@@ -42,14 +43,6 @@ fn hash(bytes: &[u8]) -> Outcome<Hash> {
 
 fn damaged(error: impl std::fmt::Display) -> EngineError {
     EngineError::damaged(error.to_string())
-}
-
-pub(super) fn kind_word(kind: CaseKind) -> &'static str {
-    match kind {
-        CaseKind::Proposal => "proposal",
-        CaseKind::Question => "question",
-        CaseKind::Escalation => "escalation",
-    }
 }
 
 const CASE: &str = "SELECT body, created, content, private, ref FROM case_record";

@@ -4,12 +4,13 @@ use answerback::retry::State;
 use answerback_ledger::tile::Tile;
 use rusqlite::params;
 
-use super::read::kind_word;
 use super::schema::GUARDS;
 use super::{Sqlite, int, uint};
 use crate::blob::BlobRow;
+use crate::case::kind_word;
 use crate::engine::{Engine, EngineError, EntryRow, Outcome, Read};
 use crate::event::{Event, Stream};
+use crate::table::{Cell, Table};
 use crate::{CaseRecord, Head};
 
 fn micros(time: Timestamp) -> i64 {
@@ -71,6 +72,18 @@ impl Engine for Sqlite {
         let busy: i64 =
             self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         Ok(busy == 0)
+    }
+
+    fn dump(
+        &mut self,
+        table: &Table,
+        each: &mut dyn FnMut(Vec<Cell>) -> Outcome<()>,
+    ) -> Outcome<()> {
+        self.rows_of(table, each)
+    }
+
+    fn mark_moved(&mut self, to: &str) -> Outcome<()> {
+        self.set_moved(to)
     }
 
     fn append_entries(&mut self, rows: &[EntryRow]) -> Outcome<()> {

@@ -1,10 +1,18 @@
-//! The embedded store, held to the promises of every store, to crashes and to damage.
+//! The stores, held to the promises of every store, to crashes and to damage.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod conformance;
 mod crash;
 mod damage;
 mod export;
+#[cfg(feature = "postgres")]
+mod migrate;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod processes;
+#[cfg(feature = "postgres")]
+mod proxy;
 mod scene;
+#[cfg(feature = "postgres")]
+mod server;
 mod verified;

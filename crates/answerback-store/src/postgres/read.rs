@@ -1,0 +1,411 @@
+use std::ops::Range;
+
+use answerback::case::Case;
+use answerback::retry::State;
+use answerback::{Digest, Timestamp, UuidV7};
+use answerback_ledger::tile::WIDTH;
+use answerback_ledger::tree::Frontier;
+use answerback_ledger::{Hash, Id, Kind, Part, Salt, Token, VerifierKey};
+use postgres::Row;
+use postgres::types::{FromSql, ToSql};
+
+use super::session::{Ahead, Parameter, Postgres};
+use super::{int, limit, text, uint};
+use crate::case::kind_word;
+use crate::engine::{EngineError, Failure, Foreseen, Linked, Outcome, Read};
+use crate::event::Stream;
+use crate::{CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, Totals};
+
+impl Postgres {
+    fn column<T: for<'a> FromSql<'a>>(
+        &mut self,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Outcome<Option<T>> {
+        Ok(self.row(sql, parameters)?.map(|row| row.try_get(0)).transpose()?)
+    }
+
+    fn hashes_of(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Outcome<Vec<Hash>> {
+        let rows = self.rows(sql, parameters)?;
+        rows.iter().map(|row| hash(row.try_get(0)?)).collect()
+    }
+
+    /// Looks up what the units of a transaction will ask for, in one way to the server for each kind of id.
+    pub(super) fn look_ahead(&mut self, kinds: &[Kind], foreseen: &[Foreseen]) -> Outcome<()> {
+        fn ids(ids: impl Iterator<Item = Option<Id>>) -> Vec<Id> {
+            ids.flatten().collect()
+        }
+        fn sent(ids: &[Id]) -> Vec<&[u8]> {
+            ids.iter().map(|id| id.as_bytes().as_slice()).collect()
+        }
+        fn id(bytes: &[u8]) -> Outcome<Id> {
+            <[u8; 16]>::try_from(bytes).map(Id::from).map_err(damaged)
+        }
+        let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+        let requests = ids(foreseen.iter().map(|ids| ids.request));
+        let mut ahead = Ahead::default();
+        if !requests.is_empty() {
+            let sql =
+                "SELECT request_id, kind, seq FROM entry WHERE request_id = ANY($1) ORDER BY seq";
+            ahead.linked.extend(requests.iter().map(|id| (*id, Linked::default())));
+            for row in self.rows(sql, &[&sent(&requests)])? {
+                let kind = row.try_get::<_, &str>(1)?.parse().map_err(damaged)?;
+                let linked = ahead.linked.entry(id(row.try_get(0)?)?).or_default();
+                linked.push(kind, uint(row.try_get(2)?));
+            }
+        }
+        let responses = ids(foreseen.iter().map(|ids| ids.response));
+        let replies = ids(foreseen.iter().map(|ids| ids.reply));
+        for (wanted, known, sql) in [
+            (
+                responses,
+                &mut ahead.responses,
+                "SELECT response_id, min(seq) FROM entry
+                 WHERE response_id = ANY($1) AND kind = ANY($2) GROUP BY response_id",
+            ),
+            (
+                replies,
+                &mut ahead.replies,
+                "SELECT reply_id, min(seq) FROM entry
+                 WHERE reply_id = ANY($1) AND response_id IS NULL AND kind = ANY($2) GROUP BY reply_id",
+            ),
+        ] {
+            if wanted.is_empty() {
+                continue;
+            }
+            known.extend(wanted.iter().map(|id| (*id, None)));
+            for row in self.rows(sql, &[&sent(&wanted), &kinds])? {
+                known.insert(id(row.try_get(0)?)?, Some(uint(row.try_get(1)?)));
+            }
+        }
+        self.ahead = ahead;
+        Ok(())
+    }
+
+    /// The head with what is read together with it: the clock, and where the log went.
+    pub(super) fn read_head(&mut self) -> Outcome<Option<Head>> {
+        let row = self.row(
+            "SELECT size, frontier, root, last_ts, minimum, event_seq,
+               (SELECT value FROM meta WHERE key = 'signer'),
+               (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+               (SELECT value FROM meta WHERE key = 'moved') FROM head",
+            &[],
+        )?;
+        let Some(row) = row else {
+            (self.now, self.moved) = (None, None);
+            return Ok(None);
+        };
+        (self.now, self.moved) = (Some(row.try_get(7)?), row.try_get(8)?);
+        let size = uint(row.try_get(0)?);
+        let frontier = Frontier::from_bytes(size, row.try_get(1)?)
+            .ok_or_else(|| damaged("the frontier does not fit the size"))?;
+        let signer: Option<&str> = row.try_get(6)?;
+        Ok(Some(Head {
+            size,
+            frontier,
+            root: hash(row.try_get(2)?)?,
+            last_ts: row.try_get(3)?,
+            minimum: uint(row.try_get(4)?),
+            event_seq: uint(row.try_get(5)?),
+            signer: VerifierKey::parse(signer.unwrap_or_default()).map_err(damaged)?,
+        }))
+    }
+}
+
+fn hash(bytes: &[u8]) -> Outcome<Hash> {
+    Hash::try_from(bytes).map_err(damaged)
+}
+
+fn damaged(error: impl std::fmt::Display) -> EngineError {
+    EngineError::damaged(error.to_string())
+}
+
+const CASE: &str = "SELECT body, created, content, private, ref FROM case_record";
+
+fn case_record(row: &Row) -> Outcome<CaseRecord> {
+    let case: Case = serde_json::from_str(row.try_get(0)?).map_err(damaged)?;
+    Ok(CaseRecord {
+        case,
+        created: Timestamp::from_unix_micros(row.try_get(1)?),
+        content: row.try_get(2)?,
+        private: row.try_get(3)?,
+        reference: row.try_get(4)?,
+    })
+}
+
+impl Read for Postgres {
+    fn begin_read(&mut self) -> Outcome<()> {
+        const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        self.is_begun = true;
+        match self.client.batch_execute(BEGIN).map_err(EngineError::from) {
+            // A connection that lay idle may have gone meanwhile.
+            Err(error) if error.failure == Failure::Lost => {
+                self.reconnect()?;
+                self.is_begun = true;
+                Ok(self.client.batch_execute(BEGIN)?)
+            }
+            begun => begun,
+        }
+    }
+
+    fn end_read(&mut self) -> Outcome<()> {
+        self.is_begun = false;
+        Ok(self.client.batch_execute("COMMIT")?)
+    }
+
+    fn meta(&mut self, key: &str) -> Outcome<Option<String>> {
+        self.column("SELECT value FROM meta WHERE key = $1", &[&key])
+    }
+
+    fn head(&mut self) -> Outcome<Option<Head>> {
+        self.read_head()
+    }
+
+    fn hashes(&mut self, level: u8, from: u64, count: u64) -> Outcome<Vec<Hash>> {
+        let place = i32::try_from(from % WIDTH * 32 + 1).unwrap_or(i32::MAX);
+        let length = i32::try_from(count * 32).unwrap_or(i32::MAX);
+        let row = self.row(
+            "SELECT substring(data FROM $3::int FOR $4::int) FROM tile WHERE level = $1 AND n = $2",
+            &[&i64::from(level), &int(from / WIDTH), &place, &length],
+        )?;
+        if let Some(row) = row {
+            let bytes: &[u8] = row.try_get(0)?;
+            return bytes.chunks(Hash::BYTES).map(hash).collect();
+        }
+        // Right of the last full tile: leaves, or the roots of the tiles below.
+        let Some(below) = level.checked_sub(1) else { return self.leaf_hashes(from..from + count) };
+        self.hashes_of(
+            "SELECT root FROM tile WHERE level = $1 AND n >= $2 AND n < $3 ORDER BY n",
+            &[&i64::from(below), &int(from), &int(from + count)],
+        )
+    }
+
+    fn leaf_hashes(&mut self, indexes: Range<u64>) -> Outcome<Vec<Hash>> {
+        self.hashes_of(
+            "SELECT leaf_hash FROM entry WHERE seq >= $1 AND seq < $2 ORDER BY seq",
+            &[&int(indexes.start), &int(indexes.end)],
+        )
+    }
+
+    fn leaf(&mut self, index: u64) -> Outcome<Option<Vec<u8>>> {
+        self.column("SELECT leaf FROM entry WHERE seq = $1", &[&int(index)])
+    }
+
+    fn time_at(&mut self, index: u64) -> Outcome<Option<i64>> {
+        self.column("SELECT ts FROM entry WHERE seq = $1", &[&int(index)])
+    }
+
+    fn parts(&mut self, index: u64) -> Outcome<Vec<Part>> {
+        let rows = self.rows(
+            "SELECT name, salt, bytes FROM part WHERE seq = $1 ORDER BY name",
+            &[&int(index)],
+        )?;
+        let part = |row: &Row| {
+            let salt: &[u8] = row.try_get(1)?;
+            let salt = salt.try_into().map_err(|_| damaged("a salt has 32 bytes"))?;
+            let name = Token::new(row.try_get::<_, String>(0)?).map_err(damaged)?;
+            Ok(Part::new(name, Salt::new(salt), row.try_get::<_, Vec<u8>>(2)?))
+        };
+        rows.iter().map(part).collect()
+    }
+
+    fn leaves(
+        &mut self,
+        filter: &Filter,
+        within: Range<u64>,
+        most: usize,
+    ) -> Outcome<Vec<(u64, Vec<u8>)>> {
+        let mut sql = "SELECT seq, leaf FROM entry WHERE seq >= $1 AND seq < $2".to_owned();
+        let mut values: Vec<Box<dyn ToSql + Sync>> =
+            vec![Box::new(int(within.start)), Box::new(int(within.end))];
+        let mut and = |column: &str, value: Option<Box<dyn ToSql + Sync>>| {
+            if let Some(value) = value {
+                values.push(value);
+                sql = format!("{sql} AND {column} = ${}", values.len());
+            }
+        };
+        let id =
+            |id: Option<Id>| id.map(|id| Box::new(id.as_bytes().to_vec()) as Box<dyn ToSql + Sync>);
+        and("request_id", id(filter.request_id));
+        and("response_id", id(filter.response_id));
+        for (column, value) in
+            [("agent", &filter.agent), ("tool", &filter.tool), ("outcome", &filter.outcome)]
+        {
+            if let Some(value) = value {
+                and(column, Some(Box::new(text(value)?.to_owned())));
+            }
+        }
+        and("kind", filter.kind.map(|kind| Box::new(kind.as_str()) as Box<dyn ToSql + Sync>));
+        let order = if filter.newest_first { "DESC" } else { "ASC" };
+        values.push(Box::new(limit(most)));
+        let sql = format!("{sql} ORDER BY seq {order} LIMIT ${}", values.len());
+        let values: Vec<Parameter<'_>> = values.iter().map(AsRef::as_ref).collect();
+        let rows = self.rows(&sql, &values)?;
+        rows.iter().map(|row| Ok((uint(row.try_get(0)?), row.try_get(1)?))).collect()
+    }
+
+    fn checkpoints(&mut self, above: u64, most: usize) -> Outcome<Vec<String>> {
+        let rows = self.rows(
+            "SELECT note FROM checkpoint WHERE size > $1 ORDER BY size LIMIT $2",
+            &[&int(above), &limit(most)],
+        )?;
+        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    }
+
+    fn newest_checkpoint(&mut self) -> Outcome<Option<String>> {
+        self.column("SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", &[])
+    }
+
+    fn totals(&mut self) -> Outcome<Totals> {
+        let mut totals = Totals::default();
+        // A sum of integers is a numeric, which has no type of ours.
+        let kinds = self.rows(
+            "SELECT kind, count(*), sum(octet_length(leaf))::bigint FROM entry GROUP BY kind",
+            &[],
+        )?;
+        for row in kinds {
+            let kind: &str = row.try_get(0)?;
+            totals.kinds.insert(kind.parse().map_err(damaged)?, uint(row.try_get(1)?));
+            totals.leaf_bytes += uint(row.try_get(2)?);
+        }
+        let parts = "SELECT count(*), coalesce(sum(octet_length(bytes)), 0)::bigint FROM part";
+        if let Some(row) = self.row(parts, &[])? {
+            (totals.parts, totals.part_bytes) = (uint(row.try_get(0)?), uint(row.try_get(1)?));
+        }
+        let checkpoints: Option<i64> = self.column("SELECT count(*) FROM checkpoint", &[])?;
+        totals.checkpoints = checkpoints.map_or(0, uint);
+        Ok(totals)
+    }
+
+    fn linked(&mut self, request: Id) -> Outcome<Linked> {
+        if let Some(linked) = self.ahead.linked.get(&request) {
+            return Ok(*linked);
+        }
+        let rows = self.rows(
+            "SELECT kind, seq FROM entry WHERE request_id = $1 ORDER BY seq",
+            &[&request.as_bytes().as_slice()],
+        )?;
+        let mut linked = Linked::default();
+        for row in rows {
+            let kind: &str = row.try_get(0)?;
+            linked.push(kind.parse().map_err(damaged)?, uint(row.try_get(1)?));
+        }
+        Ok(linked)
+    }
+
+    fn same(
+        &mut self,
+        kinds: &[Kind],
+        response: Option<Id>,
+        reply: Option<Id>,
+    ) -> Outcome<Option<u64>> {
+        let known = match (response, reply) {
+            (Some(id), _) => self.ahead.responses.get(&id),
+            (None, Some(id)) => self.ahead.replies.get(&id),
+            (None, None) => None,
+        };
+        if let Some(known) = known {
+            return Ok(*known);
+        }
+        let (sql, id) = match (response, reply) {
+            (Some(id), _) => (
+                "SELECT seq FROM entry WHERE response_id = $1 AND kind = ANY($2)
+                 ORDER BY seq LIMIT 1",
+                id,
+            ),
+            (None, Some(id)) => (
+                "SELECT seq FROM entry WHERE reply_id = $1 AND response_id IS NULL
+                 AND kind = ANY($2) ORDER BY seq LIMIT 1",
+                id,
+            ),
+            (None, None) => return Ok(None),
+        };
+        let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+        let seq: Option<i64> = self.column(sql, &[&id.as_bytes().as_slice(), &kinds])?;
+        Ok(seq.map(uint))
+    }
+
+    fn attempt(&mut self, key: &str, now: Timestamp) -> Outcome<Option<KeptAttempt>> {
+        let row = self.row(
+            "SELECT state, revision FROM attempt WHERE key = $1 AND expires > $2",
+            &[&text(key)?, &now.unix_millis()],
+        )?;
+        let kept = |row: Row| {
+            let state: State = serde_json::from_str(row.try_get(0)?).map_err(damaged)?;
+            Ok(KeptAttempt::new(state, uint(row.try_get(1)?)))
+        };
+        row.map(kept).transpose()
+    }
+
+    fn case(&mut self, id: &UuidV7) -> Outcome<Option<CaseRecord>> {
+        let id = id.as_str().to_ascii_lowercase();
+        let row = self.row(&format!("{CASE} WHERE id = $1"), &[&id])?;
+        row.as_ref().map(case_record).transpose()
+    }
+
+    fn cases(
+        &mut self,
+        filter: &CaseFilter,
+        after: Option<&UuidV7>,
+        now: Timestamp,
+        most: usize,
+    ) -> Outcome<Vec<CaseRecord>> {
+        let status = match filter.status {
+            None => "$2::bigint IS NOT NULL",
+            Some(CaseStatus::Waiting) => "NOT decided AND expires > $2",
+            Some(CaseStatus::Decided) => "decided AND $2::bigint IS NOT NULL",
+            Some(CaseStatus::Lapsed) => "NOT decided AND expires <= $2",
+        };
+        let sql = format!(
+            "{CASE} WHERE id > $1 AND {status} AND ($3::text IS NULL OR kind = $3)
+             ORDER BY id LIMIT $4"
+        );
+        let after = after.map_or_else(String::new, |id| id.as_str().to_ascii_lowercase());
+        let kind = filter.kind.map(kind_word);
+        let rows = self.rows(&sql, &[&after, &now.unix_millis(), &kind, &limit(most)])?;
+        rows.iter().map(case_record).collect()
+    }
+
+    fn events(&mut self, after: u64, stream: Option<&str>, most: usize) -> Outcome<Vec<Event>> {
+        const COLUMNS: &str = "SELECT seq, ts, stream, kind, ref, body FROM event WHERE seq > $1";
+        let (after, most) = (int(after), limit(most));
+        let rows = match stream {
+            Some(stream) => self.rows(
+                &format!("{COLUMNS} AND stream = $3 ORDER BY seq LIMIT $2"),
+                &[&after, &most, &text(stream)?],
+            )?,
+            None => self.rows(&format!("{COLUMNS} ORDER BY seq LIMIT $2"), &[&after, &most])?,
+        };
+        let event = |row: &Row| {
+            Ok(Event::new(
+                uint(row.try_get(0)?),
+                Timestamp::from_unix_micros(row.try_get(1)?),
+                row.try_get(2)?,
+                row.try_get(3)?,
+                row.try_get(4)?,
+                row.try_get(5)?,
+            ))
+        };
+        rows.iter().map(event).collect()
+    }
+
+    fn event_minimum(&mut self) -> Outcome<u64> {
+        let minimum: Option<i64> = self.column("SELECT coalesce(min(seq), 1) FROM event", &[])?;
+        Ok(minimum.map_or(1, uint))
+    }
+
+    fn stream(&mut self, name: &str) -> Outcome<Option<Stream>> {
+        let row =
+            self.row("SELECT count, digest, ended FROM stream WHERE name = $1", &[&text(name)?])?;
+        let stream = |row: Row| {
+            let digest = *hash(row.try_get(1)?)?.as_bytes();
+            Ok(Stream { count: uint(row.try_get(0)?), digest, ended: row.try_get(2)? })
+        };
+        row.map(stream).transpose()
+    }
+
+    fn blob(&mut self, digest: &Digest) -> Outcome<Option<Vec<u8>>> {
+        let digest = digest.as_bytes().as_slice();
+        self.column("SELECT bytes FROM blob WHERE sha256 = $1", &[&digest])
+    }
+}

@@ -1,0 +1,106 @@
+use std::ops::Range;
+
+use super::session::{Postgres, Session};
+use super::{int, limit, schema, uint};
+use crate::engine::{EngineError, Failure, Outcome};
+use crate::text::{Step, TextIndex};
+
+/// The most text of one entry that is indexed, in bytes: a `tsvector` holds less than a megabyte.
+const LONGEST: usize = 128 * 1024;
+
+/// An index of words in two tables beside the log. It keeps no text, only which words there are.
+struct Words {
+    engine: Postgres,
+    /// The position from which the next step was read.
+    from: u64,
+}
+
+pub(super) fn open(session: &Session) -> Outcome<Box<dyn TextIndex>> {
+    let mut engine = Postgres::open(session)?;
+    schema::check(&mut engine.client, &session.schema)?;
+    Ok(Box::new(Words { engine, from: 0 }))
+}
+
+impl Words {
+    /// Runs something in a transaction, and says what it gave once that is committed.
+    fn in_transaction<T>(&mut self, act: impl FnOnce(&mut Postgres) -> Outcome<T>) -> Outcome<T> {
+        self.engine.client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED")?;
+        let done = act(&mut self.engine);
+        let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
+        self.engine.client.batch_execute(end)?;
+        done
+    }
+}
+
+impl TextIndex for Words {
+    fn position(&mut self) -> Outcome<u64> {
+        // The thread that fills the index lives as long as the store; its connection may not.
+        if self.engine.client.is_closed() {
+            self.engine.reconnect()?;
+        }
+        let row = self.engine.row("SELECT next FROM text_position", &[])?;
+        let missing =
+            || EngineError::new(Failure::Damaged, "the index for full text has no position");
+        self.from = uint(row.ok_or_else(missing)?.try_get(0)?);
+        Ok(self.from)
+    }
+
+    fn advance(&mut self, step: &Step) -> Outcome<()> {
+        let from = int(self.from);
+        self.in_transaction(|engine| {
+            // Several processes may fill the index. Only the first moves it on: what another read before that
+            // may have been erased meanwhile.
+            let moved = engine.execute(
+                "UPDATE text_position SET next = $1 WHERE next = $2",
+                &[&int(step.position), &from],
+            )?;
+            if moved == 0 {
+                return Ok(());
+            }
+            // An entry can be there twice: as new, and as the target of an erasure. The last word counts.
+            for (index, body) in &step.add {
+                let words = body.get(..body.floor_char_boundary(LONGEST)).unwrap_or(body);
+                engine.execute(
+                    "INSERT INTO text_words(seq, words) VALUES ($1, to_tsvector('simple', $2))
+                     ON CONFLICT (seq) DO UPDATE SET words = excluded.words",
+                    &[&int(*index), &words.replace('\0', " ")],
+                )?;
+            }
+            engine.execute("DELETE FROM text_words WHERE seq < $1", &[&int(step.below)])?;
+            Ok(())
+        })
+    }
+
+    fn remove(&mut self, index: u64) -> Outcome<()> {
+        self.engine.execute("DELETE FROM text_words WHERE seq = $1", &[&int(index)])?;
+        Ok(())
+    }
+
+    fn find(
+        &mut self,
+        words: &str,
+        within: Range<u64>,
+        newest_first: bool,
+        most: usize,
+    ) -> Outcome<Vec<u64>> {
+        let order = if newest_first { "DESC" } else { "ASC" };
+        // Plain: what somebody types is not a query language.
+        let sql = format!(
+            "SELECT seq FROM text_words WHERE words @@ plainto_tsquery('simple', $1)
+             AND seq >= $2 AND seq < $3 ORDER BY seq {order} LIMIT $4"
+        );
+        let words = words.replace('\0', " ");
+        let rows = self
+            .engine
+            .rows(&sql, &[&words, &int(within.start), &int(within.end), &limit(most)])?;
+        rows.iter().map(|row| Ok(uint(row.try_get(0)?))).collect()
+    }
+
+    fn clear(&mut self) -> Outcome<()> {
+        self.in_transaction(|engine| {
+            engine.execute("UPDATE text_position SET next = 0", &[])?;
+            engine.execute("DELETE FROM text_words", &[])?;
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,447 @@
+use answerback::Timestamp;
+use answerback::case::Case;
+use answerback::retry::State;
+use answerback_ledger::tile::Tile;
+use answerback_ledger::{Hash, Id, Kind};
+use postgres::binary_copy::BinaryCopyInWriter;
+use postgres::types::{ToSql, Type};
+
+use super::session::{Ahead, Parameter, Postgres};
+use super::{int, text, uint};
+use crate::blob::BlobRow;
+use crate::case::kind_word;
+use crate::engine::{Engine, EngineError, EntryRow, Failure, Foreseen, Outcome, Read, Rows};
+use crate::event::{Event, Stream};
+use crate::table::{Cell, Column, Table};
+use crate::{CaseRecord, Head};
+
+fn micros(time: Timestamp) -> i64 {
+    let micros = time.nanos_since(Timestamp::from_unix_micros(0)) / 1000;
+    i64::try_from(micros).unwrap_or(i64::MAX)
+}
+
+fn json(value: &impl serde::Serialize) -> Outcome<String> {
+    serde_json::to_string(value).map_err(|error| EngineError::damaged(error.to_string()))
+}
+
+fn optional(value: Option<&str>) -> Outcome<Option<&str>> {
+    value.map(text).transpose()
+}
+
+/// One of the ids of each row.
+fn ids(rows: &[EntryRow], id: impl Fn(&EntryRow) -> Option<&Id>) -> Vec<Option<&[u8]>> {
+    rows.iter().map(|row| id(row).map(|id| id.as_bytes().as_slice())).collect()
+}
+
+impl Engine for Postgres {
+    fn begin(&mut self) -> Outcome<Option<Head>> {
+        if self.client.is_closed() {
+            self.reconnect()?;
+        }
+        self.ahead = Ahead::default();
+        self.lock()?;
+        self.read_head()
+    }
+
+    fn now(&self) -> Option<i64> {
+        self.now
+    }
+
+    fn foresee(&mut self, kinds: &[Kind], foreseen: &[Foreseen]) -> Outcome<()> {
+        self.look_ahead(kinds, foreseen)
+    }
+
+    fn moved(&mut self) -> Outcome<Option<String>> {
+        Ok(self.moved.clone())
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    fn initialise(&mut self, origin: &str, signer: &str) -> Outcome<()> {
+        self.execute(
+            "INSERT INTO meta(key, value)
+             VALUES ('format', '1'), ('origin', $1), ('vkey', $2), ('signer', $2)",
+            &[&origin, &signer],
+        )?;
+        let root = Hash::of_nothing();
+        self.execute(
+            "INSERT INTO head VALUES (0, 0, '', $1, 0, 0, 0)",
+            &[&root.as_bytes().as_slice()],
+        )?;
+        Ok(())
+    }
+
+    fn savepoint(&mut self) -> Outcome<()> {
+        Ok(self.client.batch_execute("SAVEPOINT unit")?)
+    }
+
+    fn release(&mut self) -> Outcome<()> {
+        Ok(self.client.batch_execute("RELEASE unit")?)
+    }
+
+    fn rollback_to_savepoint(&mut self) -> Outcome<()> {
+        Ok(self.client.batch_execute("ROLLBACK TO unit; RELEASE unit")?)
+    }
+
+    fn commit(&mut self) -> Outcome<()> {
+        self.batch += 1;
+        self.is_begun = false;
+        // In one message with the commit, so that knowing what became of it costs no way to the server.
+        let committed = self.client.batch_execute(&format!(
+            "INSERT INTO writer VALUES ('{}', {}, extract(epoch FROM clock_timestamp())::bigint)
+             ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, ts = excluded.ts; COMMIT",
+            self.writer, self.batch
+        ));
+        match committed.map_err(EngineError::from) {
+            Err(lost) if lost.failure == Failure::Lost => self.resolve(lost),
+            Err(error) => {
+                // The server answered, so the transaction has failed and waits for its end.
+                self.is_begun = true;
+                Err(error)
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn rollback(&mut self) {
+        if self.is_begun && !self.client.is_closed() {
+            // When even this fails, the connection is lost, and with it the transaction.
+            let _ = self.client.batch_execute("ROLLBACK");
+        }
+        self.is_begun = false;
+    }
+
+    fn scrub(&mut self) -> Outcome<bool> {
+        // Dead rows are the server's: its vacuum removes them, and a client cannot reach its files.
+        Ok(true)
+    }
+
+    fn append_entries(&mut self, rows: &[EntryRow]) -> Outcome<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let texts = |name: &str| -> Vec<Option<&str>> {
+            rows.iter().map(|row| row.leaf.text(name)).collect()
+        };
+        let indexes: Vec<i64> = rows.iter().map(|row| int(row.index)).collect();
+        let times: Vec<i64> = rows.iter().map(|row| row.leaf.micros()).collect();
+        let kinds: Vec<&str> = rows.iter().map(|row| row.leaf.kind().as_str()).collect();
+        let hashes: Vec<&[u8]> = rows.iter().map(|row| row.hash.as_bytes().as_slice()).collect();
+        let leaves: Vec<&[u8]> = rows.iter().map(|row| row.leaf.bytes()).collect();
+        self.execute(
+            "INSERT INTO entry(seq, ts, kind, agent, tool, outcome, request_id, response_id, reply_id, leaf_hash, leaf)
+             SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[],
+               $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[])",
+            &[
+                &indexes,
+                &times,
+                &kinds,
+                &texts("agent_id"),
+                &texts("tool"),
+                &texts("outcome"),
+                &ids(rows, |row| row.request_id.as_ref()),
+                &ids(rows, |row| row.response_id.as_ref()),
+                &ids(rows, |row| row.reply_id.as_ref()),
+                &hashes,
+                &leaves,
+            ],
+        )?;
+        let held: Vec<_> = rows
+            .iter()
+            .flat_map(|row| row.parts.iter().map(move |part| (row.index, part)))
+            .collect();
+        if held.is_empty() {
+            return Ok(());
+        }
+        let indexes: Vec<i64> = held.iter().map(|(index, _)| int(*index)).collect();
+        let names: Vec<&str> = held.iter().map(|(_, part)| part.name().as_str()).collect();
+        let salts: Vec<&[u8]> =
+            held.iter().map(|(_, part)| part.salt().as_bytes().as_slice()).collect();
+        let bytes: Vec<&[u8]> = held.iter().map(|(_, part)| &part.bytes()[..]).collect();
+        self.execute(
+            "INSERT INTO part(seq, name, salt, bytes)
+             SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::bytea[])",
+            &[&indexes, &names, &salts, &bytes],
+        )?;
+        Ok(())
+    }
+
+    fn append_tiles(&mut self, tiles: &[Tile]) -> Outcome<()> {
+        for tile in tiles {
+            let root = tile.root();
+            self.execute(
+                "INSERT INTO tile(level, n, root, data) VALUES ($1, $2, $3, $4)",
+                &[
+                    &i64::from(tile.level()),
+                    &int(tile.index()),
+                    &root.as_bytes().as_slice(),
+                    &tile.to_bytes(),
+                ],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn append_checkpoint(&mut self, size: u64, note: &str) -> Outcome<()> {
+        self.execute("INSERT INTO checkpoint(size, note) VALUES ($1, $2)", &[&int(size), &note])?;
+        Ok(())
+    }
+
+    fn save_head(&mut self, head: &Head) -> Outcome<()> {
+        self.execute(
+            "WITH signed AS (UPDATE meta SET value = $7 WHERE key = 'signer' AND value <> $7)
+             UPDATE head SET size = $1, frontier = $2, root = $3, last_ts = $4, minimum = $5, event_seq = $6",
+            &[
+                &int(head.size),
+                &head.frontier.to_bytes(),
+                &head.root.as_bytes().as_slice(),
+                &head.last_ts,
+                &int(head.minimum),
+                &int(head.event_seq),
+                &head.signer.to_string(),
+            ],
+        )?;
+        Ok(())
+    }
+
+    fn load(&mut self, table: &Table, rows: Rows<'_>) -> Outcome<u64> {
+        let types: Vec<Type> = table.columns.iter().map(|(_, column)| typed(*column)).collect();
+        let sql = format!("COPY {}({}) FROM STDIN BINARY", table.name, table.list());
+        let mut writer = BinaryCopyInWriter::new(self.client.copy_in(&sql)?, &types);
+        rows(&mut |row| {
+            let values: Vec<Box<dyn ToSql + Sync>> =
+                row.into_iter().zip(&types).map(|(cell, kind)| value(cell, kind)).collect();
+            let values: Vec<Parameter<'_>> = values.iter().map(AsRef::as_ref).collect();
+            Ok(writer.write(&values)?)
+        })?;
+        Ok(writer.finish()?)
+    }
+
+    fn swap_attempt(
+        &mut self,
+        key: &str,
+        expected: Option<u64>,
+        state: Option<&State>,
+        now: Timestamp,
+    ) -> Outcome<bool> {
+        let kept = self.attempt(key, now)?.map(|kept| kept.revision);
+        if kept != expected {
+            return Ok(false);
+        }
+        let Some(state) = state else {
+            self.execute("DELETE FROM attempt WHERE key = $1", &[&key])?;
+            return Ok(true);
+        };
+        // A revision is never used twice for a key, also when its state was dropped in between.
+        let revision = micros(now).max(kept.map_or(0, int) + 1);
+        let record = &state.original_call().record;
+        self.execute(
+            "INSERT INTO attempt(key, revision, expires, blocked, ref, state)
+             VALUES ($1, $2, $3, $4, $5, $6)
+             ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires,
+               blocked = excluded.blocked, ref = excluded.ref, state = excluded.state",
+            &[
+                &key,
+                &revision,
+                &state.expires().unix_millis(),
+                &state.is_blocked(),
+                &optional(record.as_deref())?,
+                &json(state)?,
+            ],
+        )?;
+        Ok(true)
+    }
+
+    fn sweep_attempts(&mut self, now: Timestamp, most: u64) -> Outcome<u64> {
+        let lapsed =
+            self.execute("DELETE FROM attempt WHERE expires <= $1", &[&now.unix_millis()])?;
+        let beyond = self.execute(
+            "DELETE FROM attempt WHERE key IN (
+               SELECT key FROM attempt WHERE NOT blocked ORDER BY expires
+               LIMIT greatest(0, (SELECT count(*) FROM attempt) - $1::bigint))",
+            &[&int(most)],
+        )?;
+        Ok(lapsed + beyond)
+    }
+
+    fn put_case(&mut self, record: &CaseRecord) -> Outcome<bool> {
+        let case = &record.case;
+        let added = self.execute(
+            "INSERT INTO case_record(id, kind, decided, expires, revision, created, body, content, private, ref)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING",
+            &[
+                &case.id.as_str().to_ascii_lowercase(),
+                &kind_word(case.kind),
+                &case.decision().is_some(),
+                &case.expires.unix_millis(),
+                &int(case.revision),
+                &micros(record.created),
+                &json(case)?,
+                &record.content,
+                &record.private,
+                &optional(record.reference.as_deref())?,
+            ],
+        )?;
+        Ok(added == 1)
+    }
+
+    fn swap_case(&mut self, case: &Case, expected: u64) -> Outcome<bool> {
+        let swapped = self.execute(
+            "UPDATE case_record SET decided = $3, expires = $4, revision = $5, body = $6,
+               private = CASE WHEN $3 THEN NULL ELSE private END WHERE id = $1 AND revision = $2",
+            &[
+                &case.id.as_str().to_ascii_lowercase(),
+                &int(expected),
+                &case.decision().is_some(),
+                &case.expires.unix_millis(),
+                &int(case.revision),
+                &json(case)?,
+            ],
+        )?;
+        Ok(swapped == 1)
+    }
+
+    fn sweep_cases(&mut self, now: Timestamp) -> Outcome<u64> {
+        self.execute(
+            "UPDATE case_record SET private = NULL
+             WHERE NOT decided AND expires <= $1 AND private IS NOT NULL",
+            &[&now.unix_millis()],
+        )
+    }
+
+    fn append_events(&mut self, events: &[Event]) -> Outcome<()> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let numbers: Vec<i64> = events.iter().map(|event| int(event.seq)).collect();
+        let times: Vec<i64> = events.iter().map(|event| micros(event.time)).collect();
+        let streams: Vec<&str> = events.iter().map(|event| event.stream.as_str()).collect();
+        let kinds: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();
+        let references: Vec<Option<&str>> =
+            events.iter().map(|event| event.reference.as_deref()).collect();
+        let bodies: Vec<Option<&[u8]>> = events.iter().map(|event| event.body.as_deref()).collect();
+        self.execute(
+            "INSERT INTO event(seq, ts, stream, kind, ref, body)
+             SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bytea[])",
+            &[&numbers, &times, &streams, &kinds, &references, &bodies],
+        )?;
+        Ok(())
+    }
+
+    fn save_stream(&mut self, name: &str, stream: &Stream) -> Outcome<()> {
+        self.execute(
+            "INSERT INTO stream(name, count, digest, ended) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (name) DO UPDATE SET count = excluded.count, digest = excluded.digest,
+               ended = excluded.ended",
+            &[&name, &int(stream.count), &stream.digest.as_slice(), &stream.ended],
+        )?;
+        Ok(())
+    }
+
+    fn prune_events(&mut self, below: u64) -> Outcome<u64> {
+        self.execute("DELETE FROM event WHERE seq < $1", &[&int(below)])
+    }
+
+    fn put_blob(&mut self, blob: &BlobRow<'_>) -> Outcome<()> {
+        let digest = blob.digest.as_slice();
+        self.execute(
+            "INSERT INTO blob(sha256, ts, bytes) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+            &[&digest, &blob.micros, &blob.bytes],
+        )?;
+        if let Some(reference) = blob.reference {
+            self.execute(
+                "INSERT INTO blob_ref(ref, sha256) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+                &[&text(reference)?, &digest],
+            )?;
+        }
+        Ok(())
+    }
+
+    fn erase_part(&mut self, index: u64, name: &str) -> Outcome<bool> {
+        let removed =
+            self.execute("DELETE FROM part WHERE seq = $1 AND name = $2", &[&int(index), &name])?;
+        Ok(removed == 1)
+    }
+
+    fn erase_references(&mut self, reference: &str) -> Outcome<()> {
+        self.erase_where(|column| format!("{column} = $1"), &text(reference)?)
+    }
+
+    fn prune_entries(&mut self, below: u64) -> Outcome<u64> {
+        // In a CASE, since the two sides of an AND may be looked at in any order.
+        let condition = |column: &str| {
+            format!(
+                "CASE WHEN {column} ~ '^entry/[0-9]{{1,18}}$'
+                   THEN substr({column}, 7)::bigint < $1 ELSE false END"
+            )
+        };
+        self.erase_where(condition, &int(below))?;
+        // The first entry that stays may be under another key than the first of all.
+        self.execute(
+            "UPDATE meta SET value = coalesce((
+               SELECT convert_from(leaf, 'UTF8')::json ->> 'vkey' FROM entry
+               WHERE seq < $1 AND kind = 'config' AND convert_from(leaf, 'UTF8')::json ->> 'subject' = 'key'
+               ORDER BY seq DESC LIMIT 1), value) WHERE key = 'vkey'",
+            &[&int(below)],
+        )?;
+        self.execute("DELETE FROM part WHERE seq < $1", &[&int(below)])?;
+        let allow = format!("SET LOCAL answerback.prune_below = '{}'", int(below));
+        self.client.batch_execute(&allow)?;
+        let removed = self.execute("DELETE FROM entry WHERE seq < $1", &[&int(below)])?;
+        // What was looked up may be among it.
+        self.ahead = Ahead::default();
+        self.client.batch_execute("SET LOCAL answerback.prune_below = ''")?;
+        Ok(uint(int(removed)))
+    }
+}
+
+impl Postgres {
+    /// Erases the content of everything whose reference is so.
+    fn erase_where(
+        &mut self,
+        condition: impl Fn(&str) -> String,
+        wanted: Parameter<'_>,
+    ) -> Outcome<()> {
+        let own = condition("ref");
+        for sql in [
+            format!("UPDATE event SET body = NULL WHERE {own}"),
+            format!("UPDATE case_record SET content = '', private = NULL WHERE {own}"),
+            format!("DELETE FROM attempt WHERE {own}"),
+            // A blob that something else holds as well stays.
+            format!(
+                "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {own})
+                 AND NOT EXISTS (SELECT 1 FROM blob_ref AS other WHERE other.sha256 = blob.sha256
+                   AND NOT ({}))",
+                condition("other.ref")
+            ),
+            format!("DELETE FROM blob_ref WHERE {own}"),
+        ] {
+            self.execute(&sql, &[wanted])?;
+        }
+        Ok(())
+    }
+}
+
+fn typed(column: Column) -> Type {
+    match column {
+        Column::Int => Type::INT8,
+        Column::Bool => Type::BOOL,
+        Column::Text => Type::TEXT,
+        Column::Bytes => Type::BYTEA,
+    }
+}
+
+/// A cell for the driver, which wants a null to have a type too.
+fn value(cell: Cell, kind: &Type) -> Box<dyn ToSql + Sync> {
+    match cell {
+        Cell::Int(number) => Box::new(number),
+        Cell::Bool(bool) => Box::new(bool),
+        Cell::Text(text) => Box::new(text),
+        Cell::Bytes(bytes) => Box::new(bytes),
+        Cell::Null if *kind == Type::TEXT => Box::new(None::<String>),
+        Cell::Null if *kind == Type::BYTEA => Box::new(None::<Vec<u8>>),
+        Cell::Null => Box::new(None::<i64>),
+    }
+}

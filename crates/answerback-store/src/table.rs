@@ -1,0 +1,122 @@
+//! The tables that all engines have alike, for moving a store from one to another row by row.
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Column {
+    Int,
+    Bool,
+    Text,
+    Bytes,
+}
+
+/// A value of a row.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Cell {
+    Null,
+    Int(i64),
+    Bool(bool),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+/// A table with its columns in order.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) columns: &'static [(&'static str, Column)],
+}
+
+impl Table {
+    /// The names of the columns, as SQL lists them.
+    pub(crate) fn list(&self) -> String {
+        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
+        names.join(", ")
+    }
+}
+
+use Column::{Bool, Bytes, Int, Text};
+
+/// All of a store but what is made from it, in an order in which references are met.
+pub(crate) const TABLES: &[Table] = &[
+    Table { name: "meta", columns: &[("key", Text), ("value", Text)] },
+    Table {
+        name: "head",
+        columns: &[
+            ("id", Int),
+            ("size", Int),
+            ("frontier", Bytes),
+            ("root", Bytes),
+            ("last_ts", Int),
+            ("minimum", Int),
+            ("event_seq", Int),
+        ],
+    },
+    Table {
+        name: "entry",
+        columns: &[
+            ("seq", Int),
+            ("ts", Int),
+            ("kind", Text),
+            ("agent", Text),
+            ("tool", Text),
+            ("outcome", Text),
+            ("request_id", Bytes),
+            ("response_id", Bytes),
+            ("reply_id", Bytes),
+            ("leaf_hash", Bytes),
+            ("leaf", Bytes),
+        ],
+    },
+    Table {
+        name: "part",
+        columns: &[("seq", Int), ("name", Text), ("salt", Bytes), ("bytes", Bytes)],
+    },
+    Table {
+        name: "tile",
+        columns: &[("level", Int), ("n", Int), ("root", Bytes), ("data", Bytes)],
+    },
+    Table { name: "checkpoint", columns: &[("size", Int), ("note", Text)] },
+    Table {
+        name: "attempt",
+        columns: &[
+            ("key", Text),
+            ("revision", Int),
+            ("expires", Int),
+            ("blocked", Bool),
+            ("ref", Text),
+            ("state", Text),
+        ],
+    },
+    Table {
+        name: "case_record",
+        columns: &[
+            ("id", Text),
+            ("kind", Text),
+            ("decided", Bool),
+            ("expires", Int),
+            ("revision", Int),
+            ("created", Int),
+            ("body", Text),
+            ("content", Bytes),
+            ("private", Bytes),
+            ("ref", Text),
+        ],
+    },
+    Table {
+        name: "event",
+        columns: &[
+            ("seq", Int),
+            ("ts", Int),
+            ("stream", Text),
+            ("kind", Text),
+            ("ref", Text),
+            ("body", Bytes),
+        ],
+    },
+    Table {
+        name: "stream",
+        columns: &[("name", Text), ("count", Int), ("digest", Bytes), ("ended", Bool)],
+    },
+    Table { name: "blob", columns: &[("sha256", Bytes), ("ts", Int), ("bytes", Bytes)] },
+    Table { name: "blob_ref", columns: &[("ref", Text), ("sha256", Bytes)] },
+];

@@ -1,0 +1,276 @@
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use answerback_ledger::leaf::Basis;
+use answerback_ledger::{Draft, Token};
+use answerback_store::{Filter, Health, Settings, Store, StoreError};
+
+use crate::proxy::{Cut, Proxy};
+use crate::scene::{Scene, acknowledged, append, verified};
+use crate::server::Server;
+
+/// `scripts/torture postgres` runs ten minutes.
+fn seconds() -> u64 {
+    std::env::var("ANSWERBACK_POSTGRES_SECONDS").map_or(10, |seconds| seconds.parse().unwrap())
+}
+
+/// Eight processes append to one chain and are killed and started again at random. There is no gap and no
+/// fork, no index was given twice, and what was acknowledged is there.
+#[test]
+fn eight_writers_are_killed_on_one_chain() {
+    let Some(server) = Server::new() else { return };
+    let scene = Scene::new();
+    let key = scene.path("ledger.key");
+    let store = Store::open_postgres(&server.url("chain"), Settings::new(&key)).unwrap();
+    let until = Instant::now() + Duration::from_secs(seconds());
+    let mut all = BTreeMap::new();
+    let (mut kills, mut ended) = (0, 0);
+    thread::scope(|scope| {
+        let writers: Vec<_> = (0..8_u64)
+            .map(|number| {
+                let (server, key) = (&server, &key);
+                scope.spawn(move || {
+                    let (mut heard, mut kills, mut ended) = (Vec::new(), 0, 0);
+                    let mut round = 0;
+                    while Instant::now() < until {
+                        let in_flight = [1, 16, 64][usize::try_from(round % 3).unwrap()];
+                        let mut child = server.appender("chain", key, 1_000_000, in_flight);
+                        let pause = 100 + (number * 7919 + round * 6151) % 900;
+                        thread::sleep(Duration::from_millis(pause));
+                        // One that ended by itself was refused something, and says what.
+                        let is_killed = child.try_wait().unwrap().is_none();
+                        child.kill().unwrap();
+                        heard.extend(acknowledged(&mut child));
+                        let output = child.wait_with_output().unwrap();
+                        if is_killed {
+                            kills += 1;
+                        } else {
+                            ended += 1;
+                            println!("refused: {}", String::from_utf8_lossy(&output.stderr));
+                        }
+                        round += 1;
+                    }
+                    (heard, kills, ended)
+                })
+            })
+            .collect();
+        for writer in writers {
+            let (heard, killed, refused) = writer.join().unwrap();
+            (kills, ended) = (kills + killed, ended + refused);
+            for (index, hash) in heard {
+                assert_eq!(all.insert(index, hash), None, "index {index} was given twice");
+            }
+        }
+    });
+    append(&store, 1);
+    let hashes = verified(&store);
+    for (index, hash) in &all {
+        let kept = hashes.get(usize::try_from(*index).unwrap());
+        assert_eq!(kept.map(ToString::to_string).as_ref(), Some(hash), "entry {index}");
+    }
+    assert!(all.len() >= 8 && kills >= 8, "{} entries, {kills} kills", all.len());
+    println!(
+        "{kills} kills, {ended} ended early, {} entries acknowledged of {}; all are there",
+        all.len(),
+        hashes.len()
+    );
+    // What is kept to resolve doubts is a row a writer, not a row a batch.
+    let writers: i64 =
+        server.behind("chain").query_one("SELECT count(*) FROM writer", &[]).unwrap().get(0);
+    assert!(writers <= kills + ended + 1, "{writers}");
+}
+
+/// The server's backends are ended while entries are written, over and over. The store finds out what became
+/// of each commit: nothing that was acknowledged is missing, and nothing is there twice.
+#[test]
+fn ended_backends_neither_lose_nor_double() {
+    let Some(server) = Server::new() else { return };
+    let scene = Scene::new();
+    let settings = Settings::new(scene.path("ledger.key"));
+    let name = server.schema("ended");
+    let url = format!("{}&application_name={name}", server.url("ended"));
+    let store = Store::open_postgres(&url, settings).unwrap();
+    let until = Instant::now() + Duration::from_secs(seconds().min(60) / 2);
+    let (mut given, mut refused, mut ends) = (Vec::new(), 0_u64, 0_i64);
+    thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let (mut given, mut refused, mut number) = (Vec::new(), 0, 0_u64);
+            while Instant::now() < until {
+                let tickets: Vec<_> = (0..16)
+                    .map(|_| {
+                        number += 1;
+                        let body = format!("entry number {number}").into_bytes();
+                        let part = store.part("seen", body).unwrap();
+                        (number, store.append(Draft::request().with_part(part)).unwrap())
+                    })
+                    .collect();
+                for (number, ticket) in tickets {
+                    match ticket.wait() {
+                        Ok(done) => given.push((number, done.value)),
+                        Err(_) => {
+                            refused += 1;
+                            thread::sleep(Duration::from_millis(5));
+                        }
+                    }
+                }
+            }
+            (given, refused)
+        });
+        let mut behind = server.behind("ended");
+        let mut pause = 3;
+        while !writer.is_finished() {
+            pause = (pause * 31 + 7) % 47;
+            // Rarely enough that a batch gets through in between, also on a busy machine.
+            thread::sleep(Duration::from_millis(100 + 5 * pause));
+            let sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                 WHERE application_name = $1";
+            ends += behind.query_one(sql, &[&name]).unwrap().get::<_, i64>(0);
+        }
+        (given, refused) = writer.join().unwrap();
+    });
+    // A refusal may have come just now: the store heals by itself.
+    let healed = (0..200).any(|_| {
+        thread::sleep(Duration::from_millis(50));
+        store.append(Draft::request()).unwrap().wait().is_ok()
+    });
+    assert!(healed && store.stats().health == Health::Good);
+    let hashes = verified(&store);
+    let mut bodies: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+    for index in 0..hashes.len() as u64 {
+        for part in store.entry(index).unwrap().unwrap().parts {
+            assert_eq!(bodies.insert(part.bytes().to_vec(), index), None, "doubled at {index}");
+        }
+    }
+    for (number, appended) in &given {
+        let body = format!("entry number {number}").into_bytes();
+        assert_eq!(bodies.get(&body), Some(&appended.index), "entry number {number}");
+        assert_eq!(hashes[usize::try_from(appended.index).unwrap()], appended.leaf_hash);
+    }
+    println!("{ends} backends ended, {} acknowledged, {refused} refused", given.len());
+    assert!(ends > 5 && given.len() > 30, "{ends} ends, {} given", given.len());
+}
+
+/// The connection goes at the very moment of the commit: before it reaches the server, or after, so that only
+/// its answer is lost. Either way the unit is acknowledged once and is in the log once.
+#[test]
+fn a_commit_whose_answer_is_lost_is_resolved() {
+    let Some(server) = Server::new() else { return };
+    for (name, cut) in [("lost", Cut::BeforeCommit), ("kept", Cut::AfterCommit)] {
+        let scene = Scene::new();
+        let proxy = Proxy::new(server.address(), cut);
+        let url = server.url(name).replace(&server.address(), &proxy.address());
+        let store = Store::open_postgres(&url, Settings::new(scene.path("ledger.key"))).unwrap();
+        append(&store, 3);
+        for round in 0..5_u64 {
+            proxy.arm();
+            let part = store.part("seen", format!("{round}").into_bytes()).unwrap();
+            let done = store.append(Draft::request().with_part(part)).unwrap().wait().unwrap();
+            assert_eq!(done.value.index, 4 + round, "{name}");
+            assert_eq!(proxy.cuts(), round + 1, "{name}");
+        }
+        assert_eq!((store.head().unwrap().size, store.stats().poisonings), (9, 0), "{name}");
+        verified(&store);
+        // A batch without entries as well: it leaves no trace in the tree by which it could be found.
+        proxy.arm();
+        let put = store.write(|transaction| transaction.put_blob(b"blob", None)).unwrap().wait();
+        assert!(store.blob(&put.unwrap().value).unwrap().is_some(), "{name}");
+    }
+}
+
+/// When the server stays away, nobody knows, and that is what is said.
+#[test]
+fn a_server_that_stays_away_leaves_a_commit_in_doubt() {
+    let Some(server) = Server::new() else { return };
+    let scene = Scene::new();
+    let proxy = Proxy::new(server.address(), Cut::ForGood);
+    let url = server.url("away").replace(&server.address(), &proxy.address());
+    let settings =
+        Settings::new(scene.path("ledger.key")).with_lock_timeout(Duration::from_millis(200));
+    let store = Store::open_postgres(&url, settings).unwrap();
+    proxy.arm();
+    let doubt = store.append(Draft::request()).unwrap().wait().unwrap_err();
+    assert!(matches!(doubt, StoreError::InDoubt(_)), "{doubt}");
+    assert!(matches!(store.stats().health, Health::Poisoned { .. }));
+}
+
+/// Rows of the log are guarded against accidents, and a changed head is noticed.
+#[test]
+fn rows_of_the_log_are_guarded() {
+    let Some(server) = Server::new() else { return };
+    let scene = Scene::new();
+    let settings = Settings::new(scene.path("ledger.key"));
+    let store = Store::open_postgres(&server.url("guarded"), settings).unwrap();
+    append(&store, 300);
+    let mut behind = server.behind("guarded");
+    for sql in [
+        "UPDATE entry SET leaf = ''",
+        "DELETE FROM entry",
+        "DELETE FROM entry WHERE seq = 299",
+        "TRUNCATE entry",
+        "UPDATE tile SET data = ''",
+        "DELETE FROM tile",
+        "UPDATE checkpoint SET note = ''",
+        "DELETE FROM checkpoint",
+        "TRUNCATE checkpoint",
+    ] {
+        assert!(behind.batch_execute(sql).is_err(), "{sql}");
+    }
+    behind.batch_execute("UPDATE head SET root = sha256('')").unwrap();
+    let refused = store.append(Draft::request()).unwrap().wait().unwrap_err();
+    assert!(matches!(refused, StoreError::Damaged(_)), "{refused}");
+}
+
+/// Erased text is not found any more, also by a handle that fills the index meanwhile.
+#[test]
+fn erased_words_are_not_found() {
+    let Some(server) = Server::new() else { return };
+    let scene = Scene::new();
+    let settings = Settings::new(scene.path("ledger.key")).with_full_text(true);
+    let store = Store::open_postgres(&server.url("words"), settings).unwrap();
+    let part = store.part("seen", *b"marmalade \0 and toast").unwrap();
+    let index = store.append(Draft::request().with_part(part)).unwrap().wait().unwrap().value.index;
+    append(&store, 300);
+    let text = Filter::default().with_text("marmalade");
+    let reaches = |size: u64| {
+        let late = Instant::now() + Duration::from_secs(20);
+        while store.stats().text_position < size {
+            assert!(Instant::now() < late, "the index does not follow");
+            thread::sleep(Duration::from_millis(10));
+        }
+    };
+    reaches(store.head().unwrap().size);
+    assert_eq!(store.entries(&text, None, 9).unwrap().entries.len(), 1);
+    store.erase(index, Token::new("seen").unwrap(), Basis::Request).unwrap().wait().unwrap();
+    reaches(store.head().unwrap().size);
+    assert_eq!(store.entries(&text, None, 9).unwrap().entries.len(), 0);
+    let mut behind = server.behind("words");
+    let held = "SELECT count(*) FROM text_words WHERE words @@ 'marmalade'::tsquery";
+    assert_eq!(behind.query_one(held, &[]).unwrap().get::<_, i64>(0), 0);
+    assert_eq!(store.stats().warnings, Vec::<String>::new());
+}
+
+/// Schemas that are not ours, or of a later version, are left alone; reading creates nothing.
+#[test]
+fn foreign_schemas_are_left_alone() {
+    let Some(server) = Server::new() else { return };
+    let scene = Scene::new();
+    let open = |name: &str| {
+        Store::open_postgres(&server.url(name), Settings::new(scene.path("ledger.key")))
+    };
+    let missing = Store::read_postgres(&server.url("none")).unwrap_err();
+    assert!(missing.to_string().contains("there is no store"), "{missing}");
+    let mut behind = server.behind("foreign");
+    let schema = server.schema("foreign");
+    behind.batch_execute(&format!("CREATE SCHEMA {schema}; CREATE TABLE somebodys()")).unwrap();
+    assert!(open("foreign").unwrap_err().to_string().contains("another's"));
+    append(&open("later").unwrap(), 2);
+    let read = Store::read_postgres(&server.url("later")).unwrap();
+    assert_eq!(read.head().unwrap().size, 3);
+    assert!(matches!(read.append(Draft::request()), Err(StoreError::Closed)));
+    let version = "UPDATE meta SET value = '99' WHERE key = 'tables'";
+    server.behind("later").batch_execute(version).unwrap();
+    assert!(open("later").unwrap_err().to_string().contains("version 99"));
+    let unknown = Store::read_postgres("postgres://nobody:s3cret@127.0.0.1:1/none").unwrap_err();
+    assert!(!unknown.to_string().contains("s3cret"), "{unknown}");
+}
