@@ -2,7 +2,7 @@
 
 use crate::program::{program, run, told};
 
-const COMMANDS: [&[&str]; 29] = [
+const COMMANDS: [&[&str]; 30] = [
     &[],
     &["check"],
     &["call"],
@@ -20,6 +20,7 @@ const COMMANDS: [&[&str]; 29] = [
     &["ledger", "export"],
     &["ledger", "erase"],
     &["ledger", "prune"],
+    &["ledger", "migrate"],
     &["ledger", "stats"],
     &["validate"],
     &["validate", "date-range"],

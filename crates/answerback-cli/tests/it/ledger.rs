@@ -453,3 +453,35 @@ fn hostile_content_is_shown_not_sent() {
         assert_eq!(shown.contains("hunter2"), arguments.contains(&"--raw"), "{shown}");
     }
 }
+
+/// From a file into a database and on: one log, one key, receipts that hold on both sides.
+#[test]
+fn a_ledger_moves_into_a_database() {
+    let ledger = Ledger::filled();
+    for (name, arguments) in [
+        ("migrate-to-nowhere", &["migrate", "--to", "ledger.db"][..]),
+        ("migrate-no-server", &["migrate", "--to", "postgresql://nobody@127.0.0.1:1/x"]),
+    ] {
+        insta::assert_snapshot!(name, ledger.told(arguments));
+    }
+    // No server, no move: the rest is asked where `scripts/postgres` runs the tests.
+    let Ok(server) = std::env::var("ANSWERBACK_TEST_POSTGRES") else { return };
+    let schema = format!("moved_{}", std::process::id());
+    let url = format!("{server}?schema={schema}");
+    let receipt = ledger.write("receipt.txt", ledger.good(&["prove", "2"]));
+    let key = ledger.path("state/answerback/ledger.key");
+    let moved = ledger.good(&["migrate", "--to", &url, "--format", "json"]);
+    let moved: Value = serde_json::from_str(&moved).unwrap();
+    let anchor = moved["anchor"].as_str().unwrap();
+    let there = ["--store", &url, "--key", key.to_str().unwrap(), "--anchor", anchor];
+    let with = |arguments: &[&'static str]| [&there[..], arguments].concat();
+    ledger.good(&with(&["record", "governed-text.json"]));
+    ledger.good(&with(&["verify"]));
+    ledger.good(&with(&["stats"]));
+    ledger.good(&with(&["show", "2"]));
+    ledger.good(&[&there[..], &["verify", "--receipt", &receipt]].concat());
+    // What was left behind is still read, and takes nothing any more.
+    ledger.good(&["show", "2"]);
+    assert_eq!(ledger.code(&["record", "governed-text.json"]), 2);
+    assert_eq!(ledger.code(&["migrate", "--to", &url]), 2);
+}

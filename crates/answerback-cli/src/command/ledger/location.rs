@@ -15,8 +15,9 @@ const VARIABLE: &str = "ANSWERBACK_STORE";
 /// Which ledger is meant.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Location {
-    /// The ledger's file; otherwise `$ANSWERBACK_STORE`, else ledger.db in the user's state directory
-    #[arg(long, global = true, value_name = "FILE")]
+    /// The ledger's file, or the URL of a `PostgreSQL` database; otherwise `$ANSWERBACK_STORE`, else ledger.db in the
+    /// user's state directory
+    #[arg(long, global = true, value_name = "FILE|URL")]
     store: Option<PathBuf>,
 
     /// The key that signs, created on first use; otherwise the file beside the store that ends in .key
@@ -29,6 +30,12 @@ pub(crate) struct Location {
 }
 
 impl Location {
+    /// The URL of the store, where it is in a database.
+    pub(super) fn url(&self) -> anyhow::Result<Option<String>> {
+        let path = self.path()?;
+        Ok(path.to_str().filter(|text| is_url(text)).map(str::to_owned))
+    }
+
     /// The store's file.
     pub(super) fn path(&self) -> anyhow::Result<PathBuf> {
         if let Some(path) = self.store.clone().or_else(|| named(VARIABLE)) {
@@ -57,6 +64,9 @@ impl Location {
     pub(super) fn key(&self) -> anyhow::Result<PathBuf> {
         match &self.key {
             Some(key) => Ok(key.clone()),
+            None if self.url()?.is_some() => {
+                bail!("a ledger in a database has no place for its key; name it with --key FILE")
+            }
             None => Ok(self.path()?.with_extension("key")),
         }
     }
@@ -75,28 +85,50 @@ impl Location {
 
     /// Opens the ledger to read it.
     pub(super) fn read(&self) -> anyhow::Result<Store> {
+        if let Some(url) = self.url()? {
+            return Store::read_postgres(&url).context("the ledger in the database");
+        }
         let path = self.existing()?;
         Store::read_sqlite(&path).with_context(|| path.display().to_string())
     }
 
     /// Opens the ledger to write, when it is there.
     pub(super) fn write(&self) -> anyhow::Result<Store> {
-        self.existing()?;
+        if self.url()?.is_some() {
+            // Opening creates what is not there; reading says that it is not.
+            self.read()?;
+        } else {
+            self.existing()?;
+        }
         self.start()
     }
 
     /// Opens the ledger to write; it begins here if it is not there yet.
     pub(super) fn start(&self) -> anyhow::Result<Store> {
         let (path, key) = (self.path()?, self.key()?);
+        if let Some(url) = self.url()? {
+            return Store::open_postgres(&url, self.settings()?)
+                .context("the ledger in the database");
+        }
         // The store's folder first: the anchor is named by where it really is.
         for file in [&path, &key] {
             make_folder(file)?;
         }
-        let anchor = self.anchor()?;
-        make_folder(&anchor)?;
-        let settings = Settings::new(key).with_anchor_file(anchor);
+        let settings = self.settings()?;
         Store::open_sqlite(&path, settings).with_context(|| path.display().to_string())
     }
+
+    /// The key and the anchor, as every engine takes them.
+    pub(super) fn settings(&self) -> anyhow::Result<Settings> {
+        let anchor = self.anchor()?;
+        make_folder(&anchor)?;
+        Ok(Settings::new(self.key()?).with_anchor_file(anchor))
+    }
+}
+
+/// Whether a store is in a database.
+pub(super) fn is_url(text: &str) -> bool {
+    text.starts_with("postgresql://") || text.starts_with("postgres://")
 }
 
 fn make_folder(file: &Path) -> anyhow::Result<()> {
@@ -112,6 +144,13 @@ fn make_folder(file: &Path) -> anyhow::Result<()> {
 
 /// A name for the anchor of the store at this path: two stores of one name have two anchors.
 fn anchor_name(store: &Path) -> OsString {
+    if let Some(url) = store.to_str().filter(|text| is_url(text)) {
+        // Who logs in, and with which password, does not make another ledger.
+        let (_, place) =
+            url.rsplit_once('@').or_else(|| url.split_once("://")).unwrap_or(("", url));
+        let digest = Digest::of_bytes(place.as_bytes()).to_string();
+        return format!("ledger-{}.anchor", &digest[..12]).into();
+    }
     let folder = store.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = fs::canonicalize(folder.unwrap_or_else(|| Path::new(".")));
     let name = store.file_name().unwrap_or_default();
@@ -161,5 +200,8 @@ mod tests {
         assert_eq!(one, anchor_name(Path::new("/nowhere/a/x.db")));
         let text = one.to_str().unwrap();
         assert!(text.starts_with("x-") && text.ends_with(".anchor"), "{text}");
+        let database = |url: &str| anchor_name(Path::new(url));
+        assert_eq!(database("postgresql://a:b@h/x"), database("postgres://c@h/x"));
+        assert_ne!(database("postgresql://h/x"), database("postgresql://h/y"));
     }
 }

@@ -7,6 +7,7 @@ mod entry;
 mod erase;
 mod export;
 mod location;
+mod migrate;
 mod moment;
 mod prove;
 mod prune;
@@ -53,6 +54,7 @@ enum Command {
     Export(export::Arguments),
     Erase(erase::Arguments),
     Prune(prune::Arguments),
+    Migrate(migrate::Arguments),
     Stats(stats::Arguments),
 }
 
@@ -69,6 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         Command::Export(arguments) => export::run(arguments, location),
         Command::Erase(arguments) => erase::run(arguments, location),
         Command::Prune(arguments) => prune::run(arguments, location),
+        Command::Migrate(arguments) => migrate::run(arguments, location),
         Command::Stats(arguments) => stats::run(arguments, location),
     }
 }

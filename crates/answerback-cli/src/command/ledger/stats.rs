@@ -104,14 +104,16 @@ impl Anchored {
 
 impl Figures {
     fn read(location: &Location) -> anyhow::Result<Self> {
-        let path = location.existing()?;
         let store = location.read()?;
+        // What a database takes on its disk is the database's to say.
+        let files =
+            if location.url()?.is_some() { Vec::new() } else { files(&location.existing()?) };
         let head = store.head()?;
         let anchor_path = location.anchor().ok();
         Ok(Self {
             origin: store.origin()?,
             totals: store.totals()?,
-            files: files(&path),
+            files,
             text: store.text_position()?,
             anchor: Anchored::read(&store, anchor_path.as_deref(), &head)?,
             anchor_path,

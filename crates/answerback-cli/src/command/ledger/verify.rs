@@ -3,6 +3,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
+use answerback_store::{Export, Store};
 use answerback_verify::{
     Level, Options, ReceiptError, Report, VerifierKey, open, verify_receipt, verify_with_progress,
 };
@@ -15,6 +16,7 @@ use crate::input::Input;
 use crate::options::Format;
 use crate::output::{push_line, sanitise, say};
 use crate::progress::Progress;
+use crate::surroundings::random;
 
 /// The largest receipt or file of checkpoints that is read, in bytes.
 const MOST_BYTES: usize = 1 << 30;
@@ -67,9 +69,15 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     if let Some(receipt) = &arguments.receipt {
         return arguments.receipt(receipt, location);
     }
-    let path = match &arguments.source {
-        Some(path) => path.clone(),
-        None => location.existing()?,
+    // The verifier reads files only: a log in a database is verified by an export of it.
+    let exported = match (&arguments.source, location.url()?) {
+        (None, Some(_)) => Some(Exported::of(&location.read()?)?),
+        _ => None,
+    };
+    let path = match (&arguments.source, &exported) {
+        (Some(path), _) => path.clone(),
+        (None, Some(exported)) => exported.path.clone(),
+        (None, None) => location.existing()?,
     };
     let mut options = Options::new();
     for key in &arguments.vkey {
@@ -92,6 +100,42 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     });
     progress.finish();
     print(&report?, arguments.format)
+}
+
+/// An export that lasts as long as the verification.
+struct Exported {
+    path: PathBuf,
+}
+
+impl Exported {
+    fn of(store: &Store) -> anyhow::Result<Self> {
+        let name = format!("answerback-verify-{:032x}.jsonl", u128::from_le_bytes(random()?));
+        let path = std::env::temp_dir().join(name);
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file =
+            options.open(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        let exported = Self { path };
+        let mut file = std::io::BufWriter::new(file);
+        let mut progress = Progress::new("entries read");
+        let mut told = 0;
+        store.export_jsonl(Export::new(), &mut file, &mut |seen| {
+            progress.add(seen.done - told, 0);
+            told = seen.done;
+        })?;
+        progress.finish();
+        file.flush()?;
+        Ok(exported)
+    }
+}
+
+impl Drop for Exported {
+    fn drop(&mut self) {
+        // What remains is a file in the folder for such files.
+        let _ = fs::remove_file(&self.path);
+    }
 }
 
 fn with_checkpoints(options: Options, file: &Path) -> anyhow::Result<Options> {
