@@ -63,9 +63,9 @@ fn a_proof_spans_the_move() {
     // The old checkpoint's root leads to the new one's, by hashes that the new store serves.
     let after = Checkpoint::read(&new.checkpoint().unwrap()).unwrap();
     let proof = new.consistency(before.size(), after.size()).unwrap();
-    let served = Served(&new);
-    assert_eq!(proof, consistency_proof(before.size(), after.size(), &served).unwrap());
-    let root = answerback_ledger::tree::root_at(before.size(), &served).unwrap();
+    let hashes = Served(&new);
+    assert_eq!(proof, consistency_proof(before.size(), after.size(), &hashes).unwrap());
+    let root = answerback_ledger::tree::root_at(before.size(), &hashes).unwrap();
     assert_eq!(root, before.root());
     assert!(receipt.verify(&key).is_ok() && new.receipt(300).unwrap().verify(&key).is_ok());
     // What lay beside the log came along, as did what went.
