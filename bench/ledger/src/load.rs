@@ -36,11 +36,7 @@ pub(crate) fn grow(folder: &Path, entries: u64) -> anyhow::Result<()> {
         let (stretch, mut times) = (Stretch::begin(), Vec::new());
         let count = step / 2;
         append(&store, from..from + count, 256, CONTENT, &mut times)?;
-        stretch.end(
-            &format!("store of {} entries, 256 in flight, {name}", from),
-            count,
-            &mut times,
-        );
+        stretch.end(&format!("store of {from} entries, 256 in flight, {name}"), count, &mut times);
     }
     Ok(())
 }

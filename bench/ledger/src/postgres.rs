@@ -1,4 +1,4 @@
-//! Replicas on one chain in PostgreSQL: each has its own writer and connection, as processes on machines would.
+//! Replicas on one chain in a server: each has its own writer and connection, as processes on machines would.
 
 use std::path::Path;
 use std::thread;
