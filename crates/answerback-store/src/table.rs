@@ -11,6 +11,10 @@ pub(crate) enum Column {
 
 /// A value of a row.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[cfg_attr(
+    not(feature = "sqlite"),
+    expect(dead_code, reason = "the embedded store is what a log is moved from")
+)]
 pub(crate) enum Cell {
     Null,
     Int(i64),

@@ -31,6 +31,8 @@ impl Postgres {
     }
 
     /// Looks up what the units of a transaction will ask for, in one way to the server for each kind of id.
+    ///
+    /// That an id is not null follows from the list, but only what is said lets the planner use the index.
     pub(super) fn look_ahead(&mut self, kinds: &[Kind], foreseen: &[Foreseen]) -> Outcome<()> {
         fn ids(ids: impl Iterator<Item = Option<Id>>) -> Vec<Id> {
             ids.flatten().collect()
@@ -45,13 +47,18 @@ impl Postgres {
         let requests = ids(foreseen.iter().map(|ids| ids.request));
         let mut ahead = Ahead::default();
         if !requests.is_empty() {
-            let sql =
-                "SELECT request_id, kind, seq FROM entry WHERE request_id = ANY($1) ORDER BY seq";
+            let sql = "SELECT request_id, kind, seq FROM entry
+                 WHERE request_id = ANY($1) AND request_id IS NOT NULL";
             ahead.linked.extend(requests.iter().map(|id| (*id, Linked::default())));
+            let mut found = Vec::new();
             for row in self.rows(sql, &[&sent(&requests)])? {
-                let kind = row.try_get::<_, &str>(1)?.parse().map_err(damaged)?;
-                let linked = ahead.linked.entry(id(row.try_get(0)?)?).or_default();
-                linked.push(kind, uint(row.try_get(2)?));
+                let kind: Kind = row.try_get::<_, &str>(1)?.parse().map_err(damaged)?;
+                found.push((uint(row.try_get(2)?), kind, id(row.try_get(0)?)?));
+            }
+            // Sorted here: the server might walk the whole log in its order instead.
+            found.sort_unstable_by_key(|(index, ..)| *index);
+            for (index, kind, request) in found {
+                ahead.linked.entry(request).or_default().push(kind, index);
             }
         }
         let responses = ids(foreseen.iter().map(|ids| ids.response));
@@ -61,13 +68,14 @@ impl Postgres {
                 responses,
                 &mut ahead.responses,
                 "SELECT response_id, min(seq) FROM entry
-                 WHERE response_id = ANY($1) AND kind = ANY($2) GROUP BY response_id",
+                 WHERE response_id = ANY($1) AND response_id IS NOT NULL AND kind = ANY($2) GROUP BY response_id",
             ),
             (
                 replies,
                 &mut ahead.replies,
                 "SELECT reply_id, min(seq) FROM entry
-                 WHERE reply_id = ANY($1) AND response_id IS NULL AND kind = ANY($2) GROUP BY reply_id",
+                 WHERE reply_id = ANY($1) AND reply_id IS NOT NULL AND response_id IS NULL
+                   AND kind = ANY($2) GROUP BY reply_id",
             ),
         ] {
             if wanted.is_empty() {
@@ -308,21 +316,20 @@ impl Read for Postgres {
             return Ok(*known);
         }
         let (sql, id) = match (response, reply) {
-            (Some(id), _) => (
-                "SELECT seq FROM entry WHERE response_id = $1 AND kind = ANY($2)
-                 ORDER BY seq LIMIT 1",
-                id,
-            ),
+            (Some(id), _) => {
+                ("SELECT seq FROM entry WHERE response_id = $1 AND kind = ANY($2)", id)
+            }
             (None, Some(id)) => (
-                "SELECT seq FROM entry WHERE reply_id = $1 AND response_id IS NULL
-                 AND kind = ANY($2) ORDER BY seq LIMIT 1",
+                "SELECT seq FROM entry WHERE reply_id = $1 AND response_id IS NULL AND kind = ANY($2)",
                 id,
             ),
             (None, None) => return Ok(None),
         };
         let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
-        let seq: Option<i64> = self.column(sql, &[&id.as_bytes().as_slice(), &kinds])?;
-        Ok(seq.map(uint))
+        let rows = self.rows(sql, &[&id.as_bytes().as_slice(), &kinds])?;
+        let found: Vec<i64> = rows.iter().map(|row| Ok(row.try_get(0)?)).collect::<Outcome<_>>()?;
+        // The least is taken here: asked for it, the server might walk the whole log in its order.
+        Ok(found.into_iter().min().map(uint))
     }
 
     fn attempt(&mut self, key: &str, now: Timestamp) -> Outcome<Option<KeptAttempt>> {
