@@ -1,6 +1,5 @@
 //! The stores, held to the promises of every store, to crashes and to damage.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
-#![expect(clippy::print_stdout, reason = "what was run, and what was skipped, is said")]
 
 mod conformance;
 mod crash;
