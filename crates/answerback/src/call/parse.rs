@@ -101,6 +101,17 @@ mod tests {
         parse(text, Limits::default()).unwrap_err()
     }
 
+    #[test]
+    fn a_reading_does_not_uncover_what_the_text_before_it_told() {
+        let covered = r#""password": {"value": "let me in"}"#;
+        assert_eq!(malformed(covered).reading(), None);
+        let told = r#"Here it is: {"password": "let me in"}"#;
+        assert_eq!(
+            malformed(told).reading().map(|reading| &reading.value),
+            Some(&json!({"password": "let me in"}))
+        );
+    }
+
     /// A text, each mistake with line and column, and the confidence and value of the reading.
     #[rustfmt::skip]
     const MISTAKES: &[(&str, &str, &str)] = &[

@@ -1,8 +1,11 @@
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::Profile;
 use super::governed::vocabulary::{Listed, Word};
-use crate::finding::{Rule, ValidationError, preview};
+use crate::finding::secrets::redact;
+use crate::finding::{Preview, Rule, ValidationError, preview};
 use crate::json::Place;
 
 /// What a check has found so far, and the questions every contract asks of a member.
@@ -34,6 +37,11 @@ impl Report {
         message: impl Into<String>,
     ) -> &mut ValidationError {
         let severity = rule.severity_under(self.profile);
+        // Messages quote what documents hold.
+        let mut message = message.into();
+        if let Cow::Owned(redacted) = redact(&message) {
+            message = redacted;
+        }
         let finding = ValidationError::of(rule, place.pointer())
             .with_severity(severity)
             .with_message(message);
@@ -51,7 +59,7 @@ impl Report {
         let expected = expected.into();
         let found = self.add(rule, place, format!("expected {expected}"));
         found.expected_value = Some(expected);
-        found.actual_value = Some(preview(value));
+        found.actual_value = Some(Preview::new().show_at(&found.field_path, value));
     }
 
     /// The root as an object.

@@ -20,9 +20,22 @@ use crate::dice::Dice;
 use crate::rules::good_documents;
 use crate::secrets::{Planted, TELLING_NAMES, Told};
 
-const IN_CALLS: usize = 10_000;
 const IN_ONE_CALL: usize = 10;
-const IN_DOCUMENTS: usize = 2_000;
+
+/// How many secrets are planted: in calls so many, in documents a fifth of it.
+fn secrets() -> usize {
+    number("ANSWERBACK_SECRETS").unwrap_or(10_000)
+}
+
+/// Chance for one test. `PROPTEST_RNG_SEED` leads it another way, as it does the property tests.
+fn dice(test: usize) -> Dice {
+    let seed = number("PROPTEST_RNG_SEED").unwrap_or(1);
+    Dice::new((seed * 1000 + test) as u64)
+}
+
+fn number(variable: &str) -> Option<usize> {
+    std::env::var_os(variable)?.to_str()?.parse().ok()
+}
 
 #[test]
 fn no_piece_of_a_secret_comes_out_of_detailed_messages() {
@@ -53,11 +66,12 @@ fn plant(style: &str, strict: bool, repair: &str) {
     let (catalogue, tracker) = (Catalogue::read(&tools()).unwrap(), RetryTracker::new(&config));
     let seen = Seen::default();
     let mut summary = Summary::default();
-    let mut dice = Dice::new(style.len() as u64 * 31 + repair.len() as u64);
+    let mut dice = dice(style.len() * 31 + repair.len());
+    let calls = secrets() / 4 / IN_ONE_CALL;
     let mut all = Vec::new();
     let mut leaks = Leaks::default();
     seen.while_watched(|| {
-        for number in 0..IN_CALLS / 4 / IN_ONE_CALL {
+        for number in 0..calls {
             let (tool, arguments, planted) = call(&mut dice);
             let first = dice.below(3);
             for attempt in 0..3 {
@@ -76,13 +90,13 @@ fn plant(style: &str, strict: bool, repair: &str) {
     let counted = tracker.tally();
     let report = serde_json::to_string(&summary.finish(&counted)).unwrap();
     leaks.look(&all, &format!("{report}{counted:?}"), &json!("the summary of all calls"));
-    assert_eq!(all.len(), IN_CALLS / 4 / IN_ONE_CALL * IN_ONE_CALL);
+    assert_eq!(all.len(), calls * IN_ONE_CALL);
     leaks.none();
 }
 
 #[test]
 fn no_piece_of_a_secret_in_a_document_comes_out() {
-    let mut dice = Dice::new(20_261_116);
+    let mut dice = dice(0);
     let documents: Vec<(Contract, Value)> = Contract::ALL
         .into_iter()
         .flat_map(|contract| {
@@ -90,7 +104,7 @@ fn no_piece_of_a_secret_in_a_document_comes_out() {
         })
         .collect();
     let mut leaks = Leaks::default();
-    for _ in 0..IN_DOCUMENTS {
+    for _ in 0..secrets() / 5 {
         let (contract, document) = dice.one_of(&documents);
         let (document, planted) = spoiled(document, &mut dice);
         let mut told = String::new();

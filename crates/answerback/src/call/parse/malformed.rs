@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::excerpt::Excerpt;
 use super::mistake::{Effect, Mistake, MistakeKind};
 use super::reader::{self, Heard};
-use crate::finding::{Severity, ValidationError};
+use crate::finding::{Severity, ValidationError, secrets};
 use crate::json::{self, Limits};
 
 /// How many kinds of mistake a message names.
@@ -77,8 +77,15 @@ impl Malformed {
             Effect::Guess => Some(Confidence::Guess),
             Effect::Unreadable => None,
         };
-        let reading =
-            value.zip(confidence).map(|(value, confidence)| Reading { value, confidence });
+        // What was passed over may have been the name that told a secret.
+        let is_covered = |value: &Value| {
+            notes.iter().all(|&(kind, _)| kind != MistakeKind::LeadingText)
+                || !uncovers(value, text)
+        };
+        let reading = value
+            .filter(is_covered)
+            .zip(confidence)
+            .map(|(value, confidence)| Reading { value, confidence });
         Self::new(text, &notes, reading)
     }
 
@@ -123,6 +130,30 @@ impl Malformed {
             .with_message(format!("Invalid JSON: {self}"))
             .with_expected("one JSON object (RFC 8259) and nothing else")
             .with_actual(self.0.excerpt.inline())
+    }
+}
+
+/// Whether a value shows what is secret in the text that it was read from.
+fn uncovers(value: &Value, text: &str) -> bool {
+    let hidden: Vec<&str> =
+        secrets::find_cut(text).into_iter().map(|secret| &text[secret.range]).collect();
+    !hidden.is_empty() && shows_any(&secrets::redact_value(value), &hidden)
+}
+
+fn shows_any(value: &Value, hidden: &[&str]) -> bool {
+    /// Less than this says nothing, and would be found in any text.
+    const LEAST: usize = 4;
+    match value {
+        Value::String(text) => {
+            // As it stands in the text, and as it may stand there.
+            let quoted = value.to_string();
+            let written = &quoted[1..quoted.len() - 1];
+            text.len() >= LEAST
+                && hidden.iter().any(|hidden| hidden.contains(text) || hidden.contains(written))
+        }
+        Value::Array(elements) => elements.iter().any(|element| shows_any(element, hidden)),
+        Value::Object(members) => members.values().any(|member| shows_any(member, hidden)),
+        _ => false,
     }
 }
 

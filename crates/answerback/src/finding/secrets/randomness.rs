@@ -59,6 +59,20 @@ pub(super) fn is_random(word: &str) -> bool {
     sum > if mixed { RANDOM } else { RANDOM_IN_ONE_CASE } && !is_text_in_base64(word)
 }
 
+/// Whether a word may be the first characters of a random one: large and small letters mingle in it, or both
+/// mingle with digits. So few characters cannot be weighed, so names such as `getUserById` count too: it is
+/// asked only of the last word of a text that was cut off.
+pub(super) fn begins_randomly(word: &str) -> bool {
+    const LEAST: usize = 8;
+    let has = |bytes: &[u8], is: fn(&u8) -> bool| bytes.iter().any(is);
+    let bytes = word.as_bytes();
+    bytes.len() >= LEAST
+        && has(bytes, u8::is_ascii_lowercase)
+        && (has(&bytes[1..], u8::is_ascii_uppercase)
+            || has(bytes, u8::is_ascii_uppercase) && has(bytes, u8::is_ascii_digit))
+        && !is_hexadecimal(word)
+}
+
 /// Whether a word is made of the digits of a hash, an address or an id: hexadecimal in any case, one
 /// slip in five allowed. Of random base 62 only a third would be.
 pub(super) fn is_hexadecimal(word: &str) -> bool {

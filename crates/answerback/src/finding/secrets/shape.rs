@@ -1,5 +1,5 @@
 use super::name::kind_of_name;
-use super::randomness::{decode_base64, is_hexadecimal, is_random};
+use super::randomness::{begins_randomly, decode_base64, is_hexadecimal, is_random};
 use super::{Secret, SecretKind};
 
 /// The secrets in a text, in order and apart, told by their shape: keys and tokens of known makes,
@@ -35,17 +35,12 @@ fn beginning(word: &str) -> Option<(usize, SecretKind)> {
     {
         return Some((word.len() - password.len(), SecretKind::Password));
     }
-    let has = |is: fn(&u8) -> bool| word.as_bytes().iter().any(is);
-    let is_mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
     let make = MAKES
         .iter()
         .find(|(prefix, ..)| word.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()));
     match make {
         Some((.., kind)) => Some((0, *kind)),
-        None if word.len() >= 8 && is_mixed && has(u8::is_ascii_digit) => {
-            Some((0, SecretKind::Token))
-        }
-        None => None,
+        None => begins_randomly(word).then_some((0, SecretKind::Token)),
     }
 }
 

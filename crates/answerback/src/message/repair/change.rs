@@ -3,9 +3,9 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::call::{Confidence, Schema, shown};
-use crate::finding::Preview;
 use crate::finding::neutral::push_name;
 use crate::finding::secrets::{redact, redact_pointer};
+use crate::finding::{Preview, kind_of_place};
 use crate::json::Pointer;
 use crate::json::patch::Operation;
 
@@ -32,6 +32,16 @@ impl Change {
 
     pub(super) fn rename(from: Pointer, path: Pointer, confidence: Confidence) -> Self {
         Self { operation: Operation::Move { from, path }, confidence }
+    }
+
+    /// Whether it takes a secret from below the name that tells it to where nobody would know it for one.
+    pub(super) fn uncovers(&self) -> bool {
+        match &self.operation {
+            Operation::Move { from, path } => {
+                kind_of_place(from).is_some() && kind_of_place(path).is_none()
+            }
+            _ => false,
+        }
     }
 
     /// The place whose value is no longer what it was.

@@ -8,6 +8,7 @@ use super::kinship::{Kinship, kinship};
 use super::nothing::says_nothing;
 use super::reading::resolved;
 use crate::call::{Confidence, Schema, Types};
+use crate::finding::secrets::kind_of_name;
 use crate::finding::{ValidationError, val};
 use crate::json::Pointer;
 use crate::json::patch::Operation;
@@ -53,7 +54,8 @@ pub(super) fn changes(
     for object in objects {
         object.mend(schema, arguments, &mut changes)?;
     }
-    Some(changes)
+    // A field that is called a password is no misspelt path.
+    Some(changes).filter(|changes| !changes.iter().any(Change::uncovers))
 }
 
 struct Field<'f> {
@@ -100,6 +102,9 @@ impl Object<'_> {
     /// All fields one level too deep, below a name that says nothing: `{"parameters": {…}}`.
     fn unwrapped(&self, members: &Map<String, Value>, arguments: &Value) -> Option<Change> {
         let [wrapper] = self.unknown.as_slice() else { return None };
+        if kind_of_name(&wrapper.name).is_some() {
+            return None;
+        }
         let inner = members.get(&wrapper.name).filter(|_| members.len() == 1)?;
         let has_missing = self.missing.iter().any(|field| inner.get(&field.name).is_some());
         if !has_missing {

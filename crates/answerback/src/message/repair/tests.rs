@@ -347,6 +347,17 @@ fn strict_mode_holds_for_the_repaired_call_too() {
 }
 
 #[test]
+fn a_secret_is_not_moved_to_where_nobody_would_know_it() {
+    let schema = closed(json!({"path": {"type": "string"}, "q": {}}), json!(["path"]));
+    // The value would fit, and below its new name it would be shown.
+    assert_eq!(repaired(&schema, &json!({"private_key": "let me in"})), None);
+    assert_eq!(repaired(&schema, &json!({"credentials": {"path": "let me in"}})), None);
+    let schema = closed(json!({"api_key": {"type": "string"}}), json!(["api_key"]));
+    let renamed = repaired(&schema, &json!({"apiKey": "let me in"})).unwrap();
+    assert!(renamed.ends_with("| rename 'apiKey' to 'api_key'"), "{renamed}");
+}
+
+#[test]
 fn the_words_are_short_and_keep_secrets() {
     let fields =
         ["a", "b", "c", "d", "e", "f"].map(|name| (name.to_owned(), json!({"type": "integer"})));

@@ -134,7 +134,7 @@ fn call_code(errors: &[&ValidationError]) -> &'static str {
 /// The one pointer that all findings have, else the word for the whole.
 fn field_name(errors: &[&ValidationError], whole: &str) -> String {
     match one_place(errors) {
-        Some(place) if !place.is_root() => shown::sentence(place.as_str()),
+        Some(place) if !place.is_root() => shown::pointer(place),
         _ => whole.to_owned(),
     }
 }
@@ -230,7 +230,7 @@ fn not_json(error: ErrorBuilder, finding: &ValidationError) -> ErrorBuilder {
 impl Field<'_, '_> {
     /// The name under which this field stands in the response: its own when it is the only one, else its pointer.
     fn key(&self, is_single: bool) -> String {
-        if is_single { self.name.clone() } else { shown::sentence(self.place.as_str()) }
+        if is_single { self.name.clone() } else { shown::pointer(&self.place) }
     }
 }
 

@@ -28,6 +28,11 @@ pub(super) fn value(value: &Value) -> Value {
     }
 }
 
+/// A place as a pointer, in one line of a bounded length.
+pub(super) fn pointer(place: &Pointer) -> String {
+    sentence(&secrets::redact_pointer(place.as_str()))
+}
+
 /// Whether a name on the way to a place says that what stands there is secret.
 pub(super) fn is_secret_place(place: &Pointer) -> bool {
     place.tokens().any(|name| is_secret_name(&name) || secrets::kind_of_name(&name).is_some())
