@@ -96,7 +96,7 @@ impl Postgres {
             "SELECT size, frontier, root, last_ts, minimum, event_seq,
                (SELECT value FROM meta WHERE key = 'signer'),
                (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
-               (SELECT value FROM meta WHERE key = 'moved') FROM head",
+               (SELECT value FROM meta WHERE key = 'moved') FROM head WHERE id = 0",
             &[],
         )?;
         let Some(row) = row else {

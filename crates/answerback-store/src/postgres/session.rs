@@ -64,10 +64,11 @@ impl Session {
         let idle = self.longest_idle().as_millis();
         // A replica that vanished with the lock in its hands loses it to the idle limit. And a plan that was made
         // while the log was small outlives that: every table has the index that its queries need, so none is
-        // ever read as a whole.
+        // ever read as a whole. Compiling such small queries costs more than running them.
         client.batch_execute(&format!(
             "SET search_path = {}; SET lock_timeout = {lock};
-             SET idle_in_transaction_session_timeout = {idle}; SET enable_seqscan = off",
+             SET idle_in_transaction_session_timeout = {idle}; SET enable_seqscan = off;
+             SET jit = off",
             self.schema
         ))?;
         Ok(client)
@@ -225,8 +226,8 @@ impl Postgres {
         self.is_begun = true;
         // The row of the tables' version stands in for a head that is not there yet.
         Ok(self.client.batch_execute(
-            "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM head FOR UPDATE;
-             SELECT 1 FROM meta WHERE key = 'tables' AND NOT EXISTS (SELECT 1 FROM head) FOR UPDATE",
+            "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM head WHERE id = 0 FOR UPDATE;
+             SELECT 1 FROM meta WHERE key = 'tables' AND NOT EXISTS (SELECT 1 FROM head WHERE id = 0) FOR UPDATE",
         )?)
     }
 

@@ -38,7 +38,7 @@ impl TextIndex for Words {
         if self.engine.client.is_closed() {
             self.engine.reconnect()?;
         }
-        let row = self.engine.row("SELECT next FROM text_position", &[])?;
+        let row = self.engine.row("SELECT next FROM text_position WHERE id = 0", &[])?;
         let missing =
             || EngineError::new(Failure::Damaged, "the index for full text has no position");
         self.from = uint(row.ok_or_else(missing)?.try_get(0)?);
@@ -51,7 +51,7 @@ impl TextIndex for Words {
             // Several processes may fill the index. Only the first moves it on: what another read before that
             // may have been erased meanwhile.
             let moved = engine.execute(
-                "UPDATE text_position SET next = $1 WHERE next = $2",
+                "UPDATE text_position SET next = $1 WHERE id = 0 AND next = $2",
                 &[&int(step.position), &from],
             )?;
             if moved == 0 {

@@ -192,7 +192,8 @@ impl Engine for Postgres {
     fn save_head(&mut self, head: &Head) -> Outcome<()> {
         self.execute(
             "WITH signed AS (UPDATE meta SET value = $7 WHERE key = 'signer' AND value <> $7)
-             UPDATE head SET size = $1, frontier = $2, root = $3, last_ts = $4, minimum = $5, event_seq = $6",
+             UPDATE head SET size = $1, frontier = $2, root = $3, last_ts = $4, minimum = $5, event_seq = $6
+             WHERE id = 0",
             &[
                 &int(head.size),
                 &head.frontier.to_bytes(),
