@@ -1,7 +1,7 @@
 //! The leaf: what an entry of the log says, in at most 8,192 bytes, without content and free text.
 //!
 //! A [`Draft`] is what a caller knows; the ledger adds the time, and the index of the request that a
-//! response answers, and seals it to a [`Leaf`]. [`member`] is the one table of what may stand in it.
+//! response answers, and seals it to a [`Leaf`]. `member` is the one table of what may stand in it.
 
 mod draft;
 mod id;
