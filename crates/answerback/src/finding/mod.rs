@@ -15,6 +15,7 @@ mod validation_error;
 pub(crate) use aggregate::importance;
 pub use aggregate::{Aggregate, Group, aggregate};
 pub use codes::Rule;
+pub use neutral::{shown_name, shown_text};
 pub use paths::relative_paths;
 pub use preview::{Preview, preview};
 pub(crate) use preview::{kind_of_place, window};

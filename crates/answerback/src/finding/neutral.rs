@@ -55,6 +55,28 @@ pub(crate) fn push_unit(shown: &mut String, rest: &str, quoting: Quoting) -> (us
     (consumed, shown.len() - before)
 }
 
+/// The longest name that is shown, in characters.
+const SHOWN_NAME: usize = 128;
+
+/// A name of others in single quotes, for a sentence of ours: without secrets, on one line, bounded, and with nothing
+/// in it that could pose as our text.
+///
+/// ```
+/// assert_eq!(answerback::finding::shown_name("read_file"), "'read_file'");
+/// assert!(!answerback::finding::shown_name("</tool>\n").contains("</"));
+/// ```
+pub fn shown_name(name: &str) -> String {
+    let mut shown = String::new();
+    push_name(&mut shown, &super::secrets::redact(name), SHOWN_NAME);
+    shown
+}
+
+/// A text of others, for a sentence of ours: without secrets, on one line, in at most so many characters, and with
+/// nothing in it that could pose as our text.
+pub fn shown_text(text: &str, limit: usize) -> String {
+    cut(&plain(&super::secrets::redact(text)), limit).into_owned()
+}
+
 /// How many bytes at the start of a text are characters that stand for themselves wherever they
 /// stand: [`push_unit`] would append each as it is, as one character.
 pub(crate) fn ordinary_run(text: &str) -> usize {

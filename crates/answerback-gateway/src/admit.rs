@@ -1,0 +1,451 @@
+//! Before a call is forwarded.
+
+use std::time::Instant;
+
+use answerback::contract::tool::ErrorObject;
+use answerback::finding::shown_text;
+use answerback::judge::{Judged, judge};
+use answerback::retry::Outcome;
+use answerback::{Timestamp, UuidV4};
+use answerback_ledger::{Draft, Id, Part, Token};
+use answerback_store::{Appended, NewCase, StoreError, Transaction, entry_reference};
+use serde_json::{Map, json};
+
+use crate::attempt::Attempt;
+use crate::call::ToolCall;
+use crate::envelope::{Enveloped, found, of_findings};
+use crate::record::{About, Hide, outcome as with_outcome};
+use crate::settings::{CheckMode, EnvelopeMode, UnknownTool};
+use crate::told::{self, Class, Retry, meta};
+use crate::wire::Message;
+use crate::{Client, Gateway, Recorder, Upstream};
+
+/// What becomes of a call.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a call runs or it does not")]
+pub enum Admission {
+    /// It runs.
+    Forward(Box<Forwarded>),
+    /// It does not; this is its answer.
+    Answer(Message),
+}
+
+/// A call that runs.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Forwarded {
+    /// What the server gets.
+    pub message: Message,
+    /// What has to be known when its answer comes.
+    pub running: Running,
+}
+
+/// A call that is under way.
+#[derive(Debug)]
+pub struct Running {
+    pub(crate) call: ToolCall,
+    pub(crate) about: About,
+    pub(crate) correlation_id: UuidV4,
+    pub(crate) started: Instant,
+    /// What the envelope of its result warns of.
+    pub(crate) warnings: Vec<ErrorObject>,
+    /// What the model is told beside its result.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Running {
+    /// The id of the client's request.
+    pub fn id(&self) -> &crate::wire::Id {
+        &self.call.id
+    }
+}
+
+impl Gateway {
+    /// Looks at a call before it is forwarded: checks its arguments, counts the attempt, and writes it down. The
+    /// call is durable when this says that it runs.
+    pub async fn admit(&self, client: &Client, upstream: &Upstream, call: ToolCall) -> Admission {
+        let started = Instant::now();
+        let Ok(correlation_id) = crate::surroundings::uuid() else {
+            return Admission::Answer(self.unavailable(&call, "", "there is no randomness for an id"));
+        };
+        let tool = (call.name.clone(), upstream.tools.contains(&call.name));
+        let about = About {
+            id: About::id_of(&correlation_id),
+            upstream: upstream.name.clone(),
+            principal: client.principal().to_owned(),
+            tool,
+        };
+        let desk = Desk { gateway: self, client, upstream, correlation_id, about, started };
+        desk.admit(call).await
+    }
+
+    /// The answer to a call that could not be taken, and may be taken later.
+    pub(crate) fn unavailable(&self, call: &ToolCall, correlation_id: &str, reason: &str) -> Message {
+        let retry = Retry { class: Class::Wait, code: found::NOT_RECORDED, attempt: None, correlation_id };
+        let text = format!(
+            "The call of {} was not run, because it could not be recorded: {reason}. Nothing is wrong with the \
+             arguments; try again later, or ask a person to look at the gateway.",
+            name(&call.name)
+        );
+        told::result(call, text, told::facts(&retry))
+    }
+}
+
+/// One call on its way in.
+struct Desk<'a> {
+    gateway: &'a Gateway,
+    client: &'a Client,
+    upstream: &'a Upstream,
+    correlation_id: UuidV4,
+    about: About,
+    started: Instant,
+}
+
+impl Desk<'_> {
+    async fn admit(self, call: ToolCall) -> Admission {
+        let gateway = self.gateway;
+        let mode = if self.about.tool.1 {
+            gateway.settings.of(&call.name).input
+        } else {
+            // There is nothing to forward the call to.
+            CheckMode::Enforce
+        };
+        if self.is_changed(&call) && gateway.settings.pinning == CheckMode::Enforce {
+            return self.refuse_changed(&call).await;
+        }
+        if mode == CheckMode::Off {
+            return self.forward(call, None, Vec::new(), Vec::new()).await;
+        }
+        let line = match call.line(gateway.limits) {
+            Ok(line) => line,
+            Err(error) => return Admission::Answer(told::error(&call, &error.to_string(), Map::new())),
+        };
+        let conversation =
+            self.client.conversation(&self.upstream.name, call.conversation.as_deref());
+        let line = line.with_conversation(conversation);
+        let judged = judge(self.upstream.tools.inputs(), line, &gateway.validation, gateway.limits);
+        if mode == CheckMode::Warn {
+            let (warnings, notes) = warned(&judged);
+            return self.forward(call, None, warnings, notes).await;
+        }
+        let random = match crate::surroundings::random() {
+            Ok(random) => random,
+            Err(error) => return self.could_not_record(&call, &error.to_string()),
+        };
+        let correlation_id = self.correlation_id.to_string();
+        let attempt = Attempt::of(&judged, self.client.turn(), &correlation_id, random);
+        let repaired = judged.arguments.value().filter(|_| judged.is_valid() && judged.repair.is_some());
+        let forwarded = match repaired.map(|arguments| call.with_arguments(arguments)).transpose() {
+            Ok(forwarded) => forwarded,
+            Err(error) => return Admission::Answer(told::error(&call, &error.to_string(), Map::new())),
+        };
+        let counted = match &gateway.recorder {
+            Some(recorder) => {
+                let hide = judged.schema().map(|schema| Hide { member: "arguments", schema });
+                self.count(recorder, &attempt, &call, forwarded.as_ref(), hide).await
+            }
+            None => {
+                let outcome = gateway.tracker.call(&attempt.key, &attempt.call(None), crate::surroundings::now());
+                Ok((outcome, None))
+            }
+        };
+        let (outcome, is_recorded) = match counted {
+            Ok((outcome, appended)) => (outcome, appended.is_some()),
+            Err(error) => match gateway.recorder.as_ref().map(|recorder| recorder.store().excuse(error)) {
+                // Unrecorded, by configuration: what the check says still holds.
+                Some(Ok(())) => (judged.as_attempt(1, crate::surroundings::now(), random), false),
+                Some(Err(error)) => return self.could_not_record(&call, &error.to_string()),
+                None => return self.could_not_record(&call, "there is no record"),
+            },
+        };
+        gateway.observe(&attempt, &outcome);
+        let Outcome::Proceed(proceed) = &outcome else {
+            return Admission::Answer(self.answer(&call, judged, outcome));
+        };
+        let (mut warnings, mut notes) = warned(&judged);
+        if proceed.waived {
+            let text = "A person waived the check of these arguments.";
+            warnings.push(of_findings(found::CHECK_WAIVED, text, &judged.findings));
+        }
+        notes.extend(proceed.guidance.as_ref().map(|words| format!("A person answered: {words}")));
+        let message = forwarded.unwrap_or_else(|| call.message.clone());
+        Admission::Forward(Box::new(self.run(call, message, warnings, notes, is_recorded)))
+    }
+
+    /// Counts the attempt and writes it down, in one transaction.
+    async fn count(
+        &self,
+        recorder: &Recorder,
+        attempt: &Attempt,
+        call: &ToolCall,
+        sent: Option<&Message>,
+        hide: Option<Hide<'_>>,
+    ) -> Result<(Outcome, Option<Appended>), StoreError> {
+        let parts = self.parts(recorder, call, sent, hide)?;
+        let weight = parts.iter().map(|part| part.bytes().len()).sum::<usize>() + 4096;
+        let (about, attempt) = (self.about.clone(), attempt.clone());
+        let ticket = recorder.store().write_weighing(weight, move |transaction| {
+            attempt.count(transaction, |transaction, outcome| {
+                let draft = about.on(entry(outcome, &attempt));
+                let draft = parts.iter().cloned().fold(draft, Draft::with_part);
+                let appended = transaction.append(&draft)?;
+                let reference = entry_reference(appended.index);
+                open_case(transaction, &attempt, &about, outcome, &reference)?;
+                Ok((appended, reference))
+            })
+        })?;
+        let (outcome, appended) = ticket.await?.value;
+        Ok((outcome, Some(appended)))
+    }
+
+    /// Forwards a call that is not counted.
+    async fn forward(
+        self,
+        call: ToolCall,
+        hide: Option<Hide<'_>>,
+        warnings: Vec<ErrorObject>,
+        notes: Vec<String>,
+    ) -> Admission {
+        let recorded = match &self.gateway.recorder {
+            None => Ok(false),
+            Some(recorder) => match self.append_request(recorder, &call, hide).await {
+                Ok(()) => Ok(true),
+                Err(error) => recorder.store().excuse(error).map(|()| false),
+            },
+        };
+        match recorded {
+            Ok(is_recorded) => {
+                let message = call.message.clone();
+                Admission::Forward(Box::new(self.run(call, message, warnings, notes, is_recorded)))
+            }
+            Err(error) => self.could_not_record(&call, &error.to_string()),
+        }
+    }
+
+    async fn append_request(
+        &self,
+        recorder: &Recorder,
+        call: &ToolCall,
+        hide: Option<Hide<'_>>,
+    ) -> Result<(), StoreError> {
+        let draft = with_outcome(self.about.on(Draft::request()), "forwarded");
+        let parts = self.parts(recorder, call, None, hide)?;
+        let draft = parts.into_iter().fold(draft, Draft::with_part);
+        recorder.store().append(draft)?.await.map(|_| ())
+    }
+
+    fn parts(
+        &self,
+        recorder: &Recorder,
+        call: &ToolCall,
+        sent: Option<&Message>,
+        hide: Option<Hide<'_>>,
+    ) -> Result<Vec<Part>, StoreError> {
+        let mut parts = recorder.parts("seen", &call.params, hide)?;
+        if let Some(sent) = sent {
+            let params = crate::wire::Object::read(sent.text())
+                .ok()
+                .and_then(|message| message.get("params"))
+                .unwrap_or("null");
+            parts.extend(recorder.parts("sent", params, hide)?);
+        }
+        Ok(parts)
+    }
+
+    fn run(
+        self,
+        call: ToolCall,
+        message: Message,
+        mut warnings: Vec<ErrorObject>,
+        notes: Vec<String>,
+        is_recorded: bool,
+    ) -> Forwarded {
+        if self.is_changed(&call) && self.gateway.settings.pinning == CheckMode::Warn {
+            warnings.push(ErrorObject::new(
+                found::DEFINITION_CHANGED,
+                "The tool's definition is not the one that was first seen.",
+            ));
+        }
+        if self.gateway.recorder.is_some() && !is_recorded {
+            warnings.push(ErrorObject::new(found::NOT_RECORDED, "The request could not be recorded."));
+        }
+        let (about, correlation_id, started) = (self.about, self.correlation_id, self.started);
+        let running = Running { call, about, correlation_id, started, warnings, notes };
+        Forwarded { message, running }
+    }
+
+    fn is_changed(&self, call: &ToolCall) -> bool {
+        self.upstream.has_changed(&call.name)
+    }
+
+    /// A tool that is not the one somebody allowed does not run.
+    async fn refuse_changed(self, call: &ToolCall) -> Admission {
+        if let Some(recorder) = &self.gateway.recorder {
+            let code = Token::new(found::DEFINITION_CHANGED).into_iter();
+            let draft = self.about.on(Draft::validation(1, 1)).with_codes(code);
+            let draft = with_outcome(draft, "blocked");
+            let written = match self.parts(recorder, call, None, None) {
+                Ok(parts) => {
+                    let draft = parts.into_iter().fold(draft, Draft::with_part);
+                    match recorder.store().append(draft) {
+                        Ok(ticket) => ticket.await.map(|_| ()),
+                        Err(error) => Err(error),
+                    }
+                }
+                Err(error) => Err(error),
+            };
+            if let Err(error) = written.or_else(|error| recorder.store().excuse(error)) {
+                return self.could_not_record(call, &error.to_string());
+            }
+        }
+        let correlation_id = self.correlation_id.to_string();
+        let code = found::DEFINITION_CHANGED;
+        let retry = Retry { class: Class::Stop, code, attempt: None, correlation_id: &correlation_id };
+        let text = format!(
+            "The tool {} was not run: its definition is not the one that was first seen. A person has to look at \
+             the change and accept it. Do not call it again for this task.",
+            name(&call.name)
+        );
+        Admission::Answer(told::result(call, text, told::facts(&retry)))
+    }
+
+    fn could_not_record(&self, call: &ToolCall, reason: &str) -> Admission {
+        tracing::warn!(tool_name = %name(&call.name), reason, "a call was not run, because it could not be recorded");
+        let correlation_id = self.correlation_id.to_string();
+        Admission::Answer(self.gateway.unavailable(call, &correlation_id, reason))
+    }
+
+    /// What the model is told of a call that does not run.
+    fn answer(&self, call: &ToolCall, judged: Judged<'_>, outcome: Outcome) -> Message {
+        let is_retry = matches!(outcome, Outcome::Retry(_));
+        let answer = judged.answer(outcome);
+        let errors = answer.errors;
+        let code = errors.first().map_or("VAL-003", |finding| finding.error_code.as_ref());
+        let correlation_id = self.correlation_id.to_string();
+        let retry = Retry {
+            class: if is_retry { Class::Arguments } else { Class::Stop },
+            code,
+            attempt: Some((answer.attempt, answer.max_attempts)),
+            correlation_id: &correlation_id,
+        };
+        let mut added = told::facts(&retry);
+        let mut content = answer.result.map(|result| result.content).unwrap_or_default();
+        if let Some(escalation) = &answer.escalation
+            && self.gateway.recorder.is_some()
+        {
+            content.push_str(&format!(
+                "\n\nA person was asked: case {}. Do not call {} again until they have answered (answerback inbox show {}).",
+                escalation.id, name(&call.name), escalation.id
+            ));
+        }
+        if self.gateway.settings.envelope != EnvelopeMode::Off {
+            let text = "The arguments do not fit the tool's input schema.";
+            let error = of_findings(found::INVALID_PARAMETER, text, &errors);
+            let envelope = self.enveloped(&call.name, &correlation_id).envelope(vec![error], Vec::new(), now());
+            if let Some(envelope) = envelope {
+                added.insert(meta::ENVELOPE.to_owned(), envelope.to_document());
+            }
+        }
+        if !self.about.tool.1 && is_retry && self.gateway.settings.unknown_tool == UnknownTool::Error {
+            return told::error(call, &content, added);
+        }
+        told::result(call, content, added)
+    }
+
+    fn enveloped<'e>(&'e self, tool: &'e str, correlation_id: &'e str) -> Enveloped<'e> {
+        Enveloped {
+            tool,
+            version: &self.upstream.version,
+            upstream: &self.upstream.name,
+            host: self.gateway.host,
+            correlation_id,
+            took: self.started.elapsed(),
+            data: json!({}),
+        }
+    }
+}
+
+fn now() -> Timestamp {
+    crate::surroundings::now()
+}
+
+/// A tool's name as our own sentences carry it.
+pub(crate) fn name(tool: &str) -> String {
+    answerback::finding::shown_name(tool)
+}
+
+/// The entry about a call, by what became of it.
+fn entry(outcome: &Outcome, attempt: &Attempt) -> Draft {
+    let codes = attempt.findings.iter().filter(|finding| finding.is_error());
+    let codes = codes.filter_map(|finding| Token::new(&finding.error_code).ok());
+    match outcome {
+        Outcome::Proceed(proceed) => {
+            with_outcome(Draft::request(), if proceed.waived { "waived" } else { "forwarded" })
+        }
+        Outcome::Retry(retry) => {
+            with_outcome(Draft::validation(retry.attempt, retry.max_attempts).with_codes(codes), "retry")
+        }
+        Outcome::Blocked(blocked) => {
+            let draft = Draft::validation(blocked.attempt, blocked.max_attempts);
+            with_outcome(draft.with_codes(codes), "blocked")
+        }
+        _ => {
+            let most = attempt.policy.max_attempts();
+            with_outcome(Draft::validation(most, most).with_codes(codes), "stopped")
+        }
+    }
+}
+
+/// Lays a new escalation before a person.
+fn open_case(
+    transaction: &mut dyn Transaction,
+    attempt: &Attempt,
+    about: &About,
+    outcome: &Outcome,
+    reference: &str,
+) -> Result<(), StoreError> {
+    let Some((case, content)) = attempt.case(outcome, transaction.now()) else { return Ok(()) };
+    let id = Id::try_from(&case.id).map_err(StoreError::unit)?;
+    let (digest, revision) = (case.digest, case.revision);
+    let private = json!({"retry_key": attempt.key.as_str()}).to_string();
+    let new = NewCase::new(case, content).with_reference(reference).with_private(private);
+    transaction.put_case(&new)?;
+    let draft = about.on(Draft::escalation(id, digest, revision));
+    transaction.append(&draft)?;
+    Ok(())
+}
+
+/// What goes with the result of a call that runs though something was found.
+fn warned(judged: &Judged<'_>) -> (Vec<ErrorObject>, Vec<String>) {
+    let mut warnings = Vec::new();
+    if let Some(fault) = &judged.unchecked {
+        let text = format!("The tool's input schema cannot be used, so the arguments were not checked: {fault}");
+        warnings.push(ErrorObject::new(found::INPUT_UNCHECKED, shown_text(&text, 500)));
+    }
+    if !judged.findings.is_empty() {
+        let (code, text) = if judged.is_valid() && judged.repair.is_some() {
+            (found::REPAIR_APPLIED, "The arguments were repaired before the call.")
+        } else {
+            (found::INVALID_PARAMETER, "Something was found in the arguments.")
+        };
+        warnings.push(of_findings(code, text, &judged.findings));
+    }
+    let mut notes: Vec<String> = judged.notes().into_iter().collect();
+    if let Some(repair) = judged.repair.as_ref().filter(|_| judged.is_valid()) {
+        notes.push(format!("The arguments were repaired before the call: {}.", repair.words()));
+    }
+    (warnings, notes)
+}
+
+impl Gateway {
+    /// The answer to a call that cannot be checked, because the server does not say which tools it has.
+    pub(crate) fn unlisted(&self, call: &ToolCall, reason: &str) -> Message {
+        let retry = Retry { class: Class::Wait, code: "TOOLS_UNKNOWN", attempt: None, correlation_id: "" };
+        let text = format!(
+            "The call of {} was not run, because it could not be checked: {reason}. Nothing is wrong with the \
+             arguments; try again later.",
+            name(&call.name)
+        );
+        told::result(call, text, told::facts(&retry))
+    }
+}

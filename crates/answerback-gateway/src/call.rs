@@ -1,0 +1,149 @@
+use std::borrow::Cow;
+
+use answerback::judge::{CallLine, CallLineError};
+use answerback::json::Limits;
+use serde_json::Value;
+
+use crate::wire::{Id, Message, Object, ObjectError, Shape};
+
+/// The member of a request's `_meta` that names the conversation.
+const CONVERSATION: &str = "dev.answerback/conversation";
+/// The member of a request's `_meta` by which a stateless revision of the protocol is known.
+const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// A `tools/call`, as it came.
+#[derive(Clone, Debug)]
+pub struct ToolCall {
+    /// The id of the request.
+    pub(crate) id: Id,
+    /// The whole message.
+    pub(crate) message: Message,
+    /// The parameters, as they are written.
+    pub(crate) params: String,
+    /// The tool's name.
+    pub(crate) name: String,
+    /// The arguments, as they are written.
+    pub(crate) arguments: Option<String>,
+    /// The request's `_meta`, as it is written.
+    pub(crate) meta: Option<String>,
+    /// The conversation that it names.
+    pub(crate) conversation: Option<String>,
+    /// Whether it is of a stateless revision of the protocol.
+    pub(crate) is_modern: bool,
+}
+
+impl ToolCall {
+    /// The method of such a request.
+    pub const METHOD: &'static str = "tools/call";
+
+    /// Reads a request for a tool.
+    ///
+    /// # Errors
+    ///
+    /// When it is no request, or its parameters do not name a tool.
+    pub fn read(message: Message) -> Result<Self, CallError> {
+        let Shape::Request { id, .. } = message.shape() else { return Err(CallError::NoRequest) };
+        let id = id.clone();
+        let params = Object::read(message.text())?.get("params").ok_or(CallError::NoName)?;
+        let members = Object::read(params)?;
+        let name = members.get("name").and_then(text).ok_or(CallError::NoName)?;
+        let arguments = members.get("arguments").map(str::to_owned);
+        let meta = members.get("_meta").map(str::to_owned);
+        let said = meta.as_deref().map(Object::read).transpose()?;
+        let conversation = said.as_ref().and_then(|meta| text(meta.get(CONVERSATION)?));
+        let is_modern = said.as_ref().is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some());
+        let params = params.to_owned();
+        Ok(Self { id, params, name, arguments, meta, conversation, is_modern, message })
+    }
+
+    /// The call as the library hears it.
+    ///
+    /// # Errors
+    ///
+    /// When the arguments are beyond the limits.
+    pub(crate) fn line(&self, limits: Limits) -> Result<CallLine, CallLineError> {
+        let arguments = match self.arguments.as_deref() {
+            None => Cow::Borrowed("{}"),
+            // A string stands for the text that a model wrote; here it is a value like any other.
+            Some(text) if text.starts_with('"') => Cow::Owned(Value::from(text).to_string()),
+            Some(text) => Cow::Borrowed(text),
+        };
+        let (name, id) = (Value::from(&*self.name), Value::from(self.id.as_json()));
+        let line = format!(r#"{{"id":{id},"tool":{name},"arguments":{arguments}}}"#);
+        let line = CallLine::read(line.as_bytes(), limits)?;
+        Ok(line)
+    }
+
+    /// The message with other arguments.
+    pub(crate) fn with_arguments(&self, arguments: &Value) -> Result<Message, ObjectError> {
+        let params = Object::read(&self.params)?.with("arguments", &arguments.to_string());
+        let text = Object::read(self.message.text())?.with("params", &params);
+        Ok(self.message.clone().with_text(text))
+    }
+}
+
+fn text(raw: &str) -> Option<String> {
+    serde_json::from_str(raw).ok()
+}
+
+/// A request that is no call of a tool.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// It is not a request.
+    #[error("a call is a request with an id")]
+    NoRequest,
+    /// It names no tool.
+    #[error("tools/call needs params with the name of a tool")]
+    NoName,
+    /// Something in it is not the object that it has to be.
+    #[error(transparent)]
+    NoObject(#[from] ObjectError),
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn call(params: &str) -> Result<ToolCall, CallError> {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+        ToolCall::read(Message::read(text).unwrap())
+    }
+
+    #[test]
+    fn a_call_is_read_and_kept() {
+        let read = call(
+            r#"{"name":"a","arguments":{"n":1.0},"_meta":{"dev.answerback/conversation":"c","x":1}}"#,
+        );
+        let read = read.unwrap();
+        assert_eq!((read.name.as_str(), read.arguments.as_deref()), ("a", Some(r#"{"n":1.0}"#)));
+        assert_eq!((read.conversation.as_deref(), read.is_modern), (Some("c"), false));
+        let changed = read.with_arguments(&json!({"n": 2})).unwrap();
+        assert_eq!(
+            changed.text(),
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"n":2},"_meta":{"dev.answerback/conversation":"c","x":1}}}"#
+        );
+    }
+
+    #[test]
+    fn what_is_no_call_is_told() {
+        for params in ["{}", "[]", r#"{"name":1}"#, r#"{"name":"a","_meta":1}"#, r#"{"name":"a","name":"b"}"#] {
+            assert!(call(params).is_err(), "{params}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_heard_as_they_are() {
+        for (params, expected) in [
+            (r#"{"name":"a"}"#, json!({})),
+            (r#"{"name":"a","arguments":[1]}"#, json!([1])),
+            // Text that is JSON is still a string.
+            (r#"{"name":"a","arguments":"{}"}"#, json!("\"{}\"")),
+        ] {
+            let line = call(params).unwrap().line(Limits::default()).unwrap();
+            assert_eq!(line.arguments, Some(expected), "{params}");
+        }
+    }
+}

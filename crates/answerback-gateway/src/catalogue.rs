@@ -1,0 +1,149 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use answerback::call::{Schema, SchemaError};
+use answerback::judge::{Catalogue, CatalogueError};
+use answerback::Digest;
+use serde_json::Value;
+
+use crate::wire::{Object, ObjectError};
+
+/// The tools of a server, as it lists them.
+#[derive(Debug, Default)]
+pub struct Toolbox {
+    inputs: Catalogue,
+    tools: BTreeMap<String, Definition>,
+    digest: Option<Digest>,
+}
+
+#[derive(Debug)]
+struct Definition {
+    digest: Digest,
+    output: Option<Arc<Value>>,
+    compiled: OnceLock<Result<Schema, SchemaError>>,
+}
+
+impl Toolbox {
+    /// Reads the tools of one or more pages of `tools/list`, each a result as text. A tool that has no name is passed
+    /// over: it cannot be called, and harms no other. One that is not allowed is as good as absent.
+    ///
+    /// # Errors
+    ///
+    /// When a page is no object, or has no list of tools.
+    pub fn read<'t>(
+        pages: impl IntoIterator<Item = &'t str>,
+        allows: impl Fn(&str) -> bool,
+    ) -> Result<Self, ToolboxError> {
+        let mut inputs = Vec::new();
+        let mut tools = BTreeMap::new();
+        for page in pages {
+            let list = Object::read(page)?.get("tools").ok_or(ToolboxError::NoTools)?;
+            let list: Vec<Value> = serde_json::from_str(list).map_err(|_| ToolboxError::NoTools)?;
+            for tool in list {
+                let name = tool["name"].as_str().filter(|name| allows(name)).map(str::to_owned);
+                let Some(name) = name else { continue };
+                let digest = Digest::of(&tool);
+                let output = tool.get("outputSchema").filter(|schema| !schema.is_null());
+                let output = output.cloned().map(Arc::new);
+                let definition = Definition { digest, output, compiled: OnceLock::new() };
+                // Of two tools with one name nobody knows which one is meant; the first is called by most servers.
+                if let std::collections::btree_map::Entry::Vacant(place) = tools.entry(name.clone())
+                {
+                    place.insert(definition);
+                    let schema = tool.get("inputSchema").cloned();
+                    inputs.push((name, schema.unwrap_or_else(|| Value::Bool(true))));
+                }
+            }
+        }
+        let digests: Value = tools
+            .iter()
+            .map(|(name, tool)| (name.clone(), Value::from(tool.digest.to_string())))
+            .collect::<serde_json::Map<_, _>>()
+            .into();
+        let digest = Some(Digest::of(&digests));
+        Ok(Self { inputs: Catalogue::new(inputs)?, tools, digest })
+    }
+
+    /// The tools' names and input schemas.
+    pub fn inputs(&self) -> &Catalogue {
+        &self.inputs
+    }
+
+    /// Whether there is such a tool.
+    pub fn contains(&self, tool: &str) -> bool {
+        self.tools.contains_key(tool)
+    }
+
+    /// The digest of a tool's whole definition.
+    pub fn definition(&self, tool: &str) -> Option<Digest> {
+        self.tools.get(tool).map(|tool| tool.digest)
+    }
+
+    /// The digests of all definitions.
+    pub fn definitions(&self) -> impl Iterator<Item = (&str, Digest)> {
+        self.tools.iter().map(|(name, tool)| (name.as_str(), tool.digest))
+    }
+
+    /// The digest over all definitions; nothing for a toolbox that was never read.
+    pub fn digest(&self) -> Option<Digest> {
+        self.digest
+    }
+
+    /// The schema that a tool's results promise to fit.
+    pub fn output(&self, tool: &str) -> Option<Result<&Schema, &SchemaError>> {
+        let tool = self.tools.get(tool)?;
+        let source = tool.output.as_ref()?;
+        let compiled = tool.compiled.get_or_init(|| Schema::compile(Arc::clone(source)));
+        Some(compiled.as_ref())
+    }
+
+    /// Whether a tool declares what its results look like.
+    pub fn has_output(&self, tool: &str) -> bool {
+        self.tools.get(tool).is_some_and(|tool| tool.output.is_some())
+    }
+}
+
+/// A list of tools that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolboxError {
+    /// It is no object.
+    #[error(transparent)]
+    NoObject(#[from] ObjectError),
+    /// It has no list of tools.
+    #[error("the server's answer to tools/list has no list of tools")]
+    NoTools,
+    /// The tools do not fit together.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_make_one_toolbox() {
+        let pages = [
+            r#"{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"title":"nameless"}],"nextCursor":"2"}"#,
+            r#"{"tools":[{"name":"b","outputSchema":{"type":"dict"}},{"name":"a"}]}"#,
+        ];
+        let tools = Toolbox::read(pages, |_| true).unwrap();
+        assert_eq!(tools.inputs().names().collect::<Vec<_>>(), ["a", "b"]);
+        assert!(tools.contains("a") && !tools.contains("c"));
+        assert!(tools.output("a").is_none() && tools.output("b").is_some_and(|schema| schema.is_err()));
+        assert!(Toolbox::read([r#"{"resources":[]}"#], |_| true).is_err());
+        assert!(Toolbox::read(["[]"], |_| true).is_err());
+        let fewer = Toolbox::read(pages, |name| name != "a").unwrap();
+        assert_eq!(fewer.inputs().names().collect::<Vec<_>>(), ["b"]);
+    }
+
+    #[test]
+    fn the_digest_follows_every_definition() {
+        let read = |tools: &str| Toolbox::read([format!(r#"{{"tools":[{tools}]}}"#).as_str()], |_| true).unwrap();
+        let (one, same) = (read(r#"{"name":"a","x":1}"#), read(r#"{"x":1,"name":"a"}"#));
+        assert_eq!(one.digest(), same.digest());
+        assert_ne!(one.digest(), read(r#"{"name":"a","x":2}"#).digest());
+        assert_eq!(Toolbox::default().digest(), None);
+    }
+}

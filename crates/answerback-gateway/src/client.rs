@@ -1,0 +1,69 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use answerback::retry::Turn;
+
+/// Who calls: one connection of a client.
+#[derive(Debug)]
+pub struct Client {
+    principal: String,
+    connection: String,
+    answers: AtomicU64,
+}
+
+impl Client {
+    /// A connection of a principal.
+    ///
+    /// # Errors
+    ///
+    /// When there is no randomness for the connection's name.
+    pub fn new(principal: impl Into<String>) -> std::io::Result<Self> {
+        let connection = crate::surroundings::uuid()?.to_string();
+        Ok(Self { principal: principal.into(), connection, answers: AtomicU64::new(0) })
+    }
+
+    /// On whose behalf it calls.
+    pub fn principal(&self) -> &str {
+        &self.principal
+    }
+
+    /// What attempts are counted under beside the tool: principal, upstream and conversation, which is the connection
+    /// where the client names none.
+    pub(crate) fn conversation(&self, upstream: &str, named: Option<&str>) -> String {
+        let conversation = named.unwrap_or(&self.connection);
+        serde_json::json!([self.principal, upstream, conversation]).to_string()
+    }
+
+    /// The turn that calls belong to which arrive now: calls that arrive before the answer to a failing one was
+    /// given are parallel calls.
+    pub(crate) fn turn(&self) -> Turn {
+        let answers = self.answers.load(Ordering::Acquire);
+        Turn::from(format!("{}/{answers}", self.connection).as_str())
+    }
+
+    /// Notes that the answer to a failing call was given.
+    pub(crate) fn answered(&self) {
+        self.answers.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_ends_with_an_answer() {
+        let client = Client::new("local").unwrap();
+        let first = client.turn();
+        assert_eq!(client.turn(), first);
+        client.answered();
+        assert_ne!(client.turn(), first);
+    }
+
+    #[test]
+    fn conversations_are_apart() {
+        let (one, other) = (Client::new("local").unwrap(), Client::new("local").unwrap());
+        assert_ne!(one.conversation("u", None), other.conversation("u", None));
+        assert_eq!(one.conversation("u", Some("c")), other.conversation("u", Some("c")));
+        assert_ne!(one.conversation("u", Some("c")), one.conversation("v", Some("c")));
+    }
+}

@@ -1,0 +1,277 @@
+//! Before a result is answered.
+
+use answerback::call::check;
+use answerback::contract::tool::ErrorObject;
+use answerback::finding::shown_text;
+use answerback::json::canonical;
+use answerback_ledger::Draft;
+use answerback_store::{Appended, StoreError};
+use serde_json::{Map, Value, json};
+
+use crate::admit::{Running, name};
+use crate::envelope::{Enveloped, found, of_findings, reference};
+use crate::record::{delivered, outcome as with_outcome};
+use crate::settings::{CheckMode, EnvelopeMode};
+use crate::silence::{self, Silence};
+use crate::told::{self, Class, Retry, meta};
+use crate::wire::{Message, Object};
+use crate::{Gateway, Recorder, Upstream};
+
+impl Gateway {
+    /// Looks at the answer to a call before it is given: checks the result, adds what we say about it to its `_meta`,
+    /// and writes it down. The result itself is never changed. The answer is durable when this returns it.
+    pub async fn deliver(&self, upstream: &Upstream, running: Running, reply: Message) -> Message {
+        let Ok(object) = Object::read(reply.text()) else { return reply };
+        let Some(result) = object.get("result") else {
+            let error = object.get("error").unwrap_or("null").to_owned();
+            return self.deliver_error(running, reply, &error).await;
+        };
+        let Ok(value) = serde_json::from_str::<Value>(result) else { return reply };
+        let checked = self.look_at(upstream, &running, &value);
+        let mut added = Map::new();
+        if !running.notes.is_empty() {
+            added.insert(meta::NOTES.to_owned(), json!(running.notes));
+        }
+        let correlation_id = running.correlation_id.to_string();
+        let mut changed = with_notes(result, &running.notes).unwrap_or_else(|| result.to_owned());
+        if self.settings.envelope != EnvelopeMode::Off && !checked.is_interim {
+            let enveloped = Enveloped {
+                tool: &running.call.name,
+                version: &upstream.version,
+                upstream: &upstream.name,
+                host: self.host,
+                correlation_id: &correlation_id,
+                took: running.started.elapsed(),
+                data: reference(&value),
+            };
+            let envelope = enveloped.envelope(checked.errors, checked.warnings, crate::surroundings::now());
+            if let Some(envelope) = envelope {
+                if self.wants_structured(upstream, &running, &value) {
+                    let mut whole = envelope.to_document();
+                    whole["data"] = json!({"content": value.get("content").cloned().unwrap_or_default()});
+                    changed = structured(&changed, &whole).unwrap_or(changed);
+                }
+                added.insert(meta::ENVELOPE.to_owned(), envelope.to_document());
+            }
+        }
+        let before_receipt = told::with_meta(&changed, &added).unwrap_or(changed);
+        let receipt = match self.record(&running, checked.outcome, result, &before_receipt).await {
+            Ok(receipt) => receipt,
+            Err(error) => return self.withheld(&running, &error.to_string()),
+        };
+        let told = match receipt {
+            Some(receipt) => {
+                let added = Map::from_iter([(meta::RECEIPT.to_owned(), receipt)]);
+                told::with_meta(&before_receipt, &added).unwrap_or(before_receipt)
+            }
+            None => before_receipt,
+        };
+        let text = object.with("result", &told);
+        reply.with_text(text)
+    }
+
+    /// The answer to a call whose server ended, or took too long.
+    pub async fn fail(&self, running: Running, class_is_wait: bool, reason: &str) -> Message {
+        let correlation_id = running.correlation_id.to_string();
+        let class = if class_is_wait { Class::Wait } else { Class::Stop };
+        let retry = Retry { class, code: found::TOOL_FAILED, attempt: None, correlation_id: &correlation_id };
+        let text = format!(
+            "The call of {} has no result: {reason}. Whether it took effect is not known; look before you repeat it.",
+            name(&running.call.name)
+        );
+        let message = told::result(&running.call, text.clone(), told::facts(&retry));
+        let failure = json!({ "error": text }).to_string();
+        match self.record(&running, "no_result", &failure, &failure).await {
+            Ok(_) => message,
+            Err(error) => self.withheld(&running, &error.to_string()),
+        }
+    }
+
+    /// An error of the protocol crosses as it is.
+    async fn deliver_error(&self, running: Running, reply: Message, error: &str) -> Message {
+        match self.record(&running, "protocol_error", error, "{}").await {
+            Ok(_) => reply,
+            Err(error) => self.withheld(&running, &error.to_string()),
+        }
+    }
+
+    /// Writes the answer down, and says where it is; nothing, where nothing is recorded.
+    async fn record(
+        &self,
+        running: &Running,
+        outcome: &str,
+        received: &str,
+        told: &str,
+    ) -> Result<Option<Value>, StoreError> {
+        let Some(recorder) = &self.recorder else { return Ok(None) };
+        match append(recorder, running, outcome, received, told).await {
+            Ok(appended) => Ok(Some(json!({
+                "log": recorder.origin(),
+                "index": appended.index,
+                "leafHash": appended.leaf_hash.to_string(),
+                "responseId": running.correlation_id.to_string(),
+            }))),
+            Err(error) => recorder.store().excuse(error).map(|()| None),
+        }
+    }
+
+    /// The tool ran, and there is no record of what it said: the model must know both.
+    fn withheld(&self, running: &Running, reason: &str) -> Message {
+        tracing::error!(tool_name = %name(&running.call.name), reason, "a result is withheld, because it could not be recorded");
+        let correlation_id = running.correlation_id.to_string();
+        let code = found::NOT_RECORDED;
+        let retry = Retry { class: Class::Stop, code, attempt: None, correlation_id: &correlation_id };
+        let text = format!(
+            "The tool {} ran, but its result could not be recorded and is withheld: {reason}. Do not repeat the \
+             call: it may have taken effect. Ask a person to look at the gateway.",
+            name(&running.call.name)
+        );
+        told::result(&running.call, text, told::facts(&retry))
+    }
+
+    fn wants_structured(&self, upstream: &Upstream, running: &Running, result: &Value) -> bool {
+        self.settings.envelope == EnvelopeMode::Structured
+            && !upstream.tools.has_output(&running.call.name)
+            && result.get("structuredContent").is_none()
+    }
+
+    /// What is to be said about a result.
+    fn look_at(&self, upstream: &Upstream, running: &Running, result: &Value) -> Looked {
+        let mut looked = Looked {
+            errors: Vec::new(),
+            warnings: running.warnings.clone(),
+            outcome: "ok",
+            is_interim: false,
+        };
+        if result["resultType"].as_str().is_some_and(|kind| kind != "complete") {
+            return Looked { outcome: "interim", is_interim: true, ..looked };
+        }
+        if result["isError"] == true {
+            let text = result["content"][0]["text"].as_str().unwrap_or_default();
+            let text = if text.trim().is_empty() { "The tool failed and did not say why." } else { text };
+            looked.errors.push(ErrorObject::new(found::TOOL_FAILED, shown_text(text, 300)));
+            looked.outcome = "tool_error";
+            return looked;
+        }
+        match silence::of(result) {
+            Some(Silence::Empty) => looked.warn(
+                found::EMPTY_RESULT,
+                "The tool succeeded and said nothing: look whether it did what it should.",
+            ),
+            Some(Silence::Error) => looked.warn(
+                found::ERROR_IN_SUCCESS,
+                "The result is marked as a success and reads like an error.",
+            ),
+            None => {}
+        }
+        if self.settings.of(&running.call.name).output != CheckMode::Off {
+            looked.check_output(upstream, &running.call.name, result);
+        }
+        looked
+    }
+}
+
+/// What was found in a result.
+struct Looked {
+    errors: Vec<ErrorObject>,
+    warnings: Vec<ErrorObject>,
+    outcome: &'static str,
+    /// Whether the server asks for more before it answers.
+    is_interim: bool,
+}
+
+impl Looked {
+    fn warn(&mut self, code: &str, text: &str) {
+        self.warnings.push(ErrorObject::new(code, text));
+        self.outcome = "warned";
+    }
+
+    fn check_output(&mut self, upstream: &Upstream, tool: &str, result: &Value) {
+        let schema = match upstream.tools.output(tool) {
+            None => return,
+            Some(Ok(schema)) => schema,
+            Some(Err(fault)) => {
+                let text = format!("The tool's output schema cannot be used: {fault}");
+                return self.warn(found::OUTPUT_UNCHECKED, &shown_text(&text, 500));
+            }
+        };
+        let Some(content) = result.get("structuredContent") else {
+            let text = "The tool declares an output schema and answered without structured content.";
+            return self.warn(found::OUTPUT_MISMATCH, text);
+        };
+        match check(schema, content, ()) {
+            Ok(findings) if findings.iter().any(answerback::ValidationError::is_error) => {
+                let text = "The result does not fit the tool's output schema.";
+                self.warnings.push(of_findings(found::OUTPUT_MISMATCH, text, &findings));
+                self.outcome = "warned";
+            }
+            Ok(_) => {}
+            Err(fault) => {
+                let text = format!("The tool's output schema cannot be used: {fault}");
+                self.warn(found::OUTPUT_UNCHECKED, &shown_text(&text, 500));
+            }
+        }
+    }
+}
+
+async fn append(
+    recorder: &Recorder,
+    running: &Running,
+    outcome: &str,
+    received: &str,
+    told: &str,
+) -> Result<Appended, StoreError> {
+    let id = running.about.id;
+    let mut draft = running.about.on(Draft::response()).with_response_id(id).with_reply_id(id);
+    if let Ok(contract) = answerback_ledger::Token::new("tool") {
+        draft = draft.with_contract(&contract);
+    }
+    draft = with_outcome(draft, outcome);
+    for part in recorder.parts("received", received, None)? {
+        draft = draft.with_part(part);
+    }
+    for part in recorder.parts("delivered", &delivered(told), None)? {
+        draft = draft.with_part(part);
+    }
+    Ok(recorder.store().append(draft)?.await?.value)
+}
+
+/// A result with what the model has to know as one more block of text at its end.
+fn with_notes(result: &str, notes: &[String]) -> Option<String> {
+    if notes.is_empty() {
+        return None;
+    }
+    let object = Object::read(result).ok()?;
+    let content = object.get("content")?;
+    let blocks: Vec<&serde_json::value::RawValue> = serde_json::from_str(content).ok()?;
+    let end = content.rfind(']')?;
+    let block = json!({"type": "text", "text": format!("[answerback] {}", notes.join("\n"))});
+    let comma = if blocks.is_empty() { "" } else { "," };
+    Some(object.with("content", &format!("{}{comma}{block}]", &content[..end])))
+}
+
+/// A result with the envelope as its structured content, and as text for clients that show only that.
+fn structured(result: &str, envelope: &Value) -> Option<String> {
+    Some(Object::read(result).ok()?.with("structuredContent", &canonical(envelope)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_come_last_and_change_nothing_before_them() {
+        let notes = ["n".to_owned()];
+        for (result, expected) in [
+            (r#"{"content":[]}"#, r#"{"content":[{"type":"text","text":"[answerback] n"}]}"#),
+            (
+                r#"{"content":[ {"x":1.0} ],"y":2}"#,
+                r#"{"content":[ {"x":1.0} ,{"type":"text","text":"[answerback] n"}],"y":2}"#,
+            ),
+        ] {
+            assert_eq!(with_notes(result, &notes).as_deref(), Some(expected));
+        }
+        assert_eq!(with_notes(r#"{"content":[]}"#, &[]), None);
+        assert_eq!(with_notes(r#"{"content":3}"#, &notes), None);
+    }
+}

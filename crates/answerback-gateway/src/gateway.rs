@@ -1,0 +1,137 @@
+use std::sync::{Mutex, PoisonError};
+
+use answerback::config::ValidationConfig;
+use answerback::contract::tool::McpHost;
+use answerback::json::Limits;
+use answerback::retry::{Context, FailureTally, HideSecrets, Outcome, observe};
+use answerback::RetryTracker;
+
+use crate::attempt::Attempt;
+use crate::{GatewaySettings, Pins, Recorder, Toolbox};
+
+/// A server behind the gateway, as it is now.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Upstream {
+    /// Its name in the configuration.
+    pub name: String,
+    /// Its version by its own word, where that is one.
+    pub version: String,
+    /// Its tools.
+    pub tools: Toolbox,
+    /// The tools as they were first seen.
+    pub pins: Option<Pins>,
+}
+
+impl Upstream {
+    /// A server of this name with these tools.
+    pub fn new(name: impl Into<String>, version: Option<&str>, tools: Toolbox) -> Self {
+        let version = version.filter(|version| is_semver(version)).unwrap_or("0.0.0").to_owned();
+        Self { name: name.into(), version, tools, pins: None }
+    }
+
+    /// The server with the tools as they were first seen.
+    #[must_use]
+    pub fn with_pins(mut self, pins: Pins) -> Self {
+        self.pins = Some(pins);
+        self
+    }
+
+    /// Whether a tool says something else of itself than when it was first seen.
+    pub(crate) fn has_changed(&self, tool: &str) -> bool {
+        let definition = self.tools.definition(tool);
+        definition.zip(self.pins.as_ref()).is_some_and(|(digest, pins)| pins.has_changed(tool, digest))
+    }
+}
+
+/// Three numbers with dots; what may follow them is left to the envelope's check.
+fn is_semver(version: &str) -> bool {
+    let core = version.split(['-', '+']).next().unwrap_or_default();
+    let numbers: Vec<&str> = core.split('.').collect();
+    let is_number = |text: &&str| {
+        !text.is_empty()
+            && text.bytes().all(|byte| byte.is_ascii_digit())
+            && (text.len() == 1 || !text.starts_with('0'))
+    };
+    numbers.len() == 3 && numbers.iter().all(is_number)
+}
+
+/// What stands between clients and servers: it decides about calls and results, whoever carries them.
+#[derive(Debug)]
+pub struct Gateway {
+    pub(crate) validation: ValidationConfig,
+    pub(crate) settings: GatewaySettings,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) host: Option<McpHost>,
+    pub(crate) limits: Limits,
+    /// Counts attempts where there is no store.
+    pub(crate) tracker: RetryTracker,
+    tally: Mutex<FailureTally>,
+}
+
+impl Gateway {
+    /// A gateway that judges by this configuration, and records nothing.
+    pub fn new(validation: ValidationConfig, settings: GatewaySettings) -> Self {
+        let tracker = RetryTracker::new(&validation);
+        let limits = Limits::default().with_max_bytes(settings.largest_message);
+        let (recorder, host, tally) = (None, None, Mutex::default());
+        Self { validation, settings, recorder, host, limits, tracker, tally }
+    }
+
+    /// The gateway with a record of everything.
+    #[must_use]
+    pub fn with_recorder(mut self, recorder: Recorder) -> Self {
+        self.recorder = Some(recorder);
+        self
+    }
+
+    /// The gateway under this host, which envelopes name.
+    #[must_use]
+    pub fn with_host(mut self, host: Option<McpHost>) -> Self {
+        self.host = host;
+        self
+    }
+
+    /// How it behaves.
+    pub fn settings(&self) -> &GatewaySettings {
+        &self.settings
+    }
+
+    /// The record, where there is one.
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_ref()
+    }
+
+    /// Which calls failed, by tool, place and code.
+    pub fn tally(&self) -> FailureTally {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Tells operators what became of a call.
+    pub(crate) fn observe(&self, attempt: &Attempt, outcome: &Outcome) {
+        let now = crate::surroundings::now();
+        let context = Context::new(&attempt.policy, &HideSecrets, now);
+        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        observe(&attempt.call(None), outcome, &context, &mut tally);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_one_or_none() {
+        let version = |text| Upstream::new("u", Some(text), Toolbox::default()).version;
+        for (text, expected) in [
+            ("1.2.3", "1.2.3"),
+            ("1.2.3-rc.1+x", "1.2.3-rc.1+x"),
+            ("v1.2.3", "0.0.0"),
+            ("1.2", "0.0.0"),
+            ("01.2.3", "0.0.0"),
+            ("", "0.0.0"),
+        ] {
+            assert_eq!(version(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! A gateway in front of MCP servers: every call is checked, every failure is something a model can act on, every
+//! answer is recorded before it is given.
+//!
+//! [`Gateway::admit`] looks at a call before it is forwarded, [`Gateway::deliver`] at its result before it is
+//! answered. Both know nothing of transports; [`wrap`] carries them between a client on standard input and output
+//! and a server that is a child process. Messages are texts ([`wire`]): what does not have to change crosses byte for
+//! byte.
+#![warn(missing_docs)]
+
+mod admit;
+mod attempt;
+mod call;
+mod catalogue;
+mod child;
+mod client;
+mod deliver;
+mod envelope;
+mod gateway;
+mod pins;
+mod record;
+mod settings;
+mod silence;
+mod surroundings;
+mod told;
+pub mod wire;
+pub mod wrap;
+
+pub use admit::{Admission, Forwarded, Running};
+pub use call::{CallError, ToolCall};
+pub use catalogue::{Toolbox, ToolboxError};
+pub use client::Client;
+pub use gateway::{Gateway, Upstream};
+pub use pins::{PinError, Pins};
+pub use record::Recorder;
+pub use settings::{CheckMode, EnvelopeMode, GatewaySettings, SettingsError, ToolModes, UnknownTool};

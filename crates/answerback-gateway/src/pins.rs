@@ -1,0 +1,106 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use answerback::Digest;
+
+use crate::Toolbox;
+
+/// The tools' definitions as they were first seen, in a file. A server that changes what a tool says of itself, after
+/// somebody read and allowed it, is told on.
+#[derive(Debug)]
+pub struct Pins {
+    file: PathBuf,
+    pinned: BTreeMap<String, String>,
+}
+
+impl Pins {
+    /// Reads the pins of a server; none where there is no file yet.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read or is not one of pins.
+    pub fn read(file: impl Into<PathBuf>) -> Result<Self, PinError> {
+        let file = file.into();
+        let pinned = match fs::read(&file) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|error| PinError { file: file.clone(), reason: error.to_string() })?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
+            Err(error) => return Err(PinError { file, reason: error.to_string() }),
+        };
+        Ok(Self { file, pinned })
+    }
+
+    /// Pins the tools that were not there before.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn add(&mut self, tools: &Toolbox) -> Result<(), PinError> {
+        let before = self.pinned.len();
+        for (name, digest) in tools.definitions() {
+            self.pinned.entry(name.to_owned()).or_insert_with(|| digest.to_string());
+        }
+        if self.pinned.len() == before { Ok(()) } else { self.write() }
+    }
+
+    /// Whether a tool's definition is another than the pinned one.
+    pub fn has_changed(&self, tool: &str, definition: Digest) -> bool {
+        self.pinned.get(tool).is_some_and(|pinned| *pinned != definition.to_string())
+    }
+
+    /// Where the pins are; to accept a change, the tool's line, or the file, is removed.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Several processes may write: each writes a whole file beside it and puts it in its place.
+    fn write(&self) -> Result<(), PinError> {
+        let failed = |error: std::io::Error| PinError {
+            file: self.file.clone(),
+            reason: error.to_string(),
+        };
+        if let Some(folder) = self.file.parent() {
+            fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let beside = self.file.with_extension(format!("{}.new", std::process::id()));
+        let text = serde_json::to_string_pretty(&self.pinned).unwrap_or_default();
+        fs::File::create(&beside)
+            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+            .and_then(|()| fs::rename(&beside, &self.file))
+            .map_err(failed)
+    }
+}
+
+/// Pins that cannot be used.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the pinned tool definitions in {file} cannot be used: {reason}")]
+pub struct PinError {
+    file: PathBuf,
+    reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_is_pinned_when_it_is_first_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pins/a.json");
+        let tools = |x: u8| {
+            Toolbox::read([format!(r#"{{"tools":[{{"name":"a","x":{x}}}]}}"#).as_str()], |_| true).unwrap()
+        };
+        let (first, second) = (tools(1), tools(2));
+        let mut pins = Pins::read(&file).unwrap();
+        pins.add(&first).unwrap();
+        let mut pins = Pins::read(&file).unwrap();
+        pins.add(&second).unwrap();
+        assert!(!pins.has_changed("a", first.definition("a").unwrap()));
+        assert!(pins.has_changed("a", second.definition("a").unwrap()));
+        assert!(!pins.has_changed("b", second.definition("a").unwrap()));
+        std::fs::write(&file, "nope").unwrap();
+        assert!(Pins::read(&file).is_err());
+    }
+}

@@ -1,0 +1,304 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+/// What a check does when it finds something.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "the configuration knows exactly these")]
+pub enum CheckMode {
+    /// Nothing is checked.
+    Off,
+    /// What was found goes along with the result.
+    Warn,
+    /// What is wrong does not pass.
+    Enforce,
+}
+
+/// How a call of a tool that does not exist is answered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "the configuration knows exactly these")]
+pub enum UnknownTool {
+    /// With an error of the protocol, as its specification says.
+    Error,
+    /// With a result that the model sees.
+    Result,
+}
+
+/// Where the tool envelope of a result goes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "the configuration knows exactly these")]
+pub enum EnvelopeMode {
+    /// Nowhere.
+    Off,
+    /// Into the result's `_meta`, with a reference to the result beside it.
+    Meta,
+    /// Whole, as `structuredContent`, where the tool declares no output schema; into `_meta` elsewhere.
+    Structured,
+}
+
+/// What holds for one tool.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ToolModes {
+    /// How arguments are checked before the call is forwarded.
+    pub input: CheckMode,
+    /// How results are checked before they are answered.
+    pub output: CheckMode,
+}
+
+/// How the gateway behaves: the key `gateway` of the configuration, but for who is served and what lies behind.
+///
+/// ```
+/// use answerback_gateway::{CheckMode, GatewaySettings};
+/// use serde_json::json;
+///
+/// let parsed = json!({"gateway": {"tools": {"search": {"input": "warn"}}}});
+/// let (settings, _) = GatewaySettings::from_value("config.yml", &parsed)?;
+/// assert_eq!(settings.of("search").input, CheckMode::Warn);
+/// assert_eq!(settings.of("other").input, CheckMode::Enforce);
+/// # Ok::<(), answerback_gateway::SettingsError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GatewaySettings {
+    /// What holds where nothing else is said.
+    pub default: ToolModes,
+    /// What holds for single tools.
+    pub tools: BTreeMap<String, ToolModes>,
+    /// The tools that may be called and are listed; all, where there is no list.
+    pub allow: Option<Vec<String>>,
+    /// The tools that look absent.
+    pub deny: Vec<String>,
+    /// How a call of a tool that does not exist is answered.
+    pub unknown_tool: UnknownTool,
+    /// Where the tool envelope goes.
+    pub envelope: EnvelopeMode,
+    /// What a tool's definition that changed since it was first seen does.
+    pub pinning: CheckMode,
+    /// The largest message, in bytes.
+    pub largest_message: usize,
+    /// How many calls may be under way at once.
+    pub most_calls: usize,
+    /// How long a call may take.
+    pub call_time: Duration,
+}
+
+impl Default for GatewaySettings {
+    fn default() -> Self {
+        Self {
+            default: ToolModes { input: CheckMode::Enforce, output: CheckMode::Warn },
+            tools: BTreeMap::new(),
+            allow: None,
+            deny: Vec::new(),
+            unknown_tool: UnknownTool::Error,
+            envelope: EnvelopeMode::Meta,
+            pinning: CheckMode::Warn,
+            largest_message: 64 << 20,
+            most_calls: 256,
+            call_time: Duration::from_secs(600),
+        }
+    }
+}
+
+const MODES: &[(&str, CheckMode)] =
+    &[("off", CheckMode::Off), ("warn", CheckMode::Warn), ("enforce", CheckMode::Enforce)];
+const UNKNOWN_TOOLS: &[(&str, UnknownTool)] =
+    &[("error", UnknownTool::Error), ("result", UnknownTool::Result)];
+const ENVELOPES: &[(&str, EnvelopeMode)] = &[
+    ("off", EnvelopeMode::Off),
+    ("meta", EnvelopeMode::Meta),
+    ("structured", EnvelopeMode::Structured),
+];
+/// Keys that are read elsewhere.
+const NOT_OURS: &[&str] = &["listen", "upstreams", "tokens"];
+
+impl GatewaySettings {
+    /// Reads the key `gateway` of a configuration, with warnings about keys that mean nothing.
+    ///
+    /// # Errors
+    ///
+    /// When a value is not one that its key can have: all of them are named.
+    pub fn from_value(file: &str, parsed: &Value) -> Result<(Self, Vec<String>), SettingsError> {
+        let mut reading = Reading { problems: Vec::new(), warnings: Vec::new() };
+        let mut settings = Self::default();
+        let empty = Map::new();
+        let gateway = reading.object("gateway", parsed.get("gateway")).unwrap_or(&empty);
+        for (key, value) in gateway {
+            let path = format!("gateway.{key}");
+            match key.as_str() {
+                "input" => reading.word(&path, value, MODES, &mut settings.default.input),
+                "output" => reading.word(&path, value, MODES, &mut settings.default.output),
+                "pinning" => reading.word(&path, value, MODES, &mut settings.pinning),
+                "unknown_tool" => {
+                    reading.word(&path, value, UNKNOWN_TOOLS, &mut settings.unknown_tool);
+                }
+                "envelope" => reading.word(&path, value, ENVELOPES, &mut settings.envelope),
+                "allow" => settings.allow = Some(reading.names(&path, value)),
+                "deny" => settings.deny = reading.names(&path, value),
+                "largest_message" => {
+                    if let Some(bytes) = reading.number(&path, value, 1 << 10, 1 << 30) {
+                        settings.largest_message = bytes;
+                    }
+                }
+                "most_calls" => {
+                    if let Some(calls) = reading.number(&path, value, 1, 10_000) {
+                        settings.most_calls = calls;
+                    }
+                }
+                "call_seconds" => {
+                    if let Some(seconds) = reading.number(&path, value, 1, 86_400) {
+                        settings.call_time = Duration::from_secs(seconds as u64);
+                    }
+                }
+                // They refine the default, which may come after them.
+                "tools" => {}
+                key if NOT_OURS.contains(&key) => {}
+                _ => reading.warnings.push(format!("{file}: {path} means nothing here")),
+            }
+        }
+        for (tool, value) in reading.object("gateway.tools", gateway.get("tools")).unwrap_or(&empty)
+        {
+            let path = format!("gateway.tools.{tool}");
+            let mut modes = settings.default;
+            for (key, value) in reading.object(&path, Some(value)).unwrap_or(&empty) {
+                let path = format!("{path}.{key}");
+                match key.as_str() {
+                    "input" => reading.word(&path, value, MODES, &mut modes.input),
+                    "output" => reading.word(&path, value, MODES, &mut modes.output),
+                    _ => reading.warnings.push(format!("{file}: {path} means nothing here")),
+                }
+            }
+            settings.tools.insert(tool.clone(), modes);
+        }
+        if reading.problems.is_empty() {
+            Ok((settings, reading.warnings))
+        } else {
+            Err(SettingsError { file: file.to_owned(), problems: reading.problems })
+        }
+    }
+
+    /// What holds for a tool.
+    pub fn of(&self, tool: &str) -> ToolModes {
+        self.tools.get(tool).copied().unwrap_or(self.default)
+    }
+
+    /// Whether a tool may be called and is listed.
+    pub fn allows(&self, tool: &str) -> bool {
+        let is_named = |names: &[String]| names.iter().any(|name| matches(name, tool));
+        self.allow.as_deref().is_none_or(is_named) && !is_named(&self.deny)
+    }
+
+    /// Whether every tool is listed.
+    pub(crate) fn allows_all(&self) -> bool {
+        self.allow.is_none() && self.deny.is_empty()
+    }
+}
+
+/// A name, or the beginning of names with a star.
+fn matches(pattern: &str, tool: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => tool.starts_with(beginning),
+        None => pattern == tool,
+    }
+}
+
+struct Reading {
+    problems: Vec<String>,
+    warnings: Vec<String>,
+}
+
+impl Reading {
+    fn object<'v>(&mut self, key: &str, value: Option<&'v Value>) -> Option<&'v Map<String, Value>> {
+        match value {
+            None | Some(Value::Null) => None,
+            Some(Value::Object(members)) => Some(members),
+            Some(value) => {
+                self.problem(key, value, "a mapping");
+                None
+            }
+        }
+    }
+
+    fn word<T: Copy>(&mut self, key: &str, value: &Value, words: &[(&str, T)], into: &mut T) {
+        // YAML 1.1 and many people write off without quotes, and mean the word.
+        let word = if *value == Value::Bool(false) { Some("off") } else { value.as_str() };
+        match words.iter().find(|(name, _)| Some(*name) == word) {
+            Some((_, found)) => *into = *found,
+            None => {
+                let names: Vec<_> = words.iter().map(|(name, _)| *name).collect();
+                self.problem(key, value, &format!("one of {}", names.join(", ")));
+            }
+        }
+    }
+
+    fn names(&mut self, key: &str, value: &Value) -> Vec<String> {
+        let names = value.as_array().map(|names| {
+            names.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+        });
+        names.flatten().unwrap_or_else(|| {
+            self.problem(key, value, "a list of tool names, where * at the end stands for any rest");
+            Vec::new()
+        })
+    }
+
+    fn number(&mut self, key: &str, value: &Value, least: usize, most: usize) -> Option<usize> {
+        let number = value.as_u64().and_then(|number| usize::try_from(number).ok());
+        let number = number.filter(|number| (least..=most).contains(number));
+        if number.is_none() {
+            self.problem(key, value, &format!("an integer from {least} to {most}"));
+        }
+        number
+    }
+
+    fn problem(&mut self, key: &str, value: &Value, expected: &str) {
+        let shown: String = value.to_string().chars().take(60).collect();
+        self.problems.push(format!("{key} is {shown}; expected {expected}"));
+    }
+}
+
+/// A configuration that cannot be used.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{file}: {}", problems.join("; "))]
+pub struct SettingsError {
+    file: String,
+    problems: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(gateway: Value) -> Result<(GatewaySettings, Vec<String>), SettingsError> {
+        GatewaySettings::from_value("f", &json!({ "gateway": gateway }))
+    }
+
+    #[test]
+    fn tools_refine_the_default_wherever_it_stands() {
+        let (settings, warnings) =
+            read(json!({"tools": {"a": {"output": "enforce"}}, "input": "warn", "typo": 1})).unwrap();
+        assert_eq!(
+            settings.of("a"),
+            ToolModes { input: CheckMode::Warn, output: CheckMode::Enforce }
+        );
+        assert_eq!(settings.of("b"), ToolModes { input: CheckMode::Warn, output: CheckMode::Warn });
+        assert_eq!(warnings, ["f: gateway.typo means nothing here"]);
+    }
+
+    #[test]
+    fn every_problem_is_named() {
+        let error = read(json!({"input": "strict", "deny": "x", "most_calls": 0, "tools": {"a": 1}}));
+        insta::assert_snapshot!(error.unwrap_err(), @"f: gateway.input is \"strict\"; expected one of off, warn, enforce; gateway.deny is \"x\"; expected a list of tool names, where * at the end stands for any rest; gateway.most_calls is 0; expected an integer from 1 to 10000; gateway.tools.a is 1; expected a mapping");
+        assert!(GatewaySettings::from_value("f", &Value::Null).is_ok());
+    }
+
+    #[test]
+    fn lists_decide_which_tools_there_are() {
+        let (settings, _) = read(json!({"allow": ["read_*", "now"], "deny": ["read_secret"]})).unwrap();
+        let allowed = ["read_file", "now", "read_secret", "write_file"].map(|tool| settings.allows(tool));
+        assert_eq!(allowed, [true, true, false, false]);
+        assert!(GatewaySettings::default().allows("anything"));
+    }
+}

@@ -1,0 +1,91 @@
+//! Failures that call themselves successes.
+
+use serde_json::Value;
+
+/// What a successful result looks like that is none.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Silence {
+    /// It says nothing at all.
+    Empty,
+    /// Its text is an error.
+    Error,
+}
+
+/// How errors begin that programs print.
+const BEGINNINGS: [&str; 7] = [
+    "error:",
+    "error calling",
+    "error executing",
+    "exception:",
+    "fatal:",
+    "failed to ",
+    "traceback (most recent call last)",
+];
+
+/// Looks at a result that is not marked as an error. It takes a text for an error only where it begins like one:
+/// a document may speak of errors.
+pub(crate) fn of(result: &Value) -> Option<Silence> {
+    if result["isError"] == true || result.get("structuredContent").is_some_and(|it| !it.is_null())
+    {
+        return None;
+    }
+    let content = result["content"].as_array().map_or(&[][..], Vec::as_slice);
+    let is_blank = |block: &Value| {
+        block["type"] == "text" && block["text"].as_str().is_none_or(|text| text.trim().is_empty())
+    };
+    if content.iter().all(is_blank) {
+        return Some(Silence::Empty);
+    }
+    match content {
+        [block] => block["text"].as_str().filter(|text| is_error(text)).map(|_| Silence::Error),
+        _ => None,
+    }
+}
+
+fn is_error(text: &str) -> bool {
+    let text = text.trim_start();
+    let begins = |beginning: &str| {
+        text.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+    };
+    if BEGINNINGS.into_iter().any(begins) {
+        return true;
+    }
+    // {"error": …} alone, or beside the usual company of an error.
+    let Ok(Value::Object(members)) = serde_json::from_str(text) else { return false };
+    let is_told = members.get("error").is_some_and(|error| match error {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        _ => true,
+    });
+    let company = ["error", "message", "code", "status", "details", "success", "ok", "type"];
+    is_told && members.keys().all(|name| company.contains(&name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_looks_like_a_failure_is_told_and_nothing_else() {
+        let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
+        for (result, expected) in [
+            (json!({"content": []}), Some(Silence::Empty)),
+            (json!({}), Some(Silence::Empty)),
+            (text(" \n"), Some(Silence::Empty)),
+            (text("Error: no such file"), Some(Silence::Error)),
+            (text("Traceback (most recent call last):\n…"), Some(Silence::Error)),
+            (text(r#"{"error": "not found", "code": 404}"#), Some(Silence::Error)),
+            (text(r#"{"error": null, "code": 0}"#), None),
+            (text(r#"{"error": "x", "rows": []}"#), None),
+            (text("The log has 3 errors."), None),
+            (text("errors"), None),
+            (json!({"content": [], "isError": true}), None),
+            (json!({"content": [], "structuredContent": {"n": 0}}), None),
+            (json!({"content": [{"type": "image", "data": ""}]}), None),
+        ] {
+            assert_eq!(of(&result), expected, "{result}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What the gateway itself says: results and errors that the server did not make.
+
+use answerback::ToolResult;
+use answerback::provider::{Arguments, Provider};
+use serde_json::{Map, Value, json};
+
+use crate::call::ToolCall;
+use crate::wire::{Message, Object, code};
+
+/// The members that we add to a result's `_meta`.
+pub(crate) mod meta {
+    pub(crate) const RETRY: &str = "dev.answerback/retry";
+    pub(crate) const ENVELOPE: &str = "dev.answerback/envelope";
+    pub(crate) const RECEIPT: &str = "dev.answerback/receipt";
+    pub(crate) const NOTES: &str = "dev.answerback/notes";
+}
+
+/// What a caller can do about a call that did not run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Class {
+    /// Mend the arguments and call again.
+    Arguments,
+    /// Call again later, as it is.
+    Wait,
+    /// Stop, and let a person decide.
+    Stop,
+}
+
+impl Class {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Arguments => "arguments",
+            Self::Wait => "wait",
+            Self::Stop => "stop",
+        }
+    }
+}
+
+/// The facts about a call that did not run, for programs.
+pub(crate) struct Retry<'a> {
+    pub(crate) class: Class,
+    pub(crate) code: &'a str,
+    /// Which attempt it was, of how many; where attempts are counted.
+    pub(crate) attempt: Option<(u8, u8)>,
+    pub(crate) correlation_id: &'a str,
+}
+
+impl Retry<'_> {
+    pub(crate) fn to_json(&self) -> Value {
+        let mut facts = Map::new();
+        if let Some((attempt, max)) = self.attempt {
+            facts.insert("attempt".into(), attempt.into());
+            facts.insert("max".into(), max.into());
+        }
+        facts.insert("retryable".into(), (self.class != Class::Stop).into());
+        facts.insert("class".into(), self.class.as_str().into());
+        facts.insert("code".into(), self.code.into());
+        facts.insert("correlationId".into(), self.correlation_id.into());
+        facts.into()
+    }
+}
+
+/// A result that the model sees, for a call that did not run.
+pub(crate) fn result(call: &ToolCall, content: String, added: Map<String, Value>) -> Message {
+    let told = ToolResult::error(call.id.as_json(), content);
+    let echo = answerback::provider::ToolCall::new(
+        call.id.as_json(),
+        &call.name,
+        Arguments::Value(Value::Null),
+    );
+    let mut result = Provider::Mcp.result(&echo, &told);
+    if call.is_modern {
+        result["resultType"] = "complete".into();
+    }
+    result["_meta"] = added.into();
+    Message::result(&call.id, &result.to_string())
+}
+
+/// An error of the protocol, with the facts as its data.
+pub(crate) fn error(call: &ToolCall, message: &str, added: Map<String, Value>) -> Message {
+    Message::error(Some(&call.id), code::INVALID_PARAMS, message, Some(&added.into()))
+}
+
+/// A result with members added to its `_meta`; everything else stays as it is.
+pub(crate) fn with_meta(result: &str, added: &Map<String, Value>) -> Option<String> {
+    let object = Object::read(result).ok()?;
+    // A `_meta` that is no object is the server's fault, and not ours to take away.
+    let mut meta = object.get("_meta").unwrap_or("{}").to_owned();
+    for (name, value) in added {
+        meta = Object::read(&meta).ok()?.with(name, &value.to_string());
+    }
+    Some(object.with("_meta", &meta))
+}
+
+/// The facts as `_meta`.
+pub(crate) fn facts(retry: &Retry<'_>) -> Map<String, Value> {
+    let Value::Object(facts) = json!({meta::RETRY: retry.to_json()}) else { return Map::new() };
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_keeps_every_byte_but_for_what_is_added() {
+        let added = json!({"dev.answerback/x": 1}).as_object().cloned().unwrap();
+        for (result, expected) in [
+            (r#"{"content":[ ],"n":1.50}"#, r#"{"content":[ ],"n":1.50,"_meta":{"dev.answerback/x":1}}"#),
+            (r#"{"_meta":{ "a":1 },"z":0}"#, r#"{"_meta":{ "a":1 ,"dev.answerback/x":1},"z":0}"#),
+            (r#"{"_meta":{"dev.answerback/x":7}}"#, r#"{"_meta":{"dev.answerback/x":1}}"#),
+        ] {
+            assert_eq!(with_meta(result, &added).as_deref(), Some(expected));
+        }
+        assert_eq!(with_meta(r#"{"_meta":3}"#, &added), None);
+        assert_eq!(with_meta("[]", &added), None);
+    }
+}

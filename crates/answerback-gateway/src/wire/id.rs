@@ -1,0 +1,52 @@
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// The id of a request. Two writings of one id are equal, since a server may write a number or a string in another
+/// way than it was sent.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Id(String);
+
+impl Id {
+    /// Reads an id: a string or a number.
+    pub fn read(raw: &RawValue) -> Option<Self> {
+        match serde_json::from_str(raw.get()).ok()? {
+            Value::String(text) => Some(Self::of_text(&text)),
+            // 1 and 1.0 are one number.
+            Value::Number(number) => Some(match number.as_f64() {
+                Some(float) if float.fract() == 0.0 && float.abs() < 9e15 => {
+                    Self(format!("{float:.0}"))
+                }
+                _ => Self(number.to_string()),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The id that is this text.
+    pub fn of_text(text: &str) -> Self {
+        Self(Value::from(text).to_string())
+    }
+
+    /// The id as JSON.
+    pub fn as_json(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writings_of_one_id_are_one_id() {
+        let read = |text: &str| Id::read(&RawValue::from_string(text.to_owned()).unwrap());
+        assert_eq!(read("1"), read("1.0"));
+        assert_eq!(read(r#""a""#), read(r#""\u0061""#));
+        assert_eq!(read(r#""a""#), Some(Id::of_text("a")));
+        assert_ne!(read("1"), read(r#""1""#));
+        assert_ne!(read("123456789012345678"), read("123456789012345679"));
+        for text in ["null", "[]", "{}", "true"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}

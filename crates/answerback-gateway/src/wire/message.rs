@@ -1,0 +1,199 @@
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::Id;
+
+/// What a message is, by what JSON-RPC says of its members.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "whoever relays messages has to know all of them")]
+pub enum Shape {
+    /// Something that wants an answer.
+    Request {
+        /// By which the answer is known.
+        id: Id,
+        /// What is asked.
+        method: String,
+    },
+    /// Something that wants none.
+    Notification {
+        /// What is said.
+        method: String,
+    },
+    /// An answer.
+    Response {
+        /// To which request.
+        id: Id,
+    },
+    /// Several messages in one, as one revision of the protocol had it.
+    Batch,
+}
+
+/// One message: its text as it came, and its shape.
+#[derive(Clone, Debug)]
+pub struct Message {
+    text: String,
+    shape: Shape,
+}
+
+#[derive(Deserialize)]
+struct Outline<'t> {
+    #[serde(borrow, default)]
+    id: Option<&'t RawValue>,
+    #[serde(borrow, default)]
+    method: Option<Cow<'t, str>>,
+    #[serde(borrow, default)]
+    result: Option<&'t RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'t RawValue>,
+}
+
+impl Message {
+    /// Reads a message.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not JSON, or JSON that is no message.
+    pub fn read(text: String) -> Result<Self, MessageError> {
+        let shape = Self::shape_of(&text)?;
+        Ok(Self { text, shape })
+    }
+
+    fn shape_of(text: &str) -> Result<Shape, MessageError> {
+        if text.trim_start().starts_with('[') {
+            serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(MessageError::NotJson)?;
+            return Ok(Shape::Batch);
+        }
+        let outline: Outline<'_> = serde_json::from_str(text).map_err(|error| {
+            if error.is_data() { MessageError::NoMessage } else { MessageError::NotJson(error) }
+        })?;
+        let id = outline.id.map(|raw| Id::read(raw).ok_or(MessageError::NoMessage)).transpose()?;
+        match (id, outline.method) {
+            (Some(id), Some(method)) => Ok(Shape::Request { id, method: method.into_owned() }),
+            (None, Some(method)) => Ok(Shape::Notification { method: method.into_owned() }),
+            (Some(id), None) if outline.result.is_some() || outline.error.is_some() => {
+                Ok(Shape::Response { id })
+            }
+            _ => Err(MessageError::NoMessage),
+        }
+    }
+
+    /// A request of our own.
+    pub fn request(id: &Id, method: &str, params: &Value) -> Self {
+        let method = Value::from(method);
+        let id = id.as_json();
+        Self::ours(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#))
+    }
+
+    /// A notification of our own.
+    pub fn notification(method: &str, params: &Value) -> Self {
+        let method = Value::from(method);
+        Self::ours(format!(r#"{{"jsonrpc":"2.0","method":{method},"params":{params}}}"#))
+    }
+
+    /// An answer with this result, which is JSON.
+    pub fn result(id: &Id, result: &str) -> Self {
+        Self::ours(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.as_json()))
+    }
+
+    /// An answer that says what failed. Without an id it answers what could not be read.
+    pub fn error(id: Option<&Id>, code: i32, message: &str, data: Option<&Value>) -> Self {
+        let mut error = serde_json::json!({"code": code, "message": message});
+        if let Some(data) = data {
+            error["data"] = data.clone();
+        }
+        let id = id.map_or("null", Id::as_json);
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#);
+        // An error without an id is an answer to nothing that anybody could name.
+        let shape = Self::shape_of(&text).unwrap_or(Shape::Batch);
+        Self { text, shape }
+    }
+
+    fn ours(text: String) -> Self {
+        let shape = Self::shape_of(&text).unwrap_or(Shape::Batch);
+        Self { text, shape }
+    }
+
+    /// The same message with other text, of the same shape.
+    #[must_use]
+    pub fn with_text(self, text: String) -> Self {
+        Self { text, ..self }
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What it is.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The text alone.
+    pub fn into_text(self) -> String {
+        self.text
+    }
+}
+
+/// A text that is no message.
+#[derive(Debug, thiserror::Error)]
+#[expect(clippy::exhaustive_enums, reason = "JSON-RPC knows these two")]
+pub enum MessageError {
+    /// It is not JSON.
+    #[error("not JSON: {0}")]
+    NotJson(serde_json::Error),
+    /// It is JSON, but neither request, notification nor response.
+    #[error("neither a request, nor a notification, nor a response")]
+    NoMessage,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes() {
+        let id = || Id::of_text("a");
+        let method = || "m".to_owned();
+        for (text, expected) in [
+            (r#"{"id":"a","method":"m","x":1}"#, Shape::Request { id: id(), method: method() }),
+            (r#"{"method":"m"}"#, Shape::Notification { method: method() }),
+            (r#"{"id":"a","result":null}"#, Shape::Response { id: id() }),
+            (r#"{"id":"a","error":{}}"#, Shape::Response { id: id() }),
+            (r#" [{"id":1}]"#, Shape::Batch),
+        ] {
+            let read = Message::read(text.to_owned());
+            assert_eq!(read.as_ref().ok().map(Message::shape), Some(&expected), "{text}: {read:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_told() {
+        for text in ["{}", "1", r#"{"id":"a"}"#, r#"{"id":{},"method":"m"}"#, r#"{"method":1}"#] {
+            let error = Message::read(text.to_owned()).unwrap_err();
+            assert!(matches!(error, MessageError::NoMessage), "{text}: {error}");
+        }
+        for text in ["", "{", "nope", "[1"] {
+            let error = Message::read(text.to_owned()).unwrap_err();
+            assert!(matches!(error, MessageError::NotJson(_)), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn our_own_messages_are_messages() {
+        let id = Id::of_text("answerback/1");
+        let messages = [
+            Message::request(&id, "tools/list", &serde_json::json!({})),
+            Message::notification("notifications/cancelled", &serde_json::json!({})),
+            Message::result(&id, "{}"),
+            Message::error(Some(&id), -32602, "no", None),
+        ];
+        for message in messages {
+            let read = Message::read(message.text().to_owned()).unwrap();
+            assert_eq!(read.shape(), message.shape());
+        }
+    }
+}

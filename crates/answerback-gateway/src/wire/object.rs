@@ -1,0 +1,181 @@
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A JSON object as text, with the places of its members: one of them can be replaced or added, and every other byte
+/// stays as it is.
+///
+/// ```
+/// use answerback_gateway::wire::Object;
+///
+/// let text = r#"{ "n": 1.50, "extra": [ ] }"#;
+/// let object = Object::read(text)?;
+/// assert_eq!(object.get("n"), Some("1.50"));
+/// assert_eq!(object.with("m", "2"), r#"{ "n": 1.50, "extra": [ ] ,"m":2}"#);
+/// assert_eq!(object.with("n", "2"), r#"{ "n": 2, "extra": [ ] }"#);
+/// # Ok::<(), answerback_gateway::wire::ObjectError>(())
+/// ```
+#[derive(Debug)]
+pub struct Object<'t> {
+    text: &'t str,
+    members: Vec<(Cow<'t, str>, &'t RawValue)>,
+}
+
+/// A text that is no JSON object, or one in which a name stands twice.
+#[derive(Debug, thiserror::Error)]
+#[error("not a JSON object: {0}")]
+pub struct ObjectError(#[from] serde_json::Error);
+
+impl<'t> Object<'t> {
+    /// Reads the members of an object. Two readers could take a repeated name for different values, so it is
+    /// refused.
+    ///
+    /// # Errors
+    ///
+    /// When the text is no JSON object, or a name stands twice.
+    pub fn read(text: &'t str) -> Result<Self, ObjectError> {
+        let Members(members) = serde_json::from_str(text)?;
+        Ok(Self { text, members })
+    }
+
+    /// The value of a member, as it is written.
+    pub fn get(&self, name: &str) -> Option<&'t str> {
+        self.raw(name).map(RawValue::get)
+    }
+
+    /// The value of a member.
+    pub fn raw(&self, name: &str) -> Option<&'t RawValue> {
+        self.members.iter().find(|(member, _)| member == name).map(|(_, value)| *value)
+    }
+
+    /// The members, in the order of the text.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &'t RawValue)> {
+        self.members.iter().map(|(name, value)| (&**name, *value))
+    }
+
+    /// The object with this value for a member, which is added at the end where it is missing.
+    pub fn with(&self, name: &str, value: &str) -> String {
+        let mut text = String::with_capacity(self.text.len() + name.len() + value.len() + 8);
+        match self.get(name) {
+            Some(old) => {
+                let Range { start, end } = self.place(old);
+                text.push_str(&self.text[..start]);
+                text.push_str(value);
+                text.push_str(&self.text[end..]);
+            }
+            None => {
+                let end = self.text.rfind('}').unwrap_or(self.text.len());
+                text.push_str(&self.text[..end]);
+                if !self.members.is_empty() {
+                    text.push(',');
+                }
+                text.push_str(&serde_json::Value::from(name).to_string());
+                text.push(':');
+                text.push_str(value);
+                text.push_str(&self.text[end..]);
+            }
+        }
+        text
+    }
+
+    /// Where a value lies in the text: it is a piece of it, so the distance of their beginnings says it.
+    fn place(&self, value: &str) -> Range<usize> {
+        let start = value.as_ptr() as usize - self.text.as_ptr() as usize;
+        start..start + value.len()
+    }
+}
+
+/// Names and values in order.
+struct Members<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = Members<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
+        let mut names = std::collections::HashSet::new();
+        while let Some(Name(name)) = map.next_key()? {
+            // The few members of a message are compared; a set is for the object that somebody made to be slow.
+            let is_repeated = if members.len() < 32 {
+                members.iter().any(|(member, _)| *member == name)
+            } else {
+                if names.is_empty() {
+                    names.extend(members.iter().map(|(member, _)| member.to_string()));
+                }
+                !names.insert(name.to_string())
+            };
+            if is_repeated {
+                return Err(de::Error::custom("a name stands twice"));
+            }
+            members.push((name, map.next_value()?));
+        }
+        Ok(Members(members))
+    }
+}
+
+/// A name, borrowed where it has no escape.
+#[derive(serde::Deserialize)]
+struct Name<'t>(#[serde(borrow)] Cow<'t, str>);
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_member_is_replaced_or_added_and_nothing_else_changes() {
+        for (text, name, value, expected) in [
+            ("{}", "a", "1", r#"{"a":1}"#),
+            (" { } ", "a", "1", r#" { "a":1} "#),
+            (r#"{"a":1}"#, "a", "[2]", r#"{"a":[2]}"#),
+            (r#"{"b":{"a":9},"a" : 1.0 }"#, "a", "2", r#"{"b":{"a":9},"a" : 2 }"#),
+            (r#"{"\u0061":1}"#, "a", "2", r#"{"\u0061":2}"#),
+            (r#"{"b":"}"}"#, "a\"", "2", r#"{"b":"}","a\"":2}"#),
+            (r#"{"big":12345678901234567890123}"#, "a", "0", r#"{"big":12345678901234567890123,"a":0}"#),
+        ] {
+            assert_eq!(Object::read(text).unwrap().with(name, value), expected);
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_object() {
+        for text in ["", "[]", "1", "{", r#"{"a":1}x"#, r#"{"a":1,"\u0061":2}"#] {
+            assert!(Object::read(text).is_err(), "{text}");
+        }
+        let many: String = (0..100).map(|number| format!("\"{number}\":1,")).collect();
+        assert!(Object::read(&format!("{{{many}\"x\":1}}")).is_ok());
+        assert!(Object::read(&format!("{{{many}\"7\":1}}")).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn the_value_is_there_and_the_rest_is_kept(
+            members in proptest::collection::btree_map("[a-c\"é]{0,3}", -9..9, 0..5),
+            name in "[a-c\"é]{0,3}",
+        ) {
+            let before = json!(members);
+            let text = before.to_string();
+            let after: Value = serde_json::from_str(&Object::read(&text).unwrap().with(&name, "[7]")).unwrap();
+            let mut expected = before;
+            expected[name.as_str()] = json!([7]);
+            prop_assert_eq!(after, expected);
+        }
+    }
+}

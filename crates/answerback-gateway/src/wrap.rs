@@ -1,0 +1,669 @@
+//! One client on a pair of streams, one server that is a child process.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use answerback_ledger::leaf::Subject;
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::child::Server;
+use crate::wire::{Id, Line, LineReader, Message, Object, Shape, code};
+use crate::{Admission, Client, Forwarded, Gateway, Pins, ToolCall, Toolbox, Upstream};
+
+/// What our own requests are called, on both sides.
+const OURS: &str = "answerback/";
+/// How many messages may wait to be written.
+const WAITING: usize = 64;
+/// How long a server has to list its tools.
+const LISTING: Duration = Duration::from_secs(30);
+/// The most pages of a list of tools.
+const PAGES: usize = 1000;
+
+/// The server that is wrapped.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Wrapped {
+    name: String,
+    program: OsString,
+    arguments: Vec<OsString>,
+    pins: Option<PathBuf>,
+}
+
+impl Wrapped {
+    /// A program that is a server, under a name of our own for it.
+    pub fn new(
+        name: impl Into<String>,
+        program: impl Into<OsString>,
+        arguments: impl IntoIterator<Item = OsString>,
+    ) -> Self {
+        let (program, arguments) = (program.into(), arguments.into_iter().collect());
+        Self { name: name.into(), program, arguments, pins: None }
+    }
+
+    /// The file that keeps the tools' definitions as they were first seen.
+    pub fn with_pins(mut self, file: impl Into<PathBuf>) -> Self {
+        self.pins = Some(file.into());
+        self
+    }
+}
+
+/// How a wrapped server ended.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "one of the two goes first")]
+pub enum Ended {
+    /// The client left, and the server was ended.
+    Client,
+    /// The server left by itself.
+    Server(ExitStatus),
+}
+
+/// Carries messages between a client and a wrapped server until one of them leaves, or `stop` says so.
+///
+/// # Errors
+///
+/// When the server cannot be started, or what is in force cannot be recorded.
+pub async fn wrap(
+    gateway: Arc<Gateway>,
+    client: Client,
+    wrapped: Wrapped,
+    input: impl AsyncRead + Unpin + Send + 'static,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+    stop: impl Future<Output = ()> + Send,
+) -> Result<Ended, WrapError> {
+    let (mut server, to_child, from_child) =
+        Server::start(&wrapped.program, &wrapped.arguments).map_err(|error| WrapError::Start {
+            program: wrapped.program.to_string_lossy().into_owned(),
+            error,
+        })?;
+    let most = gateway.settings().largest_message;
+    let (to_server, server_queue) = mpsc::channel(WAITING);
+    let (to_client, client_queue) = mpsc::channel(WAITING);
+    let server_writer = tokio::spawn(write(server_queue, to_child));
+    let client_writer = tokio::spawn(write(client_queue, output));
+    let relay = Arc::new(Relay {
+        gateway,
+        client,
+        wrapped,
+        to_client,
+        to_server,
+        calls: Mutex::default(),
+        tasks: Mutex::default(),
+        has_ended: AtomicBool::new(false),
+        ours: Mutex::default(),
+        watched: Mutex::default(),
+        upstream: RwLock::default(),
+        version: RwLock::default(),
+        listing: tokio::sync::Mutex::new(()),
+        numbers: AtomicU64::new(0),
+        changes: AtomicU64::new(0),
+    });
+    relay.note(Subject::Start).await?;
+    let mut from_server = tokio::spawn(Arc::clone(&relay).from_server(from_child, most));
+    let ended = {
+        let from_client = Arc::clone(&relay).from_client(input, most);
+        tokio::pin!(from_client, stop);
+        tokio::select! {
+            () = &mut from_client => None,
+            () = &mut stop => None,
+            _ = &mut from_server => Some(server.wait().await.map_err(WrapError::Wait)?),
+        }
+    };
+    // The server's input ends, and the server with it. Calls that it does not answer any more are answered by us.
+    server_writer.abort();
+    let _ = server_writer.await;
+    server.end().await.map_err(WrapError::Wait)?;
+    if ended.is_none() {
+        let _ = from_server.await;
+    }
+    relay.finish().await;
+    relay.note(Subject::Stop).await?;
+    let ended = ended.map_or(Ended::Client, Ended::Server);
+    drop(relay);
+    // What was answered is written, unless the client is gone.
+    let _ = tokio::time::timeout(Duration::from_secs(5), client_writer).await;
+    Ok(ended)
+}
+
+/// Writes messages a line each until nobody sends any more, or nobody reads.
+async fn write(mut queue: mpsc::Receiver<String>, mut to: impl AsyncWrite + Unpin) {
+    while let Some(mut line) = queue.recv().await {
+        line.push('\n');
+        // What waits already goes out in one piece.
+        while line.len() < 1 << 16
+            && let Ok(next) = queue.try_recv()
+        {
+            line.push_str(&next);
+            line.push('\n');
+        }
+        if to.write_all(line.as_bytes()).await.is_err() || to.flush().await.is_err() {
+            return;
+        }
+    }
+    let _ = to.shutdown().await;
+}
+
+/// A request of the client that we have to see the answer to.
+enum Watched {
+    Initialize,
+    Tools { is_whole: bool },
+}
+
+/// What became of a call that was forwarded.
+enum Reply {
+    Message(Message),
+    Cancelled,
+}
+
+struct Relay {
+    gateway: Arc<Gateway>,
+    client: Client,
+    wrapped: Wrapped,
+    to_client: mpsc::Sender<String>,
+    to_server: mpsc::Sender<String>,
+    /// The calls under way; the sender is there once the call was forwarded.
+    calls: Mutex<HashMap<Id, Stage>>,
+    tasks: Mutex<JoinSet<()>>,
+    /// Whether the server said its last word.
+    has_ended: AtomicBool,
+    /// Requests of our own.
+    ours: Mutex<HashMap<Id, oneshot::Sender<Message>>>,
+    watched: Mutex<HashMap<Id, Watched>>,
+    upstream: RwLock<Option<Arc<Upstream>>>,
+    version: RwLock<Option<String>>,
+    listing: tokio::sync::Mutex<()>,
+    numbers: AtomicU64,
+    /// How often the server said that its tools changed.
+    changes: AtomicU64,
+}
+
+enum Stage {
+    /// It is being looked at.
+    Admitting { is_cancelled: bool },
+    /// The server has it.
+    Forwarded(oneshot::Sender<Reply>),
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Relay {
+    /// What is in force from here on, or was until now.
+    async fn note(&self, subject: Subject) -> Result<(), WrapError> {
+        let Some(recorder) = self.gateway.recorder() else { return Ok(()) };
+        let command = self.wrapped.program.to_string_lossy();
+        let document = json!({"surface": "wrap", "upstream": self.wrapped.name, "program": command});
+        let written = recorder.config(subject, Some(&self.wrapped.name), &document).await;
+        written.or_else(|error| recorder.store().excuse(error)).map_err(WrapError::Record)
+    }
+
+    /// Reads what the client says until it leaves.
+    async fn from_client(self: Arc<Self>, input: impl AsyncRead + Unpin, most: usize) {
+        let mut lines = LineReader::new(BufReader::with_capacity(1 << 16, input), most);
+        loop {
+            match lines.next().await {
+                Ok(Some(Line::Text(text))) => self.hear(text).await,
+                Ok(Some(Line::NotText)) => self.refuse(code::PARSE_ERROR, "the message is not UTF-8").await,
+                Ok(Some(Line::TooLong)) => {
+                    let text = format!("the message has more than {most} bytes");
+                    self.refuse(code::INVALID_REQUEST, &text).await;
+                }
+                Ok(None) | Err(_) => break,
+            }
+        }
+        // The client closed its end; it may still read what it asked for.
+        self.finish().await;
+    }
+
+    /// Waits for the calls that are under way.
+    async fn finish(&self) {
+        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
+        while tasks.join_next().await.is_some() {}
+    }
+
+    async fn refuse(&self, code: i32, text: &str) {
+        self.tell(Message::error(None, code, text, None)).await;
+    }
+
+    async fn tell(&self, message: Message) {
+        // A client that is gone hears nothing.
+        let _ = self.to_client.send(message.into_text()).await;
+    }
+
+    async fn hear(self: &Arc<Self>, text: String) {
+        let message = match Message::read(text) {
+            Ok(message) => message,
+            Err(error) => {
+                let code = match error {
+                    crate::wire::MessageError::NotJson(_) => code::PARSE_ERROR,
+                    crate::wire::MessageError::NoMessage => code::INVALID_REQUEST,
+                };
+                return self.refuse(code, &error.to_string()).await;
+            }
+        };
+        match message.shape() {
+            Shape::Request { id, method } if method == ToolCall::METHOD => {
+                self.begin(id.clone(), message).await;
+            }
+            Shape::Request { id, method } => {
+                let watched = match method.as_str() {
+                    "initialize" | "server/discover" => Some(Watched::Initialize),
+                    "tools/list" => Some(Watched::Tools { is_whole: !has_cursor(&message) }),
+                    _ => None,
+                };
+                if let Some(watched) = watched {
+                    lock(&self.watched).insert(id.clone(), watched);
+                }
+                self.send(message).await;
+            }
+            Shape::Notification { method } if method == "notifications/cancelled" => {
+                if let Some(id) = cancelled(&message)
+                    && !self.cancel(&id)
+                {
+                    return;
+                }
+                self.send(message).await;
+            }
+            Shape::Response { id } if is_ours(id) => {
+                if let Some(waits) = lock(&self.ours).remove(id) {
+                    let _ = waits.send(message);
+                }
+            }
+            Shape::Batch => {
+                // One revision of the protocol had them. A call in it would pass unchecked.
+                let text = "batches are not taken: send each message on a line of its own";
+                self.refuse(code::INVALID_REQUEST, text).await;
+            }
+            Shape::Notification { .. } | Shape::Response { .. } => self.send(message).await,
+        }
+    }
+
+    async fn send(&self, message: Message) {
+        let _ = self.to_server.send(message.into_text()).await;
+    }
+
+    /// Takes a call in.
+    async fn begin(self: &Arc<Self>, id: Id, message: Message) {
+        let call = match ToolCall::read(message) {
+            Ok(call) => call,
+            Err(error) => {
+                let answer = Message::error(Some(&id), code::INVALID_PARAMS, &error.to_string(), None);
+                return self.tell(answer).await;
+            }
+        };
+        let refusal = {
+            let mut under_way = lock(&self.calls);
+            if under_way.contains_key(&id) {
+                Some("a call with this id is under way".to_owned())
+            } else if under_way.len() >= self.gateway.settings().most_calls {
+                let most = self.gateway.settings().most_calls;
+                Some(format!("{most} calls are under way already; wait until one of them was answered"))
+            } else {
+                under_way.insert(id.clone(), Stage::Admitting { is_cancelled: false });
+                None
+            }
+        };
+        if let Some(reason) = refusal {
+            let answer = Message::error(Some(&id), code::INVALID_REQUEST, &reason, None);
+            return self.tell(answer).await;
+        }
+        let relay = Arc::clone(self);
+        let mut tasks = lock(&self.tasks);
+        // Calls that are done are forgotten.
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(async move {
+            let upstream = match relay.upstream(&call).await {
+                Ok(upstream) => upstream,
+                Err(reason) => {
+                    let answer = relay.gateway.unlisted(&call, &reason);
+                    lock(&relay.calls).remove(&id);
+                    return relay.tell(answer).await;
+                }
+            };
+            match relay.gateway.admit(&relay.client, &upstream, call).await {
+                Admission::Forward(forwarded) => {
+                    let answer = relay.run(&id, &upstream, *forwarded).await;
+                    lock(&relay.calls).remove(&id);
+                    if let Some(answer) = answer {
+                        relay.tell(answer).await;
+                    }
+                }
+                Admission::Answer(answer) => {
+                    lock(&relay.calls).remove(&id);
+                    relay.tell(answer).await;
+                    relay.client.answered();
+                }
+            }
+        });
+    }
+
+    /// Carries a call that runs to its answer; none, when the client does not want it any more.
+    async fn run(&self, id: &Id, upstream: &Upstream, forwarded: Forwarded) -> Option<Message> {
+        let (running, message) = (forwarded.running, forwarded.message);
+        let (sender, reply) = oneshot::channel();
+        let is_cancelled = {
+            let mut calls = lock(&self.calls);
+            let stage = calls.insert(id.clone(), Stage::Forwarded(sender));
+            matches!(stage, Some(Stage::Admitting { is_cancelled: true }))
+        };
+        if is_cancelled {
+            self.gateway.fail(running, true, "the client cancelled it before it was forwarded").await;
+            return None;
+        }
+        let is_gone = self.has_ended.load(Ordering::Acquire);
+        if is_gone || self.to_server.send(message.into_text()).await.is_err() {
+            return Some(self.gateway.fail(running, true, "the server has ended").await);
+        }
+        let most = self.gateway.settings().call_time;
+        match tokio::time::timeout(most, reply).await {
+            Ok(Ok(Reply::Message(reply))) => Some(self.gateway.deliver(upstream, running, reply).await),
+            Ok(Ok(Reply::Cancelled)) => {
+                self.gateway.fail(running, true, "the client cancelled it").await;
+                None
+            }
+            Ok(Err(_)) => Some(self.gateway.fail(running, true, "the server ended before it answered").await),
+            Err(_) => {
+                let request_id: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
+                let params = json!({"requestId": request_id, "reason": "it took too long"});
+                self.send(Message::notification("notifications/cancelled", &params)).await;
+                let reason = format!("the server did not answer within {} seconds", most.as_secs());
+                Some(self.gateway.fail(running, true, &reason).await)
+            }
+        }
+    }
+
+    /// Notes that the client does not want an answer any more. Says whether the server has to know.
+    fn cancel(&self, id: &Id) -> bool {
+        let mut calls = lock(&self.calls);
+        match calls.get_mut(id) {
+            Some(Stage::Admitting { is_cancelled }) => {
+                *is_cancelled = true;
+                false
+            }
+            Some(Stage::Forwarded(_)) => {
+                if let Some(Stage::Forwarded(waits)) = calls.remove(id) {
+                    let _ = waits.send(Reply::Cancelled);
+                }
+                true
+            }
+            None => true,
+        }
+    }
+
+    /// Reads what the server says until it leaves.
+    async fn from_server(self: Arc<Self>, output: impl AsyncRead + Unpin, most: usize) {
+        let mut lines = LineReader::new(BufReader::with_capacity(1 << 16, output), most);
+        loop {
+            match lines.next().await {
+                Ok(Some(Line::Text(text))) => match Message::read(text) {
+                    Ok(message) => self.pass(message).await,
+                    Err(error) => {
+                        tracing::warn!(upstream = %self.wrapped.name, %error, "the server wrote a line that is no message");
+                    }
+                },
+                Ok(Some(Line::NotText | Line::TooLong)) => {
+                    tracing::warn!(upstream = %self.wrapped.name, most, "the server wrote a line that is no text, or too long");
+                }
+                Ok(None) | Err(_) => break,
+            }
+        }
+        // Nobody will answer any more.
+        self.has_ended.store(true, Ordering::Release);
+        lock(&self.calls).retain(|_, stage| matches!(stage, Stage::Admitting { .. }));
+        lock(&self.ours).clear();
+    }
+
+    async fn pass(&self, message: Message) {
+        match message.shape() {
+            Shape::Response { id } => {
+                let id = id.clone();
+                if is_ours(&id) {
+                    if let Some(waits) = lock(&self.ours).remove(&id) {
+                        let _ = waits.send(message);
+                    }
+                    return;
+                }
+                let call = {
+                    let mut calls = lock(&self.calls);
+                    match calls.get(&id) {
+                        Some(Stage::Forwarded(_)) => calls.remove(&id),
+                        _ => None,
+                    }
+                };
+                if let Some(Stage::Forwarded(waits)) = call {
+                    let _ = waits.send(Reply::Message(message));
+                    return;
+                }
+                let watched = lock(&self.watched).remove(&id);
+                let message = match watched {
+                    Some(watched) => self.look_at(watched, message).await,
+                    None => message,
+                };
+                self.tell(message).await;
+            }
+            Shape::Notification { method } => {
+                if method == "notifications/tools/list_changed" {
+                    self.changes.fetch_add(1, Ordering::AcqRel);
+                    *self.upstream.write().unwrap_or_else(PoisonError::into_inner) = None;
+                }
+                self.tell(message).await;
+            }
+            Shape::Request { .. } | Shape::Batch => self.tell(message).await,
+        }
+    }
+
+    /// Learns from an answer to the client, and takes out what the client may not see.
+    async fn look_at(&self, watched: Watched, message: Message) -> Message {
+        let Ok(object) = Object::read(message.text()) else { return message };
+        let Some(result) = object.get("result") else { return message };
+        match watched {
+            Watched::Initialize => {
+                *self.version.write().unwrap_or_else(PoisonError::into_inner) = version(result);
+                message
+            }
+            Watched::Tools { is_whole } => {
+                let changes = self.changes.load(Ordering::Acquire);
+                let is_last = Object::read(result)
+                    .is_ok_and(|page| page.get("nextCursor").is_none_or(|cursor| cursor == "null"));
+                if is_whole && is_last {
+                    self.adopt(&[result.to_owned()], changes).await;
+                }
+                match self.listed(result) {
+                    Some(listed) => {
+                        let text = object.with("result", &listed);
+                        message.with_text(text)
+                    }
+                    None => message,
+                }
+            }
+        }
+    }
+
+    /// A page of tools without those that are not allowed; nothing, where all are.
+    fn listed(&self, page: &str) -> Option<String> {
+        let settings = self.gateway.settings();
+        if settings.allows_all() {
+            return None;
+        }
+        let page = Object::read(page).ok()?;
+        let tools: Vec<&serde_json::value::RawValue> = serde_json::from_str(page.get("tools")?).ok()?;
+        let is_allowed = |tool: &&&serde_json::value::RawValue| {
+            let name = Object::read(tool.get()).ok().and_then(|tool| tool.get("name"));
+            let name = name.and_then(|name| serde_json::from_str::<String>(name).ok());
+            name.is_some_and(|name| settings.allows(&name))
+        };
+        let kept: Vec<&str> = tools.iter().filter(is_allowed).map(|tool| tool.get()).collect();
+        Some(page.with("tools", &format!("[{}]", kept.join(","))))
+    }
+
+    /// The server with its tools, which are asked for where nobody has.
+    async fn upstream(&self, call: &ToolCall) -> Result<Arc<Upstream>, String> {
+        let known = || self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(upstream) = known() {
+            return Ok(upstream);
+        }
+        let _one_at_a_time = self.listing.lock().await;
+        if let Some(upstream) = known() {
+            return Ok(upstream);
+        }
+        let changes = self.changes.load(Ordering::Acquire);
+        let pages = self.list(call).await?;
+        self.adopt(&pages, changes).await.ok_or_else(|| "the server's list of tools cannot be read".to_owned())
+    }
+
+    /// Asks the server for its tools.
+    async fn list(&self, call: &ToolCall) -> Result<Vec<String>, String> {
+        let mut pages: Vec<String> = Vec::new();
+        let mut cursor: Option<String> = None;
+        // A stateless server wants to know in every request who asks.
+        let said: Option<Value> = call.meta.as_deref().filter(|_| call.is_modern).and_then(|meta| serde_json::from_str(meta).ok());
+        while pages.len() < PAGES {
+            let mut params = json!({});
+            if let Some(Value::Object(mut said)) = said.clone() {
+                said.retain(|name, _| name.starts_with("io.modelcontextprotocol/"));
+                params["_meta"] = said.into();
+            }
+            if let Some(cursor) = &cursor {
+                params["cursor"] = cursor.as_str().into();
+            }
+            let answer = self.ask("tools/list", &params).await?;
+            let object = Object::read(answer.text()).map_err(|error| error.to_string())?;
+            let page = object.get("result").ok_or("the server cannot list its tools")?;
+            let next = Object::read(page).map_err(|error| error.to_string())?.get("nextCursor");
+            cursor = next.and_then(|next| serde_json::from_str(next).ok());
+            pages.push(page.to_owned());
+            if cursor.is_none() {
+                return Ok(pages);
+            }
+        }
+        Err("the server's list of tools has no end".to_owned())
+    }
+
+    /// Asks the server something of our own.
+    async fn ask(&self, method: &str, params: &Value) -> Result<Message, String> {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let id = Id::of_text(&format!("{OURS}{number}"));
+        let (sender, answer) = oneshot::channel();
+        lock(&self.ours).insert(id.clone(), sender);
+        self.send(Message::request(&id, method, params)).await;
+        let answer = tokio::time::timeout(LISTING, answer).await;
+        lock(&self.ours).remove(&id);
+        match answer {
+            Ok(Ok(message)) => Ok(message),
+            Ok(Err(_)) => Err("the server has ended".to_owned()),
+            Err(_) => Err(format!("the server did not answer {method} within {} seconds", LISTING.as_secs())),
+        }
+    }
+
+    /// Takes a list of tools over, pins what is new, and writes down what is in force, unless the list has changed
+    /// since it was asked for.
+    async fn adopt(&self, pages: &[String], changes: u64) -> Option<Arc<Upstream>> {
+        let settings = self.gateway.settings();
+        let tools = match Toolbox::read(pages.iter().map(String::as_str), |name| settings.allows(name)) {
+            Ok(tools) => tools,
+            Err(error) => {
+                tracing::warn!(upstream = %self.wrapped.name, %error, "the server's list of tools cannot be used");
+                return None;
+            }
+        };
+        let before = self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(before) = before.filter(|before| before.tools.digest() == tools.digest()) {
+            return Some(before);
+        }
+        if let Some(recorder) = self.gateway.recorder() {
+            let digests: serde_json::Map<String, Value> = tools
+                .definitions()
+                .map(|(name, digest)| (name.to_owned(), digest.to_string().into()))
+                .collect();
+            let document = json!({"upstream": self.wrapped.name, "tools": digests});
+            let written = recorder.config(Subject::Catalogue, Some(&self.wrapped.name), &document).await;
+            if let Err(error) = written.or_else(|error| recorder.store().excuse(error)) {
+                tracing::warn!(upstream = %self.wrapped.name, %error, "the list of tools could not be recorded");
+                return None;
+            }
+        }
+        let version = self.version.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let pins = self.pins(&tools);
+        let mut upstream = Upstream::new(&self.wrapped.name, version.as_deref(), tools);
+        upstream.pins = pins;
+        let upstream = Arc::new(upstream);
+        if self.changes.load(Ordering::Acquire) == changes {
+            *self.upstream.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&upstream));
+        }
+        Some(upstream)
+    }
+
+    fn pins(&self, tools: &Toolbox) -> Option<Pins> {
+        let file = self.wrapped.pins.as_ref()?;
+        let pinned = Pins::read(file).and_then(|mut pins| pins.add(tools).map(|()| pins));
+        match pinned {
+            Ok(pins) => {
+                for (tool, digest) in tools.definitions() {
+                    if pins.has_changed(tool, digest) {
+                        tracing::warn!(
+                            upstream = %self.wrapped.name, tool_name = %answerback::finding::shown_name(tool),
+                            pins = %pins.file().display(), "a tool's definition is not the one that was first seen"
+                        );
+                    }
+                }
+                Some(pins)
+            }
+            Err(error) => {
+                tracing::warn!(upstream = %self.wrapped.name, %error, "definitions are not compared");
+                None
+            }
+        }
+    }
+}
+
+fn is_ours(id: &Id) -> bool {
+    id.as_json().strip_prefix('"').is_some_and(|text| text.starts_with(OURS))
+}
+
+fn has_cursor(message: &Message) -> bool {
+    let params = Object::read(message.text()).ok().and_then(|message| message.get("params"));
+    let cursor = params.and_then(|params| Object::read(params).ok()?.get("cursor"));
+    cursor.is_some_and(|cursor| cursor != "null")
+}
+
+/// Which request a client gives up.
+fn cancelled(message: &Message) -> Option<Id> {
+    let params = Object::read(message.text()).ok()?.get("params")?;
+    Id::read(Object::read(params).ok()?.raw("requestId")?)
+}
+
+/// The version that a server gives itself.
+fn version(result: &str) -> Option<String> {
+    let result: Value = serde_json::from_str(result).ok()?;
+    let legacy = result["serverInfo"]["version"].as_str();
+    let modern = result["_meta"]["io.modelcontextprotocol/serverInfo"]["version"].as_str();
+    legacy.or(modern).map(str::to_owned)
+}
+
+/// Why a server could not be wrapped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WrapError {
+    /// It could not be started.
+    #[error("cannot start {program}: {error}")]
+    Start {
+        /// The program.
+        program: String,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// It cannot be waited for.
+    #[error("the server cannot be waited for: {0}")]
+    Wait(std::io::Error),
+    /// What is in force could not be recorded.
+    #[error("nothing can be recorded, so nothing is served: {0}")]
+    Record(answerback_store::StoreError),
+}
