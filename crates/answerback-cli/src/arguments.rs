@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Replay(command::replay::Arguments),
     Convert(command::convert::Arguments),
     Show(command::show::Arguments),
+    Wrap(command::wrap::Arguments),
+    Inbox(command::inbox::Arguments),
     Ledger(command::ledger::Arguments),
     Validate(command::validate::Arguments),
     Lock(command::lock::Arguments),

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod explain;
+pub(crate) mod inbox;
 pub(crate) mod ledger;
 pub(crate) mod lock;
 pub(crate) mod man;
@@ -12,6 +13,7 @@ pub(crate) mod replay;
 pub(crate) mod schema;
 pub(crate) mod show;
 pub(crate) mod validate;
+pub(crate) mod wrap;
 
 use crate::arguments::Command;
 use crate::exit::Exit;
@@ -22,6 +24,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Check(arguments) => check::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
+        Command::Wrap(arguments) => wrap::run(&arguments),
+        Command::Inbox(arguments) => inbox::run(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Lock(arguments) => lock::run(&arguments),

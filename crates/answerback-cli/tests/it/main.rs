@@ -16,3 +16,4 @@ mod program;
 mod replay;
 mod show;
 mod validate;
+mod wrap;

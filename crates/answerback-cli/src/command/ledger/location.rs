@@ -31,13 +31,13 @@ pub(crate) struct Location {
 
 impl Location {
     /// The URL of the store, where it is in a database.
-    pub(super) fn url(&self) -> anyhow::Result<Option<String>> {
+    pub(crate) fn url(&self) -> anyhow::Result<Option<String>> {
         let path = self.path()?;
         Ok(path.to_str().filter(|text| is_url(text)).map(str::to_owned))
     }
 
     /// The store's file.
-    pub(super) fn path(&self) -> anyhow::Result<PathBuf> {
+    pub(crate) fn path(&self) -> anyhow::Result<PathBuf> {
         if let Some(path) = self.store.clone().or_else(|| named(VARIABLE)) {
             return Ok(path);
         }
@@ -58,6 +58,15 @@ impl Location {
             );
         }
         Ok(path)
+    }
+
+    /// The folder for what belongs to the store and is no part of it.
+    pub(crate) fn folder(&self) -> anyhow::Result<PathBuf> {
+        if self.url()?.is_some() {
+            let folder = state().context("the user's state directory is not known")?;
+            return Ok(folder.join("answerback"));
+        }
+        Ok(self.path()?.parent().map(Path::to_owned).unwrap_or_default())
     }
 
     /// The key's file.
@@ -84,7 +93,7 @@ impl Location {
     }
 
     /// Opens the ledger to read it.
-    pub(super) fn read(&self) -> anyhow::Result<Store> {
+    pub(crate) fn read(&self) -> anyhow::Result<Store> {
         if let Some(url) = self.url()? {
             return Store::read_postgres(&url).context("the ledger in the database");
         }
@@ -93,7 +102,7 @@ impl Location {
     }
 
     /// Opens the ledger to write, when it is there.
-    pub(super) fn write(&self) -> anyhow::Result<Store> {
+    pub(crate) fn write(&self) -> anyhow::Result<Store> {
         if self.url()?.is_some() {
             // Opening creates what is not there; reading says that it is not.
             self.read()?;
@@ -104,7 +113,7 @@ impl Location {
     }
 
     /// Opens the ledger to write; it begins here if it is not there yet.
-    pub(super) fn start(&self) -> anyhow::Result<Store> {
+    pub(crate) fn start(&self) -> anyhow::Result<Store> {
         let (path, key) = (self.path()?, self.key()?);
         if let Some(url) = self.url()? {
             return Store::open_postgres(&url, self.settings()?)

@@ -6,7 +6,7 @@ mod confirm;
 mod entry;
 mod erase;
 mod export;
-mod location;
+pub(crate) mod location;
 mod migrate;
 mod moment;
 mod prove;

@@ -1,0 +1,272 @@
+//! `answerback inbox`: what waits for a person.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
+
+use answerback::UuidV7;
+use answerback::case::{CaseState, Decision, DecisionKind, Submission};
+use answerback_store::{CaseFilter, CaseRecord, CaseStatus, Store};
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+
+use super::ledger::location::Location;
+use crate::exit::Exit;
+use crate::options::Format;
+use crate::output::{push_line, sanitise};
+use crate::surroundings;
+
+/// How many cases are read at a time.
+const PAGE: usize = 200;
+
+/// See what waits for a person, and decide it
+///
+/// When a model cannot get a call right, its calls to that tool stop and a case waits here. A decision is bound to
+/// what you saw: when the case changed in between it does not count. The first decision wins, and each is recorded in
+/// the ledger with who made it and where.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback inbox list
+  answerback inbox show 01a3185c
+  answerback inbox respond 01a3185c \"the path is /data/report.csv\"
+  answerback inbox modify 01a3185c '{\"path\": \"/data/report.csv\"}'
+  answerback inbox reject 01a3185c --reason \"not today\"
+
+A case is named by its id or the beginning of it. A decision needs a terminal: what a program decides is no person's.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    location: Location,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List the cases that wait, oldest first
+    List {
+        /// List those that were decided or lapsed, too
+        #[arg(long)]
+        all: bool,
+        /// How to print
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Show a case: what was tried, what was wrong, what can be decided
+    Show {
+        /// The case, or the beginning of its id
+        case: String,
+        /// How to print
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Let the call run once although the check failed
+    Approve {
+        /// The case, or the beginning of its id
+        case: String,
+    },
+    /// Give the corrected arguments, as JSON
+    Modify {
+        /// The case, or the beginning of its id
+        case: String,
+        /// The arguments, a JSON object
+        arguments: String,
+    },
+    /// Stop: the tool is not called again for this
+    Reject {
+        /// The case, or the beginning of its id
+        case: String,
+        /// Why, for the model
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Tell the model how to go on; it may try again
+    Respond {
+        /// The case, or the beginning of its id
+        case: String,
+        /// What the model is told
+        message: String,
+    },
+    /// Decide later; calls stay blocked
+    Defer {
+        /// The case, or the beginning of its id
+        case: String,
+        /// How many hours later at the latest
+        #[arg(long, value_name = "HOURS", default_value_t = 24, value_parser = clap::value_parser!(u16).range(1..=720))]
+        hours: u16,
+    },
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    let location = &arguments.location;
+    match &arguments.command {
+        Command::List { all, format } => list(&location.read()?, *all, *format),
+        Command::Show { case, format } => show(&find(&location.read()?, case)?, *format),
+        Command::Approve { case } => decide(location, case, Decision::Approve),
+        Command::Modify { case, arguments } => {
+            let arguments: Value = serde_json::from_str(arguments)
+                .context("the corrected arguments are not JSON; write them as one argument, in quotes")?;
+            if !arguments.is_object() {
+                bail!("the corrected arguments are a JSON object, such as '{{\"path\": \"a.txt\"}}'");
+            }
+            decide(location, case, Decision::Modify { arguments })
+        }
+        Command::Reject { case, reason } => {
+            decide(location, case, Decision::Reject { reason: reason.clone() })
+        }
+        Command::Respond { case, message } => {
+            decide(location, case, Decision::Respond { message: message.clone() })
+        }
+        Command::Defer { case, hours } => {
+            let later = surroundings::now().unix_millis() + i64::from(*hours) * 3_600_000;
+            let until = answerback::Timestamp::from_unix_millis(later);
+            decide(location, case, Decision::Defer { until })
+        }
+    }
+}
+
+fn list(store: &Store, all: bool, format: Format) -> anyhow::Result<Exit> {
+    let filter = CaseFilter::default();
+    let filter = if all { filter } else { filter.with_status(CaseStatus::Waiting) };
+    let mut after: Option<UuidV7> = None;
+    let mut text = String::new();
+    let mut count = 0_usize;
+    loop {
+        let page = store.cases(&filter, after.as_ref(), PAGE)?;
+        count += page.cases.len();
+        for record in &page.cases {
+            match format {
+                Format::Json => push_line(&mut text, &document(record))?,
+                Format::Text => push_row(&mut text, record)?,
+            }
+        }
+        match page.next {
+            Some(next) => after = Some(next),
+            None => break,
+        }
+    }
+    if count == 0 && format == Format::Text {
+        text.push_str("Nothing waits.\n");
+    }
+    anstream::stdout().write_all(text.as_bytes())?;
+    Ok(Exit::Good)
+}
+
+fn push_row(text: &mut String, record: &CaseRecord) -> anyhow::Result<()> {
+    let content = content(record);
+    let tool = content["tool"].as_str().unwrap_or("-");
+    let tried = content["attempts"].as_array().map_or(0, Vec::len);
+    writeln!(
+        text,
+        "{}  {}  {}  {}  {} attempts",
+        record.case.id,
+        record.created.to_utc_seconds(),
+        standing(record),
+        sanitise(tool),
+        tried
+    )?;
+    Ok(())
+}
+
+fn show(record: &CaseRecord, format: Format) -> anyhow::Result<Exit> {
+    let mut text = String::new();
+    match format {
+        Format::Json => push_line(&mut text, &document(record))?,
+        Format::Text => {
+            let content = content(record);
+            let said = |place: &str| content.pointer(place).and_then(Value::as_str).unwrap_or("-");
+            writeln!(text, "Case {} ({})", record.case.id, standing(record))?;
+            writeln!(text, "Came in {}", record.created.to_utc_seconds())?;
+            writeln!(text, "\n{}", lines(said("/summary")))?;
+            writeln!(text, "\nThe first call: {}", sanitise(said("/original_call/arguments")))?;
+            if let Some(decision) = record.case.decision() {
+                writeln!(text, "\nDecided: {}", sanitise(&serde_json::to_string(decision)?))?;
+            } else {
+                writeln!(text, "\nYou can decide:")?;
+                for kind in &record.case.allowed {
+                    writeln!(text, "  answerback inbox {kind} {}: {}", record.case.id, kind.meaning())?;
+                }
+            }
+        }
+    }
+    anstream::stdout().write_all(text.as_bytes())?;
+    Ok(Exit::Good)
+}
+
+/// Text of several lines, each harmless on a terminal.
+fn lines(text: &str) -> String {
+    text.lines().map(sanitise).collect::<Vec<_>>().join("\n")
+}
+
+fn decide(location: &Location, case: &str, decision: Decision) -> anyhow::Result<Exit> {
+    if !std::io::stdin().is_terminal() {
+        bail!("a decision is a person's: run this in a terminal");
+    }
+    let store = location.write()?;
+    let record = find(&store, case)?;
+    let kind = decision.kind();
+    let submission = Submission::about(&record.case, decision).with_by(who());
+    let decided = answerback_gateway::decide(&store, record.case.id.clone(), submission, "cli")?;
+    let decided = decided.wait()?.value;
+    let mut text = String::new();
+    writeln!(text, "Case {}: {kind}", decided.case.id)?;
+    if kind != DecisionKind::Defer {
+        writeln!(text, "It takes effect with the model's next call of the tool.")?;
+    }
+    anstream::stdout().write_all(text.as_bytes())?;
+    Ok(Exit::Good)
+}
+
+/// The case that is meant.
+fn find(store: &Store, named: &str) -> anyhow::Result<CaseRecord> {
+    if let Ok(id) = UuidV7::try_from(named.to_owned()) {
+        return store.case(&id)?.with_context(|| format!("there is no case {named}"));
+    }
+    let mut after: Option<UuidV7> = None;
+    let mut found = Vec::new();
+    while found.len() < 2 {
+        let page = store.cases(&CaseFilter::default(), after.as_ref(), PAGE)?;
+        let is_meant = |record: &CaseRecord| record.case.id.as_str().starts_with(named);
+        found.extend(page.cases.into_iter().filter(is_meant));
+        match page.next {
+            Some(next) => after = Some(next),
+            None => break,
+        }
+    }
+    match found.len() {
+        0 => bail!("no case begins with {named:?}; see `answerback inbox list --all`"),
+        1 => Ok(found.remove(0)),
+        _ => bail!("several cases begin with {named:?}; write more of the id"),
+    }
+}
+
+fn content(record: &CaseRecord) -> Value {
+    serde_json::from_slice(&record.content).unwrap_or_default()
+}
+
+fn document(record: &CaseRecord) -> Value {
+    json!({
+        "case": record.case,
+        "created": record.created.to_offset_micros(),
+        "content": content(record),
+        "reference": record.reference,
+    })
+}
+
+fn standing(record: &CaseRecord) -> &'static str {
+    match &record.case.state {
+        CaseState::Decided { .. } => "decided",
+        _ if record.case.is_expired(surroundings::now()) => "lapsed",
+        CaseState::Open => "open",
+        CaseState::Deferred { .. } => "deferred",
+    }
+}
+
+/// Who sits at this terminal, as the system knows them.
+fn who() -> String {
+    let name = std::env::var("USER").or_else(|_| std::env::var("USERNAME")).unwrap_or_default();
+    #[cfg(unix)]
+    let id = format!("uid {}", rustix::process::getuid().as_raw());
+    #[cfg(not(unix))]
+    let id = "no uid".to_owned();
+    if name.is_empty() { id } else { format!("{name} ({id})") }
+}

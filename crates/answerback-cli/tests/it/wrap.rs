@@ -1,0 +1,451 @@
+//! `answerback wrap` from outside: a client's lines in, its lines out, a server that checks nothing behind it.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::program::{program, told};
+
+/// The longest that an answer may take here, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A desk with a state of its own, at which wrapped servers are run.
+struct Desk {
+    folder: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = program(".");
+        let home = self.folder.path();
+        command.env_remove("ANSWERBACK_STORE").env_remove("ANSWERBACK_CONFIG").env("HOME", home);
+        command.env("XDG_STATE_HOME", home.join("state")).env("XDG_DATA_HOME", home.join("data"));
+        command.env("XDG_CONFIG_HOME", home.join("config"));
+        command.env("STUB_LOG", self.path("calls.log"));
+        command.current_dir(home);
+        command
+    }
+
+    fn config(&self, text: &str) -> String {
+        let file = self.path("config.yml");
+        fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
+    }
+
+    /// A client of the wrapped stub, which has said hello.
+    fn client(&self, options: &[&str]) -> Client {
+        let mut command = self.command();
+        command.arg("wrap").args(["--name", "stub"]).args(options);
+        command.args(["--", "python3"]).arg(stub());
+        Client::start(command)
+    }
+
+    /// What reached the server.
+    fn reached(&self) -> Vec<Value> {
+        let log = fs::read_to_string(self.path("calls.log")).unwrap_or_default();
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// Runs another command at this desk, which must do well.
+    fn good(&self, arguments: &[&str]) -> String {
+        let output = self.command().args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}\n{}", told(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The leaves of the ledger.
+    fn leaves(&self) -> Vec<Value> {
+        let lines = self.good(&["ledger", "tail", "-n", "1000", "--format", "json"]);
+        lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["leaf"].clone()).collect()
+    }
+}
+
+fn stub() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/stub_server.py")
+}
+
+struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    next: u64,
+}
+
+impl Client {
+    fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut client = Self { child, input, lines, next: 0 };
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
+        assert_eq!(client.ask("initialize", hello)["result"]["serverInfo"]["name"], "stub");
+        client.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        client
+    }
+
+    fn say(&mut self, line: &str) {
+        let input = self.input.as_mut().unwrap();
+        input.write_all(line.as_bytes()).and_then(|()| input.write_all(b"\n")).unwrap();
+        input.flush().unwrap();
+    }
+
+    fn line(&self) -> String {
+        self.lines.recv_timeout(PATIENCE).expect("an answer in time")
+    }
+
+    fn hear(&self) -> Value {
+        serde_json::from_str(&self.line()).unwrap()
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.next += 1;
+        let id = self.next;
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
+        let answer = self.hear();
+        assert_eq!(answer["id"], id, "{answer}");
+        answer
+    }
+
+    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.ask("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// Leaves, and waits for the program to end.
+    fn leave(mut self) -> (i32, String) {
+        drop(self.input.take());
+        let output = self.child.wait_with_output().unwrap();
+        (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
+
+fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_default()
+}
+
+fn meta<'a>(answer: &'a Value, name: &str) -> &'a Value {
+    &answer["result"]["_meta"][format!("dev.answerback/{name}").as_str()]
+}
+
+#[test]
+fn a_wrong_call_is_answered_and_does_not_reach_the_server() {
+    let desk = Desk::new();
+    let mut client = desk.client(&[]);
+    for arguments in [json!({}), json!({"n": "7"}), json!({"n": 1, "unit": "stone"})] {
+        let answer = client.call("count", arguments);
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        let retry = meta(&answer, "retry");
+        assert_eq!((&retry["max"], &retry["correlationId"].as_str().map(str::len)), (&json!(3), &Some(36)));
+    }
+    // The third was the last attempt.
+    let answer = client.call("count", json!({"n": 1}));
+    assert_eq!(meta(&answer, "retry")["class"], "stop", "{answer}");
+    assert!(desk.reached().is_empty(), "{:?}", desk.reached());
+    // Another tool is not concerned, and an unknown field that its schema forbids is told.
+    let answer = client.call("echo", json!({"text": "a", "txt": "b"}));
+    assert!(text(&answer).contains("/txt (VAL-005)"), "{answer}");
+    let answer = client.call("echo", json!({"text": "a"}));
+    assert_eq!(text(&answer), "a");
+    assert_eq!(client.leave().0, 0);
+}
+
+#[test]
+fn the_message_says_what_to_mend() {
+    let desk = Desk::new();
+    let mut client = desk.client(&["--no-record"]);
+    let answer = client.call("count", json!({"n": "7", "unit": "KG"}));
+    insta::assert_snapshot!(text(&answer));
+    let facts = meta(&answer, "retry");
+    assert_eq!((&facts["attempt"], &facts["retryable"], &facts["class"]), (&json!(1), &json!(true), &json!("arguments")));
+    assert_eq!(meta(&answer, "envelope")["status"], "error");
+    // Nothing is recorded, and nothing was made.
+    assert!(!desk.path("state").exists());
+    assert_eq!(client.leave(), (0, String::new()));
+}
+
+#[test]
+fn a_result_crosses_byte_for_byte_but_for_what_is_added() {
+    let desk = Desk::new();
+    let mut client = desk.client(&["--no-record"]);
+    client.say(r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"odd"}}"#);
+    let line = client.line();
+    let (before, after) = (
+        r#"{"jsonrpc":"2.0","extra":1,"result":{"content" : [ {"type":"text","text":"\u00e9","vendor":1.50} ],"extra":{"b":1,"a":12345678901234567890123},"_meta":{"vendor/x":[ ],"dev.answerback/envelope":"#,
+        r#"}},"id":"a"}"#,
+    );
+    assert!(line.starts_with(before) && line.ends_with(after), "{line}");
+    // An error of the protocol crosses whole, and so does every other method.
+    client.say(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"refuse"}}"#);
+    assert_eq!(client.line(), r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32050,"message":"no","data":{"why":{"b":1.0,"a":2}}}}"#);
+    client.say(r#"{"jsonrpc":"2.0","id":3,"method":"resources/list"}"#);
+    assert_eq!(client.line(), r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no such method","data":{"k":[1]}}}"#);
+    let tools = client.ask("tools/list", json!({}));
+    assert_eq!(tools["result"]["tools"][0]["vendor"]["x"], json!(1.0));
+    client.leave();
+}
+
+#[test]
+fn what_looks_like_success_and_is_none_is_flagged() {
+    let desk = Desk::new();
+    let mut client = desk.client(&["--no-record"]);
+    let mut codes = |tool: &str, arguments: Value| -> (Value, Vec<String>) {
+        let answer = client.call(tool, arguments);
+        let envelope = meta(&answer, "envelope").clone();
+        let told = [&envelope["warnings"], &envelope["errors"]];
+        let codes = told.iter().filter_map(|list| list.as_array()).flatten();
+        (envelope["status"].clone(), codes.map(|one| one["code"].as_str().unwrap().to_owned()).collect())
+    };
+    for (tool, arguments, status, code) in [
+        ("echo", json!({"text": "fine"}), "ok", None),
+        ("say_nothing", json!({}), "warning", Some("EMPTY_RESULT")),
+        ("say_error", json!({}), "warning", Some("ERROR_IN_SUCCESS")),
+        ("promise", json!({"n": "x"}), "warning", Some("OUTPUT_MISMATCH")),
+        ("promise", json!({"n": 1}), "ok", None),
+        ("broken_schema", json!({"any": 1}), "warning", Some("INPUT_UNCHECKED")),
+        ("fail", json!({}), "error", Some("TOOL_FAILED")),
+    ] {
+        let expected: Vec<String> = code.into_iter().map(str::to_owned).collect();
+        assert_eq!(codes(tool, arguments.clone()), (json!(status), expected), "{tool} {arguments}");
+    }
+    client.leave();
+}
+
+#[test]
+fn an_unknown_tool_is_an_error_with_the_nearest_names() {
+    let desk = Desk::new();
+    let mut client = desk.client(&[]);
+    let answer = client.call("Echo", json!({"text": "a"}));
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    assert!(answer["error"]["message"].as_str().unwrap().contains("echo"), "{answer}");
+    let answer = client.ask("tools/call", json!({"arguments": {}}));
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    assert!(desk.reached().is_empty());
+    client.leave();
+    // The model's own word is not in a leaf.
+    let leaf = desk.leaves().into_iter().find(|leaf| leaf["kind"] == "validation").unwrap();
+    assert!(leaf.get("tool").is_none() && leaf["tool_sha256"].is_string(), "{leaf}");
+}
+
+#[test]
+fn everything_is_recorded_before_it_is_answered_and_verifies() {
+    let desk = Desk::new();
+    let mut client = desk.client(&[]);
+    let answer = client.call("echo", json!({"text": "hello"}));
+    let receipt = meta(&answer, "receipt").clone();
+    let index = receipt["index"].as_u64().unwrap();
+    // The program still runs: what was answered is there.
+    let entry: Value = serde_json::from_str(&desk.good(&["ledger", "show", &index.to_string(), "--format", "json"])).unwrap();
+    assert_eq!(entry["leaf"]["kind"], "response", "{entry}");
+    assert_eq!(entry["leaf"]["outcome"], "ok", "{entry}");
+    assert_eq!(receipt["leafHash"], entry["leaf_hash"], "{entry}");
+    client.call("count", json!({"n": 0}));
+    client.call("log_in", json!({"user": "ada", "password": "correct horse battery"}));
+    client.leave();
+    let kinds: Vec<String> = desk
+        .leaves()
+        .iter()
+        .map(|leaf| format!("{} {}", leaf["kind"].as_str().unwrap(), leaf["subject"].as_str().or(leaf["outcome"].as_str()).unwrap_or("-")))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "config start", "config start", "config catalogue", "request forwarded", "response ok", "validation retry",
+            "request forwarded", "response ok", "config stop"
+        ]
+    );
+    desk.good(&["ledger", "verify"]);
+    // A secret is nowhere in the files.
+    let store = fs::read(desk.path("state/answerback/ledger.db")).unwrap();
+    assert!(!contains(&store, b"correct horse battery") && contains(&store, b"hello"));
+}
+
+fn contains(bytes: &[u8], sought: &[u8]) -> bool {
+    bytes.windows(sought.len()).any(|window| window == sought)
+}
+
+#[test]
+fn parallel_failures_are_one_attempt_and_pages_are_read_to_the_end() {
+    let desk = Desk::new();
+    let mut command = desk.command();
+    command.env("STUB_PAGE", "3").args(["wrap", "--no-record", "--name", "stub", "--", "python3"]).arg(stub());
+    let mut client = Client::start(command);
+    for id in ["a", "b", "c"] {
+        client.say(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "big", "arguments": {"bytes": "x"}}}).to_string());
+    }
+    let attempts: Vec<Value> = (0..3).map(|_| meta(&client.hear(), "retry")["attempt"].clone()).collect();
+    assert!(attempts.iter().filter(|attempt| **attempt == 1).count() >= 2, "{attempts:?}");
+    client.leave();
+}
+
+#[test]
+fn a_server_that_fails_harms_nobody() {
+    let desk = Desk::new();
+    // Garbage on its output is passed over.
+    let mut client = desk.client(&[]);
+    assert_eq!(text(&client.call("garbage", json!({}))), "garbage ran");
+    // It ends in the middle of a call: the call is answered.
+    let answer = client.call("die", json!({}));
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    assert!(text(&answer).contains("the server ended before it answered"), "{answer}");
+    assert_eq!(meta(&answer, "retry")["class"], "wait");
+    let (code, errors) = client.leave();
+    assert_eq!(code, 2, "{errors}");
+    assert!(errors.contains("the server ended by itself"), "{errors}");
+    desk.good(&["ledger", "verify"]);
+}
+
+#[test]
+fn what_is_no_message_is_answered() {
+    let desk = Desk::new();
+    let mut client = desk.client(&["--no-record"]);
+    for (line, code) in [("nope", -32700), ("{}", -32600), (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600)] {
+        client.say(line);
+        assert_eq!(client.hear()["error"]["code"], code, "{line}");
+    }
+    assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
+    client.leave();
+}
+
+#[test]
+fn a_cancelled_call_is_not_answered() {
+    let desk = Desk::new();
+    let mut client = desk.client(&[]);
+    client.say(r#"{"jsonrpc":"2.0","id":"slow","method":"tools/call","params":{"name":"sleep","arguments":{"seconds":1}}}"#);
+    client.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"slow"}}"#);
+    let answer = client.call("echo", json!({"text": "next"}));
+    assert_eq!(text(&answer), "next");
+    client.leave();
+    desk.good(&["ledger", "verify"]);
+}
+
+#[test]
+fn a_definition_that_changed_is_told() {
+    let desk = Desk::new();
+    let client = desk.client(&[]);
+    let mut client = client;
+    client.call("echo", json!({"text": "a"}));
+    client.leave();
+    let mut command = desk.command();
+    command.env("STUB_CHANGED", "1").args(["wrap", "--name", "stub", "--", "python3"]).arg(stub());
+    let mut client = Client::start(command);
+    let answer = client.call("echo", json!({"text": "a"}));
+    assert_eq!(meta(&answer, "envelope")["warnings"][0]["code"], "DEFINITION_CHANGED", "{answer}");
+    let (_, errors) = client.leave();
+    assert!(errors.contains("not the one that was first seen"), "{errors}");
+}
+
+#[test]
+fn several_share_one_record_and_nothing_acknowledged_is_lost_when_one_is_killed() {
+    let desk = Desk::new();
+    let mut clients: Vec<Client> = (0..3).map(|_| desk.client(&[])).collect();
+    let mut receipts = Vec::new();
+    for round in 0..5 {
+        for client in &mut clients {
+            let answer = client.call("echo", json!({"text": format!("round {round}")}));
+            receipts.push(meta(&answer, "receipt").clone());
+        }
+    }
+    let mut killed = clients.remove(0);
+    killed.say(r#"{"jsonrpc":"2.0","id":"k","method":"tools/call","params":{"name":"echo","arguments":{"text":"lost?"}}}"#);
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    for client in clients {
+        assert_eq!(client.leave().0, 0);
+    }
+    for receipt in receipts {
+        let index = receipt["index"].to_string();
+        let entry: Value = serde_json::from_str(&desk.good(&["ledger", "show", &index, "--format", "json"])).unwrap();
+        assert_eq!(entry["leaf_hash"], receipt["leafHash"]);
+    }
+    desk.good(&["ledger", "verify"]);
+}
+
+#[test]
+fn usage_is_told() {
+    let desk = Desk::new();
+    let output = desk.command().args(["wrap", "--", "no-such-program-here"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(errors.contains("cannot start no-such-program-here"), "{errors}");
+    let output = desk.command().arg("wrap").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_case_waits_and_its_decision_takes_effect() {
+    let desk = Desk::new();
+    let mut client = desk.client(&[]);
+    let mut wrong = |client: &mut Client| client.call("count", json!({"n": 0}));
+    for _ in 0..2 {
+        assert_eq!(meta(&wrong(&mut client), "retry")["class"], "arguments");
+    }
+    let answer = wrong(&mut client);
+    assert_eq!(meta(&answer, "retry")["class"], "stop");
+    let listed = desk.good(&["inbox", "list", "--format", "json"]);
+    let case: Value = serde_json::from_str(listed.trim()).unwrap();
+    let id = case["case"]["id"].as_str().unwrap().to_owned();
+    assert!(text(&answer).contains(&id), "{answer}");
+    assert_eq!(case["content"]["attempts"].as_array().unwrap().len(), 3, "{case}");
+    // A program is no person.
+    let output = desk.command().args(["inbox", "reject", &id]).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("run this in a terminal"));
+    let decided = at_a_terminal(&desk, &["inbox", "respond", &id, "n is at least 1"]);
+    assert!(decided.contains("respond"), "{decided}");
+    let answer = wrong(&mut client);
+    assert!(text(&answer).contains("n is at least 1"), "{answer}");
+    let answer = client.call("count", json!({"n": 3}));
+    assert_eq!(text(&answer), "3 kg");
+    client.leave();
+    desk.good(&["ledger", "verify"]);
+    assert_eq!(desk.good(&["inbox", "list"]), "Nothing waits.\n");
+    let kinds: Vec<Value> = desk.leaves().iter().map(|leaf| leaf["kind"].clone()).collect();
+    for kind in ["escalation", "decision"] {
+        assert_eq!(kinds.iter().filter(|it| **it == kind).count(), 1, "{kinds:?}");
+    }
+}
+
+/// Runs a command of ours at a terminal, as a person does.
+fn at_a_terminal(desk: &Desk, arguments: &[&str]) -> String {
+    let program = desk.command();
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let words: Vec<String> = std::iter::once(program.get_program().to_str().unwrap())
+        .chain(arguments.iter().copied())
+        .map(quoted)
+        .collect();
+    let mut command = Command::new("script");
+    command.args(["-qec", &words.join(" "), "/dev/null"]).current_dir(desk.folder.path());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let output = command.stdin(Stdio::null()).output().expect("script, of util-linux");
+    assert!(output.status.success(), "{}", told(&output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
