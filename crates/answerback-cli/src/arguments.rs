@@ -29,6 +29,7 @@ pub(crate) enum Command {
     Show(command::show::Arguments),
     Wrap(command::wrap::Arguments),
     Inbox(command::inbox::Arguments),
+    Init(command::init::Arguments),
     Ledger(command::ledger::Arguments),
     Validate(command::validate::Arguments),
     Lock(command::lock::Arguments),

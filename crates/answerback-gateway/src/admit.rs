@@ -5,7 +5,7 @@ use std::time::Instant;
 use answerback::contract::tool::ErrorObject;
 use answerback::finding::shown_text;
 use answerback::judge::{Judged, judge};
-use answerback::retry::Outcome;
+use answerback::retry::{Escalation, Outcome};
 use answerback::{Timestamp, UuidV4};
 use answerback_ledger::{Draft, Id, Part, Token};
 use answerback_store::{Appended, NewCase, StoreError, Transaction, entry_reference};
@@ -28,6 +28,20 @@ pub enum Admission {
     Forward(Box<Forwarded>),
     /// It does not; this is its answer.
     Answer(Message),
+    /// It does not, and with this call a case was opened. The client may ask the person at once.
+    Ask(Box<Asked>),
+}
+
+/// A call that a person has to decide about.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Asked {
+    /// What the model is told where nobody is asked at once.
+    pub answer: Message,
+    /// The call.
+    pub call: ToolCall,
+    /// What the person is asked.
+    pub escalation: Box<Escalation>,
 }
 
 /// A call that runs.
@@ -66,7 +80,11 @@ impl Gateway {
     pub async fn admit(&self, client: &Client, upstream: &Upstream, call: ToolCall) -> Admission {
         let started = Instant::now();
         let Ok(correlation_id) = crate::surroundings::uuid() else {
-            return Admission::Answer(self.unavailable(&call, "", "there is no randomness for an id"));
+            return Admission::Answer(self.unavailable(
+                &call,
+                "",
+                "there is no randomness for an id",
+            ));
         };
         let tool = (call.name.clone(), upstream.tools.contains(&call.name));
         let about = About {
@@ -80,8 +98,14 @@ impl Gateway {
     }
 
     /// The answer to a call that could not be taken, and may be taken later.
-    pub(crate) fn unavailable(&self, call: &ToolCall, correlation_id: &str, reason: &str) -> Message {
-        let retry = Retry { class: Class::Wait, code: found::NOT_RECORDED, attempt: None, correlation_id };
+    pub(crate) fn unavailable(
+        &self,
+        call: &ToolCall,
+        correlation_id: &str,
+        reason: &str,
+    ) -> Message {
+        let retry =
+            Retry { class: Class::Wait, code: found::NOT_RECORDED, attempt: None, correlation_id };
         let text = format!(
             "The call of {} was not run, because it could not be recorded: {reason}. Nothing is wrong with the \
              arguments; try again later, or ask a person to look at the gateway.",
@@ -118,7 +142,9 @@ impl Desk<'_> {
         }
         let line = match call.line(gateway.limits) {
             Ok(line) => line,
-            Err(error) => return Admission::Answer(told::error(&call, &error.to_string(), Map::new())),
+            Err(error) => {
+                return Admission::Answer(told::error(&call, &error.to_string(), Map::new()));
+            }
         };
         let conversation =
             self.client.conversation(&self.upstream.name, call.conversation.as_deref());
@@ -134,10 +160,13 @@ impl Desk<'_> {
         };
         let correlation_id = self.correlation_id.to_string();
         let attempt = Attempt::of(&judged, self.client.turn(), &correlation_id, random);
-        let repaired = judged.arguments.value().filter(|_| judged.is_valid() && judged.repair.is_some());
+        let repaired =
+            judged.arguments.value().filter(|_| judged.is_valid() && judged.repair.is_some());
         let forwarded = match repaired.map(|arguments| call.with_arguments(arguments)).transpose() {
             Ok(forwarded) => forwarded,
-            Err(error) => return Admission::Answer(told::error(&call, &error.to_string(), Map::new())),
+            Err(error) => {
+                return Admission::Answer(told::error(&call, &error.to_string(), Map::new()));
+            }
         };
         let counted = match &gateway.recorder {
             Some(recorder) => {
@@ -145,22 +174,43 @@ impl Desk<'_> {
                 self.count(recorder, &attempt, &call, forwarded.as_ref(), hide).await
             }
             None => {
-                let outcome = gateway.tracker.call(&attempt.key, &attempt.call(None), crate::surroundings::now());
+                let outcome = gateway.tracker.call(
+                    &attempt.key,
+                    &attempt.call(None),
+                    crate::surroundings::now(),
+                );
                 Ok((outcome, None))
             }
         };
         let (outcome, is_recorded) = match counted {
             Ok((outcome, appended)) => (outcome, appended.is_some()),
-            Err(error) => match gateway.recorder.as_ref().map(|recorder| recorder.store().excuse(error)) {
-                // Unrecorded, by configuration: what the check says still holds.
-                Some(Ok(())) => (judged.as_attempt(1, crate::surroundings::now(), random), false),
-                Some(Err(error)) => return self.could_not_record(&call, &error.to_string()),
-                None => return self.could_not_record(&call, "there is no record"),
-            },
+            Err(error) => {
+                match gateway.recorder.as_ref().map(|recorder| recorder.store().excuse(error)) {
+                    // Unrecorded, by configuration: what the check says still holds.
+                    Some(Ok(())) => {
+                        (judged.as_attempt(1, crate::surroundings::now(), random), false)
+                    }
+                    Some(Err(error)) => return self.could_not_record(&call, &error.to_string()),
+                    None => return self.could_not_record(&call, "there is no record"),
+                }
+            }
         };
-        gateway.observe(&attempt, &outcome);
+        // The tracker in memory tells operators itself.
+        if gateway.recorder.is_some() {
+            gateway.observe(&attempt, &outcome);
+        }
+        let asked = match &outcome {
+            Outcome::Blocked(blocked) if blocked.is_new && is_recorded => {
+                Some(blocked.escalation.clone())
+            }
+            _ => None,
+        };
         let Outcome::Proceed(proceed) = &outcome else {
-            return Admission::Answer(self.answer(&call, judged, outcome));
+            let answer = self.answer(&call, judged, outcome);
+            return match asked {
+                Some(escalation) => Admission::Ask(Box::new(Asked { answer, call, escalation })),
+                None => Admission::Answer(answer),
+            };
         };
         let (mut warnings, mut notes) = warned(&judged);
         if proceed.waived {
@@ -267,7 +317,8 @@ impl Desk<'_> {
             ));
         }
         if self.gateway.recorder.is_some() && !is_recorded {
-            warnings.push(ErrorObject::new(found::NOT_RECORDED, "The request could not be recorded."));
+            warnings
+                .push(ErrorObject::new(found::NOT_RECORDED, "The request could not be recorded."));
         }
         let (about, correlation_id, started) = (self.about, self.correlation_id, self.started);
         let running = Running { call, about, correlation_id, started, warnings, notes };
@@ -300,7 +351,8 @@ impl Desk<'_> {
         }
         let correlation_id = self.correlation_id.to_string();
         let code = found::DEFINITION_CHANGED;
-        let retry = Retry { class: Class::Stop, code, attempt: None, correlation_id: &correlation_id };
+        let retry =
+            Retry { class: Class::Stop, code, attempt: None, correlation_id: &correlation_id };
         let text = format!(
             "The tool {} was not run: its definition is not the one that was first seen. A person has to look at \
              the change and accept it. Do not call it again for this task.",
@@ -341,12 +393,19 @@ impl Desk<'_> {
         if self.gateway.settings.envelope != EnvelopeMode::Off {
             let text = "The arguments do not fit the tool's input schema.";
             let error = of_findings(found::INVALID_PARAMETER, text, &errors);
-            let envelope = self.enveloped(&call.name, &correlation_id).envelope(vec![error], Vec::new(), now());
+            let envelope = self.enveloped(&call.name, &correlation_id).envelope(
+                vec![error],
+                Vec::new(),
+                now(),
+            );
             if let Some(envelope) = envelope {
                 added.insert(meta::ENVELOPE.to_owned(), envelope.to_document());
             }
         }
-        if !self.about.tool.1 && is_retry && self.gateway.settings.unknown_tool == UnknownTool::Error {
+        if !self.about.tool.1
+            && is_retry
+            && self.gateway.settings.unknown_tool == UnknownTool::Error
+        {
             return told::error(call, &content, added);
         }
         told::result(call, content, added)
@@ -382,9 +441,10 @@ fn entry(outcome: &Outcome, attempt: &Attempt) -> Draft {
         Outcome::Proceed(proceed) => {
             with_outcome(Draft::request(), if proceed.waived { "waived" } else { "forwarded" })
         }
-        Outcome::Retry(retry) => {
-            with_outcome(Draft::validation(retry.attempt, retry.max_attempts).with_codes(codes), "retry")
-        }
+        Outcome::Retry(retry) => with_outcome(
+            Draft::validation(retry.attempt, retry.max_attempts).with_codes(codes),
+            "retry",
+        ),
         Outcome::Blocked(blocked) => {
             let draft = Draft::validation(blocked.attempt, blocked.max_attempts);
             with_outcome(draft.with_codes(codes), "blocked")
@@ -419,7 +479,9 @@ fn open_case(
 fn warned(judged: &Judged<'_>) -> (Vec<ErrorObject>, Vec<String>) {
     let mut warnings = Vec::new();
     if let Some(fault) = &judged.unchecked {
-        let text = format!("The tool's input schema cannot be used, so the arguments were not checked: {fault}");
+        let text = format!(
+            "The tool's input schema cannot be used, so the arguments were not checked: {fault}"
+        );
         warnings.push(ErrorObject::new(found::INPUT_UNCHECKED, shown_text(&text, 500)));
     }
     if !judged.findings.is_empty() {
@@ -440,7 +502,8 @@ fn warned(judged: &Judged<'_>) -> (Vec<ErrorObject>, Vec<String>) {
 impl Gateway {
     /// The answer to a call that cannot be checked, because the server does not say which tools it has.
     pub(crate) fn unlisted(&self, call: &ToolCall, reason: &str) -> Message {
-        let retry = Retry { class: Class::Wait, code: "TOOLS_UNKNOWN", attempt: None, correlation_id: "" };
+        let retry =
+            Retry { class: Class::Wait, code: "TOOLS_UNKNOWN", attempt: None, correlation_id: "" };
         let text = format!(
             "The call of {} was not run, because it could not be checked: {reason}. Nothing is wrong with the \
              arguments; try again later.",

@@ -53,17 +53,21 @@ impl Attempt {
             Heard::Value(value) => Sent::Value(value),
             Heard::Text(text) => Sent::Text(text),
         };
-        let mut call =
-            Call::new(&self.tool, &self.call_id, arguments, &self.findings, self.random)
-                .with_turn(self.turn)
-                .with_unchecked(self.unchecked)
-                .with_correlation_id(&self.correlation_id);
+        let mut call = Call::new(&self.tool, &self.call_id, arguments, &self.findings, self.random)
+            .with_turn(self.turn)
+            .with_unchecked(self.unchecked)
+            .with_correlation_id(&self.correlation_id);
         call.shown = self.shown.as_ref();
         call.record = record;
         call
     }
 
-    fn step(&self, state: Option<State>, record: Option<&str>, now: Timestamp) -> answerback::retry::Step {
+    fn step(
+        &self,
+        state: Option<State>,
+        record: Option<&str>,
+        now: Timestamp,
+    ) -> answerback::retry::Step {
         let context = Context::new(&self.policy, &HideSecrets, now);
         step(state, Event::Call(self.call(record)), &context)
     }

@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
-use answerback::judge::{CallLine, CallLineError};
 use answerback::json::Limits;
+use answerback::judge::{CallLine, CallLineError};
 use serde_json::Value;
 
 use crate::wire::{Id, Message, Object, ObjectError, Shape};
@@ -74,6 +74,11 @@ impl ToolCall {
         Ok(line)
     }
 
+    /// The call with other arguments, as a call of its own.
+    pub(crate) fn corrected(&self, arguments: &Value) -> Result<Self, CallError> {
+        Self::read(self.with_arguments(arguments)?)
+    }
+
     /// The message with other arguments.
     pub(crate) fn with_arguments(&self, arguments: &Value) -> Result<Message, ObjectError> {
         let params = Object::read(&self.params)?.with("arguments", &arguments.to_string());
@@ -129,7 +134,9 @@ mod tests {
 
     #[test]
     fn what_is_no_call_is_told() {
-        for params in ["{}", "[]", r#"{"name":1}"#, r#"{"name":"a","_meta":1}"#, r#"{"name":"a","name":"b"}"#] {
+        for params in
+            ["{}", "[]", r#"{"name":1}"#, r#"{"name":"a","_meta":1}"#, r#"{"name":"a","name":"b"}"#]
+        {
             assert!(call(params).is_err(), "{params}");
         }
     }

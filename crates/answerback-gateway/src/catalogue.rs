@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use answerback::Digest;
 use answerback::call::{Schema, SchemaError};
 use answerback::judge::{Catalogue, CatalogueError};
-use answerback::Digest;
 use serde_json::Value;
 
 use crate::wire::{Object, ObjectError};
@@ -131,7 +131,9 @@ mod tests {
         let tools = Toolbox::read(pages, |_| true).unwrap();
         assert_eq!(tools.inputs().names().collect::<Vec<_>>(), ["a", "b"]);
         assert!(tools.contains("a") && !tools.contains("c"));
-        assert!(tools.output("a").is_none() && tools.output("b").is_some_and(|schema| schema.is_err()));
+        assert!(
+            tools.output("a").is_none() && tools.output("b").is_some_and(|schema| schema.is_err())
+        );
         assert!(Toolbox::read([r#"{"resources":[]}"#], |_| true).is_err());
         assert!(Toolbox::read(["[]"], |_| true).is_err());
         let fewer = Toolbox::read(pages, |name| name != "a").unwrap();
@@ -140,7 +142,9 @@ mod tests {
 
     #[test]
     fn the_digest_follows_every_definition() {
-        let read = |tools: &str| Toolbox::read([format!(r#"{{"tools":[{tools}]}}"#).as_str()], |_| true).unwrap();
+        let read = |tools: &str| {
+            Toolbox::read([format!(r#"{{"tools":[{tools}]}}"#).as_str()], |_| true).unwrap()
+        };
         let (one, same) = (read(r#"{"name":"a","x":1}"#), read(r#"{"x":1,"name":"a"}"#));
         assert_eq!(one.digest(), same.digest());
         assert_ne!(one.digest(), read(r#"{"name":"a","x":2}"#).digest());

@@ -44,11 +44,13 @@ impl Gateway {
                 took: running.started.elapsed(),
                 data: reference(&value),
             };
-            let envelope = enveloped.envelope(checked.errors, checked.warnings, crate::surroundings::now());
+            let envelope =
+                enveloped.envelope(checked.errors, checked.warnings, crate::surroundings::now());
             if let Some(envelope) = envelope {
                 if self.wants_structured(upstream, &running, &value) {
                     let mut whole = envelope.to_document();
-                    whole["data"] = json!({"content": value.get("content").cloned().unwrap_or_default()});
+                    whole["data"] =
+                        json!({"content": value.get("content").cloned().unwrap_or_default()});
                     changed = structured(&changed, &whole).unwrap_or(changed);
                 }
                 added.insert(meta::ENVELOPE.to_owned(), envelope.to_document());
@@ -74,7 +76,12 @@ impl Gateway {
     pub async fn fail(&self, running: Running, class_is_wait: bool, reason: &str) -> Message {
         let correlation_id = running.correlation_id.to_string();
         let class = if class_is_wait { Class::Wait } else { Class::Stop };
-        let retry = Retry { class, code: found::TOOL_FAILED, attempt: None, correlation_id: &correlation_id };
+        let retry = Retry {
+            class,
+            code: found::TOOL_FAILED,
+            attempt: None,
+            correlation_id: &correlation_id,
+        };
         let text = format!(
             "The call of {} has no result: {reason}. Whether it took effect is not known; look before you repeat it.",
             name(&running.call.name)
@@ -120,7 +127,8 @@ impl Gateway {
         tracing::error!(tool_name = %name(&running.call.name), reason, "a result is withheld, because it could not be recorded");
         let correlation_id = running.correlation_id.to_string();
         let code = found::NOT_RECORDED;
-        let retry = Retry { class: Class::Stop, code, attempt: None, correlation_id: &correlation_id };
+        let retry =
+            Retry { class: Class::Stop, code, attempt: None, correlation_id: &correlation_id };
         let text = format!(
             "The tool {} ran, but its result could not be recorded and is withheld: {reason}. Do not repeat the \
              call: it may have taken effect. Ask a person to look at the gateway.",
@@ -148,7 +156,8 @@ impl Gateway {
         }
         if result["isError"] == true {
             let text = result["content"][0]["text"].as_str().unwrap_or_default();
-            let text = if text.trim().is_empty() { "The tool failed and did not say why." } else { text };
+            let text =
+                if text.trim().is_empty() { "The tool failed and did not say why." } else { text };
             looked.errors.push(ErrorObject::new(found::TOOL_FAILED, shown_text(text, 300)));
             looked.outcome = "tool_error";
             return looked;
@@ -196,7 +205,8 @@ impl Looked {
             }
         };
         let Some(content) = result.get("structuredContent") else {
-            let text = "The tool declares an output schema and answered without structured content.";
+            let text =
+                "The tool declares an output schema and answered without structured content.";
             return self.warn(found::OUTPUT_MISMATCH, text);
         };
         match check(schema, content, ()) {

@@ -97,6 +97,7 @@ pub(crate) fn of_findings(code: &str, message: &str, findings: &[ValidationError
 
 /// Where the result is that an envelope stands beside.
 pub(crate) fn reference(result: &Value) -> Value {
-    let place = if result.get("structuredContent").is_some() { "/structuredContent" } else { "/content" };
+    let place =
+        if result.get("structuredContent").is_some() { "/structuredContent" } else { "/content" };
     json!({ "ref": place })
 }

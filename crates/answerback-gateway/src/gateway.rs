@@ -1,10 +1,10 @@
 use std::sync::{Mutex, PoisonError};
 
+use answerback::RetryTracker;
 use answerback::config::ValidationConfig;
 use answerback::contract::tool::McpHost;
 use answerback::json::Limits;
 use answerback::retry::{Context, FailureTally, HideSecrets, Outcome, observe};
-use answerback::RetryTracker;
 
 use crate::attempt::Attempt;
 use crate::{GatewaySettings, Pins, Recorder, Toolbox};
@@ -40,7 +40,9 @@ impl Upstream {
     /// Whether a tool says something else of itself than when it was first seen.
     pub(crate) fn has_changed(&self, tool: &str) -> bool {
         let definition = self.tools.definition(tool);
-        definition.zip(self.pins.as_ref()).is_some_and(|(digest, pins)| pins.has_changed(tool, digest))
+        definition
+            .zip(self.pins.as_ref())
+            .is_some_and(|(digest, pins)| pins.has_changed(tool, digest))
     }
 }
 

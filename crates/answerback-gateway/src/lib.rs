@@ -8,6 +8,7 @@
 #![warn(missing_docs)]
 
 mod admit;
+mod ask;
 mod attempt;
 mod call;
 mod catalogue;
@@ -26,7 +27,7 @@ mod told;
 pub mod wire;
 pub mod wrap;
 
-pub use admit::{Admission, Forwarded, Running};
+pub use admit::{Admission, Asked, Forwarded, Running};
 pub use call::{CallError, ToolCall};
 pub use catalogue::{Toolbox, ToolboxError};
 pub use client::Client;
@@ -34,4 +35,6 @@ pub use decide::decide;
 pub use gateway::{Gateway, Upstream};
 pub use pins::{PinError, Pins};
 pub use record::Recorder;
-pub use settings::{CheckMode, EnvelopeMode, GatewaySettings, SettingsError, ToolModes, UnknownTool};
+pub use settings::{
+    CheckMode, EnvelopeMode, GatewaySettings, SettingsError, ToolModes, UnknownTool,
+};

@@ -57,10 +57,8 @@ impl Pins {
 
     /// Several processes may write: each writes a whole file beside it and puts it in its place.
     fn write(&self) -> Result<(), PinError> {
-        let failed = |error: std::io::Error| PinError {
-            file: self.file.clone(),
-            reason: error.to_string(),
-        };
+        let failed =
+            |error: std::io::Error| PinError { file: self.file.clone(), reason: error.to_string() };
         if let Some(folder) = self.file.parent() {
             fs::create_dir_all(folder).map_err(failed)?;
         }
@@ -90,7 +88,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pins/a.json");
         let tools = |x: u8| {
-            Toolbox::read([format!(r#"{{"tools":[{{"name":"a","x":{x}}}]}}"#).as_str()], |_| true).unwrap()
+            Toolbox::read([format!(r#"{{"tools":[{{"name":"a","x":{x}}}]}}"#).as_str()], |_| true)
+                .unwrap()
         };
         let (first, second) = (tools(1), tools(2));
         let mut pins = Pins::read(&file).unwrap();

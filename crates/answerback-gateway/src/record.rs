@@ -1,8 +1,8 @@
 use std::borrow::Cow;
 
+use answerback::UuidV4;
 use answerback::call::Schema;
 use answerback::finding::secrets;
-use answerback::UuidV4;
 use answerback_ledger::leaf::Subject;
 use answerback_ledger::{Draft, Id, Part, Salt, Token};
 use answerback_store::{Store, StoreError};
@@ -81,12 +81,17 @@ impl Recorder {
 
     /// The parts of an entry for a document: the document without its secrets, and where there are any, a commitment
     /// to the document as it was. Whoever has the original can show that it is the one.
-    pub(crate) fn parts(&self, name: &str, document: &str, hide: Option<Hide<'_>>) -> Result<Vec<Part>, StoreError> {
+    pub(crate) fn parts(
+        &self,
+        name: &str,
+        document: &str,
+        hide: Option<Hide<'_>>,
+    ) -> Result<Vec<Part>, StoreError> {
         let Cow::Owned(redacted) = redacted(document, hide) else {
             return Ok(vec![self.store.part(name, document.as_bytes())?]);
         };
-        let salt: [u8; 32] = crate::surroundings::random()
-            .map_err(|error| StoreError::unit(error.to_string()))?;
+        let salt: [u8; 32] =
+            crate::surroundings::random().map_err(|error| StoreError::unit(error.to_string()))?;
         let commitment = json!({
             "alg": "hmac-sha256",
             "commit": Salt::new(salt).commit(document.as_bytes()).to_string(),
@@ -104,7 +109,12 @@ impl Recorder {
     /// # Errors
     ///
     /// When the store refuses it.
-    pub(crate) async fn config(&self, subject: Subject, upstream: Option<&str>, document: &Value) -> Result<(), StoreError> {
+    pub(crate) async fn config(
+        &self,
+        subject: Subject,
+        upstream: Option<&str>,
+        document: &Value,
+    ) -> Result<(), StoreError> {
         let text = document.to_string();
         let digest = answerback::Digest::of_bytes(text.as_bytes());
         let mut draft = Draft::config(subject).with_sha256(digest);

@@ -209,7 +209,11 @@ struct Reading {
 }
 
 impl Reading {
-    fn object<'v>(&mut self, key: &str, value: Option<&'v Value>) -> Option<&'v Map<String, Value>> {
+    fn object<'v>(
+        &mut self,
+        key: &str,
+        value: Option<&'v Value>,
+    ) -> Option<&'v Map<String, Value>> {
         match value {
             None | Some(Value::Null) => None,
             Some(Value::Object(members)) => Some(members),
@@ -237,7 +241,11 @@ impl Reading {
             names.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
         });
         names.flatten().unwrap_or_else(|| {
-            self.problem(key, value, "a list of tool names, where * at the end stands for any rest");
+            self.problem(
+                key,
+                value,
+                "a list of tool names, where * at the end stands for any rest",
+            );
             Vec::new()
         })
     }
@@ -278,7 +286,8 @@ mod tests {
     #[test]
     fn tools_refine_the_default_wherever_it_stands() {
         let (settings, warnings) =
-            read(json!({"tools": {"a": {"output": "enforce"}}, "input": "warn", "typo": 1})).unwrap();
+            read(json!({"tools": {"a": {"output": "enforce"}}, "input": "warn", "typo": 1}))
+                .unwrap();
         assert_eq!(
             settings.of("a"),
             ToolModes { input: CheckMode::Warn, output: CheckMode::Enforce }
@@ -289,15 +298,18 @@ mod tests {
 
     #[test]
     fn every_problem_is_named() {
-        let error = read(json!({"input": "strict", "deny": "x", "most_calls": 0, "tools": {"a": 1}}));
+        let error =
+            read(json!({"input": "strict", "deny": "x", "most_calls": 0, "tools": {"a": 1}}));
         insta::assert_snapshot!(error.unwrap_err(), @"f: gateway.input is \"strict\"; expected one of off, warn, enforce; gateway.deny is \"x\"; expected a list of tool names, where * at the end stands for any rest; gateway.most_calls is 0; expected an integer from 1 to 10000; gateway.tools.a is 1; expected a mapping");
         assert!(GatewaySettings::from_value("f", &Value::Null).is_ok());
     }
 
     #[test]
     fn lists_decide_which_tools_there_are() {
-        let (settings, _) = read(json!({"allow": ["read_*", "now"], "deny": ["read_secret"]})).unwrap();
-        let allowed = ["read_file", "now", "read_secret", "write_file"].map(|tool| settings.allows(tool));
+        let (settings, _) =
+            read(json!({"allow": ["read_*", "now"], "deny": ["read_secret"]})).unwrap();
+        let allowed =
+            ["read_file", "now", "read_secret", "write_file"].map(|tool| settings.allows(tool));
         assert_eq!(allowed, [true, true, false, false]);
         assert!(GatewaySettings::default().allows("anything"));
     }

@@ -106,7 +106,10 @@ mod tests {
     fn a_result_keeps_every_byte_but_for_what_is_added() {
         let added = json!({"dev.answerback/x": 1}).as_object().cloned().unwrap();
         for (result, expected) in [
-            (r#"{"content":[ ],"n":1.50}"#, r#"{"content":[ ],"n":1.50,"_meta":{"dev.answerback/x":1}}"#),
+            (
+                r#"{"content":[ ],"n":1.50}"#,
+                r#"{"content":[ ],"n":1.50,"_meta":{"dev.answerback/x":1}}"#,
+            ),
             (r#"{"_meta":{ "a":1 },"z":0}"#, r#"{"_meta":{ "a":1 ,"dev.answerback/x":1},"z":0}"#),
             (r#"{"_meta":{"dev.answerback/x":7}}"#, r#"{"_meta":{"dev.answerback/x":1}}"#),
         ] {

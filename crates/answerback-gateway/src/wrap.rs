@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use answerback::UuidV7;
+use answerback::case::{Decision, Submission};
 use answerback_ledger::leaf::Subject;
+use answerback_store::StoreError;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{mpsc, oneshot};
@@ -16,7 +19,9 @@ use tokio::task::JoinSet;
 
 use crate::child::Server;
 use crate::wire::{Id, Line, LineReader, Message, Object, Shape, code};
-use crate::{Admission, Client, Forwarded, Gateway, Pins, ToolCall, Toolbox, Upstream};
+use crate::{
+    Admission, Asked, Client, Forwarded, Gateway, Pins, Recorder, ToolCall, Toolbox, Upstream, ask,
+};
 
 /// What our own requests are called, on both sides.
 const OURS: &str = "answerback/";
@@ -78,8 +83,8 @@ pub async fn wrap(
     output: impl AsyncWrite + Unpin + Send + 'static,
     stop: impl Future<Output = ()> + Send,
 ) -> Result<Ended, WrapError> {
-    let (mut server, to_child, from_child) =
-        Server::start(&wrapped.program, &wrapped.arguments).map_err(|error| WrapError::Start {
+    let (mut server, to_child, from_child) = Server::start(&wrapped.program, &wrapped.arguments)
+        .map_err(|error| WrapError::Start {
             program: wrapped.program.to_string_lossy().into_owned(),
             error,
         })?;
@@ -103,6 +108,7 @@ pub async fn wrap(
         version: RwLock::default(),
         listing: tokio::sync::Mutex::new(()),
         numbers: AtomicU64::new(0),
+        can_ask: AtomicBool::new(false),
         changes: AtomicU64::new(0),
     });
     relay.note(Subject::Start).await?;
@@ -150,6 +156,21 @@ async fn write(mut queue: mpsc::Receiver<String>, mut to: impl AsyncWrite + Unpi
     let _ = to.shutdown().await;
 }
 
+/// Records what a person decided at the client, about the case as it stands.
+async fn settle(recorder: &Recorder, case: &UuidV7, decision: Decision) -> Result<(), StoreError> {
+    let store = recorder.store().clone();
+    let id = case.clone();
+    let record = tokio::task::spawn_blocking({
+        let store = store.clone();
+        move || store.case(&id)
+    });
+    let record = record.await.map_err(|error| StoreError::unit(error.to_string()))??;
+    let record = record.ok_or_else(|| StoreError::Missing(format!("case {case}")))?;
+    let submission = Submission::about(&record.case, decision).with_by("the client's user");
+    crate::decide(&store, case.clone(), submission, "elicitation")?.await?;
+    Ok(())
+}
+
 /// A request of the client that we have to see the answer to.
 enum Watched {
     Initialize,
@@ -180,6 +201,8 @@ struct Relay {
     version: RwLock<Option<String>>,
     listing: tokio::sync::Mutex<()>,
     numbers: AtomicU64,
+    /// Whether the client can put a question to its user.
+    can_ask: AtomicBool,
     /// How often the server said that its tools changed.
     changes: AtomicU64,
 }
@@ -200,7 +223,8 @@ impl Relay {
     async fn note(&self, subject: Subject) -> Result<(), WrapError> {
         let Some(recorder) = self.gateway.recorder() else { return Ok(()) };
         let command = self.wrapped.program.to_string_lossy();
-        let document = json!({"surface": "wrap", "upstream": self.wrapped.name, "program": command});
+        let document =
+            json!({"surface": "wrap", "upstream": self.wrapped.name, "program": command});
         let written = recorder.config(subject, Some(&self.wrapped.name), &document).await;
         written.or_else(|error| recorder.store().excuse(error)).map_err(WrapError::Record)
     }
@@ -211,7 +235,9 @@ impl Relay {
         loop {
             match lines.next().await {
                 Ok(Some(Line::Text(text))) => self.hear(text).await,
-                Ok(Some(Line::NotText)) => self.refuse(code::PARSE_ERROR, "the message is not UTF-8").await,
+                Ok(Some(Line::NotText)) => {
+                    self.refuse(code::PARSE_ERROR, "the message is not UTF-8").await
+                }
                 Ok(Some(Line::TooLong)) => {
                     let text = format!("the message has more than {most} bytes");
                     self.refuse(code::INVALID_REQUEST, &text).await;
@@ -259,6 +285,9 @@ impl Relay {
                     "tools/list" => Some(Watched::Tools { is_whole: !has_cursor(&message) }),
                     _ => None,
                 };
+                if method == "initialize" {
+                    self.can_ask.store(can_ask(&message), Ordering::Release);
+                }
                 if let Some(watched) = watched {
                     lock(&self.watched).insert(id.clone(), watched);
                 }
@@ -295,7 +324,8 @@ impl Relay {
         let call = match ToolCall::read(message) {
             Ok(call) => call,
             Err(error) => {
-                let answer = Message::error(Some(&id), code::INVALID_PARAMS, &error.to_string(), None);
+                let answer =
+                    Message::error(Some(&id), code::INVALID_PARAMS, &error.to_string(), None);
                 return self.tell(answer).await;
             }
         };
@@ -305,7 +335,9 @@ impl Relay {
                 Some("a call with this id is under way".to_owned())
             } else if under_way.len() >= self.gateway.settings().most_calls {
                 let most = self.gateway.settings().most_calls;
-                Some(format!("{most} calls are under way already; wait until one of them was answered"))
+                Some(format!(
+                    "{most} calls are under way already; wait until one of them was answered"
+                ))
             } else {
                 under_way.insert(id.clone(), Stage::Admitting { is_cancelled: false });
                 None
@@ -328,7 +360,11 @@ impl Relay {
                     return relay.tell(answer).await;
                 }
             };
-            match relay.gateway.admit(&relay.client, &upstream, call).await {
+            let mut admission = relay.gateway.admit(&relay.client, &upstream, call).await;
+            if let Admission::Ask(asked) = admission {
+                admission = relay.ask_person(&upstream, *asked).await;
+            }
+            match admission {
                 Admission::Forward(forwarded) => {
                     let answer = relay.run(&id, &upstream, *forwarded).await;
                     lock(&relay.calls).remove(&id);
@@ -341,8 +377,54 @@ impl Relay {
                     relay.tell(answer).await;
                     relay.client.answered();
                 }
+                // A person was asked already, and once is enough.
+                Admission::Ask(asked) => {
+                    lock(&relay.calls).remove(&id);
+                    relay.tell(asked.answer).await;
+                    relay.client.answered();
+                }
             }
         });
+    }
+
+    /// Asks the person at the client, where the client can. What they correct runs as the answer to the call that is
+    /// still open; what they say otherwise is told to the model. Without an answer the case waits in the inbox.
+    async fn ask_person(&self, upstream: &Upstream, asked: Asked) -> Admission {
+        let Asked { answer, call, escalation } = asked;
+        let (true, Some(recorder)) =
+            (self.can_ask.load(Ordering::Acquire), self.gateway.recorder())
+        else {
+            return Admission::Answer(answer);
+        };
+        let most = self.gateway.settings().call_time;
+        let form = ask::form(&escalation);
+        let asking = self.request(&self.to_client, "elicitation/create", &form, most);
+        let decision = match asking.await {
+            Ok(reply) => ask::answer(&reply),
+            Err(reason) => Err(reason),
+        };
+        let decision = match decision {
+            Ok(Some(decision)) => decision,
+            Ok(None) => return Admission::Answer(answer),
+            Err(reason) => {
+                tracing::warn!(case = %escalation.id, reason, "what the person said cannot be used; the case waits");
+                return Admission::Answer(answer);
+            }
+        };
+        let corrected = match &decision {
+            Decision::Modify { arguments } => match call.corrected(arguments) {
+                Ok(call) => Some(call),
+                Err(_) => return Admission::Answer(answer),
+            },
+            _ => None,
+        };
+        if let Err(error) = settle(recorder, &escalation.id, decision).await {
+            tracing::warn!(case = %escalation.id, %error, "the decision does not hold; the case waits");
+            return Admission::Answer(answer);
+        }
+        // The answer was on its way as far as attempts go: what comes now is judged by the decision.
+        self.client.answered();
+        self.gateway.admit(&self.client, upstream, corrected.unwrap_or(call)).await
     }
 
     /// Carries a call that runs to its answer; none, when the client does not want it any more.
@@ -355,7 +437,9 @@ impl Relay {
             matches!(stage, Some(Stage::Admitting { is_cancelled: true }))
         };
         if is_cancelled {
-            self.gateway.fail(running, true, "the client cancelled it before it was forwarded").await;
+            self.gateway
+                .fail(running, true, "the client cancelled it before it was forwarded")
+                .await;
             return None;
         }
         let is_gone = self.has_ended.load(Ordering::Acquire);
@@ -364,12 +448,16 @@ impl Relay {
         }
         let most = self.gateway.settings().call_time;
         match tokio::time::timeout(most, reply).await {
-            Ok(Ok(Reply::Message(reply))) => Some(self.gateway.deliver(upstream, running, reply).await),
+            Ok(Ok(Reply::Message(reply))) => {
+                Some(self.gateway.deliver(upstream, running, reply).await)
+            }
             Ok(Ok(Reply::Cancelled)) => {
                 self.gateway.fail(running, true, "the client cancelled it").await;
                 None
             }
-            Ok(Err(_)) => Some(self.gateway.fail(running, true, "the server ended before it answered").await),
+            Ok(Err(_)) => {
+                Some(self.gateway.fail(running, true, "the server ended before it answered").await)
+            }
             Err(_) => {
                 let request_id: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
                 let params = json!({"requestId": request_id, "reason": "it took too long"});
@@ -494,7 +582,8 @@ impl Relay {
             return None;
         }
         let page = Object::read(page).ok()?;
-        let tools: Vec<&serde_json::value::RawValue> = serde_json::from_str(page.get("tools")?).ok()?;
+        let tools: Vec<&serde_json::value::RawValue> =
+            serde_json::from_str(page.get("tools")?).ok()?;
         let is_allowed = |tool: &&&serde_json::value::RawValue| {
             let name = Object::read(tool.get()).ok().and_then(|tool| tool.get("name"));
             let name = name.and_then(|name| serde_json::from_str::<String>(name).ok());
@@ -516,7 +605,9 @@ impl Relay {
         }
         let changes = self.changes.load(Ordering::Acquire);
         let pages = self.list(call).await?;
-        self.adopt(&pages, changes).await.ok_or_else(|| "the server's list of tools cannot be read".to_owned())
+        self.adopt(&pages, changes)
+            .await
+            .ok_or_else(|| "the server's list of tools cannot be read".to_owned())
     }
 
     /// Asks the server for its tools.
@@ -524,7 +615,11 @@ impl Relay {
         let mut pages: Vec<String> = Vec::new();
         let mut cursor: Option<String> = None;
         // A stateless server wants to know in every request who asks.
-        let said: Option<Value> = call.meta.as_deref().filter(|_| call.is_modern).and_then(|meta| serde_json::from_str(meta).ok());
+        let said: Option<Value> = call
+            .meta
+            .as_deref()
+            .filter(|_| call.is_modern)
+            .and_then(|meta| serde_json::from_str(meta).ok());
         while pages.len() < PAGES {
             let mut params = json!({});
             if let Some(Value::Object(mut said)) = said.clone() {
@@ -534,7 +629,7 @@ impl Relay {
             if let Some(cursor) = &cursor {
                 params["cursor"] = cursor.as_str().into();
             }
-            let answer = self.ask("tools/list", &params).await?;
+            let answer = self.request(&self.to_server, "tools/list", &params, LISTING).await?;
             let object = Object::read(answer.text()).map_err(|error| error.to_string())?;
             let page = object.get("result").ok_or("the server cannot list its tools")?;
             let next = Object::read(page).map_err(|error| error.to_string())?.get("nextCursor");
@@ -547,19 +642,25 @@ impl Relay {
         Err("the server's list of tools has no end".to_owned())
     }
 
-    /// Asks the server something of our own.
-    async fn ask(&self, method: &str, params: &Value) -> Result<Message, String> {
+    /// Asks one side something of our own.
+    async fn request(
+        &self,
+        to: &mpsc::Sender<String>,
+        method: &str,
+        params: &Value,
+        most: Duration,
+    ) -> Result<Message, String> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let id = Id::of_text(&format!("{OURS}{number}"));
         let (sender, answer) = oneshot::channel();
         lock(&self.ours).insert(id.clone(), sender);
-        self.send(Message::request(&id, method, params)).await;
-        let answer = tokio::time::timeout(LISTING, answer).await;
+        let _ = to.send(Message::request(&id, method, params).into_text()).await;
+        let answer = tokio::time::timeout(most, answer).await;
         lock(&self.ours).remove(&id);
         match answer {
             Ok(Ok(message)) => Ok(message),
             Ok(Err(_)) => Err("the server has ended".to_owned()),
-            Err(_) => Err(format!("the server did not answer {method} within {} seconds", LISTING.as_secs())),
+            Err(_) => Err(format!("{method} was not answered within {} seconds", most.as_secs())),
         }
     }
 
@@ -567,7 +668,9 @@ impl Relay {
     /// since it was asked for.
     async fn adopt(&self, pages: &[String], changes: u64) -> Option<Arc<Upstream>> {
         let settings = self.gateway.settings();
-        let tools = match Toolbox::read(pages.iter().map(String::as_str), |name| settings.allows(name)) {
+        let tools = match Toolbox::read(pages.iter().map(String::as_str), |name| {
+            settings.allows(name)
+        }) {
             Ok(tools) => tools,
             Err(error) => {
                 tracing::warn!(upstream = %self.wrapped.name, %error, "the server's list of tools cannot be used");
@@ -584,7 +687,8 @@ impl Relay {
                 .map(|(name, digest)| (name.to_owned(), digest.to_string().into()))
                 .collect();
             let document = json!({"upstream": self.wrapped.name, "tools": digests});
-            let written = recorder.config(Subject::Catalogue, Some(&self.wrapped.name), &document).await;
+            let written =
+                recorder.config(Subject::Catalogue, Some(&self.wrapped.name), &document).await;
             if let Err(error) = written.or_else(|error| recorder.store().excuse(error)) {
                 tracing::warn!(upstream = %self.wrapped.name, %error, "the list of tools could not be recorded");
                 return None;
@@ -596,7 +700,8 @@ impl Relay {
         upstream.pins = pins;
         let upstream = Arc::new(upstream);
         if self.changes.load(Ordering::Acquire) == changes {
-            *self.upstream.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&upstream));
+            *self.upstream.write().unwrap_or_else(PoisonError::into_inner) =
+                Some(Arc::clone(&upstream));
         }
         Some(upstream)
     }
@@ -634,6 +739,14 @@ fn has_cursor(message: &Message) -> bool {
     cursor.is_some_and(|cursor| cursor != "null")
 }
 
+/// Whether a client says that it can put a form to its user.
+fn can_ask(message: &Message) -> bool {
+    let message: Value = serde_json::from_str(message.text()).unwrap_or_default();
+    let elicitation = &message["params"]["capabilities"]["elicitation"];
+    // Without modes it is forms that are meant.
+    elicitation.as_object().is_some_and(|modes| modes.is_empty() || modes.contains_key("form"))
+}
+
 /// Which request a client gives up.
 fn cancelled(message: &Message) -> Option<Id> {
     let params = Object::read(message.text()).ok()?.get("params")?;
@@ -665,5 +778,5 @@ pub enum WrapError {
     Wait(std::io::Error),
     /// What is in force could not be recorded.
     #[error("nothing can be recorded, so nothing is served: {0}")]
-    Record(answerback_store::StoreError),
+    Record(StoreError),
 }

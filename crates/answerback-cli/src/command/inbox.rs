@@ -103,10 +103,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         Command::Show { case, format } => show(&find(&location.read()?, case)?, *format),
         Command::Approve { case } => decide(location, case, Decision::Approve),
         Command::Modify { case, arguments } => {
-            let arguments: Value = serde_json::from_str(arguments)
-                .context("the corrected arguments are not JSON; write them as one argument, in quotes")?;
+            let arguments: Value = serde_json::from_str(arguments).context(
+                "the corrected arguments are not JSON; write them as one argument, in quotes",
+            )?;
             if !arguments.is_object() {
-                bail!("the corrected arguments are a JSON object, such as '{{\"path\": \"a.txt\"}}'");
+                bail!(
+                    "the corrected arguments are a JSON object, such as '{{\"path\": \"a.txt\"}}'"
+                );
             }
             decide(location, case, Decision::Modify { arguments })
         }
@@ -183,7 +186,12 @@ fn show(record: &CaseRecord, format: Format) -> anyhow::Result<Exit> {
             } else {
                 writeln!(text, "\nYou can decide:")?;
                 for kind in &record.case.allowed {
-                    writeln!(text, "  answerback inbox {kind} {}: {}", record.case.id, kind.meaning())?;
+                    writeln!(
+                        text,
+                        "  answerback inbox {kind} {}: {}",
+                        record.case.id,
+                        kind.meaning()
+                    )?;
                 }
             }
         }

@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod explain;
 pub(crate) mod inbox;
+pub(crate) mod init;
 pub(crate) mod ledger;
 pub(crate) mod lock;
 pub(crate) mod man;
@@ -26,6 +27,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Show(arguments) => show::run(&arguments),
         Command::Wrap(arguments) => wrap::run(&arguments),
         Command::Inbox(arguments) => inbox::run(&arguments),
+        Command::Init(arguments) => init::run(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Lock(arguments) => lock::run(&arguments),

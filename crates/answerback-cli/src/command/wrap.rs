@@ -118,7 +118,11 @@ fn name_of(program: &OsStr) -> String {
 /// Where the tools' definitions are kept: beside the store, by the server's name.
 fn pins(location: &Location, name: &str) -> anyhow::Result<PathBuf> {
     let digest = answerback::Digest::of_bytes(name.as_bytes()).to_string();
-    let readable: String = name.chars().filter(|it| it.is_ascii_alphanumeric() || "-_".contains(*it)).take(40).collect();
+    let readable: String = name
+        .chars()
+        .filter(|it| it.is_ascii_alphanumeric() || "-_".contains(*it))
+        .take(40)
+        .collect();
     let file = format!("{readable}-{}.json", &digest[..8]);
     Ok(location.folder()?.join("pins").join(file))
 }

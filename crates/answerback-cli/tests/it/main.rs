@@ -9,6 +9,7 @@ mod folder;
 mod govern;
 mod help;
 mod hostile;
+mod init;
 mod ledger;
 mod lock;
 mod masked;

@@ -69,7 +69,10 @@ impl Desk {
     /// The leaves of the ledger.
     fn leaves(&self) -> Vec<Value> {
         let lines = self.good(&["ledger", "tail", "-n", "1000", "--format", "json"]);
-        lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["leaf"].clone()).collect()
+        lines
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["leaf"].clone())
+            .collect()
     }
 }
 
@@ -85,7 +88,12 @@ struct Client {
 }
 
 impl Client {
-    fn start(mut command: Command) -> Self {
+    fn start(command: Command) -> Self {
+        Self::start_with(command, json!({}))
+    }
+
+    /// A client that can do what it says.
+    fn start_with(mut command: Command, capabilities: Value) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -102,7 +110,7 @@ impl Client {
             }
         });
         let mut client = Self { child, input, lines, next: 0 };
-        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": {"name": "test", "version": "0"}});
         assert_eq!(client.ask("initialize", hello)["result"]["serverInfo"]["name"], "stub");
         client.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         client
@@ -125,7 +133,9 @@ impl Client {
     fn ask(&mut self, method: &str, params: Value) -> Value {
         self.next += 1;
         let id = self.next;
-        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
+        self.say(
+            &json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string(),
+        );
         let answer = self.hear();
         assert_eq!(answer["id"], id, "{answer}");
         answer
@@ -159,7 +169,10 @@ fn a_wrong_call_is_answered_and_does_not_reach_the_server() {
         let answer = client.call("count", arguments);
         assert_eq!(answer["result"]["isError"], true, "{answer}");
         let retry = meta(&answer, "retry");
-        assert_eq!((&retry["max"], &retry["correlationId"].as_str().map(str::len)), (&json!(3), &Some(36)));
+        assert_eq!(
+            (&retry["max"], &retry["correlationId"].as_str().map(str::len)),
+            (&json!(3), &Some(36))
+        );
     }
     // The third was the last attempt.
     let answer = client.call("count", json!({"n": 1}));
@@ -180,11 +193,18 @@ fn the_message_says_what_to_mend() {
     let answer = client.call("count", json!({"n": "7", "unit": "KG"}));
     insta::assert_snapshot!(text(&answer));
     let facts = meta(&answer, "retry");
-    assert_eq!((&facts["attempt"], &facts["retryable"], &facts["class"]), (&json!(1), &json!(true), &json!("arguments")));
+    assert_eq!(
+        (&facts["attempt"], &facts["retryable"], &facts["class"]),
+        (&json!(1), &json!(true), &json!("arguments"))
+    );
     assert_eq!(meta(&answer, "envelope")["status"], "error");
     // Nothing is recorded, and nothing was made.
     assert!(!desk.path("state").exists());
-    assert_eq!(client.leave(), (0, String::new()));
+    let (code, errors) = client.leave();
+    assert_eq!(code, 0);
+    // Operators are told once, and never a value.
+    assert_eq!(errors.matches("Tool validation failed").count(), 1, "{errors}");
+    assert!(!errors.contains("KG"), "{errors}");
 }
 
 #[test]
@@ -200,9 +220,15 @@ fn a_result_crosses_byte_for_byte_but_for_what_is_added() {
     assert!(line.starts_with(before) && line.ends_with(after), "{line}");
     // An error of the protocol crosses whole, and so does every other method.
     client.say(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"refuse"}}"#);
-    assert_eq!(client.line(), r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32050,"message":"no","data":{"why":{"b":1.0,"a":2}}}}"#);
+    assert_eq!(
+        client.line(),
+        r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32050,"message":"no","data":{"why":{"b":1.0,"a":2}}}}"#
+    );
     client.say(r#"{"jsonrpc":"2.0","id":3,"method":"resources/list"}"#);
-    assert_eq!(client.line(), r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no such method","data":{"k":[1]}}}"#);
+    assert_eq!(
+        client.line(),
+        r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no such method","data":{"k":[1]}}}"#
+    );
     let tools = client.ask("tools/list", json!({}));
     assert_eq!(tools["result"]["tools"][0]["vendor"]["x"], json!(1.0));
     client.leave();
@@ -217,7 +243,10 @@ fn what_looks_like_success_and_is_none_is_flagged() {
         let envelope = meta(&answer, "envelope").clone();
         let told = [&envelope["warnings"], &envelope["errors"]];
         let codes = told.iter().filter_map(|list| list.as_array()).flatten();
-        (envelope["status"].clone(), codes.map(|one| one["code"].as_str().unwrap().to_owned()).collect())
+        (
+            envelope["status"].clone(),
+            codes.map(|one| one["code"].as_str().unwrap().to_owned()).collect(),
+        )
     };
     for (tool, arguments, status, code) in [
         ("echo", json!({"text": "fine"}), "ok", None),
@@ -258,23 +287,43 @@ fn everything_is_recorded_before_it_is_answered_and_verifies() {
     let receipt = meta(&answer, "receipt").clone();
     let index = receipt["index"].as_u64().unwrap();
     // The program still runs: what was answered is there.
-    let entry: Value = serde_json::from_str(&desk.good(&["ledger", "show", &index.to_string(), "--format", "json"])).unwrap();
+    let entry: Value = serde_json::from_str(&desk.good(&[
+        "ledger",
+        "show",
+        &index.to_string(),
+        "--format",
+        "json",
+    ]))
+    .unwrap();
     assert_eq!(entry["leaf"]["kind"], "response", "{entry}");
     assert_eq!(entry["leaf"]["outcome"], "ok", "{entry}");
-    assert_eq!(receipt["leafHash"], entry["leaf_hash"], "{entry}");
+    assert_eq!(receipt["leafHash"], entry["hash"], "{entry}");
     client.call("count", json!({"n": 0}));
     client.call("log_in", json!({"user": "ada", "password": "correct horse battery"}));
     client.leave();
     let kinds: Vec<String> = desk
         .leaves()
         .iter()
-        .map(|leaf| format!("{} {}", leaf["kind"].as_str().unwrap(), leaf["subject"].as_str().or(leaf["outcome"].as_str()).unwrap_or("-")))
+        .map(|leaf| {
+            format!(
+                "{} {}",
+                leaf["kind"].as_str().unwrap(),
+                leaf["subject"].as_str().or(leaf["outcome"].as_str()).unwrap_or("-")
+            )
+        })
         .collect();
     assert_eq!(
         kinds,
         [
-            "config start", "config start", "config catalogue", "request forwarded", "response ok", "validation retry",
-            "request forwarded", "response ok", "config stop"
+            "config start",
+            "config start",
+            "config catalogue",
+            "request forwarded",
+            "response ok",
+            "validation retry",
+            "request forwarded",
+            "response ok",
+            "config stop"
         ]
     );
     desk.good(&["ledger", "verify"]);
@@ -291,12 +340,16 @@ fn contains(bytes: &[u8], sought: &[u8]) -> bool {
 fn parallel_failures_are_one_attempt_and_pages_are_read_to_the_end() {
     let desk = Desk::new();
     let mut command = desk.command();
-    command.env("STUB_PAGE", "3").args(["wrap", "--no-record", "--name", "stub", "--", "python3"]).arg(stub());
+    command
+        .env("STUB_PAGE", "3")
+        .args(["wrap", "--no-record", "--name", "stub", "--", "python3"])
+        .arg(stub());
     let mut client = Client::start(command);
     for id in ["a", "b", "c"] {
         client.say(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "big", "arguments": {"bytes": "x"}}}).to_string());
     }
-    let attempts: Vec<Value> = (0..3).map(|_| meta(&client.hear(), "retry")["attempt"].clone()).collect();
+    let attempts: Vec<Value> =
+        (0..3).map(|_| meta(&client.hear(), "retry")["attempt"].clone()).collect();
     assert!(attempts.iter().filter(|attempt| **attempt == 1).count() >= 2, "{attempts:?}");
     client.leave();
 }
@@ -322,7 +375,11 @@ fn a_server_that_fails_harms_nobody() {
 fn what_is_no_message_is_answered() {
     let desk = Desk::new();
     let mut client = desk.client(&["--no-record"]);
-    for (line, code) in [("nope", -32700), ("{}", -32600), (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600)] {
+    for (line, code) in [
+        ("nope", -32700),
+        ("{}", -32600),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600),
+    ] {
         client.say(line);
         assert_eq!(client.hear()["error"]["code"], code, "{line}");
     }
@@ -335,7 +392,9 @@ fn a_cancelled_call_is_not_answered() {
     let desk = Desk::new();
     let mut client = desk.client(&[]);
     client.say(r#"{"jsonrpc":"2.0","id":"slow","method":"tools/call","params":{"name":"sleep","arguments":{"seconds":1}}}"#);
-    client.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"slow"}}"#);
+    client.say(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"slow"}}"#,
+    );
     let answer = client.call("echo", json!({"text": "next"}));
     assert_eq!(text(&answer), "next");
     client.leave();
@@ -378,8 +437,10 @@ fn several_share_one_record_and_nothing_acknowledged_is_lost_when_one_is_killed(
     }
     for receipt in receipts {
         let index = receipt["index"].to_string();
-        let entry: Value = serde_json::from_str(&desk.good(&["ledger", "show", &index, "--format", "json"])).unwrap();
-        assert_eq!(entry["leaf_hash"], receipt["leafHash"]);
+        let entry: Value =
+            serde_json::from_str(&desk.good(&["ledger", "show", &index, "--format", "json"]))
+                .unwrap();
+        assert_eq!(entry["hash"], receipt["leafHash"]);
     }
     desk.good(&["ledger", "verify"]);
 }
@@ -411,7 +472,8 @@ fn a_case_waits_and_its_decision_takes_effect() {
     assert!(text(&answer).contains(&id), "{answer}");
     assert_eq!(case["content"]["attempts"].as_array().unwrap().len(), 3, "{case}");
     // A program is no person.
-    let output = desk.command().args(["inbox", "reject", &id]).stdin(Stdio::null()).output().unwrap();
+    let output =
+        desk.command().args(["inbox", "reject", &id]).stdin(Stdio::null()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("run this in a terminal"));
     let decided = at_a_terminal(&desk, &["inbox", "respond", &id, "n is at least 1"]);
@@ -426,6 +488,54 @@ fn a_case_waits_and_its_decision_takes_effect() {
     let kinds: Vec<Value> = desk.leaves().iter().map(|leaf| leaf["kind"].clone()).collect();
     for kind in ["escalation", "decision"] {
         assert_eq!(kinds.iter().filter(|it| **it == kind).count(), 1, "{kinds:?}");
+    }
+}
+
+#[test]
+fn a_client_that_can_asks_its_user_at_once() {
+    let wrong = r#"{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"count","arguments":{"n":0}}}"#;
+    for (answer, expected) in [
+        (
+            json!({"action": "accept", "content": {"decision": "correct", "arguments": "{\"n\": 4}"}}),
+            "4 kg",
+        ),
+        (
+            json!({"action": "accept", "content": {"decision": "guide", "guidance": "count from one"}}),
+            "A person answered: count from one",
+        ),
+        (
+            json!({"action": "accept", "content": {"decision": "stop"}}),
+            "A person stopped the calls",
+        ),
+        (json!({"action": "decline"}), "A person was asked: case"),
+        (
+            json!({"action": "accept", "content": {"decision": "approve"}}),
+            "A person was asked: case",
+        ),
+    ] {
+        let desk = Desk::new();
+        let mut command = desk.command();
+        command.args(["wrap", "--name", "stub", "--", "python3"]).arg(stub());
+        let mut client = Client::start_with(command, json!({"elicitation": {}}));
+        for _ in 0..2 {
+            client.call("count", json!({"n": 0}));
+        }
+        client.say(wrong);
+        let question = client.hear();
+        assert_eq!(question["method"], "elicitation/create", "{question}");
+        let schema = &question["params"]["requestedSchema"]["properties"]["decision"]["enum"];
+        assert_eq!(schema, &json!(["guide", "correct", "stop"]));
+        client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}).to_string());
+        let told = client.hear();
+        assert_eq!(told["id"], "w", "{told}");
+        assert!(
+            text(&told).starts_with(expected) || text(&told).contains(expected),
+            "{answer}: {told}"
+        );
+        let reached = desk.reached();
+        assert_eq!(reached.len(), usize::from(expected == "4 kg"), "{reached:?}");
+        client.leave();
+        desk.good(&["ledger", "verify"]);
     }
 }
 

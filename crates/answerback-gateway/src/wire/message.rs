@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, IgnoredAny};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -38,16 +38,21 @@ pub struct Message {
     shape: Shape,
 }
 
-#[derive(Deserialize)]
+#[derive(serde::Deserialize)]
 struct Outline<'t> {
     #[serde(borrow, default)]
     id: Option<&'t RawValue>,
     #[serde(borrow, default)]
     method: Option<Cow<'t, str>>,
-    #[serde(borrow, default)]
-    result: Option<&'t RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'t RawValue>,
+    #[serde(default, deserialize_with = "is_there")]
+    result: bool,
+    #[serde(default, deserialize_with = "is_there")]
+    error: bool,
+}
+
+/// Whether a member is there, whatever it is: a result may be null.
+fn is_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    IgnoredAny::deserialize(deserializer).map(|_| true)
 }
 
 impl Message {
@@ -63,7 +68,7 @@ impl Message {
 
     fn shape_of(text: &str) -> Result<Shape, MessageError> {
         if text.trim_start().starts_with('[') {
-            serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(MessageError::NotJson)?;
+            serde_json::from_str::<IgnoredAny>(text).map_err(MessageError::NotJson)?;
             return Ok(Shape::Batch);
         }
         let outline: Outline<'_> = serde_json::from_str(text).map_err(|error| {
@@ -73,9 +78,7 @@ impl Message {
         match (id, outline.method) {
             (Some(id), Some(method)) => Ok(Shape::Request { id, method: method.into_owned() }),
             (None, Some(method)) => Ok(Shape::Notification { method: method.into_owned() }),
-            (Some(id), None) if outline.result.is_some() || outline.error.is_some() => {
-                Ok(Shape::Response { id })
-            }
+            (Some(id), None) if outline.result || outline.error => Ok(Shape::Response { id }),
             _ => Err(MessageError::NoMessage),
         }
     }

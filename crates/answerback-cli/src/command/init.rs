@@ -1,0 +1,269 @@
+//! `answerback init`: a commented configuration, or a client's configuration rewritten to go through `wrap`.
+
+use std::env;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use serde_json::{Map, Value, json};
+
+use crate::exit::Exit;
+use crate::output::{sanitise, say};
+use crate::replace::replace;
+
+/// The file that `init` writes.
+const CONFIGURATION: &str = ".agent/config.yml";
+/// What stands in it.
+const COMMENTED: &str = include_str!("init/config.yml");
+
+/// Write a commented configuration, or put Answerback in front of a client's MCP servers
+///
+/// Without --client it writes .agent/config.yml here, with every setting explained. With it, the client's
+/// configuration is rewritten: each server that is a command is started through `answerback wrap`. --undo takes that
+/// back. The file as it was is kept beside it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback init
+  answerback init --client claude-desktop --dry-run
+  answerback init --client cursor
+  answerback init --client cursor --undo
+  answerback init --client vscode --file .vscode/mcp.json")]
+pub(crate) struct Arguments {
+    /// Whose configuration to rewrite
+    #[arg(long, value_enum, value_name = "NAME")]
+    client: Option<ClientName>,
+
+    /// The client's configuration file, where it is not at its usual place
+    #[arg(long, value_name = "FILE", requires = "client")]
+    file: Option<PathBuf>,
+
+    /// Only this server; may be given several times
+    #[arg(long, value_name = "SERVER", requires = "client")]
+    only: Vec<String>,
+
+    /// Take the rewriting back
+    #[arg(long, requires = "client")]
+    undo: bool,
+
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// A client whose configuration we know.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+enum ClientName {
+    /// Claude Desktop
+    ClaudeDesktop,
+    /// Claude Code: .mcp.json of this project
+    ClaudeCode,
+    /// Cursor: the user's mcp.json
+    Cursor,
+    /// VS Code: .vscode/mcp.json of this project
+    Vscode,
+    /// Windsurf
+    Windsurf,
+    /// Gemini CLI: the user's settings.json
+    GeminiCli,
+}
+
+impl ClientName {
+    /// Where its configuration usually lies.
+    fn file(self) -> Option<PathBuf> {
+        let home = || env::var_os("HOME").or_else(|| env::var_os("USERPROFILE")).map(PathBuf::from);
+        match self {
+            Self::ClaudeDesktop => {
+                let folder = if cfg!(target_os = "macos") {
+                    home()?.join("Library/Application Support")
+                } else if cfg!(windows) {
+                    PathBuf::from(env::var_os("APPDATA")?)
+                } else {
+                    let named = env::var_os("XDG_CONFIG_HOME").filter(|path| !path.is_empty());
+                    named.map(PathBuf::from).or_else(|| Some(home()?.join(".config")))?
+                };
+                Some(folder.join("Claude/claude_desktop_config.json"))
+            }
+            Self::ClaudeCode => Some(PathBuf::from(".mcp.json")),
+            Self::Cursor => Some(home()?.join(".cursor/mcp.json")),
+            Self::Vscode => Some(PathBuf::from(".vscode/mcp.json")),
+            Self::Windsurf => Some(home()?.join(".codeium/windsurf/mcp_config.json")),
+            Self::GeminiCli => Some(home()?.join(".gemini/settings.json")),
+        }
+    }
+
+    /// The member that holds its servers.
+    const fn servers(self) -> &'static str {
+        match self {
+            Self::Vscode => "servers",
+            _ => "mcpServers",
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    match arguments.client {
+        None => write_configuration(arguments.dry_run),
+        Some(client) => rewrite(client, arguments),
+    }
+}
+
+fn write_configuration(dry_run: bool) -> anyhow::Result<Exit> {
+    let path = Path::new(CONFIGURATION);
+    if path.exists() {
+        bail!("{CONFIGURATION} is there already; it was left as it is");
+    }
+    if dry_run {
+        anstream::stdout().write_all(COMMENTED.as_bytes())?;
+        return Ok(Exit::Good);
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
+    }
+    replace(path, COMMENTED.as_bytes()).with_context(|| format!("cannot write {CONFIGURATION}"))?;
+    say(&format!(
+        "{CONFIGURATION} is written; every setting in it is commented out and at its default"
+    ));
+    Ok(Exit::Good)
+}
+
+fn rewrite(client: ClientName, arguments: &Arguments) -> anyhow::Result<Exit> {
+    let path = arguments.file.clone().or_else(|| client.file()).context(
+        "the user's folder is not known; name the client's configuration with --file FILE",
+    )?;
+    let shown = path.display();
+    let text = fs::read_to_string(&path)
+        .with_context(|| format!("cannot read {shown}; --file FILE names another"))?;
+    let mut document: Value = serde_json::from_str(&text).with_context(|| {
+        format!("{shown} is not plain JSON (comments are not kept, so a file with comments is left alone)")
+    })?;
+    let me = env::current_exe().context("this program does not know where it lies")?;
+    let me = me.to_string_lossy().into_owned();
+    let servers = document.get_mut(client.servers()).and_then(Value::as_object_mut);
+    let servers = servers.with_context(|| format!("{shown} has no {:?}", client.servers()))?;
+    for name in &arguments.only {
+        if !servers.contains_key(name) {
+            let names: Vec<&str> = servers.keys().map(String::as_str).collect();
+            bail!("{shown} has no server {name:?}; it has {}", names.join(", "));
+        }
+    }
+    let mut changed = 0;
+    for (name, server) in servers {
+        if !arguments.only.is_empty() && !arguments.only.contains(name) {
+            continue;
+        }
+        let done = server.as_object_mut().map_or(Change::NoCommand, |server| {
+            if arguments.undo { unwrapped(server) } else { wrapped(name, server, &me) }
+        });
+        changed += usize::from(done == Change::Done);
+        say(&format!("{}: {}", sanitise(name), done.told(arguments.undo)));
+    }
+    if changed == 0 {
+        say(&format!("{shown} is left as it is"));
+        return Ok(Exit::Good);
+    }
+    let mut new = serde_json::to_string_pretty(&document)?;
+    new.push('\n');
+    if arguments.dry_run {
+        anstream::stdout().write_all(new.as_bytes())?;
+        return Ok(Exit::Good);
+    }
+    let backup = backup(&path);
+    replace(&backup, text.as_bytes())
+        .with_context(|| format!("cannot write {}", backup.display()))?;
+    replace(&path, new.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
+    say(&format!("{shown} is rewritten; as it was: {}. Restart the client.", backup.display()));
+    Ok(Exit::Good)
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Change {
+    Done,
+    AlreadySo,
+    NoCommand,
+}
+
+impl Change {
+    const fn told(self, undo: bool) -> &'static str {
+        match (self, undo) {
+            (Self::Done, false) => "goes through answerback",
+            (Self::Done, true) => "is started directly again",
+            (Self::AlreadySo, false) => "goes through answerback already",
+            (Self::AlreadySo, true) => "does not go through answerback",
+            (Self::NoCommand, _) => "is not a command, so it is left as it is",
+        }
+    }
+}
+
+/// Puts `wrap` in front of a server's command.
+fn wrapped(name: &str, server: &mut Map<String, Value>, me: &str) -> Change {
+    let Some(command) = server.get("command").and_then(Value::as_str).map(str::to_owned) else {
+        return Change::NoCommand;
+    };
+    if original(server).is_some() {
+        return Change::AlreadySo;
+    }
+    let before = server.get("args").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut arguments =
+        vec![json!("wrap"), json!("--name"), json!(name), json!("--"), json!(command)];
+    arguments.extend(before);
+    server.insert("command".to_owned(), me.into());
+    server.insert("args".to_owned(), arguments.into());
+    Change::Done
+}
+
+/// Takes `wrap` away again.
+fn unwrapped(server: &mut Map<String, Value>) -> Change {
+    let Some((command, arguments)) = original(server) else { return Change::AlreadySo };
+    server.insert("command".to_owned(), command);
+    server.insert("args".to_owned(), arguments.into());
+    Change::Done
+}
+
+/// The command and the arguments behind `wrap`, where it stands in front of them.
+fn original(server: &Map<String, Value>) -> Option<(Value, Vec<Value>)> {
+    let program = Path::new(server.get("command")?.as_str()?).file_stem()?;
+    let arguments = server.get("args")?.as_array()?;
+    if program != "answerback" || arguments.first()? != "wrap" {
+        return None;
+    }
+    let behind = arguments.iter().position(|argument| argument == "--")?;
+    let mut rest = arguments[behind + 1..].iter().cloned();
+    Some((rest.next()?, rest.collect()))
+}
+
+/// Where the file is kept as it was. An earlier one is not written over: it is the one from before us.
+fn backup(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    (0..)
+        .map(|number| {
+            let number = if number == 0 { String::new() } else { format!(".{number}") };
+            path.with_file_name(format!("{name}.before-answerback{number}"))
+        })
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| path.with_extension("before-answerback"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrapping_and_unwrapping_restore_a_server() {
+        let before = json!({"command": "npx", "args": ["-y", "--", "x"], "env": {"A": "1"}});
+        let mut server = before.as_object().cloned().unwrap();
+        assert_eq!(wrapped("files", &mut server, "/bin/answerback"), Change::Done);
+        assert_eq!(
+            Value::Object(server.clone()),
+            json!({"command": "/bin/answerback", "args": ["wrap", "--name", "files", "--", "npx", "-y", "--", "x"], "env": {"A": "1"}})
+        );
+        assert_eq!(wrapped("files", &mut server, "/bin/answerback"), Change::AlreadySo);
+        assert_eq!(unwrapped(&mut server), Change::Done);
+        assert_eq!(Value::Object(server.clone()), before);
+        assert_eq!(unwrapped(&mut server), Change::AlreadySo);
+        let mut remote = json!({"url": "https://example.com"}).as_object().cloned().unwrap();
+        assert_eq!(wrapped("r", &mut remote, "a"), Change::NoCommand);
+    }
+}

@@ -1,0 +1,110 @@
+//! `answerback init`: what it writes, and that it can be taken back.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::program::{program, told};
+
+#[test]
+fn a_clients_servers_go_through_us_and_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mcp.json");
+    let before = json!({
+        "theme": "dark",
+        "mcpServers": {
+            "files": {"command": "npx", "args": ["-y", "server-files"], "env": {"ROOT": "/data"}},
+            "remote": {"url": "https://mcp.example.com/mcp"},
+        },
+    });
+    let text = serde_json::to_string_pretty(&before).unwrap() + "\n";
+    fs::write(&file, &text).unwrap();
+    let init = |options: &[&str]| {
+        let mut command = program(".");
+        command.args(["init", "--client", "cursor", "--file"]).arg(&file).args(options);
+        command.output().unwrap()
+    };
+    let shown = init(&["--dry-run"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    let output = init(&[]);
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    let after: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(after, serde_json::from_slice::<Value>(&shown.stdout).unwrap());
+    let server = &after["mcpServers"]["files"];
+    assert_eq!(
+        server["args"],
+        json!(["wrap", "--name", "files", "--", "npx", "-y", "server-files"])
+    );
+    assert_eq!(server["env"], json!({"ROOT": "/data"}));
+    assert_eq!(after["mcpServers"]["remote"], before["mcpServers"]["remote"]);
+    // Again changes nothing; the way back gives the file as it was.
+    let rewritten = fs::read_to_string(&file).unwrap();
+    init(&[]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), rewritten);
+    assert_eq!(init(&["--undo"]).status.code(), Some(0));
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    assert_eq!(fs::read_to_string(folder.path().join("mcp.json.before-answerback")).unwrap(), text);
+}
+
+#[test]
+fn what_cannot_be_rewritten_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mcp.json");
+    for (text, expected) in [
+        ("{ // a comment\n}", "is not plain JSON"),
+        ("{}", "has no \"mcpServers\""),
+        (r#"{"mcpServers": {"a": {"command": "x"}}}"#, "has no server \"b\"; it has a"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let mut command = program(".");
+        command.args(["init", "--client", "cursor", "--only", "b", "--file"]).arg(&file);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(errors.contains(expected), "{errors}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_configuration_is_written_once_and_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let init = || program(".").current_dir(folder.path()).arg("init").output().unwrap();
+    let output = init();
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(init().status.code(), Some(2));
+    let file = folder.path().join(".agent/config.yml");
+    // Every setting that it shows is one: without the marks of comments it reads without a warning.
+    let text = fs::read_to_string(&file).unwrap();
+    let (header, settings) = text.split_once("\n\n").unwrap();
+    assert!(header.lines().all(|line| line.starts_with('#')));
+    let settings: String = settings
+        .lines()
+        .map(|line| {
+            let at = line.find(|character: char| !character.is_whitespace()).unwrap_or(0);
+            let rest = line[at..].strip_prefix("# ").unwrap_or(&line[at..]);
+            format!("{}{rest}\n", &line[..at])
+        })
+        .collect();
+    fs::write(&file, settings).unwrap();
+    let mut command = program(".");
+    command.current_dir(folder.path()).args([
+        "call",
+        "--tool",
+        "a",
+        "--schema",
+        "-",
+        "--config",
+        ".agent/config.yml",
+        "{}",
+    ]);
+    command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"{}").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

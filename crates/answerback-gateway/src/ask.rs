@@ -1,0 +1,105 @@
+//! Asking a person through the client: the form, and what comes back.
+
+use answerback::case::Decision;
+use answerback::finding::shown_text;
+use answerback::retry::Escalation;
+use serde_json::{Value, json};
+
+use crate::wire::{Message, Object};
+
+/// The longest summary that a form shows.
+const SUMMARY: usize = 1500;
+
+/// The parameters of `elicitation/create` for an escalation. A person may guide, correct or stop; waiving the check is
+/// for surfaces that know who the person is.
+pub(crate) fn form(escalation: &Escalation) -> Value {
+    let summary: Vec<String> =
+        escalation.summary.lines().map(|line| shown_text(line, SUMMARY)).collect();
+    let first = shown_text(&escalation.original_call.arguments, SUMMARY);
+    json!({
+        "message": format!("{}\n\nThe first call had the arguments {first}", summary.join("\n")),
+        "requestedSchema": {
+            "type": "object",
+            "properties": {
+                "decision": {
+                    "type": "string",
+                    "title": "What should happen?",
+                    "enum": ["guide", "correct", "stop"],
+                    "enumNames": ["Tell the model how to go on", "Run the call with arguments of mine", "Stop calling this tool"],
+                },
+                "guidance": {"type": "string", "title": "What the model is told", "maxLength": 2000},
+                "arguments": {"type": "string", "title": "The corrected arguments, as a JSON object"},
+            },
+            "required": ["decision"],
+        },
+    })
+}
+
+/// What the person said, or nothing where they did not want to; an error says why their answer cannot be used.
+pub(crate) fn answer(reply: &Message) -> Result<Option<Decision>, String> {
+    let Some(result) = Object::read(reply.text()).ok().and_then(|reply| reply.get("result")) else {
+        // The client cannot ask after all.
+        return Ok(None);
+    };
+    let result: Value = serde_json::from_str(result).map_err(|error| error.to_string())?;
+    if result["action"] != "accept" {
+        return Ok(None);
+    }
+    let content = &result["content"];
+    let said = |name: &str| content[name].as_str().map(str::trim).filter(|text| !text.is_empty());
+    match content["decision"].as_str() {
+        Some("stop") => Ok(Some(Decision::Reject { reason: said("guidance").map(str::to_owned) })),
+        Some("guide") => {
+            let message = said("guidance").ok_or("no guidance was given")?.to_owned();
+            Ok(Some(Decision::Respond { message }))
+        }
+        Some("correct") => {
+            let text = said("arguments").ok_or("no corrected arguments were given")?;
+            let arguments: Value = serde_json::from_str(text)
+                .map_err(|error| format!("the corrected arguments are not JSON: {error}"))?;
+            if !arguments.is_object() {
+                return Err("the corrected arguments are not a JSON object".to_owned());
+            }
+            Ok(Some(Decision::Modify { arguments }))
+        }
+        _ => Err("no decision was made".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(result: Value) -> Result<Option<Decision>, String> {
+        let id = crate::wire::Id::of_text("x");
+        answer(&Message::result(&id, &result.to_string()))
+    }
+
+    #[test]
+    fn what_a_person_can_say() {
+        let accept = |content: Value| json!({"action": "accept", "content": content});
+        assert_eq!(read(json!({"action": "decline"})), Ok(None));
+        assert_eq!(read(json!({"action": "cancel"})), Ok(None));
+        assert_eq!(
+            read(accept(json!({"decision": "guide", "guidance": " use kg "}))),
+            Ok(Some(Decision::Respond { message: "use kg".into() }))
+        );
+        assert_eq!(
+            read(accept(json!({"decision": "correct", "arguments": "{\"n\": 1}"}))),
+            Ok(Some(Decision::Modify { arguments: json!({"n": 1}) }))
+        );
+        assert_eq!(
+            read(accept(json!({"decision": "stop"}))),
+            Ok(Some(Decision::Reject { reason: None }))
+        );
+        for content in [
+            json!({"decision": "guide"}),
+            json!({"decision": "correct", "arguments": "[1]"}),
+            json!({"decision": "correct", "arguments": "{"}),
+            json!({"decision": "approve"}),
+            json!({}),
+        ] {
+            assert!(read(accept(content.clone())).is_err(), "{content}");
+        }
+    }
+}
