@@ -1,5 +1,6 @@
 //! Before a call is forwarded.
 
+use std::fmt::Write as _;
 use std::time::Instant;
 
 use answerback::contract::tool::ErrorObject;
@@ -16,7 +17,7 @@ use crate::call::ToolCall;
 use crate::envelope::{Enveloped, found, of_findings};
 use crate::record::{About, Hide, outcome as with_outcome};
 use crate::settings::{CheckMode, EnvelopeMode, UnknownTool};
-use crate::told::{self, Class, Retry, meta};
+use crate::told::{self, Class, Retry, meta, name};
 use crate::wire::Message;
 use crate::{Client, Gateway, Recorder, Upstream};
 
@@ -80,7 +81,7 @@ impl Gateway {
     pub async fn admit(&self, client: &Client, upstream: &Upstream, call: ToolCall) -> Admission {
         let started = Instant::now();
         let Ok(correlation_id) = crate::surroundings::uuid() else {
-            return Admission::Answer(self.unavailable(
+            return Admission::Answer(told::unavailable(
                 &call,
                 "",
                 "there is no randomness for an id",
@@ -95,23 +96,6 @@ impl Gateway {
         };
         let desk = Desk { gateway: self, client, upstream, correlation_id, about, started };
         desk.admit(call).await
-    }
-
-    /// The answer to a call that could not be taken, and may be taken later.
-    pub(crate) fn unavailable(
-        &self,
-        call: &ToolCall,
-        correlation_id: &str,
-        reason: &str,
-    ) -> Message {
-        let retry =
-            Retry { class: Class::Wait, code: found::NOT_RECORDED, attempt: None, correlation_id };
-        let text = format!(
-            "The call of {} was not run, because it could not be recorded: {reason}. Nothing is wrong with the \
-             arguments; try again later, or ask a person to look at the gateway.",
-            name(&call.name)
-        );
-        told::result(call, text, told::facts(&retry))
     }
 }
 
@@ -231,7 +215,7 @@ impl Desk<'_> {
         sent: Option<&Message>,
         hide: Option<Hide<'_>>,
     ) -> Result<(Outcome, Option<Appended>), StoreError> {
-        let parts = self.parts(recorder, call, sent, hide)?;
+        let parts = Self::parts(recorder, call, sent, hide)?;
         let weight = parts.iter().map(|part| part.bytes().len()).sum::<usize>() + 4096;
         let (about, attempt) = (self.about.clone(), attempt.clone());
         let ticket = recorder.store().write_weighing(weight, move |transaction| {
@@ -279,13 +263,12 @@ impl Desk<'_> {
         hide: Option<Hide<'_>>,
     ) -> Result<(), StoreError> {
         let draft = with_outcome(self.about.on(Draft::request()), "forwarded");
-        let parts = self.parts(recorder, call, None, hide)?;
+        let parts = Self::parts(recorder, call, None, hide)?;
         let draft = parts.into_iter().fold(draft, Draft::with_part);
         recorder.store().append(draft)?.await.map(|_| ())
     }
 
     fn parts(
-        &self,
         recorder: &Recorder,
         call: &ToolCall,
         sent: Option<&Message>,
@@ -335,7 +318,7 @@ impl Desk<'_> {
             let code = Token::new(found::DEFINITION_CHANGED).into_iter();
             let draft = self.about.on(Draft::validation(1, 1)).with_codes(code);
             let draft = with_outcome(draft, "blocked");
-            let written = match self.parts(recorder, call, None, None) {
+            let written = match Self::parts(recorder, call, None, None) {
                 Ok(parts) => {
                     let draft = parts.into_iter().fold(draft, Draft::with_part);
                     match recorder.store().append(draft) {
@@ -364,7 +347,7 @@ impl Desk<'_> {
     fn could_not_record(&self, call: &ToolCall, reason: &str) -> Admission {
         tracing::warn!(tool_name = %name(&call.name), reason, "a call was not run, because it could not be recorded");
         let correlation_id = self.correlation_id.to_string();
-        Admission::Answer(self.gateway.unavailable(call, &correlation_id, reason))
+        Admission::Answer(told::unavailable(call, &correlation_id, reason))
     }
 
     /// What the model is told of a call that does not run.
@@ -385,10 +368,14 @@ impl Desk<'_> {
         if let Some(escalation) = &answer.escalation
             && self.gateway.recorder.is_some()
         {
-            content.push_str(&format!(
-                "\n\nA person was asked: case {}. Do not call {} again until they have answered (answerback inbox show {}).",
-                escalation.id, name(&call.name), escalation.id
-            ));
+            let case = &escalation.id;
+            // Writing to a String cannot fail.
+            let _ = write!(
+                content,
+                "\n\nA person was asked: case {case}. Do not call {} again until they have answered (answerback inbox \
+                 show {case}).",
+                name(&call.name)
+            );
         }
         if self.gateway.settings.envelope != EnvelopeMode::Off {
             let text = "The arguments do not fit the tool's input schema.";
@@ -426,11 +413,6 @@ impl Desk<'_> {
 
 fn now() -> Timestamp {
     crate::surroundings::now()
-}
-
-/// A tool's name as our own sentences carry it.
-pub(crate) fn name(tool: &str) -> String {
-    answerback::finding::shown_name(tool)
 }
 
 /// The entry about a call, by what became of it.
@@ -497,18 +479,4 @@ fn warned(judged: &Judged<'_>) -> (Vec<ErrorObject>, Vec<String>) {
         notes.push(format!("The arguments were repaired before the call: {}.", repair.words()));
     }
     (warnings, notes)
-}
-
-impl Gateway {
-    /// The answer to a call that cannot be checked, because the server does not say which tools it has.
-    pub(crate) fn unlisted(&self, call: &ToolCall, reason: &str) -> Message {
-        let retry =
-            Retry { class: Class::Wait, code: "TOOLS_UNKNOWN", attempt: None, correlation_id: "" };
-        let text = format!(
-            "The call of {} was not run, because it could not be checked: {reason}. Nothing is wrong with the \
-             arguments; try again later.",
-            name(&call.name)
-        );
-        told::result(call, text, told::facts(&retry))
-    }
 }

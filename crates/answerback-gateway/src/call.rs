@@ -53,7 +53,7 @@ impl ToolCall {
         let conversation = said.as_ref().and_then(|meta| text(meta.get(CONVERSATION)?));
         let is_modern = said.as_ref().is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some());
         let params = params.to_owned();
-        Ok(Self { id, params, name, arguments, meta, conversation, is_modern, message })
+        Ok(Self { id, message, params, name, arguments, meta, conversation, is_modern })
     }
 
     /// The call as the library hears it.

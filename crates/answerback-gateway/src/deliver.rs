@@ -8,12 +8,12 @@ use answerback_ledger::Draft;
 use answerback_store::{Appended, StoreError};
 use serde_json::{Map, Value, json};
 
-use crate::admit::{Running, name};
+use crate::admit::Running;
 use crate::envelope::{Enveloped, found, of_findings, reference};
 use crate::record::{delivered, outcome as with_outcome};
 use crate::settings::{CheckMode, EnvelopeMode};
 use crate::silence::{self, Silence};
-use crate::told::{self, Class, Retry, meta};
+use crate::told::{self, Class, Retry, meta, name};
 use crate::wire::{Message, Object};
 use crate::{Gateway, Recorder, Upstream};
 
@@ -59,7 +59,7 @@ impl Gateway {
         let before_receipt = told::with_meta(&changed, &added).unwrap_or(changed);
         let receipt = match self.record(&running, checked.outcome, result, &before_receipt).await {
             Ok(receipt) => receipt,
-            Err(error) => return self.withheld(&running, &error.to_string()),
+            Err(error) => return withheld(&running, &error.to_string()),
         };
         let told = match receipt {
             Some(receipt) => {
@@ -90,7 +90,7 @@ impl Gateway {
         let failure = json!({ "error": text }).to_string();
         match self.record(&running, "no_result", &failure, &failure).await {
             Ok(_) => message,
-            Err(error) => self.withheld(&running, &error.to_string()),
+            Err(error) => withheld(&running, &error.to_string()),
         }
     }
 
@@ -98,7 +98,7 @@ impl Gateway {
     async fn deliver_error(&self, running: Running, reply: Message, error: &str) -> Message {
         match self.record(&running, "protocol_error", error, "{}").await {
             Ok(_) => reply,
-            Err(error) => self.withheld(&running, &error.to_string()),
+            Err(error) => withheld(&running, &error.to_string()),
         }
     }
 
@@ -120,21 +120,6 @@ impl Gateway {
             }))),
             Err(error) => recorder.store().excuse(error).map(|()| None),
         }
-    }
-
-    /// The tool ran, and there is no record of what it said: the model must know both.
-    fn withheld(&self, running: &Running, reason: &str) -> Message {
-        tracing::error!(tool_name = %name(&running.call.name), reason, "a result is withheld, because it could not be recorded");
-        let correlation_id = running.correlation_id.to_string();
-        let code = found::NOT_RECORDED;
-        let retry =
-            Retry { class: Class::Stop, code, attempt: None, correlation_id: &correlation_id };
-        let text = format!(
-            "The tool {} ran, but its result could not be recorded and is withheld: {reason}. Do not repeat the \
-             call: it may have taken effect. Ask a person to look at the gateway.",
-            name(&running.call.name)
-        );
-        told::result(&running.call, text, told::facts(&retry))
     }
 
     fn wants_structured(&self, upstream: &Upstream, running: &Running, result: &Value) -> bool {
@@ -178,6 +163,13 @@ impl Gateway {
         }
         looked
     }
+}
+
+/// The answer where the tool ran and there is no record of what it said.
+fn withheld(running: &Running, reason: &str) -> Message {
+    let tool = name(&running.call.name);
+    tracing::error!(tool_name = %tool, reason, "a result is withheld, because it could not be recorded");
+    told::withheld(&running.call, &running.correlation_id.to_string(), reason)
 }
 
 /// What was found in a result.

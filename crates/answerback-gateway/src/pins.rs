@@ -99,7 +99,7 @@ mod tests {
         assert!(!pins.has_changed("a", first.definition("a").unwrap()));
         assert!(pins.has_changed("a", second.definition("a").unwrap()));
         assert!(!pins.has_changed("b", second.definition("a").unwrap()));
-        std::fs::write(&file, "nope").unwrap();
+        fs::write(&file, "nope").unwrap();
         assert!(Pins::read(&file).is_err());
     }
 }

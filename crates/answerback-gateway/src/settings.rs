@@ -96,7 +96,7 @@ impl Default for GatewaySettings {
             pinning: CheckMode::Warn,
             largest_message: 64 << 20,
             most_calls: 256,
-            call_time: Duration::from_secs(600),
+            call_time: Duration::from_mins(10),
         }
     }
 }

@@ -5,6 +5,7 @@ use answerback::provider::{Arguments, Provider};
 use serde_json::{Map, Value, json};
 
 use crate::call::ToolCall;
+use crate::envelope::found;
 use crate::wire::{Message, Object, code};
 
 /// The members that we add to a result's `_meta`.
@@ -74,6 +75,47 @@ pub(crate) fn result(call: &ToolCall, content: String, added: Map<String, Value>
     }
     result["_meta"] = added.into();
     Message::result(&call.id, &result.to_string())
+}
+
+/// A tool's name as our own sentences carry it.
+pub(crate) fn name(tool: &str) -> String {
+    answerback::finding::shown_name(tool)
+}
+
+/// The answer to a call that could not be recorded, so that it did not run.
+pub(crate) fn unavailable(call: &ToolCall, correlation_id: &str, reason: &str) -> Message {
+    let code = found::NOT_RECORDED;
+    let retry = Retry { class: Class::Wait, code, attempt: None, correlation_id };
+    let text = format!(
+        "The call of {} was not run, because it could not be recorded: {reason}. Nothing is wrong with the \
+         arguments; try again later, or ask a person to look at the gateway.",
+        name(&call.name)
+    );
+    result(call, text, facts(&retry))
+}
+
+/// The answer to a call that cannot be checked, because the server does not say which tools it has.
+pub(crate) fn unlisted(call: &ToolCall, reason: &str) -> Message {
+    let code = "TOOLS_UNKNOWN";
+    let retry = Retry { class: Class::Wait, code, attempt: None, correlation_id: "" };
+    let text = format!(
+        "The call of {} was not run, because it could not be checked: {reason}. Nothing is wrong with the \
+         arguments; try again later.",
+        name(&call.name)
+    );
+    result(call, text, facts(&retry))
+}
+
+/// The answer where the tool ran and its result could not be recorded: the model must know both.
+pub(crate) fn withheld(call: &ToolCall, correlation_id: &str, reason: &str) -> Message {
+    let code = found::NOT_RECORDED;
+    let retry = Retry { class: Class::Stop, code, attempt: None, correlation_id };
+    let text = format!(
+        "The tool {} ran, but its result could not be recorded and is withheld: {reason}. Do not repeat the call: it \
+         may have taken effect. Ask a person to look at the gateway.",
+        name(&call.name)
+    );
+    result(call, text, facts(&retry))
 }
 
 /// An error of the protocol, with the facts as its data.

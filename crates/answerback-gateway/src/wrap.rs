@@ -21,6 +21,7 @@ use crate::child::Server;
 use crate::wire::{Id, Line, LineReader, Message, Object, Shape, code};
 use crate::{
     Admission, Asked, Client, Forwarded, Gateway, Pins, Recorder, ToolCall, Toolbox, Upstream, ask,
+    told,
 };
 
 /// What our own requests are called, on both sides.
@@ -236,7 +237,7 @@ impl Relay {
             match lines.next().await {
                 Ok(Some(Line::Text(text))) => self.hear(text).await,
                 Ok(Some(Line::NotText)) => {
-                    self.refuse(code::PARSE_ERROR, "the message is not UTF-8").await
+                    self.refuse(code::PARSE_ERROR, "the message is not UTF-8").await;
                 }
                 Ok(Some(Line::TooLong)) => {
                     let text = format!("the message has more than {most} bytes");
@@ -355,7 +356,7 @@ impl Relay {
             let upstream = match relay.upstream(&call).await {
                 Ok(upstream) => upstream,
                 Err(reason) => {
-                    let answer = relay.gateway.unlisted(&call, &reason);
+                    let answer = told::unlisted(&call, &reason);
                     lock(&relay.calls).remove(&id);
                     return relay.tell(answer).await;
                 }

@@ -237,7 +237,7 @@ fn original(server: &Map<String, Value>) -> Option<(Value, Vec<Value>)> {
 /// Where the file is kept as it was. An earlier one is not written over: it is the one from before us.
 fn backup(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    (0..)
+    (0..1000)
         .map(|number| {
             let number = if number == 0 { String::new() } else { format!(".{number}") };
             path.with_file_name(format!("{name}.before-answerback{number}"))

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::program::{program, told};
 
 /// The longest that an answer may take here, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A desk with a state of its own, at which wrapped servers are run.
 struct Desk {
@@ -328,8 +328,11 @@ fn everything_is_recorded_before_it_is_answered_and_verifies() {
     );
     desk.good(&["ledger", "verify"]);
     // A secret is nowhere in the files.
-    let store = fs::read(desk.path("state/answerback/ledger.db")).unwrap();
-    assert!(!contains(&store, b"correct horse battery") && contains(&store, b"hello"));
+    let files = fs::read_dir(desk.path("state/answerback")).unwrap();
+    let files = files.map(|file| file.unwrap().path()).filter(|file| file.is_file());
+    let bytes: Vec<u8> = files.flat_map(|file| fs::read(file).unwrap()).collect();
+    assert!(contains(&bytes, b"hello"));
+    assert!(!contains(&bytes, b"correct horse battery"));
 }
 
 fn contains(bytes: &[u8], sought: &[u8]) -> bool {
@@ -460,7 +463,7 @@ fn usage_is_told() {
 fn a_case_waits_and_its_decision_takes_effect() {
     let desk = Desk::new();
     let mut client = desk.client(&[]);
-    let mut wrong = |client: &mut Client| client.call("count", json!({"n": 0}));
+    let wrong = |client: &mut Client| client.call("count", json!({"n": 0}));
     for _ in 0..2 {
         assert_eq!(meta(&wrong(&mut client), "retry")["class"], "arguments");
     }
