@@ -3,6 +3,7 @@
 
 mod call;
 mod check;
+mod configured;
 mod convert;
 mod explain;
 mod folder;
@@ -13,6 +14,14 @@ mod ledger;
 mod lock;
 mod masked;
 mod program;
+#[cfg(unix)]
+mod prompt;
 mod replay;
 mod show;
+mod trust;
 mod validate;
+#[cfg(feature = "witness")]
+mod witness;
+#[cfg(feature = "witness")]
+#[path = "../../../answerback-store/tests/it/witness_server.rs"]
+mod witness_server;
