@@ -1,12 +1,12 @@
 //! The configuration: found where the contract says, trusted or not, read by the library.
 
 use std::env;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use answerback::config::{Config, StoreConfig, ToolSettings, Trust, ValidationConfig};
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 
 use crate::folders;
 use crate::output::say;
@@ -150,7 +150,9 @@ impl Content {
         let name = self.path.display().to_string();
         let text = std::str::from_utf8(&self.bytes);
         let text = text.with_context(|| format!("{name} is not UTF-8"))?;
-        Ok(Config::from_yaml(&name, text, trust)?)
+        // One line a run: what is told goes through the gate to the terminal, which shows line ends as signs.
+        let config = Config::from_yaml(&name, text, trust);
+        config.map_err(|error| anyhow!("{}", error.to_string().replace('\n', "; ")))
     }
 
     /// All of it, for whoever trusts it.
@@ -164,9 +166,10 @@ impl Content {
     }
 
     fn folder(&self) -> anyhow::Result<PathBuf> {
-        let path = std::path::absolute(&self.path);
-        let path = path.with_context(|| format!("cannot find {}", self.path.display()))?;
-        Ok(path.parent().map(Path::to_owned).unwrap_or_default())
+        // The folder that the file is named in: a link to a file elsewhere does not take its state there.
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = fs::canonicalize(folder.unwrap_or_else(|| Path::new(".")));
+        folder.with_context(|| format!("cannot find the folder of {}", self.path.display()))
     }
 
     fn ignoring(&self, keys: &[&str], standing: Standing) -> String {

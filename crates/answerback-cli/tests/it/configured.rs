@@ -34,9 +34,10 @@ fn everything_lies_where_the_configuration_says() {
     assert!(stats.contains("example.org/audit") && stats.contains("far/audit.anchor"), "{stats}");
     assert_eq!(ledger.code(&["--config", &config, "verify"]), 0);
     // Flags win, each for itself.
-    let (store, key) = (ledger.path("other.db"), ledger.path("other.key"));
+    let [store, key, anchor] =
+        ["other.db", "other.key", "other.anchor"].map(|name| ledger.path(name));
     let other = ["--store", store.to_str().unwrap(), "--key", key.to_str().unwrap()];
-    let other = [&other[..], &["--anchor", ledger.path("other.anchor").to_str().unwrap()]].concat();
+    let other = [&other[..], &["--anchor", anchor.to_str().unwrap()]].concat();
     ledger.good(&[&["--config", &config], &other[..], &["record", "ui-least.json"]].concat());
     assert!(store.is_file() && key.is_file());
     assert_eq!(size(&ledger, &["--config", &config]), "3");

@@ -5,6 +5,10 @@ use serde_json::Value;
 use crate::ledger::Ledger;
 use crate::witness_server::{Manner, WitnessServer};
 
+fn with<'a>(config: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
+    [&["--config", config], arguments].concat()
+}
+
 #[test]
 fn checkpoints_are_witnessed_and_verified_so() {
     let (ledger, server) = (Ledger::filled(), WitnessServer::start());
@@ -16,32 +20,35 @@ fn checkpoints_are_witnessed_and_verified_so() {
     );
     let config = ledger.write("config.yml", config);
     let key = server.key();
-    let with = |arguments: &[&str]| [&["--config", config.as_str()], arguments].concat();
-    let told = |arguments: &[&str]| ledger.told(&with(arguments)).replace(&server.url(), "[url]");
+    let told =
+        |arguments: &[&str]| ledger.told(&with(&config, arguments)).replace(&server.url(), "[url]");
     insta::assert_snapshot!("witness-unknown", told(&["checkpoint", "--witness"]));
     server.know(ledger.good(&["checkpoint", "--vkey"]).trim());
     insta::assert_snapshot!("witness-none-yet", told(&["verify", "--witness", &key]));
     for manner in [Manner::Forging, Manner::Stranger, Manner::Status(503)] {
         server.behave(manner);
-        assert_eq!(ledger.code(&with(&["checkpoint", "--witness"])), 1, "{manner:?}");
+        assert_eq!(ledger.code(&with(&config, &["checkpoint", "--witness"])), 1, "{manner:?}");
     }
     server.behave(Manner::Honest);
     insta::assert_snapshot!("witness-signed", told(&["checkpoint", "--witness"]));
     assert!(server.asked().len() >= 4);
-    let report = ledger.good(&with(&["verify", "--witness", &key, "--format", "json"]));
+    let report = ledger.good(&with(&config, &["verify", "--witness", &key, "--format", "json"]));
     assert_eq!(serde_json::from_str::<Value>(&report).unwrap()["valid"], true);
-    ledger.good(&with(&["record", "ui-least.json"]));
+    ledger.good(&with(&config, &["record", "ui-least.json"]));
     insta::assert_snapshot!("witness-behind", told(&["verify", "--witness", &key]));
-    let stats = ledger.good(&with(&["stats"]));
+    let stats = ledger.good(&with(&config, &["stats"]));
     let line = stats.lines().find(|line| line.starts_with("witness")).unwrap();
     assert!(line.ends_with("has signed for 7 of 9 entries"), "{line}");
     // A checkpoint from the witness's side is as good as one from anywhere outside.
     let published = ledger.path("published");
-    ledger.good(&with(&["checkpoint", "--witness", "--publish", published.to_str().unwrap()]));
+    ledger.good(&with(
+        &config,
+        &["checkpoint", "--witness", "--publish", published.to_str().unwrap()],
+    ));
     let note = std::fs::read_to_string(&published).unwrap();
     assert!(note.contains("— witness.example/w1 "), "{note}");
     let given = ["verify", "--witness", &key, "--checkpoint", published.to_str().unwrap()];
-    ledger.good(&with(&given));
+    ledger.good(&with(&config, &given));
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn what_was_recorded_is_in_the_columns() {
     let scene = Scene::new();
     let store = scene.open().unwrap();
     // More than one row group.
-    append(&store, 9000);
+    (0..3).for_each(|_| append(&store, 3000));
     let (id, token) = (Id::from([0x42; 16]), |text| Token::new(text).unwrap());
     let part = store.part("seen", *b"12345").unwrap();
     let request = Draft::request().with_request_id(id).with_tool("read_file").with_part(part);

@@ -196,7 +196,20 @@ mod tests {
             "governance": {"lock": "l.json", "agent": ""},
         }))
         .unwrap_err();
-        insta::assert_snapshot!(error, @"");
+        insta::assert_snapshot!(error, @r#"
+        f.yml: store.url_env is "A B"; expected the name of a variable
+        f.yml: ledger.origin is "two words"; expected a name without spaces and '+', such as example.org/audit
+        f.yml: ledger.key is ""; expected the path of a file
+        f.yml: ledger.anchor is 3; expected the path of a file
+        f.yml: ledger.on_failure is "ajar"; expected one of closed, open
+        f.yml: ledger.queue is 65537; expected an integer from 1 to 65536
+        f.yml: ledger.witness.0.url is "ftp://w"; expected an http:// or https:// URL
+        f.yml: ledger.witness.0.key is "short"; expected a verifier key NAME+ID+KEY
+        f.yml: ledger.witness.1.key is missing; expected a verifier key NAME+ID+KEY
+        f.yml: ledger.witness.2 is 4; expected a mapping
+        f.yml: governance.agent is ""; expected an agent's canonical id
+        f.yml: governance.manifest is missing; expected the path of a file, since governance.lock is given
+        "#);
         for (value, said) in [
             (json!("mysql://me:s3cret@db/x"), "expected the path of a file, a postgresql:// URL"),
             (json!({"url_env": "A", "url_file": "b"}), "expected url_env or url_file, not both"),
@@ -218,7 +231,12 @@ mod tests {
         }))
         .unwrap();
         let warnings: Vec<_> = config.warnings().iter().map(ToString::to_string).collect();
-        insta::assert_snapshot!(warnings.join("\n"), @"");
+        insta::assert_snapshot!(warnings.join("\n"), @r#"
+        f.yml: store.urls is not a setting; did you mean url_env?
+        f.yml: ledger.orgin is not a setting; did you mean origin?
+        f.yml: ledger.witness.0.name is not a setting
+        f.yml: governance.agents is not a setting; did you mean agent?
+        "#);
     }
 
     /// The schema and the reader accept and refuse alike.

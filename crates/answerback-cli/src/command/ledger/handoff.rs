@@ -50,7 +50,7 @@ impl HandedOff {
         let Some(index) = page.entries.first().map(|entry| entry.index) else { return Ok(()) };
         let parts = store.entry(index)?.map(|entry| entry.parts).unwrap_or_default();
         let kept = parts.iter().find(|part| part.name().as_str() == PART);
-        if kept.is_some_and(|part| part.bytes() != self.bytes) {
+        if kept.is_some_and(|part| **part.bytes() != *self.bytes) {
             bail!("{}: entry {index} of the log is another handoff with this id", self.name);
         }
         Ok(())
