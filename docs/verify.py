@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Verifies an Answerback ledger without Answerback: levels 1 to 4 of docs/ledger-format.md.
 
-Usage: verify.py LEDGER.db|EXPORT.jsonl [--vkey KEY] [--checkpoint FILE]...
+Usage: verify.py LEDGER.db|EXPORT.jsonl|TILES/ [--vkey KEY] [--checkpoint FILE]...
 Exit:  0 all held, 11 to 14 the lowest level that failed, 2 it could not be judged.
 Python 3.9 or newer and its standard library; nothing to install.
 """
-import argparse, base64, datetime, hashlib, hmac, json, sqlite3, sys, uuid
+import argparse, base64, datetime, hashlib, hmac, json, os, sqlite3, sys, uuid
 
 # --- Ed25519 (RFC 8032), verification only: slow and plain -----------------------------------------------------
 P = 2**255 - 19
@@ -216,6 +216,69 @@ class Database:
             yield None, None, None, None  # a part that belongs to no entry
 
 
+class Tiles:
+    """A C2SP tlog-tiles directory, with content and checkpoints beside it."""
+
+    needs_prune, head, signer = True, None, None
+
+    def __init__(self, path):
+        self.path = path
+        self.origin, self.size, *_ = read_note(self.file("checkpoint").decode())
+        self.vkey = self.file("vkey").decode().strip()
+        self.notes = [parse(line)["checkpoint"] for line in self.file("checkpoints.jsonl").splitlines()]
+        if self.notes[-1:] != [self.file("checkpoint").decode()]:
+            raise ValueError("checkpoint is not the last one of checkpoints.jsonl")
+        self.start, self.tree = 0, Tree()
+        while self.start < self.size and not os.path.exists(self.name("entries", self.start // 256, self.size)):
+            tile = self.tile(0, self.start // 256, self.size)
+            for at in range(0, len(tile), 32):
+                self.tree.push(tile[at : at + 32])
+            self.start += 256
+        self.tiles, level, count = [], 0, self.size
+        while count:
+            for place in range((count + 255) // 256):
+                tile = self.tile(level, place, count)
+                above = Tree()
+                for at in range(0, len(tile), 32):
+                    above.push(tile[at : at + 32])
+                self.tiles.append((level, place, above.root() if len(tile) == 8192 else None, tile))
+            level, count = level + 1, count // 256
+
+    def file(self, name):
+        with open(os.path.join(self.path, name), "rb") as file:
+            return file.read()
+
+    def name(self, level, place, count):
+        width, digits = min(256, count - 256 * place), [f"{place % 1000:03}"]
+        while place >= 1000:
+            place //= 1000
+            digits.insert(0, f"x{place % 1000:03}")
+        partial = "" if width == 256 else f".p/{width}"
+        return os.path.join(self.path, "tile", str(level), *digits[:-1], digits[-1] + partial)
+
+    def tile(self, level, place, count):
+        tile = self.file(os.path.relpath(self.name(level, place, count), self.path))
+        if level != "entries" and len(tile) != 32 * min(256, count - 256 * place):
+            raise ValueError(f"tile {place} of level {level} has another length")
+        return tile
+
+    def entries(self):
+        lines = [parse(line) for line in self.file("parts.jsonl").splitlines()]
+        content = {number(line["index"]): line["parts"] for line in lines}
+        for place in range(self.start // 256, (self.size + 255) // 256):
+            bundle, at = self.tile("entries", place, self.size), 0
+            for index in range(256 * place, min(256 * place + 256, self.size)):
+                end = at + 2 + int.from_bytes(bundle[at : at + 2], "big")
+                parts = content.pop(index, [])
+                parts = [(p["name"], decode(p["salt"]), decode(p["bytes"])) for p in parts]
+                yield index, bundle[at + 2 : end], parts, None
+                at = end
+            if at != len(bundle):
+                raise ValueError(f"bundle {place} has another length")
+        if content:
+            yield None, None, None, None  # a part that belongs to no entry
+
+
 def columns_of(leaf_hash, entry):
     """What the columns beside a leaf must be."""
     epoch = datetime.datetime.fromtimestamp(0, datetime.timezone.utc)
@@ -318,7 +381,11 @@ def verify(log, vkey, given):
         above = Tree()
         for at in range(0, len(tile), 32):
             above.push(tile[at : at + 32])
-        if len(tile) != 256 * 32 or above.root() != root or tree.tiles.pop((level, place), None) != root:
+        if root is None:  # the partial tile at the right edge of its level
+            first = bin(tree.size >> 8 * (level + 1)).count("1")
+            if above.subtrees != tree.subtrees[first : first + len(above.subtrees)]:
+                fail(2, f"tile {place} of level {level} differs")
+        elif len(tile) != 256 * 32 or above.root() != root or tree.tiles.pop((level, place), None) != root:
             fail(2, f"tile {place} of level {level} or the hash above it differs")
     if log.head and tree.tiles:
         fail(2, f"{len(tree.tiles)} tiles are missing")
@@ -332,8 +399,10 @@ def main():
     arguments.add_argument("--checkpoint", action="append", default=[])
     arguments = arguments.parse_args()
     try:
-        with open(arguments.log, "rb") as file:
-            database = file.read(16) == b"SQLite format 3\0"
+        source = Tiles
+        if not os.path.isdir(arguments.log):
+            with open(arguments.log, "rb") as file:
+                source = Database if file.read(16) == b"SQLite format 3\0" else Export
         given = []
         for path in arguments.checkpoint:
             with open(path, encoding="utf-8", newline="\n") as file:
@@ -347,7 +416,7 @@ def main():
                 except ValueError:
                     continue
                 given.append((line["checkpoint"], path))
-        log = Database(arguments.log) if database else Export(arguments.log)
+        log = source(arguments.log)
         failures = verify(log, arguments.vkey, given)
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, sqlite3.Error) as error:
         print(f"cannot be judged: {error!r}", file=sys.stderr)

@@ -33,6 +33,7 @@ pub(crate) enum Command {
     Ledger(command::ledger::Arguments),
     Validate(command::validate::Arguments),
     Lock(command::lock::Arguments),
+    Trust(command::trust::Arguments),
     Schema(command::schema::Arguments),
     Explain(command::explain::Arguments),
     Completions(command::completions::Arguments),

@@ -1,14 +1,16 @@
-//! The configuration: found where the contract says, read by the library.
+//! The configuration: found where the contract says, trusted or not, read by the library.
 
 use std::env;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use answerback::config::{ToolSettings, ValidationConfig};
-use anyhow::{Context, bail};
+use answerback::config::{Config, StoreConfig, ToolSettings, Trust, ValidationConfig};
+use anyhow::{Context, anyhow, bail};
 
+use crate::folders;
 use crate::output::say;
+use crate::trusted::{Standing, Trusted};
 
 /// The file below a project's folder.
 const IN_PROJECT: &str = ".agent/config.yml";
@@ -19,12 +21,20 @@ const VARIABLE: &str = "ANSWERBACK_CONFIG";
 /// The longest file.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// Which configuration is meant.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConfigOption {
+    /// The configuration, which is trusted by being named; otherwise `$ANSWERBACK_CONFIG`, .agent/config.yml here or
+    /// in a folder above, or the user's
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
 /// Options of the commands that judge calls.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfigurationOptions {
-    /// The configuration; otherwise `$ANSWERBACK_CONFIG`, .agent/config.yml here or in a folder above, or the user's
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    config: ConfigOption,
 
     /// Take an unknown field for an error even where its schema allows it
     #[arg(long)]
@@ -34,26 +44,143 @@ pub(crate) struct ConfigurationOptions {
 impl ConfigurationOptions {
     /// How calls are judged. Keys that mean nothing are told on standard error.
     pub(crate) fn read(&self) -> anyhow::Result<ValidationConfig> {
-        let mut config = match self.file() {
-            Some(path) => read(&path)?,
-            None => ValidationConfig::default(),
-        };
-        for warning in &config.warnings {
-            say(&format!("warning: {warning}"));
-        }
+        let mut config = self.config.read()?.config.validation;
         if self.strict {
             for_all(&mut config, |settings| settings.strict = true);
         }
         Ok(config)
     }
+}
 
-    fn file(&self) -> Option<PathBuf> {
-        let named = env::var_os(VARIABLE).filter(|name| !name.is_empty());
-        self.config
-            .clone()
-            .or_else(|| named.map(PathBuf::from))
-            .or_else(|| above(&env::current_dir().ok()?))
-            .or_else(|| Some(users()?.join(IN_USERS)).filter(|path| path.is_file()))
+/// A configuration, and where its state and its relative paths belong.
+#[derive(Debug, Default)]
+pub(crate) struct Configuration {
+    pub(crate) config: Config,
+    /// The folder of a file that says more than how calls are judged, and may.
+    folder: Option<PathBuf>,
+}
+
+impl ConfigOption {
+    /// Reads the configuration. What means nothing, and what is ignored, is told on standard error.
+    pub(crate) fn read(&self) -> anyhow::Result<Configuration> {
+        let (path, is_named) = match (&self.config, found()) {
+            (Some(named), _) => (named.clone(), true),
+            (None, Some(found)) => (found, false),
+            (None, None) => return Ok(Configuration::default()),
+        };
+        let content = Content::read(path)?;
+        let mut config = content.config(Trust::Found)?;
+        let mut folder = None;
+        if !config.ignored.is_empty() {
+            let standing =
+                if is_named { Standing::Trusted } else { content.standing(&Trusted::read()?) };
+            if standing == Standing::Trusted {
+                config = content.config(Trust::Trusted)?;
+                folder = Some(content.folder()?);
+            } else {
+                say(&content.ignoring(&config.ignored, standing));
+            }
+        }
+        for warning in config.warnings() {
+            say(&format!("warning: {warning}"));
+        }
+        Ok(Configuration { config, folder })
+    }
+}
+
+impl Configuration {
+    /// A path of the file: a relative one belongs to its folder.
+    pub(crate) fn path(&self, text: &str) -> PathBuf {
+        self.folder.as_ref().map_or_else(|| PathBuf::from(text), |folder| folder.join(text))
+    }
+
+    /// A file of our state, beside the configuration that is trusted.
+    pub(crate) fn state(&self, name: &str) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join(name))
+    }
+
+    /// The store that is named: the path of a file, or a URL.
+    pub(crate) fn store(&self) -> anyhow::Result<Option<PathBuf>> {
+        let url = match &self.config.store {
+            None => return Ok(None),
+            Some(StoreConfig::File(path)) => return Ok(Some(self.path(path))),
+            Some(StoreConfig::UrlVariable(name)) => env::var(name).ok().with_context(|| {
+                format!("store.url_env names the variable {name}, which is not set")
+            })?,
+            Some(StoreConfig::UrlFile(path)) => {
+                let path = self.path(path);
+                let text = read(&path).context("store.url_file")?;
+                String::from_utf8(text).ok().context("store.url_file is not text")?
+            }
+            Some(StoreConfig::Url(url)) => url.clone(),
+            Some(_) => bail!("this kind of store is not known"),
+        };
+        let url = url.trim();
+        if !StoreConfig::is_url(url) {
+            bail!("what store.url_env or store.url_file leads to is not a postgresql:// URL");
+        }
+        Ok(Some(PathBuf::from(url)))
+    }
+}
+
+/// A configuration file with its bytes: what is judged is what was read, once.
+pub(crate) struct Content {
+    path: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Content {
+    pub(crate) fn read(path: PathBuf) -> anyhow::Result<Self> {
+        Ok(Self { bytes: read(&path)?, path })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn standing(&self, trusted: &Trusted) -> Standing {
+        trusted.standing(&self.path, &self.bytes)
+    }
+
+    fn config(&self, trust: Trust) -> anyhow::Result<Config> {
+        let name = self.path.display().to_string();
+        let text = std::str::from_utf8(&self.bytes);
+        let text = text.with_context(|| format!("{name} is not UTF-8"))?;
+        // One line a run: what is told goes through the gate to the terminal, which shows line ends as signs.
+        let config = Config::from_yaml(&name, text, trust);
+        config.map_err(|error| anyhow!("{}", error.to_string().replace('\n', "; ")))
+    }
+
+    /// All of it, for whoever trusts it.
+    pub(crate) fn trusted(&self) -> anyhow::Result<Configuration> {
+        Ok(Configuration { config: self.config(Trust::Trusted)?, folder: Some(self.folder()?) })
+    }
+
+    /// The names of what only a trusted file may say.
+    pub(crate) fn wants_trust(&self) -> anyhow::Result<Vec<&'static str>> {
+        Ok(self.config(Trust::Found)?.ignored)
+    }
+
+    fn folder(&self) -> anyhow::Result<PathBuf> {
+        // The folder that the file is named in: a link to a file elsewhere does not take its state there.
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = fs::canonicalize(folder.unwrap_or_else(|| Path::new(".")));
+        folder.with_context(|| format!("cannot find the folder of {}", self.path.display()))
+    }
+
+    fn ignoring(&self, keys: &[&str], standing: Standing) -> String {
+        let (path, keys) = (self.path.display(), keys.join(", "));
+        let why = match standing {
+            Standing::Changed => "has changed since it was trusted",
+            Standing::Trusted | Standing::Unknown => "is not trusted",
+        };
+        format!(
+            "warning: {path} {why}, so it does not set {keys}; to allow it: answerback trust {path}"
+        )
     }
 }
 
@@ -63,31 +190,27 @@ pub(crate) fn for_all(config: &mut ValidationConfig, change: impl Fn(&mut ToolSe
     config.overrides.values_mut().for_each(change);
 }
 
+/// The file that is there without being named on the command line.
+pub(crate) fn found() -> Option<PathBuf> {
+    folders::named(VARIABLE)
+        .or_else(|| above(&env::current_dir().ok()?))
+        .or_else(|| Some(folders::configuration()?.join(IN_USERS)).filter(|path| path.is_file()))
+}
+
 /// The nearest project's file, from a folder upwards.
 fn above(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|folder| folder.join(IN_PROJECT)).find(|path| path.is_file())
 }
 
-/// The user's configuration directory.
-fn users() -> Option<PathBuf> {
-    let named = |name| env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
-    if cfg!(windows) {
-        named("APPDATA")
-    } else {
-        named("XDG_CONFIG_HOME").or_else(|| Some(named("HOME")?.join(".config")))
-    }
-}
-
-fn read(path: &Path) -> anyhow::Result<ValidationConfig> {
-    let name = path.display().to_string();
-    let mut text = String::new();
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let name = path.display();
+    let mut bytes = Vec::new();
     let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
-    let length = file
-        .take(MOST_BYTES + 1)
-        .read_to_string(&mut text)
+    file.take(MOST_BYTES + 1)
+        .read_to_end(&mut bytes)
         .with_context(|| format!("cannot read {name}"))?;
-    if length as u64 > MOST_BYTES {
+    if bytes.len() as u64 > MOST_BYTES {
         bail!("{name} has more than {MOST_BYTES} bytes");
     }
-    Ok(ValidationConfig::from_yaml(&name, &text)?)
+    Ok(bytes)
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod command;
 mod configuration;
 mod exit;
+mod folders;
 mod input;
 mod options;
 mod output;
@@ -15,6 +16,7 @@ mod report;
 mod show;
 mod surroundings;
 mod together;
+mod trusted;
 
 use std::process::ExitCode;
 

@@ -119,17 +119,25 @@ impl Together {
 
 /// A document of this contract. Something else was not meant, so it is not judged against.
 pub(crate) fn document(input: &Input, contract: Contract, limits: Limits) -> anyhow::Result<Value> {
-    let document = input.document(limits)?;
+    recognised(input.document(limits)?, &input.name(), contract)
+}
+
+/// The value of a document that must be of this contract.
+pub(crate) fn recognised(
+    document: Document,
+    name: &str,
+    contract: Contract,
+) -> anyhow::Result<Value> {
     if let Some(finding) = document.findings.iter().find(|finding| finding.is_error()) {
-        bail!("{}: {finding}", input.name());
+        bail!("{name}: {finding}");
     }
+    let title = contract.title();
     match recognise(&document.value) {
         Some(found) if found.contract == contract => Ok(document.value),
         Some(found) => {
-            let (name, title) = (input.name(), contract.title());
             bail!("{name} is not a {title} but a {}: {}", found.contract.title(), found.reason)
         }
-        None => bail!("{} is not recognised as a {}", input.name(), contract.title()),
+        None => bail!("{name} is not recognised as a {title}"),
     }
 }
 

@@ -29,7 +29,7 @@ pub struct VerifierKey {
 
 impl VerifierKey {
     pub(crate) fn new(name: &str, key: VerifyingKey) -> Self {
-        Self { name: name.to_owned(), id: key_id(name, &key), key }
+        Self { name: name.to_owned(), id: key_id(name, ED25519, &key), key }
     }
 
     /// Reads the text of a key.
@@ -38,16 +38,8 @@ impl VerifierKey {
     ///
     /// When it is not one, is of another type than Ed25519, or its id is not the key's.
     pub fn parse(text: &str) -> Result<Self, VerifierKeyError> {
-        let read = || {
-            let (name, rest) = text.split_once('+')?;
-            let (id, key) = rest.split_once('+')?;
-            let id = hex_id(id).filter(|_| is_name(name))?;
-            let bytes = decode(key)?;
-            let (kind, bytes) = bytes.split_first()?;
-            let key = VerifyingKey::from_bytes(bytes.try_into().ok()?).ok()?;
-            Some(Self::new(name, key)).filter(|key| *kind == ED25519 && key.id == id)
-        };
-        read().ok_or(VerifierKeyError)
+        let (name, key) = read_key(text, ED25519).ok_or(VerifierKeyError)?;
+        Ok(Self::new(name, key))
     }
 
     /// The signer's name. For a log it is the origin.
@@ -68,9 +60,7 @@ impl VerifierKey {
 
 impl fmt::Display for VerifierKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut bytes = vec![ED25519];
-        bytes.extend_from_slice(self.key.as_bytes());
-        write!(formatter, "{}+{:08x}+{}", self.name, self.id, encode(&bytes))
+        write_key(formatter, &self.name, self.id, ED25519, &self.key)
     }
 }
 
@@ -88,9 +78,32 @@ pub(crate) fn hex_id(text: &str) -> Option<u32> {
     u32::from_str_radix(text, 16).ok().filter(|id| format!("{id:08x}") == text)
 }
 
-fn key_id(name: &str, key: &VerifyingKey) -> u32 {
+/// Reads `NAME+ID+KEY` of one type, whose id must be the key's.
+pub(crate) fn read_key(text: &str, kind: u8) -> Option<(&str, VerifyingKey)> {
+    let (name, rest) = text.split_once('+')?;
+    let (id, key) = rest.split_once('+')?;
+    let id = hex_id(id).filter(|_| is_name(name))?;
+    let bytes = decode(key)?;
+    let (found, bytes) = bytes.split_first()?;
+    let key = VerifyingKey::from_bytes(bytes.try_into().ok()?).ok()?;
+    Some((name, key)).filter(|(name, key)| *found == kind && key_id(name, kind, key) == id)
+}
+
+pub(crate) fn write_key(
+    formatter: &mut fmt::Formatter<'_>,
+    name: &str,
+    id: u32,
+    kind: u8,
+    key: &VerifyingKey,
+) -> fmt::Result {
+    let mut bytes = vec![kind];
+    bytes.extend_from_slice(key.as_bytes());
+    write!(formatter, "{name}+{id:08x}+{}", encode(&bytes))
+}
+
+pub(crate) fn key_id(name: &str, kind: u8, key: &VerifyingKey) -> u32 {
     let mut hash = Sha256::new_with_prefix(name.as_bytes());
-    hash.update([b'\n', ED25519]);
+    hash.update([b'\n', kind]);
     hash.update(key.as_bytes());
     let digest: [u8; 32] = hash.finalize().into();
     u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])
@@ -171,6 +184,25 @@ impl Note {
         let Some(line) = lines.next() else { return Ok(false) };
         let genuine = |line: &Line| key.verifies(&self.text, &line.signature);
         if genuine(line) && lines.all(genuine) { Ok(true) } else { Err(NoteError::Signature) }
+    }
+
+    /// The same note with more signature lines under it, which are not believed yet.
+    ///
+    /// # Errors
+    ///
+    /// When they are not signature lines, or there are too many.
+    pub fn with_signatures(&self, lines: &str) -> Result<Self, NoteError> {
+        Self::parse(&format!("{self}{lines}"))
+    }
+
+    /// The signatures that name this key.
+    pub(crate) fn signatures<'n>(
+        &'n self,
+        name: &'n str,
+        id: u32,
+    ) -> impl Iterator<Item = &'n [u8]> {
+        let lines = self.lines.iter().filter(move |line| line.name == name && line.id == id);
+        lines.map(|line| line.signature.as_slice())
     }
 
     /// The names and ids of the keys whose lines stand under the text.

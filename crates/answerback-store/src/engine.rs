@@ -1,7 +1,7 @@
 //! What a database must do: rows in and out, under one transaction. Everything else is shared.
 
 use std::error::Error;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 use answerback::case::Case;
@@ -140,6 +140,10 @@ pub(crate) trait Read: Send {
     /// The checkpoints of larger trees than this, smallest first.
     fn checkpoints(&mut self, above: u64, limit: usize) -> Outcome<Vec<String>>;
     fn newest_checkpoint(&mut self) -> Outcome<Option<String>>;
+    /// What witnesses signed under checkpoints of these sizes: size and signature line, by size.
+    fn cosignatures(&mut self, sizes: RangeInclusive<u64>) -> Outcome<Vec<(u64, String)>>;
+    /// Each witness, with the largest size it signed.
+    fn witnessed(&mut self) -> Outcome<Vec<(String, u64)>>;
     fn totals(&mut self) -> Outcome<Totals>;
 
     fn linked(&mut self, request: Id) -> Outcome<Linked>;
@@ -204,6 +208,9 @@ pub(crate) trait Engine: Read {
     fn append_tiles(&mut self, tiles: &[Tile]) -> Outcome<()>;
     fn append_checkpoint(&mut self, size: u64, note: &str) -> Outcome<()>;
     fn save_head(&mut self, head: &Head) -> Outcome<()>;
+    /// Keeps a witness's signature line with the checkpoint of this size, unless it is there.
+    #[cfg_attr(not(feature = "witness"), expect(dead_code, reason = "only witnesses sign so"))]
+    fn put_cosignature(&mut self, size: u64, signer: &str, line: &str) -> Outcome<()>;
 
     /// All rows of a table as they are.
     fn dump(

@@ -38,6 +38,8 @@ mod table;
 mod text;
 mod ticket;
 mod transaction;
+#[cfg(feature = "witness")]
+mod witness;
 mod work;
 mod writer;
 
@@ -60,3 +62,5 @@ pub use ticket::{Committed, Ticket};
 pub use transaction::{
     Appended, Attempts, Blobs, Cases, Events, Log, NewCase, Transaction, entry_reference,
 };
+#[cfg(feature = "witness")]
+pub use witness::{Witness, WitnessError, Witnessed};

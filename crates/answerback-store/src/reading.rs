@@ -161,8 +161,7 @@ pub(crate) fn entries_found(
 pub(crate) fn receipt(read: &mut dyn Read, index: u64) -> Result<Receipt, StoreError> {
     let missing = || StoreError::Missing(format!("entry {index}"));
     let leaf = read.leaf(index)?.ok_or_else(missing)?;
-    let note = read.newest_checkpoint()?.ok_or_else(missing)?;
-    let note = parsed_note(&note)?;
+    let note = newest_checkpoint(read)?.ok_or_else(missing)?;
     let checkpoint =
         Checkpoint::read(&note).map_err(|error| StoreError::Damaged(error.to_string()))?;
     let path = inclusion_proof(index, checkpoint.size(), &Hashes::of(read))?;
@@ -181,6 +180,41 @@ pub(crate) fn consistency(
         )));
     }
     Ok(consistency_proof(old, new, &Hashes::of(read))?)
+}
+
+/// The newest checkpoint, with what witnesses signed under it.
+pub(crate) fn newest_checkpoint(read: &mut dyn Read) -> Result<Option<Note>, StoreError> {
+    let note = read.newest_checkpoint()?.map(|note| parsed_note(&note)).transpose()?;
+    Ok(cosigned(read, note.into_iter().collect())?.pop())
+}
+
+/// The checkpoints of larger trees than this, smallest first, with what witnesses signed under them.
+pub(crate) fn checkpoints(
+    read: &mut dyn Read,
+    above: u64,
+    limit: usize,
+) -> Result<Vec<Note>, StoreError> {
+    let notes = read.checkpoints(above, limit)?;
+    let notes: Result<_, _> = notes.iter().map(|note| parsed_note(note)).collect();
+    cosigned(read, notes?)
+}
+
+/// Adds what witnesses signed to checkpoints, which come in the order of their sizes.
+fn cosigned(read: &mut dyn Read, mut notes: Vec<Note>) -> Result<Vec<Note>, StoreError> {
+    let damaged = |error: String| StoreError::Damaged(format!("a checkpoint: {error}"));
+    let sizes: Result<Vec<u64>, _> = notes
+        .iter()
+        .map(|note| Checkpoint::read(note).map(|checkpoint| checkpoint.size()))
+        .collect();
+    let sizes = sizes.map_err(|error| damaged(error.to_string()))?;
+    let (Some(first), Some(last)) = (sizes.first(), sizes.last()) else { return Ok(notes) };
+    for (size, line) in read.cosignatures(*first..=*last)? {
+        if let Ok(place) = sizes.binary_search(&size) {
+            let note = notes[place].with_signatures(&line);
+            notes[place] = note.map_err(|error| damaged(error.to_string()))?;
+        }
+    }
+    Ok(notes)
 }
 
 pub(crate) fn parsed_note(text: &str) -> Result<Note, StoreError> {

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+pub use answerback::config::OnFailure;
 use answerback_ledger::Anchor;
 
 /// Gives the time, in microseconds since 1970.
@@ -12,17 +13,6 @@ pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 pub type Random = Arc<dyn Fn(&mut [u8]) -> std::io::Result<()> + Send + Sync>;
 
 type MakeAnchor = Arc<dyn Fn() -> Box<dyn Anchor> + Send + Sync>;
-
-/// What becomes of an answer that could not be recorded.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "it is delivered or it is not")]
-pub enum OnFailure {
-    /// It is withheld.
-    #[default]
-    Closed,
-    /// It is delivered, and counted.
-    Open,
-}
 
 /// How a store is opened.
 ///
@@ -40,6 +30,8 @@ pub struct Settings {
     pub(crate) key: PathBuf,
     pub(crate) origin: Option<String>,
     pub(crate) anchors: Vec<MakeAnchor>,
+    #[cfg(feature = "witness")]
+    pub(crate) witnesses: Vec<crate::Witness>,
     pub(crate) on_failure: OnFailure,
     pub(crate) queue_units: usize,
     pub(crate) queue_bytes: usize,
@@ -60,6 +52,8 @@ impl Settings {
             key: key.into(),
             origin: None,
             anchors: Vec::new(),
+            #[cfg(feature = "witness")]
+            witnesses: Vec::new(),
             on_failure: OnFailure::Closed,
             queue_units: 4096,
             queue_bytes: 64 << 20,
@@ -96,6 +90,14 @@ impl Settings {
         self
     }
 
+    /// Adds a witness, which is asked to sign checkpoints as long as the store is open. One that does not answer
+    /// shows in the figures, and holds nobody up.
+    #[cfg(feature = "witness")]
+    pub fn with_witness(mut self, witness: crate::Witness) -> Self {
+        self.witnesses.push(witness);
+        self
+    }
+
     /// What becomes of an answer that could not be recorded.
     pub const fn with_on_failure(mut self, on_failure: OnFailure) -> Self {
         self.on_failure = on_failure;
@@ -106,6 +108,12 @@ impl Settings {
     pub const fn with_queue(mut self, units: usize, bytes: usize) -> Self {
         self.queue_units = units;
         self.queue_bytes = bytes;
+        self
+    }
+
+    /// How many units may wait; the bytes of them stay as they are.
+    pub const fn with_queue_units(mut self, units: usize) -> Self {
+        self.queue_units = units;
         self
     }
 

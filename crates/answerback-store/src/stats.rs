@@ -33,6 +33,9 @@ pub struct Stats {
     pub lock_timeouts: u64,
     pub poisonings: u64,
     pub anchor_failures: u64,
+    pub witness_failures: u64,
+    /// Why the witnesses that did not sign last time did not. Empty when all did.
+    pub witness_trouble: Vec<String>,
     pub clock_steps: u64,
     /// Answers that were withheld because they could not be recorded.
     pub withheld: u64,
@@ -67,6 +70,7 @@ macro_rules! counters {
             $(pub(crate) $name: AtomicU64,)*
             poisoned: Mutex<Option<String>>,
             warnings: Mutex<Vec<String>>,
+            witness_trouble: Mutex<Vec<String>>,
         }
 
         impl Counters {
@@ -75,6 +79,11 @@ macro_rules! counters {
                 Stats {
                     warnings: self
                         .warnings
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .clone(),
+                    witness_trouble: self
+                        .witness_trouble
                         .lock()
                         .unwrap_or_else(PoisonError::into_inner)
                         .clone(),
@@ -95,6 +104,7 @@ counters!(
     lock_timeouts,
     poisonings,
     anchor_failures,
+    witness_failures,
     clock_steps,
     withheld,
     unrecorded,
@@ -109,6 +119,11 @@ impl Counters {
 
     pub(crate) fn set_warnings(&self, warnings: Vec<String>) {
         *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
+    }
+
+    #[cfg(feature = "witness")]
+    pub(crate) fn set_witness_trouble(&self, trouble: Vec<String>) {
+        *self.witness_trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 
     pub(crate) fn set_poisoned(&self, reason: Option<String>) {

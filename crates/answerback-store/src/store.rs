@@ -182,11 +182,50 @@ impl Store {
             let stop = Arc::clone(&inner.stop);
             store.spawn("answerback-text", move || follow(index, &readers, &counters, &stop))?;
         }
+        #[cfg(feature = "witness")]
+        store.follow_witnesses()?;
         if is_new {
             // The first entry of a log is its start; a batch without units writes it.
             store.write(|_| Ok(()))?.wait()?;
         }
         Ok(store)
+    }
+
+    /// Asks witnesses to sign what this store appends, in a thread that nobody waits for.
+    #[cfg(feature = "witness")]
+    fn follow_witnesses(&self) -> Result<(), StoreError> {
+        let (witnesses, stop) = (self.0.settings.witnesses.clone(), Arc::clone(&self.0.stop));
+        if witnesses.is_empty() {
+            return Ok(());
+        }
+        let asking = self.asking();
+        let thread = std::thread::Builder::new().name("answerback-witness".to_owned());
+        let thread = thread.spawn(move || crate::witness::follow(&asking, &witnesses, &stop));
+        thread.map_err(|error| StoreError::Engine(Arc::new(error)))?;
+        Ok(())
+    }
+
+    #[cfg(feature = "witness")]
+    fn asking(&self) -> crate::witness::Asking {
+        crate::witness::Asking {
+            readers: Arc::clone(&self.0.readers),
+            queue: Arc::clone(&self.0.queue),
+            counters: Arc::clone(&self.0.counters),
+        }
+    }
+
+    /// Asks a witness to sign the newest checkpoint, and keeps its cosignature with it. It blocks for as long as
+    /// the witness may take, and touches the writer only to keep what came.
+    ///
+    /// # Errors
+    ///
+    /// When the witness cannot be reached, does not sign, or has seen another history than this log's.
+    #[cfg(feature = "witness")]
+    pub fn ask_witness(
+        &self,
+        witness: &crate::Witness,
+    ) -> Result<crate::Witnessed, crate::WitnessError> {
+        self.asking().ask(witness)
     }
 
     fn spawn(&self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
@@ -423,10 +462,7 @@ impl Store {
     ///
     /// When they cannot be read.
     pub fn checkpoints(&self, above: u64, limit: usize) -> Result<Vec<Note>, StoreError> {
-        self.read(|read| {
-            let notes = read.checkpoints(above, limit)?;
-            notes.iter().map(|note| reading::parsed_note(note)).collect()
-        })
+        self.read(|read| reading::checkpoints(read, above, limit))
     }
 
     /// The newest checkpoint.
@@ -436,9 +472,18 @@ impl Store {
     /// When it cannot be read.
     pub fn checkpoint(&self) -> Result<Note, StoreError> {
         self.read(|read| {
-            let note = read.newest_checkpoint()?;
-            reading::parsed_note(&note.ok_or_else(|| StoreError::Missing("checkpoint".to_owned()))?)
+            let note = reading::newest_checkpoint(read)?;
+            note.ok_or_else(|| StoreError::Missing("checkpoint".to_owned()))
         })
+    }
+
+    /// Each witness that signed a checkpoint, as `NAME+ID`, with the largest size it signed.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn witnessed(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        self.read(|read| Ok(read.witnessed()?))
     }
 
     /// The proof that an entry is in the log, against the newest checkpoint.

@@ -80,6 +80,7 @@ pub(crate) const TABLES: &[Table] = &[
         columns: &[("level", Int), ("n", Int), ("root", Bytes), ("data", Bytes)],
     },
     Table { name: "checkpoint", columns: &[("size", Int), ("note", Text)] },
+    Table { name: "cosignature", columns: &[("size", Int), ("signer", Text), ("line", Text)] },
     Table {
         name: "attempt",
         columns: &[

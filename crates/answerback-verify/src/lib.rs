@@ -19,6 +19,7 @@
 #![deny(missing_docs)]
 
 mod checkpoint;
+mod cosignature;
 mod erasure;
 mod examine;
 mod governance;
@@ -40,6 +41,7 @@ mod tree;
 mod verify;
 
 pub use checkpoint::{Checkpoint, CheckpointError};
+pub use cosignature::WitnessKey;
 pub use hash::Hash;
 pub use note::{Note, NoteError, Signed, VerifierKey};
 pub use options::{GivenError, Options};

@@ -118,6 +118,16 @@ impl<'a> Note<'a> {
         self.text
     }
 
+    /// The signatures of the lines that name a key.
+    pub(crate) fn signatures<'n>(
+        &'n self,
+        name: &'n str,
+        id: [u8; 4],
+    ) -> impl Iterator<Item = &'n [u8]> {
+        let lines = self.signatures.iter().filter(move |line| line.name == name && line.id == id);
+        lines.map(|line| line.signature.as_slice())
+    }
+
     /// Whether a key signed the note. Lines of other keys are passed over, as the specification asks.
     pub fn signed_by(&self, key: &VerifierKey) -> Signed {
         let mut lines = self
@@ -162,11 +172,11 @@ pub enum NoteError {
     Key(&'static str),
 }
 
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(|letter: char| letter.is_whitespace() || letter == '+')
 }
 
-fn key_id(name: &str, key: &[u8]) -> [u8; 4] {
+pub(crate) fn key_id(name: &str, key: &[u8]) -> [u8; 4] {
     let digest =
         Sha256::new().chain_update(name).chain_update([b'\n']).chain_update(key).finalize();
     [digest[0], digest[1], digest[2], digest[3]]

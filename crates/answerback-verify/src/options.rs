@@ -6,6 +6,7 @@ use serde::de::IgnoredAny;
 
 use crate::{
     checkpoint::{Checkpoint, CheckpointError},
+    cosignature::WitnessKey,
     note::VerifierKey,
     source::{CheckpointLine, object},
 };
@@ -23,6 +24,7 @@ pub(crate) struct Given {
 #[must_use]
 pub struct Options {
     pub(crate) vkeys: Vec<VerifierKey>,
+    pub(crate) witnesses: Vec<WitnessKey>,
     pub(crate) given: Vec<Given>,
     pub(crate) threads: Option<NonZeroUsize>,
 }
@@ -36,6 +38,12 @@ impl Options {
     /// Trusts a key. The log must have been signed by one of those given, at its start or after a change of keys.
     pub fn with_vkey(mut self, key: VerifierKey) -> Self {
         self.vkeys.push(key);
+        self
+    }
+
+    /// Demands that this witness signed a checkpoint of the log, its own or one that is given.
+    pub fn with_witness(mut self, key: WitnessKey) -> Self {
+        self.witnesses.push(key);
         self
     }
 

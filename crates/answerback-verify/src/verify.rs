@@ -8,12 +8,13 @@ use std::{
 
 use crate::{
     checkpoint::Checkpoint,
+    cosignature::Demanded,
     erasure::Erasures,
     examine::{Examined, shown},
     hash::Hash,
     keys::{KeyChain, Presented, Signatures},
     leaf::{Facts, Kind, Member},
-    note::VerifierKey,
+    note::{Note, Signed, VerifierKey},
     options::{Given, Options},
     pipeline,
     report::{Failure, Findings, KeyTrust, Level, Report},
@@ -71,6 +72,7 @@ pub(crate) struct Fold {
     claims: Claims,
     origin: String,
     vkeys: Vec<VerifierKey>,
+    witnesses: Vec<Demanded>,
     findings: Findings,
     frontier: Frontier,
     /// Not for an extract, whose tiles begin before it.
@@ -113,6 +115,11 @@ impl Fold {
         Self {
             origin,
             vkeys: options.vkeys.clone(),
+            witnesses: options
+                .witnesses
+                .iter()
+                .map(|key| Demanded { key: key.clone(), seen: None })
+                .collect(),
             findings,
             frontier: Frontier::new(),
             tiles: Some(TileRoots::default()),
@@ -330,8 +337,50 @@ impl Fold {
             self.findings.fail(failure.differs(&self.origin, shown(checkpoint.origin.as_bytes())));
         }
         let key_may_be_unknown = self.claims.from > 0 && size <= self.claims.from;
+        self.present_to_witnesses(size, note, label);
         let presented = Presented { size, label, note, own, key_may_be_unknown };
         self.signatures.check(presented, &mut self.keys, &mut self.findings);
+    }
+
+    /// Notes which of the demanded witnesses signed a checkpoint.
+    fn present_to_witnesses(&mut self, size: u64, note: &str, label: &str) {
+        if self.witnesses.is_empty() {
+            return;
+        }
+        let Ok(note) = Note::parse(note) else { return };
+        for witness in &mut self.witnesses {
+            match witness.key.signed(&note) {
+                Signed::Yes => witness.seen = witness.seen.max(Some(size)),
+                Signed::Wrongly => {
+                    let what = format!(
+                        "{label}: it has a wrong signature of the witness {}",
+                        witness.key.name()
+                    );
+                    self.findings.fail(Failure::new(Level::Signatures, size, what));
+                }
+                Signed::No => {}
+            }
+        }
+    }
+
+    /// A witness vouches for the log as far as it signed. What came after is only the log's own word.
+    fn finish_witnesses(&mut self) {
+        let size = self.frontier.size();
+        for Demanded { key, seen } in &self.witnesses {
+            let name = key.name();
+            match seen {
+                None => {
+                    let what = format!("the witness {name} signed no checkpoint of the log");
+                    self.findings.fail(Failure::new(Level::Signatures, None, what));
+                }
+                Some(seen) if *seen < size => {
+                    let what =
+                        format!("the witness {name} has signed for {seen} of {size} entries");
+                    self.findings.warn(None, &what);
+                }
+                Some(_) => {}
+            }
+        }
     }
 
     /// Compares a checkpoint with the tree as it is now.
@@ -374,6 +423,7 @@ impl Fold {
             }
         }
         self.finish_newest();
+        self.finish_witnesses();
         self.signatures.finish(&mut self.findings);
         self.finish_head();
         self.finish_tiles(source)?;

@@ -13,6 +13,7 @@ pub(crate) mod man;
 pub(crate) mod replay;
 pub(crate) mod schema;
 pub(crate) mod show;
+pub(crate) mod trust;
 pub(crate) mod validate;
 pub(crate) mod wrap;
 
@@ -37,5 +38,6 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Man(arguments) => man::run(&arguments),
         Command::Call(arguments) => call::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Trust(arguments) => trust::run(&arguments),
     }
 }

@@ -11,7 +11,7 @@ use anyhow::Context;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::ledger::location::Location;
-use crate::configuration::ConfigurationOptions;
+use crate::configuration::for_all;
 use crate::exit::Exit;
 use crate::output::say;
 
@@ -45,8 +45,9 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["store", "key", "anchor"])]
     no_record: bool,
 
-    #[command(flatten)]
-    configuration: ConfigurationOptions,
+    /// Take an unknown field for an error even where its schema allows it
+    #[arg(long)]
+    strict: bool,
 
     #[command(flatten)]
     location: Location,
@@ -61,8 +62,16 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let [program, rest @ ..] = arguments.command.as_slice() else {
         anyhow::bail!("no server is named; write its command after --");
     };
-    let validation = arguments.configuration.read()?;
-    let settings = GatewaySettings::default();
+    let config = &arguments.location.configuration()?.config;
+    let mut validation = config.validation.clone();
+    if arguments.strict {
+        for_all(&mut validation, |settings| settings.strict = true);
+    }
+    let parsed = serde_json::json!({ "gateway": config.gateway });
+    let (settings, warnings) = GatewaySettings::from_value("the configuration", &parsed)?;
+    for warning in warnings {
+        say(&format!("warning: {warning}"));
+    }
     let host = McpHost::detect(|variable| std::env::var_os(variable).is_some());
     let mut gateway = Gateway::new(validation, settings).with_host(host);
     let name = arguments.name.clone().unwrap_or_else(|| name_of(program));

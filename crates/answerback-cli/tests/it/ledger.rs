@@ -15,26 +15,26 @@ use crate::program::{program, told};
 const DOCUMENTS: &str = "../answerback/tests/documents";
 
 /// A ledger in a folder of its own.
-struct Ledger {
-    folder: tempfile::TempDir,
+pub(crate) struct Ledger {
+    pub(crate) folder: tempfile::TempDir,
 }
 
 impl Ledger {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.path(name);
         fs::write(&path, content).unwrap();
         path.to_str().unwrap().to_owned()
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = program(DOCUMENTS);
         let home = self.folder.path();
         command.env_remove("ANSWERBACK_STORE").env("HOME", home);
@@ -43,31 +43,31 @@ impl Ledger {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
 
     /// Runs a command that must do well, and gives what it printed.
-    fn good(&self, arguments: &[&str]) -> String {
+    pub(crate) fn good(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}\n{}", told(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn code(&self, arguments: &[&str]) -> i32 {
+    pub(crate) fn code(&self, arguments: &[&str]) -> i32 {
         self.run(arguments).status.code().unwrap()
     }
 
-    fn told(&self, arguments: &[&str]) -> String {
+    pub(crate) fn told(&self, arguments: &[&str]) -> String {
         masked(&told(&self.run(arguments)), self.folder.path())
     }
 
-    fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.path("state/answerback/ledger.db")
     }
 
     /// A call and its answer, a governed response, and one that breaks its contract.
-    fn filled() -> Self {
+    pub(crate) fn filled() -> Self {
         let ledger = Self::new();
         let call = ledger.write("call.json", r#"{"tool": "solution.project.register"}"#);
         let tool = "solution.project.register";
@@ -155,6 +155,68 @@ fn governed_responses_are_verified() {
     let report: Value =
         serde_json::from_str(&ledger.good(&["verify", "--format", "json"])).unwrap();
     assert_eq!(report["valid"], true);
+}
+
+/// A response and the handoff it answers are one request and its answer; what does not answer it is refused and
+/// linked all the same.
+#[test]
+fn a_response_is_recorded_with_its_handoff() {
+    let (ledger, prompts) = (Ledger::new(), Folder::of_prompts("ledger-handoff"));
+    let at = |name: &str| format!("{}/{name}", prompts.path());
+    let (manifest, lock, handoff) =
+        (at("prompt-manifest.json"), at("prompt-lock.json"), at("handoff.json"));
+    let record = |handoff: &str, file: &str| {
+        let against = ["record", "--manifest", &manifest, "--lock", &lock, "--handoff", handoff];
+        ledger.told(&[&against[..], &["--format", "json", file]].concat())
+    };
+    // First one that names another request: refused, and still an answer to this handoff.
+    let response = fs::read_to_string(at("response.json")).unwrap();
+    let mut other: Value = serde_json::from_str(&response).unwrap();
+    other["request_context"]["request_id"] = "4f1c2b7e-5d64-4a0c-9b1e-8a7d6c5b4a39".into();
+    other["response_id"] = "6f1e1f0a-0000-4000-8000-000000000002".into();
+    let other = ledger.write("other.json", other.to_string());
+    insta::assert_snapshot!(
+        "ledger-handoff-other",
+        record(&handoff, &other).split("----- stderr").nth(1).unwrap()
+    );
+    assert!(record(&handoff, &at("response.json")).starts_with("exit: 0"));
+    insta::assert_snapshot!("ledger-tail-handoff", ledger.told(&["tail"]));
+    let request = ledger.good(&["show", "3", "--part", "handoff", "--raw"]);
+    assert_eq!(request, fs::read_to_string(&handoff).unwrap());
+    let leaf = |index: &str| -> Value {
+        let shown = ledger.good(&["show", index, "--format", "json"]);
+        serde_json::from_str::<Value>(&shown).unwrap()["leaf"].clone()
+    };
+    let (request, refused, accepted) = (leaf("3"), leaf("4"), leaf("5"));
+    assert_eq!(request["agent_id"], "domain-02-product");
+    assert_eq!((&request["contract"], &request["kind"]), (&json!("handoff"), &json!("request")));
+    assert_eq!((&refused["kind"], &accepted["kind"]), (&json!("rejected"), &json!("response")));
+    for answer in [&refused, &accepted] {
+        assert_eq!(answer["request_index"], "3");
+        assert_eq!(answer["request_id"], request["request_id"]);
+    }
+    let report: Value =
+        serde_json::from_str(&ledger.good(&["verify", "--format", "json"])).unwrap();
+    assert_eq!(report["valid"], true);
+    // A second answer, another handoff under the same id, and what is no handoff, are not recorded.
+    let mut second: Value = serde_json::from_str(&response).unwrap();
+    second["response_id"] = "6f1e1f0a-0000-4000-8000-000000000003".into();
+    let second = ledger.write("second.json", second.to_string());
+    let forged = fs::read_to_string(&handoff).unwrap().replace("Give a 95", "Give a 99");
+    let forged = ledger.write("forged-handoff.json", forged);
+    for (name, said) in [
+        ("second", record(&handoff, &second)),
+        ("forged", record(&forged, &second)),
+        ("not-one", record(&lock, &second)),
+        ("no-response", record(&handoff, "tool-full.json")),
+        ("alone", ledger.told(&["record", &handoff])),
+        ("no-authority", ledger.told(&["record", "--handoff", &handoff, &second])),
+    ] {
+        let said = said.replace(prompts.path(), "[prompts]");
+        assert!(said.starts_with("exit: 2"), "{name}: {said}");
+        insta::assert_snapshot!(format!("ledger-handoff-{name}"), said);
+    }
+    assert_eq!(ledger.code(&["verify"]), 0);
 }
 
 #[test]
@@ -452,6 +514,24 @@ fn hostile_content_is_shown_not_sent() {
         assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{shown}");
         assert_eq!(shown.contains("hunter2"), arguments.contains(&"--raw"), "{shown}");
     }
+}
+
+/// Built with it or not, the program says what it did.
+#[test]
+fn parquet_is_a_matter_of_how_the_program_was_built() {
+    let ledger = Ledger::filled();
+    let to = ledger.path("ledger.parquet");
+    let export = ["export", "--format", "parquet", "--to", to.to_str().unwrap()];
+    let told = ledger.told(&export);
+    if cfg!(feature = "parquet") {
+        assert!(told.starts_with("exit: 0"), "{told}");
+        assert!(fs::read(&to).unwrap().starts_with(b"PAR1"));
+        assert_eq!(ledger.code(&export), 2, "what is there stays");
+    } else {
+        assert!(told.starts_with("exit: 2") && told.contains("--features parquet"), "{told}");
+        assert!(!to.exists());
+    }
+    assert_eq!(ledger.code(&["export", "--format", "parquet", "--to", "-"]), 2);
 }
 
 /// From a file into a database and on: one log, one key, receipts that hold on both sides.

@@ -3,6 +3,7 @@
 
 mod call;
 mod check;
+mod configured;
 mod convert;
 mod explain;
 mod folder;
@@ -14,7 +15,15 @@ mod ledger;
 mod lock;
 mod masked;
 mod program;
+#[cfg(unix)]
+mod prompt;
 mod replay;
 mod show;
+mod trust;
 mod validate;
 mod wrap;
+#[cfg(feature = "witness")]
+mod witness;
+#[cfg(feature = "witness")]
+#[path = "../../../answerback-store/tests/it/witness_server.rs"]
+mod witness_server;

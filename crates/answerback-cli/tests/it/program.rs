@@ -16,6 +16,7 @@ pub(crate) fn program(folder: &str) -> Command {
     }
     // Whoever runs the tests may have a configuration of their own.
     command.env("XDG_CONFIG_HOME", "/nowhere").env("APPDATA", "/nowhere");
+    command.env("XDG_STATE_HOME", "/nowhere").env("LOCALAPPDATA", "/nowhere");
     command.stdin(Stdio::null());
     command
 }

@@ -7,6 +7,8 @@
 mod jsonl;
 mod line;
 mod otel;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod tiles;
 
 use std::io::{self, Write};
@@ -95,6 +97,10 @@ pub enum ExportError {
         #[source]
         source: io::Error,
     },
+    /// The Parquet file could not be made.
+    #[cfg(feature = "parquet")]
+    #[error("the Parquet file could not be written")]
+    Parquet(#[from] ::parquet::errors::ParquetError),
     /// The directory is in use.
     #[error("{0} is not empty; name a directory that is empty or not there yet")]
     NotEmpty(PathBuf),
@@ -166,6 +172,22 @@ impl Store {
         self.export(Export::new(), |read, span| tiles::write(read, span, directory, progress))
     }
 
+    /// Exports entries as a Parquet file, a column for each member of the leaf and each OpenTelemetry attribute.
+    /// The leaf's exact bytes are in it and the checkpoint is in its metadata, so it can be verified; content is not.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read, the output cannot be written, or the log has no such entries.
+    #[cfg(feature = "parquet")]
+    pub fn export_parquet(
+        &self,
+        export: Export,
+        output: &mut (dyn Write + Send),
+        progress: &mut dyn FnMut(ExportProgress),
+    ) -> Result<Exported, ExportError> {
+        self.export(export, |read, span| parquet::write(read, span, output, progress))
+    }
+
     /// Runs an export on one moment of the store.
     fn export(
         &self,
@@ -203,10 +225,10 @@ impl Span {
             let kept = head.minimum..head.size;
             return Err(ExportError::Range { from, size: wanted, kept });
         }
-        let notes = read.checkpoints(wanted - 1, 1).map_err(StoreError::from)?;
+        let notes = reading::checkpoints(read, wanted - 1, 1)?;
         let missing = || StoreError::Damaged("it has no newest checkpoint".to_owned());
         let newest = notes.into_iter().next().ok_or_else(missing)?;
-        let size = size_of(&reading::parsed_note(&newest)?)?;
+        let (size, newest) = (size_of(&newest)?, newest.to_string());
         let damaged = |what: &str| StoreError::Damaged(what.to_owned());
         let mut meta = |key: &str| {
             let value = read.meta(key).map_err(StoreError::from)?;
@@ -278,16 +300,16 @@ fn checkpoints(
     visit: &mut dyn FnMut(&str) -> Result<(), ExportError>,
 ) -> Result<(), ExportError> {
     while above < size {
-        let notes = read.checkpoints(above, PAGE).map_err(StoreError::from)?;
+        let notes = reading::checkpoints(read, above, PAGE)?;
         if notes.is_empty() {
             break;
         }
         for note in notes {
-            above = size_of(&reading::parsed_note(&note)?)?;
+            above = size_of(&note)?;
             if above > size {
                 break;
             }
-            visit(&note)?;
+            visit(&note.to_string())?;
         }
     }
     Ok(())

@@ -3,6 +3,9 @@
 use answerback_ledger::{Kind, Leaf};
 use serde_json::{Map, Value};
 
+const OPERATION: &str = "gen_ai.operation.name";
+const ERROR: &str = "error.type";
+
 /// Members of a leaf and the attributes that mean the same.
 const NAMES: [(&str, &str); 6] = [
     ("agent_id", "gen_ai.agent.id"),
@@ -13,11 +16,17 @@ const NAMES: [(&str, &str); 6] = [
     ("tool", "gen_ai.tool.name"),
 ];
 
+/// Every attribute that an entry can have.
+#[cfg(feature = "parquet")]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    std::iter::once(OPERATION).chain(NAMES.map(|(_, attribute)| attribute)).chain([ERROR])
+}
+
 /// The attributes of an entry. Nothing is in them that is not in the leaf.
 pub(super) fn attributes(leaf: &Leaf) -> Map<String, Value> {
     let mut attributes = Map::new();
     if let Some(operation) = operation(leaf) {
-        attributes.insert("gen_ai.operation.name".to_owned(), operation.into());
+        attributes.insert(OPERATION.to_owned(), operation.into());
     }
     for (member, attribute) in NAMES {
         // An id is a tool call's only where there is a tool.
@@ -29,7 +38,7 @@ pub(super) fn attributes(leaf: &Leaf) -> Map<String, Value> {
     if let Some(error) =
         leaf.text("outcome").filter(|outcome| matches!(*outcome, "error" | "refused"))
     {
-        attributes.insert("error.type".to_owned(), error.into());
+        attributes.insert(ERROR.to_owned(), error.into());
     }
     attributes
 }

@@ -1,4 +1,4 @@
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use answerback::case::Case;
 use answerback::retry::State;
@@ -262,6 +262,22 @@ impl Read for Postgres {
 
     fn newest_checkpoint(&mut self) -> Outcome<Option<String>> {
         self.column("SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", &[])
+    }
+
+    fn cosignatures(&mut self, sizes: RangeInclusive<u64>) -> Outcome<Vec<(u64, String)>> {
+        let rows = self.rows(
+            "SELECT size, line FROM cosignature WHERE size BETWEEN $1 AND $2 ORDER BY size, signer",
+            &[&int(*sizes.start()), &int(*sizes.end())],
+        )?;
+        rows.iter().map(|row| Ok((uint(row.try_get(0)?), row.try_get(1)?))).collect()
+    }
+
+    fn witnessed(&mut self) -> Outcome<Vec<(String, u64)>> {
+        let rows = self.rows(
+            "SELECT signer, max(size) FROM cosignature GROUP BY signer ORDER BY signer",
+            &[],
+        )?;
+        rows.iter().map(|row| Ok((row.try_get(0)?, uint(row.try_get(1)?)))).collect()
     }
 
     fn totals(&mut self) -> Outcome<Totals> {

@@ -55,7 +55,8 @@ impl Session {
         Ok(Self { config, schema, name, lock_timeout, random })
     }
 
-    /// A connection whose tables are those of the schema. `sslmode=require` fails: nothing here speaks TLS.
+    /// A connection whose tables are those of the schema. Nothing here speaks TLS, and a URL that asks for it was
+    /// refused.
     pub(super) fn connect(&self) -> Outcome<Client> {
         let mut client = self.config.connect(NoTls).map_err(|error| {
             EngineError::new(Failure::Broken, format!("{}: {}", self.name, super::said(&error)))
@@ -90,6 +91,13 @@ fn split(url: &str) -> Result<(String, String), String> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         match pair.split_once('=') {
             Some(("schema", name)) => schema = name,
+            // A URL that asks for TLS is never answered in plain.
+            Some(("sslmode", mode @ ("require" | "verify-ca" | "verify-full"))) => {
+                return Err(format!(
+                    "the store's URL asks for TLS (sslmode={mode}), which is not spoken here: connect through a tunnel \
+                     to the server's side, and say sslmode=disable"
+                ));
+            }
             _ => rest.push(pair),
         }
     }
@@ -294,6 +302,11 @@ mod tests {
             ("postgres://h/d?schema=a;drop", Err("\"a;drop\" is not")),
             ("postgres://h/d?schema=", Err("\"\" is not")),
             ("postgres://h/d?schema=pg_x", Err("\"pg_x\" is not")),
+            (
+                "postgres://h/d?sslmode=require",
+                Err("the store's URL asks for TLS (sslmode=require)"),
+            ),
+            ("postgres://h/d?schema=x&sslmode=verify-full", Err("the store's URL asks for TLS")),
             ("host=h", Err("the store's URL begins")),
         ];
         for (url, wanted) in table {

@@ -189,6 +189,14 @@ impl Engine for Postgres {
         Ok(())
     }
 
+    fn put_cosignature(&mut self, size: u64, signer: &str, line: &str) -> Outcome<()> {
+        self.execute(
+            "INSERT INTO cosignature(size, signer, line) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+            &[&int(size), &signer, &line],
+        )?;
+        Ok(())
+    }
+
     fn save_head(&mut self, head: &Head) -> Outcome<()> {
         self.execute(
             "WITH signed AS (UPDATE meta SET value = $7 WHERE key = 'signer' AND value <> $7)

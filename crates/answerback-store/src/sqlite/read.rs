@@ -1,4 +1,4 @@
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use answerback::case::Case;
 use answerback::retry::State;
@@ -195,6 +195,22 @@ impl Read for Sqlite {
 
     fn newest_checkpoint(&mut self) -> Outcome<Option<String>> {
         self.column("SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", [])
+    }
+
+    fn cosignatures(&mut self, sizes: RangeInclusive<u64>) -> Outcome<Vec<(u64, String)>> {
+        self.rows(
+            "SELECT size, line FROM cosignature WHERE size BETWEEN ?1 AND ?2 ORDER BY size, signer",
+            params![int(*sizes.start()), int(*sizes.end())],
+            |row| Ok((uint(row.get(0)?), row.get(1)?)),
+        )
+    }
+
+    fn witnessed(&mut self) -> Outcome<Vec<(String, u64)>> {
+        self.rows(
+            "SELECT signer, max(size) FROM cosignature GROUP BY signer ORDER BY signer",
+            [],
+            |row| Ok((row.get(0)?, uint(row.get(1)?))),
+        )
     }
 
     fn totals(&mut self) -> Outcome<Totals> {

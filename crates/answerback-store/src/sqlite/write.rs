@@ -135,6 +135,14 @@ impl Engine for Sqlite {
         Ok(())
     }
 
+    fn put_cosignature(&mut self, size: u64, signer: &str, line: &str) -> Outcome<()> {
+        self.execute(
+            "INSERT OR IGNORE INTO cosignature(size, signer, line) VALUES (?1, ?2, ?3)",
+            params![int(size), signer, line],
+        )?;
+        Ok(())
+    }
+
     fn save_head(&mut self, head: &Head) -> Outcome<()> {
         self.execute(
             "UPDATE head SET size = ?1, frontier = ?2, root = ?3, last_ts = ?4, minimum = ?5, event_seq = ?6",

@@ -98,6 +98,7 @@ fn tiles_verify() {
     assert_eq!((report.from, report.size), (256, exported.size));
     assert!(directory.join("tile/0/000").is_file() && !directory.join("tile/entries/000").exists());
     assert_eq!(told.last(), Some(&(exported.size - exported.from)));
+    assert!(python(&directory).is_none_or(|code| code == 0));
     // A directory in use is left alone.
     let refused = store.export_tiles(&directory, &mut |_| {}).unwrap_err();
     assert!(matches!(refused, ExportError::NotEmpty(_)), "{refused}");
@@ -113,6 +114,7 @@ fn tiles_verify() {
         let judged =
             open(&directory).and_then(|mut source| verify(source.as_mut(), &Options::new()));
         assert!(judged.is_err() || !judged.unwrap().valid, "{name}");
+        assert!(python(&directory).is_none_or(|code| code != 0), "{name}");
         fs::write(&path, good).unwrap();
     }
 }

@@ -7,6 +7,8 @@ mod damage;
 mod export;
 #[cfg(feature = "postgres")]
 mod migrate;
+#[cfg(feature = "parquet")]
+mod parquet;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod processes;
@@ -16,3 +18,7 @@ mod scene;
 #[cfg(feature = "postgres")]
 mod server;
 mod verified;
+#[cfg(feature = "witness")]
+mod witness;
+#[cfg(feature = "witness")]
+mod witness_server;

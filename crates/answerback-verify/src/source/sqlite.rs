@@ -195,7 +195,7 @@ fn entries(
     )?;
     let mut parts =
         connection.prepare("SELECT seq, name, salt, bytes FROM part ORDER BY seq, name")?;
-    let mut checkpoints = connection.prepare("SELECT size, note FROM checkpoint ORDER BY size")?;
+    let mut checkpoints = connection.prepare(checkpoints_query(connection)?)?;
     let mut entries = entries.query([])?;
     let mut parts = Ahead::new(parts.query([])?)?;
     let mut checkpoints = Ahead::new(checkpoints.query([])?)?;
@@ -228,6 +228,21 @@ fn entries(
     }
     emit_strays(&mut parts, None, visit)?;
     emit_checkpoints(&mut checkpoints, u64::MAX, visit)
+}
+
+/// How checkpoints are read: with the lines of witnesses, where there are any.
+fn checkpoints_query(connection: &Connection) -> rusqlite::Result<&'static str> {
+    let has_rows = |query| connection.query_row(query, [], |row| row.get::<_, bool>(0));
+    let table = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'cosignature')";
+    if has_rows(table)? && has_rows("SELECT EXISTS (SELECT 1 FROM cosignature)")? {
+        // Lines are joined behind the note as it is, whatever type somebody made of it.
+        return Ok(
+            "SELECT size, CASE WHEN EXISTS (SELECT 1 FROM cosignature c WHERE c.size = k.size)
+             THEN note || (SELECT group_concat(line, '') FROM cosignature c WHERE c.size = k.size)
+             ELSE note END FROM checkpoint k ORDER BY size",
+        );
+    }
+    Ok("SELECT size, note FROM checkpoint ORDER BY size")
 }
 
 fn emit_checkpoints(

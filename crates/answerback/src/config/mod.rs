@@ -1,4 +1,6 @@
-//! The configuration of `.agent/config.yml`, as far as calls are checked: `tools.validation`.
+//! The configuration of `.agent/config.yml`: how calls are checked (`tools.validation`), and for whom the file is
+//! trusted also where things are kept (`store`), how the record is kept (`ledger`) and what it is verified against
+//! (`governance`).
 //!
 //! ```yaml
 //! tools:
@@ -14,9 +16,14 @@
 //! ```
 //!
 //! Every setting stands once, in a table that reading, ranges and the JSON Schema share. Finding and
-//! opening the file is left to the caller.
+//! opening the file, and deciding whether to trust it, is left to the caller.
 
+mod file;
+mod governance;
+mod ledger;
+mod setting;
 mod settings;
+mod store;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,10 +33,15 @@ use serde_json::{Map, Value};
 use crate::finding::preview;
 use crate::message::suggest;
 use crate::retry::Policies;
+pub use file::{Config, Trust, schema};
+pub use governance::GovernanceConfig;
+pub use ledger::{LedgerConfig, OnFailure, WitnessConfig};
+use setting::Setting;
 use settings::{GROUPS, SETTINGS};
-pub use settings::{RepairMode, ToolSettings, schema};
+pub use settings::{RepairMode, ToolSettings};
+pub use store::StoreConfig;
 
-/// What may stand at the root of the file. Only `tools` is read here.
+/// What may stand at the root of the file.
 const TOP_KEYS: [&str; 6] = ["tools", "gateway", "store", "ledger", "governance", "console"];
 
 /// `tools.validation`, read and judged.
@@ -63,14 +75,9 @@ impl ValidationConfig {
     /// );
     /// ```
     pub fn from_value(file: &str, parsed: &Value) -> Result<Self, ConfigError> {
-        let mut reading = Reading { file, warnings: Vec::new(), problems: Vec::new() };
+        let mut reading = Reading::new(file);
         let (default, overrides) = reading.file(parsed);
-        let Reading { warnings, problems, .. } = reading;
-        if problems.is_empty() {
-            Ok(Self { default, overrides, warnings })
-        } else {
-            Err(ConfigError { file: file.to_owned(), problems })
-        }
+        Ok(Self { default, overrides, warnings: reading.finish()? })
     }
 
     /// Reads the configuration from the text of a file.
@@ -80,17 +87,7 @@ impl ValidationConfig {
     /// When the text is not YAML, or as [`ValidationConfig::from_value`] says.
     #[cfg(feature = "yaml")]
     pub fn from_yaml(file: &str, text: &str) -> Result<Self, ConfigError> {
-        // An empty file configures nothing.
-        let parsed =
-            serde_saphyr::from_str::<Option<Value>>(text).map_err(|error| ConfigError {
-                file: file.to_owned(),
-                // The rest of the parser's text quotes the file, and a configuration may hold secrets.
-                problems: vec![format!(
-                    "not YAML that we read: {}",
-                    first_line(&error.to_string())
-                )],
-            })?;
-        Self::from_value(file, &parsed.unwrap_or_default())
+        Self::from_value(file, &parse(file, text)?)
     }
 
     /// What holds for a tool.
@@ -156,7 +153,23 @@ struct Reading<'f> {
     problems: Vec<String>,
 }
 
+impl<'f> Reading<'f> {
+    const fn new(file: &'f str) -> Self {
+        Self { file, warnings: Vec::new(), problems: Vec::new() }
+    }
+
+    /// The warnings, or every problem.
+    fn finish(self) -> Result<Vec<ConfigWarning>, ConfigError> {
+        if self.problems.is_empty() {
+            Ok(self.warnings)
+        } else {
+            Err(ConfigError { file: self.file.to_owned(), problems: self.problems })
+        }
+    }
+}
+
 impl Reading<'_> {
+    /// How calls are judged, and what stands at the root.
     fn file(&mut self, parsed: &Value) -> (ToolSettings, BTreeMap<String, ToolSettings>) {
         let mut default = ToolSettings::default();
         let mut overrides = BTreeMap::new();
@@ -217,18 +230,31 @@ impl Reading<'_> {
         value: &Value,
         settings: &mut ToolSettings,
     ) {
+        let here = SETTINGS.iter().filter(|setting| setting.group == group);
+        let others: &[_] = if group.is_none() { &[GROUPS[0], GROUPS[1], "overrides"] } else { &[] };
+        self.take(path, name, value, here, others, settings);
+    }
+
+    /// Takes one setting of those that may stand here. `others` are names that mean something, too.
+    fn take<'s, T: Default + 'static>(
+        &mut self,
+        path: &str,
+        name: &str,
+        value: &Value,
+        here: impl IntoIterator<Item = &'s Setting<T>>,
+        others: &[&'static str],
+        settings: &mut T,
+    ) {
         let key = format!("{path}.{name}");
-        let here = || SETTINGS.iter().filter(|setting| setting.group == group);
-        if let Some(setting) = here().find(|setting| setting.name == name) {
-            if let Err(expected) = setting.apply(value, settings) {
-                self.problem(&key, value, &expected);
+        let mut known = others.to_vec();
+        for setting in here {
+            if setting.name == name {
+                if let Err(expected) = setting.apply(value, settings) {
+                    self.problem(&key, value, &expected);
+                }
+                return;
             }
-            return;
-        }
-        let mut known: Vec<_> = here().map(|setting| setting.name).collect();
-        if group.is_none() {
-            known.extend(GROUPS);
-            known.push("overrides");
+            known.push(setting.name);
         }
         self.warn(&key, &known);
     }
@@ -243,6 +269,10 @@ impl Reading<'_> {
 
     fn problem(&mut self, key: &str, value: &Value, expected: &str) {
         self.problems.push(format!("{} is {}; expected {expected}", shown(key), preview(value)));
+    }
+
+    fn missing(&mut self, key: &str, expected: &str) {
+        self.problems.push(format!("{} is missing; expected {expected}", shown(key)));
     }
 
     fn warn(&mut self, key: &str, known: &[&'static str]) {
@@ -263,6 +293,17 @@ fn shown(key: &str) -> String {
     quoted.trim_matches('"').to_owned()
 }
 
+/// The value of a file's text. An empty file configures nothing.
+#[cfg(feature = "yaml")]
+fn parse(file: &str, text: &str) -> Result<Value, ConfigError> {
+    let parsed = serde_saphyr::from_str::<Option<Value>>(text).map_err(|error| ConfigError {
+        file: file.to_owned(),
+        // The rest of the parser's text quotes the file, and a configuration may hold secrets.
+        problems: vec![format!("not YAML that we read: {}", first_line(&error.to_string()))],
+    })?;
+    Ok(parsed.unwrap_or_default())
+}
+
 #[cfg(feature = "yaml")]
 fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
@@ -273,7 +314,7 @@ fn first_line(text: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::settings::Kind;
+    use super::setting::Kind;
     use super::*;
     use crate::retry::WhileBlocked;
 

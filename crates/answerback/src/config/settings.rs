@@ -1,5 +1,6 @@
 use serde_json::{Map, Value, json};
 
+use super::setting::{Kind, Setting};
 use crate::message::{Formatting, Style};
 use crate::retry::{Policy, WhileBlocked};
 
@@ -30,34 +31,6 @@ pub struct ToolSettings {
     pub repair: RepairMode,
 }
 
-/// A setting: where it stands, what it may be, what it changes.
-pub(super) struct Setting {
-    /// The mapping it stands in, if any.
-    pub(super) group: Option<&'static str>,
-    pub(super) name: &'static str,
-    about: &'static str,
-    pub(super) kind: Kind,
-}
-
-pub(super) enum Kind {
-    Integer {
-        least: u32,
-        most: u32,
-        set: fn(&mut ToolSettings, u32),
-        get: fn(&ToolSettings) -> u32,
-    },
-    Switch {
-        set: fn(&mut ToolSettings, bool),
-        get: fn(&ToolSettings) -> bool,
-    },
-    /// One of these words; `set` and `get` deal in its index.
-    Word {
-        words: &'static [&'static str],
-        set: fn(&mut ToolSettings, usize),
-        get: fn(&ToolSettings) -> usize,
-    },
-}
-
 const RETRY: Option<&str> = Some("retry");
 const FORMATTING: Option<&str> = Some("formatting");
 pub(super) const GROUPS: [&str; 2] = ["retry", "formatting"];
@@ -79,7 +52,7 @@ fn number(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-pub(super) static SETTINGS: [Setting; 11] = [
+pub(super) static SETTINGS: [Setting<ToolSettings>; 11] = [
     Setting {
         group: RETRY,
         name: "max_attempts",
@@ -215,43 +188,8 @@ pub(super) static SETTINGS: [Setting; 11] = [
     },
 ];
 
-impl Setting {
-    /// Takes a value over, or says what would be right.
-    pub(super) fn apply(&self, value: &Value, settings: &mut ToolSettings) -> Result<(), String> {
-        match &self.kind {
-            Kind::Integer { least, most, set, .. } => {
-                let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
-                let number = number.filter(|number| (least..=most).contains(&number));
-                let number = number.ok_or_else(|| format!("an integer from {least} to {most}"))?;
-                set(settings, number);
-            }
-            Kind::Switch { set, .. } => {
-                set(settings, value.as_bool().ok_or_else(|| "true or false".to_owned())?);
-            }
-            Kind::Word { words, set, .. } => {
-                let index = words.iter().position(|word| value == word);
-                set(settings, index.ok_or_else(|| format!("one of {}", words.join(", ")))?);
-            }
-        }
-        Ok(())
-    }
-
-    fn schema(&self) -> Value {
-        let usual = ToolSettings::default();
-        let mut schema = match &self.kind {
-            Kind::Integer { least, most, get, .. } => {
-                json!({"type": "integer", "minimum": least, "maximum": most, "default": get(&usual)})
-            }
-            Kind::Switch { get, .. } => json!({"type": "boolean", "default": get(&usual)}),
-            Kind::Word { words, get, .. } => json!({"enum": words, "default": words[get(&usual)]}),
-        };
-        schema["description"] = self.about.into();
-        schema
-    }
-}
-
-/// The JSON Schema of `tools.validation` in a configuration file.
-pub fn schema() -> Value {
+/// The JSON Schema of `tools`.
+pub(super) fn schema() -> Value {
     let settings = |group: Option<&str>| -> Map<String, Value> {
         let settings = SETTINGS.iter().filter(|setting| setting.group == group);
         settings.map(|setting| (setting.name.to_owned(), setting.schema())).collect()
@@ -269,11 +207,5 @@ pub fn schema() -> Value {
         json!({"type": ["object", "null"], "description": about, "additionalProperties": one});
     all.insert("overrides".to_owned(), overrides);
     let validation = json!({"type": ["object", "null"], "properties": all});
-    let tools = json!({"type": ["object", "null"], "properties": {"validation": validation}});
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Answerback configuration",
-        "type": ["object", "null"],
-        "properties": {"tools": tools},
-    })
+    json!({"type": ["object", "null"], "properties": {"validation": validation}})
 }

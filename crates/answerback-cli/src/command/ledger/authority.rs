@@ -11,25 +11,39 @@ use answerback_store::{Filter, Store};
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::configuration::Configuration;
 use crate::input::Input;
 
 /// Which manifest and lock are in force.
 #[derive(Debug, clap::Args)]
 pub(super) struct AuthorityOptions {
-    /// The manifest that governed responses are verified against; it is logged, too
+    /// The manifest that governed responses are verified against; it is logged, too; otherwise the configuration's
     #[arg(long, value_name = "FILE", requires = "lock")]
     manifest: Option<PathBuf>,
 
-    /// The lock that governed responses are verified against; it is logged, too
+    /// The lock that governed responses are verified against; it is logged, too; otherwise the configuration's
     #[arg(long, value_name = "FILE", requires = "manifest")]
     lock: Option<PathBuf>,
 }
 
 impl AuthorityOptions {
-    pub(super) fn read(&self, limits: Limits) -> anyhow::Result<Option<InForce>> {
-        let (Some(manifest), Some(lock)) = (&self.manifest, &self.lock) else { return Ok(None) };
-        let manifest = Content::read(Subject::Manifest, &Input::new(manifest), limits)?;
-        let lock = Content::read(Subject::Lock, &Input::new(lock), limits)?;
+    pub(super) fn read(
+        &self,
+        configuration: &Configuration,
+        limits: Limits,
+    ) -> anyhow::Result<Option<InForce>> {
+        let configured = &configuration.config.governance;
+        let (manifest, lock) = match (&self.manifest, &self.lock) {
+            (Some(manifest), Some(lock)) => (manifest.clone(), lock.clone()),
+            _ => match (&configured.manifest, &configured.lock) {
+                (Some(manifest), Some(lock)) => {
+                    (configuration.path(manifest), configuration.path(lock))
+                }
+                _ => return Ok(None),
+            },
+        };
+        let manifest = Content::read(Subject::Manifest, &Input::new(&manifest), limits)?;
+        let lock = Content::read(Subject::Lock, &Input::new(&lock), limits)?;
         let authority = Authority::new(&manifest.value, &lock.value);
         Ok(Some(InForce { authority, manifest, lock }))
     }

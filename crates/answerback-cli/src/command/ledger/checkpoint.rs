@@ -6,6 +6,7 @@ use answerback_ledger::{Checkpoint, Note};
 use anyhow::{Context, bail};
 
 use super::location::Location;
+use super::witness;
 use crate::exit::Exit;
 use crate::replace::replace;
 
@@ -16,7 +17,15 @@ use crate::replace::replace;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger checkpoint > 2026-11-15.note
-  answerback ledger checkpoint --publish /srv/www/checkpoint")]
+  answerback ledger checkpoint --publish /srv/www/checkpoint
+  answerback ledger --config audit.yml checkpoint --witness
+
+A witness remembers how far the log is and signs that it only grew (c2sp.org/tlog-witness). In the configuration:
+  ledger:
+    witness:
+      - url: https://witness.example/w1
+        key: witness.example/w1+5c5e0b9d+BG1v...
+Exit codes: 0 done, 1 a witness did not sign, 2 it could not be done.")]
 pub(crate) struct Arguments {
     /// Write it to this file, in one step; a newer one that is there stays
     #[arg(long, value_name = "FILE")]
@@ -25,22 +34,29 @@ pub(crate) struct Arguments {
     /// Print the key that verifies it instead
     #[arg(long, conflicts_with = "publish")]
     vkey: bool,
+
+    /// Have the witnesses of the configuration sign it first; what they sign is kept with it
+    #[arg(long, conflicts_with = "vkey")]
+    witness: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
-    let store = location.read()?;
     if arguments.vkey {
-        writeln!(std::io::stdout(), "{}", store.verifier_key()?)?;
+        writeln!(std::io::stdout(), "{}", location.read()?.verifier_key()?)?;
         return Ok(Exit::Good);
     }
-    let note = store.checkpoint()?;
+    let (note, exit) = if arguments.witness {
+        witness::sign(location)?
+    } else {
+        (location.read()?.checkpoint()?, Exit::Good)
+    };
     match &arguments.publish {
         None => write!(std::io::stdout(), "{note}")?,
         Some(path) => {
             publish(&note, path).with_context(|| format!("cannot publish {}", path.display()))?;
         }
     }
-    Ok(Exit::Good)
+    Ok(exit)
 }
 
 /// Replaces a published checkpoint by a newer one. Readers see the one or the other.

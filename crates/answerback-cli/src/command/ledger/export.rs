@@ -14,12 +14,14 @@ use crate::progress::Progress;
 /// Export the log so that anybody can verify it
 ///
 /// JSON lines have entries, content and checkpoints in one file. Tiles are a directory that any web server can
-/// publish (c2sp.org/tlog-tiles), with content and checkpoints beside. `answerback ledger verify` reads both.
+/// publish (c2sp.org/tlog-tiles), with content and checkpoints beside. `answerback ledger verify` reads both. Parquet
+/// is for analysts: a column for each member, without content.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger export --to ledger.jsonl
   answerback ledger export --to - --from 5000 --otel | zstd > rest.jsonl.zst
   answerback ledger export --to public/ --format tiles
+  answerback ledger export --to ledger.parquet --format parquet
 
 An export has the content: publish tiles only of a log whose content may be public, or delete parts.jsonl.")]
 pub(crate) struct Arguments {
@@ -54,6 +56,8 @@ enum Layout {
     Jsonl,
     /// A directory of C2SP tiles
     Tiles,
+    /// One Parquet file, where the program was built with it
+    Parquet,
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
@@ -64,6 +68,8 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
                 "tiles are a directory with all of the log; --from, --size, --otel and '-' need --format jsonl"
             );
         }
+    } else if arguments.format == Layout::Parquet && to_stdout {
+        bail!("a Parquet file is written beside its place first; name a file");
     } else if !to_stdout && arguments.to.exists() && !arguments.force {
         bail!("{} is there already; name another file, or say --force", arguments.to.display());
     }
@@ -112,8 +118,11 @@ impl Arguments {
         let cannot = || format!("cannot write {}", self.to.display());
         let mut output =
             BufWriter::with_capacity(1 << 16, File::create(beside).with_context(cannot)?);
-        let written = store.export_jsonl(self.export(), &mut output, tell);
-        let placed = written.map_err(anyhow::Error::from).and_then(|exported| {
+        let written = match self.format {
+            Layout::Parquet => parquet(store, self.export(), &mut output, tell),
+            _ => Ok(store.export_jsonl(self.export(), &mut output, tell)?),
+        };
+        let placed = written.and_then(|exported| {
             output.flush().with_context(cannot)?;
             output.get_ref().sync_all().with_context(cannot)?;
             fs::rename(beside, &self.to).with_context(cannot)?;
@@ -125,4 +134,27 @@ impl Arguments {
         }
         placed
     }
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(
+    store: &Store,
+    export: Export,
+    output: &mut (dyn Write + Send),
+    tell: &mut dyn FnMut(ExportProgress),
+) -> anyhow::Result<Exported> {
+    Ok(store.export_parquet(export, output, tell)?)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(
+    _: &Store,
+    _: Export,
+    _: &mut (dyn Write + Send),
+    _: &mut dyn FnMut(ExportProgress),
+) -> anyhow::Result<Exported> {
+    bail!(
+        "this program was built without Parquet; build it with: \
+         cargo install --path crates/answerback-cli --features parquet"
+    )
 }

@@ -1,13 +1,17 @@
 //! Where a ledger lies: the store, its key, and the anchor, which lies elsewhere.
 
-use std::env;
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use answerback::Digest;
+use answerback::config::StoreConfig;
 use answerback_store::{Settings, Store};
 use anyhow::{Context, bail};
+
+use crate::configuration::{ConfigOption, Configuration};
+use crate::folders;
 
 /// The variable that names a store.
 const VARIABLE: &str = "ANSWERBACK_STORE";
@@ -15,33 +19,55 @@ const VARIABLE: &str = "ANSWERBACK_STORE";
 /// Which ledger is meant.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Location {
-    /// The ledger's file, or the URL of a `PostgreSQL` database; otherwise `$ANSWERBACK_STORE`, else ledger.db in the
-    /// user's state directory
+    /// The ledger's file, or the URL of a `PostgreSQL` database; otherwise `$ANSWERBACK_STORE`, the configuration's
+    /// store, ledger.db beside a configuration that is trusted, else ledger.db in the user's state directory
     #[arg(long, global = true, value_name = "FILE|URL")]
     store: Option<PathBuf>,
 
-    /// The key that signs, created on first use; otherwise the file beside the store that ends in .key
+    /// The key that signs, created on first use; otherwise the configuration's ledger.key, else the file beside the
+    /// store that ends in .key
     #[arg(long, global = true, value_name = "FILE")]
     key: Option<PathBuf>,
 
-    /// The file that remembers checkpoints outside the store; otherwise one in the user's data directory
+    /// The file that remembers checkpoints outside the store; otherwise the configuration's ledger.anchor, else one in
+    /// the user's data directory
     #[arg(long, global = true, value_name = "FILE")]
     anchor: Option<PathBuf>,
+
+    #[command(flatten)]
+    config: ConfigOption,
+
+    /// Read when the first command asks, and once: who verifies an export needs none.
+    #[arg(skip)]
+    configuration: OnceCell<Configuration>,
 }
 
 impl Location {
+    /// The configuration, where the options leave something open.
+    pub(crate) fn configuration(&self) -> anyhow::Result<&Configuration> {
+        if let Some(configuration) = self.configuration.get() {
+            return Ok(configuration);
+        }
+        let configuration = self.config.read()?;
+        Ok(self.configuration.get_or_init(|| configuration))
+    }
+
     /// The URL of the store, where it is in a database.
     pub(crate) fn url(&self) -> anyhow::Result<Option<String>> {
         let path = self.path()?;
-        Ok(path.to_str().filter(|text| is_url(text)).map(str::to_owned))
+        Ok(path.to_str().filter(|text| StoreConfig::is_url(text)).map(str::to_owned))
     }
 
     /// The store's file.
     pub(crate) fn path(&self) -> anyhow::Result<PathBuf> {
-        if let Some(path) = self.store.clone().or_else(|| named(VARIABLE)) {
+        if let Some(path) = self.store.clone().or_else(|| folders::named(VARIABLE)) {
             return Ok(path);
         }
-        let folder = state().context(
+        let configuration = self.configuration()?;
+        if let Some(path) = configuration.store()?.or_else(|| configuration.state("ledger.db")) {
+            return Ok(path);
+        }
+        let folder = folders::state().context(
             "the user's state directory is not known; name the ledger with --store FILE or $ANSWERBACK_STORE",
         )?;
         Ok(folder.join("answerback").join("ledger.db"))
@@ -63,7 +89,7 @@ impl Location {
     /// The folder for what belongs to the store and is no part of it.
     pub(crate) fn folder(&self) -> anyhow::Result<PathBuf> {
         if self.url()?.is_some() {
-            let folder = state().context("the user's state directory is not known")?;
+            let folder = folders::state().context("the user's state directory is not known")?;
             return Ok(folder.join("answerback"));
         }
         Ok(self.path()?.parent().map(Path::to_owned).unwrap_or_default())
@@ -71,12 +97,15 @@ impl Location {
 
     /// The key's file.
     pub(super) fn key(&self) -> anyhow::Result<PathBuf> {
-        match &self.key {
-            Some(key) => Ok(key.clone()),
-            None if self.url()?.is_some() => {
-                bail!("a ledger in a database has no place for its key; name it with --key FILE")
-            }
-            None => Ok(self.path()?.with_extension("key")),
+        let configuration = self.configuration()?;
+        match (&self.key, &configuration.config.ledger.key) {
+            (Some(key), _) => Ok(key.clone()),
+            (None, Some(key)) => Ok(configuration.path(key)),
+            (None, None) if self.url()?.is_some() => bail!(
+                "a ledger in a database has no place for its key; name it with --key FILE, or as ledger.key in the \
+                 configuration"
+            ),
+            (None, None) => Ok(self.path()?.with_extension("key")),
         }
     }
 
@@ -86,7 +115,11 @@ impl Location {
         if let Some(anchor) = &self.anchor {
             return Ok(anchor.clone());
         }
-        let folder = data().context(
+        let configuration = self.configuration()?;
+        if let Some(anchor) = &configuration.config.ledger.anchor {
+            return Ok(configuration.path(anchor));
+        }
+        let folder = folders::data().context(
             "the user's data directory is not known; name the anchor with --anchor FILE",
         )?;
         Ok(folder.join("answerback").join("anchors").join(anchor_name(&self.path()?)))
@@ -121,39 +154,31 @@ impl Location {
         }
         // The store's folder first: the anchor is named by where it really is.
         for file in [&path, &key] {
-            make_folder(file)?;
+            folders::make_for(file)?;
         }
         let settings = self.settings()?;
         Store::open_sqlite(&path, settings).with_context(|| path.display().to_string())
     }
 
-    /// The key and the anchor, as every engine takes them.
+    /// The key, the anchor and what the configuration says of the ledger, as every engine takes them.
     pub(super) fn settings(&self) -> anyhow::Result<Settings> {
         let anchor = self.anchor()?;
-        make_folder(&anchor)?;
-        Ok(Settings::new(self.key()?).with_anchor_file(anchor))
+        folders::make_for(&anchor)?;
+        let ledger = &self.configuration()?.config.ledger;
+        let settings = Settings::new(self.key()?)
+            .with_anchor_file(anchor)
+            .with_on_failure(ledger.on_failure)
+            .with_queue_units(usize::try_from(ledger.queue)?);
+        Ok(match &ledger.origin {
+            Some(origin) => settings.with_origin(origin),
+            None => settings,
+        })
     }
-}
-
-/// Whether a store is in a database.
-pub(super) fn is_url(text: &str) -> bool {
-    text.starts_with("postgresql://") || text.starts_with("postgres://")
-}
-
-fn make_folder(file: &Path) -> anyhow::Result<()> {
-    let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) else {
-        return Ok(());
-    };
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).with_context(|| format!("cannot create {}", folder.display()))
 }
 
 /// A name for the anchor of the store at this path: two stores of one name have two anchors.
 fn anchor_name(store: &Path) -> OsString {
-    if let Some(url) = store.to_str().filter(|text| is_url(text)) {
+    if let Some(url) = store.to_str().filter(|text| StoreConfig::is_url(text)) {
         // Who logs in, and with which password, does not make another ledger.
         let (_, place) =
             url.rsplit_once('@').or_else(|| url.split_once("://")).unwrap_or(("", url));
@@ -171,30 +196,6 @@ fn anchor_name(store: &Path) -> OsString {
     let mut anchor = store.file_stem().unwrap_or_default().to_owned();
     anchor.push(format!("-{}.anchor", &digest[..12]));
     anchor
-}
-
-fn named(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
-}
-
-/// Where programs keep what they have to remember.
-fn state() -> Option<PathBuf> {
-    users("XDG_STATE_HOME", ".local/state", "LOCALAPPDATA")
-}
-
-/// Where programs keep what belongs to the user.
-fn data() -> Option<PathBuf> {
-    users("XDG_DATA_HOME", ".local/share", "APPDATA")
-}
-
-/// One of the user's folders: by the variable where it is set, by the system's custom otherwise.
-fn users(variable: &str, below_home: &str, windows: &str) -> Option<PathBuf> {
-    if cfg!(windows) {
-        return named(windows);
-    }
-    let below_home =
-        if cfg!(target_os = "macos") { "Library/Application Support" } else { below_home };
-    named(variable).or_else(|| Some(named("HOME")?.join(below_home)))
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 use std::io::Write;
 
+use answerback::config::StoreConfig;
 use answerback_store::{Target, migrate};
 use anyhow::{Context, bail};
 use serde_json::json;
 
-use super::location::{Location, is_url};
+use super::location::Location;
 use crate::exit::Exit;
 use crate::options::Format;
 use crate::progress::Progress;
@@ -33,7 +34,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
-    if !is_url(&arguments.to) {
+    if !StoreConfig::is_url(&arguments.to) {
         bail!("--to is the URL of a PostgreSQL database: postgresql://USER@HOST/DATABASE");
     }
     if location.url()?.is_some() {

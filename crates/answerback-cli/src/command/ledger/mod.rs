@@ -6,6 +6,7 @@ mod confirm;
 mod entry;
 mod erase;
 mod export;
+mod handoff;
 pub(crate) mod location;
 mod migrate;
 mod moment;
@@ -17,6 +18,7 @@ mod show;
 mod stats;
 mod tail;
 mod verify;
+mod witness;
 
 use crate::exit::Exit;
 use location::Location;
@@ -33,7 +35,8 @@ use location::Location;
   answerback ledger checkpoint > today.note
   answerback ledger export --to ledger.jsonl
 
-The store is --store, else $ANSWERBACK_STORE, else ledger.db in the user's state directory.")]
+The store is --store, else $ANSWERBACK_STORE, else the store of the configuration (--config, or one that `answerback
+trust` allowed), else ledger.db beside such a configuration, else ledger.db in the user's state directory.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     location: Location,

@@ -13,6 +13,7 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
 use super::authority::{AuthorityOptions, InForce};
+use super::handoff::HandedOff;
 use super::location::Location;
 use crate::exit::Exit;
 use crate::input::Input;
@@ -25,12 +26,13 @@ use crate::surroundings::random;
 /// Each document is judged under its contract and recorded with its exact bytes: as a response, or as a rejected one
 /// when it breaks its contract. A governed response is verified against --manifest and --lock; without them it is
 /// recorded as unverified. A response answers a request; where the log has none with the document's request id, one
-/// is recorded before it.
+/// is recorded before it: with --handoff the handoff, whose id that is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger record reply.json > receipt.txt
   answerback ledger record --request call.json --tool weather.now reply.json
   answerback ledger record --manifest prompt-manifest.json --lock prompt-lock.json response.json
+  answerback ledger record --manifest prompt-manifest.json --lock prompt-lock.json --handoff handoff.json response.json
   answerback ledger record --format json replies/*.json
 
 The ledger and its key begin with the first record. A response id that is in the log is not recorded again.
@@ -48,6 +50,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     request: Option<PathBuf>,
 
+    /// The handoff that the response answers; it is verified and recorded as the request
+    #[arg(long, value_name = "FILE", conflicts_with = "request")]
+    handoff: Option<PathBuf>,
+
     /// The tool that answered; otherwise only a digest of the name in the document is kept
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
@@ -57,7 +63,7 @@ pub(crate) struct Arguments {
 
     /// On whose behalf
     #[arg(long, value_name = "NAME", value_parser = token)]
-    principal: Option<Token>,
+    pub(super) principal: Option<Token>,
 
     /// How to print receipts
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -75,17 +81,30 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let limits = arguments.limits.limits();
     let asked =
         arguments.request.as_ref().map(|path| Input::new(path).bytes(limits)).transpose()?;
-    if asked.is_some() && arguments.files.len() > 1 {
-        bail!("--request goes with one document");
+    if (asked.is_some() || arguments.handoff.is_some()) && arguments.files.len() > 1 {
+        bail!("--request and --handoff go with one document");
     }
-    let in_force = arguments.authority.read(limits)?;
+    let in_force = arguments.authority.read(location.configuration()?, limits)?;
+    let handoff = match (&arguments.handoff, &in_force) {
+        (Some(path), Some(in_force)) => Some(HandedOff::read(&Input::new(path), limits, in_force)?),
+        (Some(_), None) => bail!(
+            "--handoff is verified against --manifest and --lock; name them, or as governance in the configuration"
+        ),
+        (None, _) => None,
+    };
     // All of them are read and judged before the log is touched.
     let documents: Vec<Document<'_>> = arguments
         .files
         .iter()
-        .map(|file| Document::read(&Input::new(file), arguments, limits, in_force.as_ref()))
+        .map(|file| {
+            let against = (in_force.as_ref(), handoff.as_ref());
+            Document::read(&Input::new(file), arguments, limits, against)
+        })
         .collect::<anyhow::Result<_>>()?;
     let store = location.start()?;
+    if let Some(handoff) = &handoff {
+        handoff.check_recorded(&store)?;
+    }
     if let Some(in_force) = &in_force {
         in_force.log(&store)?;
     }
@@ -139,6 +158,8 @@ struct Document<'a> {
     agent: Option<&'a AgentIdentity>,
     /// What it was verified against.
     verified: Option<&'a InForce>,
+    /// What it answers, where that is a handoff.
+    handoff: Option<&'a HandedOff>,
 }
 
 impl<'a> Document<'a> {
@@ -146,7 +167,7 @@ impl<'a> Document<'a> {
         input: &Input,
         arguments: &Arguments,
         limits: Limits,
-        in_force: Option<&'a InForce>,
+        (in_force, handoff): (Option<&'a InForce>, Option<&'a HandedOff>),
     ) -> anyhow::Result<Self> {
         let name = input.name();
         let bytes = input.bytes(limits)?;
@@ -162,13 +183,22 @@ impl<'a> Document<'a> {
                     .contract
             }
         };
-        if contract == Contract::Descriptor {
-            bail!("{name}: a tool descriptor is no reply");
+        match contract {
+            Contract::Handoff => {
+                bail!("{name}: a handoff is no reply; name it with --handoff beside its response")
+            }
+            Contract::Descriptor | Contract::Manifest | Contract::Lock => {
+                bail!("{name}: a {} is no reply", contract.title())
+            }
+            Contract::Governed => {}
+            _ if handoff.is_some() => bail!("{name}: only a governed response answers a handoff"),
+            _ => {}
         }
         let verified = in_force.filter(|_| contract == Contract::Governed);
         let (found, agent) = match verified {
             Some(in_force) => {
-                match in_force.authority.verify_document(&document, None, Profile::Strict) {
+                let handoff = handoff.map(|handoff| &handoff.value);
+                match in_force.authority.verify_document(&document, handoff, Profile::Strict) {
                     Verification::Accepted(accepted) => (Vec::new(), Some(accepted.agent)),
                     Verification::Refused(refused) => (refused.findings, None),
                 }
@@ -179,7 +209,8 @@ impl<'a> Document<'a> {
             }
         };
         let errors = found.into_iter().filter(ValidationError::is_error).collect();
-        Ok(Self { name, bytes, value: document.value, contract, errors, agent, verified })
+        let value = document.value;
+        Ok(Self { name, bytes, value, contract, errors, agent, verified, handoff })
     }
 
     /// Whether it breaks a rule, or was to be verified and was not accepted: what is in doubt is refused.
@@ -205,11 +236,16 @@ impl<'a> Document<'a> {
         asked: Option<&[u8]>,
         arguments: &Arguments,
     ) -> anyhow::Result<u64> {
-        let request_id = match self.id("/request_context/request_id") {
-            Some(id) => id,
-            None => Id::try_from(&UuidV4::from_random(random()?))?,
+        // What it was given for, not what it says: one that names another request is refused, and still answers this.
+        let request_id = match (self.handoff, self.id("/request_context/request_id")) {
+            (Some(handoff), _) => handoff.id,
+            (None, Some(id)) => id,
+            (None, None) => Id::try_from(&UuidV4::from_random(random()?))?,
         };
-        let mut request = arguments.told(self, Draft::request().with_request_id(request_id));
+        let mut request = match self.handoff {
+            Some(handoff) => handoff.request(store, arguments)?,
+            None => arguments.told(self, Draft::request().with_request_id(request_id)),
+        };
         if let Some(bytes) = asked {
             request = request.with_part(store.part("as_seen", bytes)?);
         }
@@ -330,15 +366,20 @@ impl<'a> Document<'a> {
 
 /// Names the agent that manifest and lock vouch for, and its prompt.
 fn identified(draft: Draft, agent: &AgentIdentity) -> Draft {
-    let tokens = [agent.agent_id.as_str(), agent.agent_type.as_str(), agent.agent_version.as_str()]
-        .map(Token::new);
-    let draft = match tokens {
-        [Ok(id), Ok(kind), Ok(version)] => draft.with_agent(&id, &kind, &version),
-        _ => draft,
-    };
+    let draft = named(draft, agent);
     match Digest::try_from(agent.prompt_hash.as_str().to_owned()) {
         Ok(prompt) => draft.with_prompt(prompt),
         Err(_) => draft,
+    }
+}
+
+/// Names the agent that manifest and lock vouch for.
+pub(super) fn named(draft: Draft, agent: &AgentIdentity) -> Draft {
+    let tokens = [agent.agent_id.as_str(), agent.agent_type.as_str(), agent.agent_version.as_str()]
+        .map(Token::new);
+    match tokens {
+        [Ok(id), Ok(kind), Ok(version)] => draft.with_agent(&id, &kind, &version),
+        _ => draft,
     }
 }
 

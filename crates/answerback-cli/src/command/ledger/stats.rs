@@ -49,6 +49,8 @@ struct Figures {
     text: Option<u64>,
     anchor_path: Option<PathBuf>,
     anchor: Anchored,
+    /// Witnesses that signed, with how far.
+    witnessed: Vec<(String, u64)>,
     /// What is wrong with the head and its checkpoint.
     trouble: Option<String>,
 }
@@ -117,6 +119,7 @@ impl Figures {
             text: store.text_position()?,
             anchor: Anchored::read(&store, anchor_path.as_deref(), &head)?,
             anchor_path,
+            witnessed: store.witnessed()?,
             trouble: trouble(&store, &head)?,
             head,
         })
@@ -135,7 +138,7 @@ impl Figures {
         if let Some(path) = &self.anchor_path {
             anchor = format!("{}: {anchor}", path.display());
         }
-        vec![
+        let mut lines = vec![
             ("log", self.origin.clone()),
             (
                 "entries",
@@ -152,8 +155,15 @@ impl Figures {
             ("key", head.signer.to_string()),
             ("full text", text),
             ("anchor", anchor),
-            ("health", self.trouble.clone().unwrap_or_else(|| "good".to_owned())),
-        ]
+        ];
+        for (signer, seen) in &self.witnessed {
+            lines.push((
+                "witness",
+                format!("{signer} has signed for {seen} of {} entries", head.size),
+            ));
+        }
+        lines.push(("health", self.trouble.clone().unwrap_or_else(|| "good".to_owned())));
+        lines
     }
 
     fn value(&self) -> Value {
@@ -182,6 +192,7 @@ impl Figures {
             "files": files,
             "text_behind": self.text.map(|position| head.size.saturating_sub(position)),
             "anchor": anchored,
+            "witnessed": self.witnessed.iter().map(|(signer, seen)| json!({"signer": signer, "size": seen.to_string()})).collect::<Vec<_>>(),
             "trouble": self.trouble,
         })
     }

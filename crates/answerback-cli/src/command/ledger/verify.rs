@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anstyle::{AnsiColor, Style};
 use answerback_store::{Export, Store};
 use answerback_verify::{
-    Level, Options, ReceiptError, Report, VerifierKey, open, verify_receipt, verify_with_progress,
+    Level, Options, ReceiptError, Report, VerifierKey, WitnessKey, open, verify_receipt,
+    verify_with_progress,
 };
 use anyhow::{Context, bail};
 use serde_json::json;
@@ -29,12 +30,14 @@ const MOST_BYTES: usize = 1 << 30;
 #[command(after_help = "Examples:
   answerback ledger verify
   answerback ledger verify export.jsonl --vkey KEY --checkpoint 2026-11-15.note
+  answerback ledger verify export.jsonl --vkey KEY --witness WITNESS_KEY
   answerback ledger verify --receipt receipt.txt --vkey KEY
 
 Exit codes, by the lowest level that fails:
    0  everything holds
    2  it could not be judged: unreadable, or not a ledger
-  11  signatures: a checkpoint is malformed, of another log, or not signed by the key in force
+  11  signatures: a checkpoint is malformed, of another log, or not signed by the key in force, or a witness
+      that is demanded has signed none
   12  root: an entry was changed, removed or added
   13  content: a part was changed, or is missing without an entry that says why
   14  consistency: the log is not the one that an older checkpoint was made of
@@ -52,6 +55,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "receipt")]
     checkpoint: Vec<PathBuf>,
 
+    /// The key of a witness that must have signed a checkpoint of the log; a warning says how far it has
+    #[arg(long, value_name = "KEY", value_parser = witness, conflicts_with = "receipt")]
+    witness: Vec<WitnessKey>,
+
     /// Verify this receipt instead; '-' is standard input
     #[arg(long, value_name = "FILE")]
     receipt: Option<PathBuf>,
@@ -65,13 +72,17 @@ fn vkey(text: &str) -> Result<VerifierKey, String> {
     VerifierKey::parse(text).map_err(|error| error.to_string())
 }
 
+fn witness(text: &str) -> Result<WitnessKey, String> {
+    WitnessKey::parse(text).map_err(|error| error.to_string())
+}
+
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
     if let Some(receipt) = &arguments.receipt {
         return arguments.receipt(receipt, location);
     }
     // The verifier reads files only: a log in a database is verified by an export of it.
-    let exported = match (&arguments.source, location.url()?) {
-        (None, Some(_)) => Some(Exported::of(&location.read()?)?),
+    let exported = match &arguments.source {
+        None if location.url()?.is_some() => Some(Exported::of(&location.read()?)?),
         _ => None,
     };
     let path = match (&arguments.source, &exported) {
@@ -83,12 +94,16 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     for key in &arguments.vkey {
         options = options.with_vkey(key.clone());
     }
+    for key in &arguments.witness {
+        options = options.with_witness(key.clone());
+    }
     for file in &arguments.checkpoint {
         options = with_checkpoints(options, file)?;
     }
     // An anchor is the store's: an export may be older than it, or of another log.
     let is_store = arguments.source.is_none();
-    if let Some(anchor) = location.anchor().ok().filter(|anchor| is_store && anchor.is_file()) {
+    let anchor = if is_store { location.anchor().ok() } else { None };
+    if let Some(anchor) = anchor.filter(|anchor| anchor.is_file()) {
         options = with_checkpoints(options, &anchor)?;
     }
     let mut source = open(&path)?;

@@ -1,0 +1,77 @@
+//! A handoff as the request that a response answers.
+
+use answerback::Timestamp;
+use answerback::ValidationError;
+use answerback::contract::{Contract, Profile};
+use answerback::governance::Handoff;
+use answerback::json::{Limits, read};
+use answerback_ledger::{Draft, Id, Kind, Token};
+use answerback_store::{Filter, Store};
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+use super::authority::InForce;
+use super::record::{Arguments, named};
+use crate::input::Input;
+use crate::together::recognised;
+
+/// The name of the part that has the handoff's bytes.
+const PART: &str = "handoff";
+
+/// A handoff that was read. Whether it holds is judged together with its response.
+pub(super) struct HandedOff {
+    name: String,
+    bytes: Vec<u8>,
+    pub(super) value: Value,
+    pub(super) id: Id,
+    /// The agent that hands over, where manifest and lock vouch for it.
+    source: Option<Handoff>,
+}
+
+impl HandedOff {
+    pub(super) fn read(input: &Input, limits: Limits, in_force: &InForce) -> anyhow::Result<Self> {
+        let (name, bytes) = (input.name(), input.bytes(limits)?);
+        let document = read(&bytes, limits).with_context(|| name.clone())?;
+        let value = recognised(document, &name, Contract::Handoff)?;
+        let id = value.get("handoff_id").and_then(Value::as_str);
+        let id = id.and_then(|id| Id::parse(id).ok());
+        let id = id.with_context(|| format!("{name} has no handoff_id that is a UUID"))?;
+        let found = in_force.authority.check_handoff(&value, Profile::Strict);
+        let is_sound = !found.iter().any(ValidationError::is_error);
+        let source = Handoff::from_document(&value).ok().filter(|_| is_sound);
+        Ok(Self { name, bytes, value, id, source })
+    }
+
+    /// Refuses another handoff than the one that the log has under this id.
+    pub(super) fn check_recorded(&self, store: &Store) -> anyhow::Result<()> {
+        let filter =
+            Filter::default().with_kind(Kind::Request).with_request_id(self.id).newest_first();
+        let page = store.entries(&filter, None, 1)?;
+        let Some(index) = page.entries.first().map(|entry| entry.index) else { return Ok(()) };
+        let parts = store.entry(index)?.map(|entry| entry.parts).unwrap_or_default();
+        let kept = parts.iter().find(|part| part.name().as_str() == PART);
+        if kept.is_some_and(|part| **part.bytes() != *self.bytes) {
+            bail!("{}: entry {index} of the log is another handoff with this id", self.name);
+        }
+        Ok(())
+    }
+
+    /// The entry that the response answers.
+    pub(super) fn request(&self, store: &Store, arguments: &Arguments) -> anyhow::Result<Draft> {
+        let mut draft = Draft::request()
+            .with_request_id(self.id)
+            .with_contract(&Token::new(Contract::Handoff.as_str())?)
+            .with_part(store.part(PART, self.bytes.as_slice())?);
+        if let Some(principal) = &arguments.principal {
+            draft = draft.with_principal(principal);
+        }
+        let time = self.value.get("timestamp").and_then(Value::as_str);
+        if let Some((time, _)) = time.and_then(|time| Timestamp::parse(time).ok()) {
+            draft = draft.with_claimed_time(time);
+        }
+        Ok(match &self.source {
+            Some(handoff) => named(draft, &handoff.source_agent),
+            None => draft,
+        })
+    }
+}

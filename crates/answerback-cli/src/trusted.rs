@@ -1,0 +1,111 @@
+//! The configuration files that the user trusts, each by its place and its content.
+//!
+//! A file that was only found must not name commands, places or keys: whoever clones a repository has not read
+//! what is in it. A change of the content ends the trust.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use answerback::Digest;
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+use crate::folders;
+use crate::replace::replace;
+
+/// How a file stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Standing {
+    /// It is trusted as it is.
+    Trusted,
+    /// It was trusted, and has changed since.
+    Changed,
+    /// Nobody said anything about it.
+    Unknown,
+}
+
+/// The list of trusted files, as it is kept in the user's state directory.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Trusted {
+    /// The SHA-256 of the content, by the path without links.
+    files: BTreeMap<String, String>,
+}
+
+impl Trusted {
+    fn place() -> anyhow::Result<PathBuf> {
+        let folder = folders::state().context("the user's state directory is not known")?;
+        Ok(folder.join("answerback").join("trusted.json"))
+    }
+
+    /// Reads the list. A list that cannot be read trusts nothing and is an error.
+    pub(crate) fn read() -> anyhow::Result<Self> {
+        let place = Self::place()?;
+        let text = match fs::read_to_string(&place) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(error).with_context(|| cannot("read", &place)),
+        };
+        serde_json::from_str(&text).with_context(|| {
+            format!(
+                "{} is not the list of trusted files; remove it, and trust anew",
+                place.display()
+            )
+        })
+    }
+
+    fn write(&self) -> anyhow::Result<()> {
+        let place = Self::place()?;
+        folders::make_for(&place)?;
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        replace(&place, text.as_bytes()).with_context(|| cannot("write", &place))
+    }
+
+    /// How the file with this content stands.
+    pub(crate) fn standing(&self, file: &Path, content: &[u8]) -> Standing {
+        let known = key(file).ok().and_then(|key| self.files.get(&key));
+        match known {
+            None => Standing::Unknown,
+            Some(digest) if *digest == Digest::of_bytes(content).to_string() => Standing::Trusted,
+            Some(_) => Standing::Changed,
+        }
+    }
+
+    /// Trusts the file with this content from now on. Gives the content's digest.
+    pub(crate) fn add(&mut self, file: &Path, content: &[u8]) -> anyhow::Result<Digest> {
+        let digest = Digest::of_bytes(content);
+        self.files.insert(key(file)?, digest.to_string());
+        self.write()?;
+        Ok(digest)
+    }
+
+    /// Trusts the file no longer. Says whether it was trusted; it need not be there any more.
+    pub(crate) fn remove(&mut self, file: &Path) -> anyhow::Result<bool> {
+        let gone = |file: &Path| Some(std::path::absolute(file).ok()?.to_str()?.to_owned());
+        let key = key(file).ok().or_else(|| gone(file)).unwrap_or_default();
+        let was_there = self.files.remove(&key).is_some();
+        if was_there {
+            self.write()?;
+        }
+        Ok(was_there)
+    }
+
+    /// The files, with their digests.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(file, digest)| (file.as_str(), digest.as_str()))
+    }
+}
+
+/// A file's path without links, so that it is one file by whichever name.
+fn key(file: &Path) -> anyhow::Result<String> {
+    let path = fs::canonicalize(file).with_context(|| cannot("find", file))?;
+    let text = path.to_str().context("a file whose path is not UTF-8 cannot be trusted")?;
+    Ok(text.to_owned())
+}
+
+fn cannot(what: &str, file: &Path) -> String {
+    format!("cannot {what} {}", file.display())
+}

@@ -1,0 +1,101 @@
+//! The question before something that cannot be undone, asked on a terminal.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::ledger::Ledger;
+
+/// Runs a command at a terminal of its own and types an answer when it is asked. Gives the exit code, what it
+/// printed, and what the terminal showed.
+fn at_a_terminal(mut command: Command, answer: &'static str) -> (i32, String, String) {
+    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&controller).unwrap();
+    unlockpt(&controller).unwrap();
+    let name = ptsname(&controller, Vec::new()).unwrap();
+    let name = name.to_str().unwrap();
+    let terminal = || OpenOptions::new().read(true).write(true).open(name).unwrap();
+    command.stdin(terminal()).stderr(terminal()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // Only the child is left at the terminal: reading ends when it does.
+    drop(command);
+    let mut screen = File::from(controller);
+    let reader = std::thread::spawn(move || {
+        let (mut shown, mut bytes, mut is_answered) = (Vec::new(), [0; 256], false);
+        while let Ok(length @ 1..) = screen.read(&mut bytes) {
+            shown.extend_from_slice(&bytes[..length]);
+            if !is_answered && shown.ends_with(b"[y/N] ") {
+                is_answered = true;
+                screen.write_all(answer.as_bytes()).unwrap();
+            }
+        }
+        String::from_utf8(shown).unwrap()
+    });
+    let until = Instant::now() + Duration::from_secs(60);
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > until {
+            child.kill().unwrap();
+            panic!("it neither asks nor ends");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let mut printed = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+    (status.code().unwrap(), printed, reader.join().unwrap())
+}
+
+/// End of input, as a terminal takes it.
+const END: &str = "\u{4}";
+
+#[test]
+fn an_erasure_is_asked_about() {
+    let ledger = Ledger::filled();
+    let erase = || ledger.command(&["erase", "2", "response", "--basis", "request"]);
+    for answer in ["n\n", "\n", "no\n", "yep\n", END] {
+        let (code, printed, shown) = at_a_terminal(erase(), answer);
+        assert_eq!((code, printed.as_str()), (1, ""), "{answer:?}: {shown}");
+        let asked = "part response of entry 2 (";
+        assert!(shown.starts_with(asked), "{shown}");
+        assert!(
+            shown.contains("bytes) will be erased; this cannot be undone. Go on? [y/N] "),
+            "{shown}"
+        );
+    }
+    assert!(ledger.good(&["show", "2"]).contains("response"));
+    for (answer, index) in [("y\n", "2"), ("yes\n", "4")] {
+        let arguments = ["erase", index, "response", "--basis", "request"];
+        let (code, printed, shown) = at_a_terminal(ledger.command(&arguments), answer);
+        assert_eq!(code, 0, "{answer:?}: {shown}");
+        assert!(
+            printed.starts_with(&format!("erased part response of entry {index}")),
+            "{printed}"
+        );
+    }
+    assert_eq!(ledger.code(&["verify"]), 0);
+}
+
+#[test]
+fn pruning_is_asked_about() {
+    let ledger = Ledger::new();
+    let mut arguments = vec!["record", "--format", "json"];
+    arguments.extend(["tool-least.json"; 130]);
+    ledger.good(&arguments);
+    let prune = || ledger.command(&["prune", "--below", "256", "--force"]);
+    let (code, printed, shown) = at_a_terminal(prune(), "n\n");
+    assert_eq!((code, printed.as_str()), (1, ""), "{shown}");
+    let asked =
+        "entries 0 to 255 will be removed with their content; this cannot be undone. Go on? [y/N] ";
+    assert!(shown.starts_with(asked), "{shown}");
+    assert!(ledger.good(&["show", "1"]).contains("request"), "all is there");
+    let (code, printed, shown) = at_a_terminal(prune(), "Y\n");
+    assert_eq!(code, 0, "{shown}");
+    assert!(printed.starts_with("removed 256 entries below 256"), "{printed}");
+    assert_eq!(ledger.code(&["show", "1"]), 2);
+    assert_eq!(ledger.code(&["verify"]), 0);
+}

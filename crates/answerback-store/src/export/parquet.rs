@@ -1,0 +1,239 @@
+//! A Parquet file: a row an entry, a column a member.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use answerback_ledger::Leaf;
+use parquet::basic::{ConvertedType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::errors::Result as ParquetResult;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::Type;
+use serde_json::{Map, Value};
+
+use super::{ExportError, ExportProgress, Span, leaves, otel, parsed};
+use crate::Filter;
+use crate::engine::Read;
+
+/// How many entries a row group has: what is kept in memory at a time.
+const GROUP: usize = 8192;
+
+/// The members of a leaf that are text.
+const TEXTS: [&str; 25] = [
+    "status",
+    "outcome",
+    "contract",
+    "upstream",
+    "principal",
+    "agent_id",
+    "agent_type",
+    "agent_version",
+    "tool",
+    "tool_sha256",
+    "reply_id",
+    "correlation_id",
+    "request_id",
+    "response_id",
+    "case_id",
+    "prompt_sha256",
+    "manifest_sha256",
+    "lock_sha256",
+    "subject",
+    "sha256",
+    "decision",
+    "digest",
+    "target_part",
+    "basis",
+    "root",
+];
+
+/// The members of a leaf that are numbers, as such or as decimal text.
+const NUMBERS: [&str; 6] =
+    ["request_index", "attempt", "max_attempts", "revision", "target_index", "below"];
+
+/// An entry while it becomes a row.
+struct Entry {
+    index: u64,
+    leaf: Leaf,
+    bytes: Vec<u8>,
+    attributes: Map<String, Value>,
+}
+
+/// A column: its name, its kind, and where its value comes from.
+struct Column {
+    name: String,
+    kind: Kind,
+}
+
+enum Kind {
+    Index,
+    Time,
+    /// The leaf's exact bytes.
+    Leaf,
+    EntryKind,
+    Text(&'static str),
+    Number(&'static str),
+    /// What was found of a governed response.
+    Verdict,
+    /// The codes of what was wrong, in one text with spaces between.
+    Codes,
+    /// The bytes of all parts, erased ones included.
+    ContentBytes,
+    Attribute(&'static str),
+}
+
+/// The columns in their order.
+fn columns() -> Vec<Column> {
+    let column = |name: &str, kind| Column { name: name.to_owned(), kind };
+    let mut columns = vec![
+        column("index", Kind::Index),
+        column("ts", Kind::Time),
+        column("kind", Kind::EntryKind),
+    ];
+    columns.extend(TEXTS.map(|name| column(name, Kind::Text(name))));
+    columns.extend(NUMBERS.map(|name| column(name, Kind::Number(name))));
+    columns.push(column("verdict", Kind::Verdict));
+    columns.push(column("codes", Kind::Codes));
+    columns.push(column("content_bytes", Kind::ContentBytes));
+    columns.extend(otel::names().map(|name| column(name, Kind::Attribute(name))));
+    columns.push(column("leaf", Kind::Leaf));
+    columns
+}
+
+impl Column {
+    fn schema(&self) -> ParquetResult<Type> {
+        let (physical, converted) = match self.kind {
+            Kind::Time => (Physical::INT64, ConvertedType::TIMESTAMP_MICROS),
+            Kind::Index | Kind::Number(_) | Kind::ContentBytes => {
+                (Physical::INT64, ConvertedType::NONE)
+            }
+            Kind::Leaf => (Physical::BYTE_ARRAY, ConvertedType::NONE),
+            _ => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
+        };
+        let is_always_there = matches!(
+            self.kind,
+            Kind::Index | Kind::Time | Kind::EntryKind | Kind::ContentBytes | Kind::Leaf
+        );
+        let repetition = if is_always_there { Repetition::REQUIRED } else { Repetition::OPTIONAL };
+        Type::primitive_type_builder(&self.name, physical)
+            .with_repetition(repetition)
+            .with_converted_type(converted)
+            .build()
+    }
+
+    fn write(
+        &self,
+        entries: &[Entry],
+        group: &mut SerializedRowGroupWriter<'_, &mut (dyn Write + Send)>,
+    ) -> ParquetResult<()> {
+        let Some(mut writer) = group.next_column()? else { return Ok(()) };
+        match self.kind {
+            Kind::Index | Kind::Time | Kind::ContentBytes => {
+                let values: Vec<i64> =
+                    entries.iter().map(|entry| self.number(entry).unwrap_or_default()).collect();
+                writer.typed::<Int64Type>().write_batch(&values, None, None)?;
+            }
+            Kind::Number(_) => {
+                let (values, levels) = there(entries.iter().map(|entry| self.number(entry)));
+                writer.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?;
+            }
+            Kind::Leaf | Kind::EntryKind => {
+                let values: Vec<ByteArray> =
+                    entries.iter().map(|entry| self.text(entry).unwrap_or_default()).collect();
+                writer.typed::<ByteArrayType>().write_batch(&values, None, None)?;
+            }
+            _ => {
+                let (values, levels) = there(entries.iter().map(|entry| self.text(entry)));
+                writer.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
+            }
+        }
+        writer.close()
+    }
+
+    fn number(&self, entry: &Entry) -> Option<i64> {
+        match self.kind {
+            Kind::Index => i64::try_from(entry.index).ok(),
+            Kind::Time => Some(entry.leaf.micros()),
+            Kind::ContentBytes => {
+                let parts = entry.leaf.member("parts").and_then(Value::as_array);
+                let lengths = parts.into_iter().flatten().filter_map(|part| part["len"].as_i64());
+                Some(lengths.sum())
+            }
+            Kind::Number(name) => match entry.leaf.member(name)? {
+                Value::String(decimal) => decimal.parse().ok(),
+                number => number.as_i64(),
+            },
+            _ => None,
+        }
+    }
+
+    fn text(&self, entry: &Entry) -> Option<ByteArray> {
+        let leaf = &entry.leaf;
+        match self.kind {
+            Kind::Leaf => Some(ByteArray::from(entry.bytes.clone())),
+            Kind::EntryKind => Some(ByteArray::from(leaf.kind().as_str())),
+            Kind::Text(name) => leaf.text(name).map(ByteArray::from),
+            Kind::Verdict => leaf.member("verdict")?["result"].as_str().map(ByteArray::from),
+            Kind::Codes => {
+                let codes = leaf.member("codes").or_else(|| leaf.member("verdict")?.get("failed"));
+                let codes = codes?.as_array()?.iter().filter_map(Value::as_str);
+                let codes = codes.collect::<Vec<_>>().join(" ");
+                (!codes.is_empty()).then(|| ByteArray::from(codes.as_str()))
+            }
+            Kind::Attribute(name) => entry.attributes.get(name)?.as_str().map(ByteArray::from),
+            _ => None,
+        }
+    }
+}
+
+/// The values that are there, and for each row whether it has one.
+fn there<T>(values: impl Iterator<Item = Option<T>>) -> (Vec<T>, Vec<i16>) {
+    let mut levels = Vec::new();
+    let values =
+        values.inspect(|value| levels.push(i16::from(value.is_some()))).flatten().collect();
+    (values, levels)
+}
+
+/// Writes a part of the log as a Parquet file.
+pub(super) fn write(
+    read: &mut dyn Read,
+    span: &Span,
+    output: &mut (dyn Write + Send),
+    progress: &mut dyn FnMut(ExportProgress),
+) -> Result<(), ExportError> {
+    let columns = columns();
+    let fields: ParquetResult<Vec<_>> =
+        columns.iter().map(|column| column.schema().map(Arc::new)).collect();
+    let schema = Type::group_type_builder("entry").with_fields(fields?).build()?;
+    let about = [
+        ("answerback.origin", &span.origin),
+        ("answerback.vkey", &span.vkey),
+        ("answerback.checkpoint", &span.newest),
+    ];
+    let about = about.map(|(key, value)| KeyValue::new(key.to_owned(), value.clone()));
+    let properties =
+        WriterProperties::builder().set_key_value_metadata(Some(about.to_vec())).build();
+    let mut file = SerializedFileWriter::new(output, Arc::new(schema), Arc::new(properties))?;
+    let total = span.size - span.from;
+    let mut waiting = Vec::new();
+    leaves(read, &Filter::default(), span.from..span.size, &mut |index, bytes, _| {
+        let leaf = parsed(index, &bytes)?;
+        let attributes = otel::attributes(&leaf);
+        waiting.push(Entry { index, leaf, bytes, attributes });
+        let done = index - span.from + 1;
+        if waiting.len() == GROUP || done == total {
+            let mut group = file.next_row_group()?;
+            for column in &columns {
+                column.write(&waiting, &mut group)?;
+            }
+            group.close()?;
+            waiting.clear();
+            progress(ExportProgress { done, total });
+        }
+        Ok(())
+    })?;
+    file.close()?;
+    Ok(())
+}

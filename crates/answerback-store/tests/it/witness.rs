@@ -1,0 +1,203 @@
+//! Witnesses, over real HTTP: what they sign, what they refuse, and that nobody waits for one that is away.
+
+use std::fs;
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use answerback_ledger::{SigningKey, WitnessKey};
+use answerback_store::{Export, Settings, Store, Witness, WitnessError};
+use answerback_verify::{Options, Report, open, verify};
+
+use crate::scene::{Scene, append};
+use crate::witness_server::{Manner, WitnessServer};
+
+fn known(server: &WitnessServer, store: &Store) -> Witness {
+    server.know(&store.verifier_key().unwrap().to_string());
+    let key = WitnessKey::parse(&server.key()).unwrap();
+    Witness::new(server.url(), key).with_timeout(Duration::from_secs(2))
+}
+
+fn judged(path: &std::path::Path, witness: &str) -> Report {
+    let key = answerback_verify::WitnessKey::parse(witness).unwrap();
+    let options = Options::new().with_witness(key);
+    verify(open(path).unwrap().as_mut(), &options).unwrap()
+}
+
+#[test]
+fn a_witness_signs_and_its_signature_is_kept_everywhere() {
+    let (scene, server) = (Scene::new(), WitnessServer::start());
+    let store = scene.open().unwrap();
+    let witness = known(&server, &store);
+    let before = judged(&scene.path("store.db"), &server.key());
+    assert_eq!(before.exit_code(), 11, "{before}");
+    append(&store, 300);
+    let first = store.ask_witness(&witness).unwrap();
+    assert_eq!((first.size, first.time), (301, 1_794_767_084));
+    assert_eq!(store.checkpoint().unwrap(), first.note);
+    // Asked again about the same checkpoint, it is not bothered; then it goes on from where it was.
+    assert_eq!(store.ask_witness(&witness).unwrap(), first);
+    append(&store, 77);
+    let second = store.ask_witness(&witness).unwrap();
+    assert_eq!(server.asked(), [0, 301]);
+    assert_eq!(store.witnessed().unwrap(), [(witness.key().signer(), second.size)]);
+    // The receipt carries it, and so do both exports and the file itself.
+    assert!(store.receipt(5).unwrap().to_string().contains("witness.example/w1"));
+    let mut lines = Vec::new();
+    store.export_jsonl(Export::new(), &mut lines, &mut |_| {}).unwrap();
+    fs::write(scene.path("export.jsonl"), lines).unwrap();
+    store.export_tiles(scene.path("tiles"), &mut |_| {}).unwrap();
+    for name in ["store.db", "export.jsonl", "tiles"] {
+        let report = judged(&scene.path(name), &server.key());
+        assert_eq!(report.exit_code(), 0, "{name}\n{report}");
+        assert!(!report.to_string().contains("witness"), "{name}\n{report}");
+    }
+    // What came after the last signature is only the log's own word, and that is said.
+    append(&store, 3);
+    let report = judged(&scene.path("store.db"), &server.key()).to_string();
+    assert!(report.contains("witness.example/w1 has signed for 378 of 381 entries"), "{report}");
+}
+
+#[test]
+fn a_forged_line_in_the_store_fails_at_the_signatures() {
+    let (scene, server) = (Scene::new(), WitnessServer::start());
+    let store = scene.open().unwrap();
+    let witness = known(&server, &store);
+    append(&store, 5);
+    store.ask_witness(&witness).unwrap();
+    append(&store, 5);
+    store.ask_witness(&witness).unwrap();
+    drop(store);
+    // The line of one checkpoint under another.
+    let behind = rusqlite::Connection::open(scene.path("store.db")).unwrap();
+    behind
+        .execute_batch(
+            "UPDATE cosignature SET line = (SELECT line FROM cosignature ORDER BY size LIMIT 1)",
+        )
+        .unwrap();
+    drop(behind);
+    let report = judged(&scene.path("store.db"), &server.key());
+    assert_eq!(report.exit_code(), 11, "{report}");
+    // Who does not ask for the witness is not bothered by its lines.
+    let other = verify(open(&scene.path("store.db")).unwrap().as_mut(), &Options::new()).unwrap();
+    assert_eq!(other.exit_code(), 0, "{other}");
+}
+
+#[test]
+fn a_conflict_is_resolved_by_the_size_that_the_witness_names() {
+    let (scene, server) = (Scene::new(), WitnessServer::start());
+    let store = scene.open().unwrap();
+    let witness = known(&server, &store);
+    append(&store, 10);
+    store.ask_witness(&witness).unwrap();
+    append(&store, 10);
+    let behind = rusqlite::Connection::open(scene.path("store.db")).unwrap();
+    behind.execute_batch("DELETE FROM cosignature").unwrap();
+    server.asked();
+    assert_eq!(store.ask_witness(&witness).unwrap().size, 21);
+    assert_eq!(server.asked(), [0, 11]);
+}
+
+#[test]
+fn a_log_that_went_back_or_forked_gets_no_signature() {
+    let (scene, server) = (Scene::new(), WitnessServer::start());
+    let store = scene.open().unwrap();
+    let witness = known(&server, &store);
+    append(&store, 10);
+    drop(store);
+    let old = scene.path("old.db");
+    let behind = rusqlite::Connection::open(scene.path("store.db")).unwrap();
+    behind.execute("VACUUM INTO ?1", [old.to_str().unwrap()]).unwrap();
+    drop(behind);
+    let store = scene.open().unwrap();
+    append(&store, 10);
+    store.ask_witness(&witness).unwrap();
+    // Without its anchor the old copy signs; the witness is what remembers.
+    let forked = Store::open_sqlite(&old, Settings::new(scene.path("ledger.key"))).unwrap();
+    let error = forked.ask_witness(&witness).unwrap_err();
+    assert!(matches!(error, WitnessError::Ahead { seen: 21, size: 11 }), "{error}");
+    append(&forked, 10);
+    let error = forked.ask_witness(&witness).unwrap_err();
+    assert!(matches!(error, WitnessError::Inconsistent { seen: 21 }), "same size: {error}");
+    append(&forked, 10);
+    let error = forked.ask_witness(&witness).unwrap_err();
+    assert!(matches!(error, WitnessError::Inconsistent { seen: 21 }), "longer: {error}");
+    assert!(forked.witnessed().unwrap().is_empty());
+}
+
+#[test]
+fn what_is_not_the_witness_s_signature_is_not_kept() {
+    let (scene, server) = (Scene::new(), WitnessServer::start());
+    let store = scene.open().unwrap();
+    let key = WitnessKey::parse(&server.key()).unwrap();
+    let witness = Witness::new(server.url(), key).with_timeout(Duration::from_secs(2));
+    let said = |wanted: &str| {
+        append(&store, 1);
+        let error = store.ask_witness(&witness).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{wanted}: {error}");
+    };
+    said("does not know this log");
+    server.know("PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW");
+    said("does not know this log");
+    let other = SigningKey::new(&store.origin().unwrap(), &[9; 32]).unwrap();
+    server.know(&other.verifier().to_string());
+    said("does not trust the key");
+    known(&server, &store);
+    for (manner, wanted) in [
+        (Manner::Forging, "is not one of this checkpoint"),
+        (Manner::Stranger, "did not sign with the key"),
+        (Manner::Status(500), "status 500"),
+        (Manner::Status(302), "status 302"),
+        (Manner::Status(409), "no size in a conflict"),
+        (Manner::Status(200), "no signature lines"),
+    ] {
+        server.behave(manner);
+        said(wanted);
+    }
+    assert!(store.witnessed().unwrap().is_empty());
+    assert!(!store.checkpoint().unwrap().to_string().contains("witness"));
+}
+
+/// One that is away, or takes the request and says nothing: it shows, in time, and appending goes on.
+#[test]
+fn nobody_waits_for_a_witness() {
+    let (scene, server) = (Scene::new(), WitnessServer::start());
+    server.behave(Manner::Silent);
+    let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let key = WitnessKey::parse(&server.key()).unwrap();
+    let away = Witness::new(format!("http://{nowhere}"), key.clone());
+    let silent = Witness::new(server.url(), key).with_timeout(Duration::from_millis(300));
+    let settings = scene.settings().with_witness(away).with_witness(silent.clone());
+    let store = Store::open_sqlite(scene.path("store.db"), settings).unwrap();
+    let begun = Instant::now();
+    let error = store.ask_witness(&silent).unwrap_err();
+    assert!(matches!(error, WitnessError::Unreachable(_)), "{error}");
+    let until = begun + Duration::from_secs(20);
+    while store.stats().witness_trouble.len() < 2 {
+        append(&store, 1);
+        assert!(Instant::now() < until, "{:?}", store.stats());
+    }
+    let stats = store.stats();
+    assert!(stats.witness_failures >= 2 && stats.units_failed == 0, "{stats:?}");
+    assert!(stats.witness_trouble[0].contains("cannot be reached"), "{stats:?}");
+    drop(store);
+}
+
+#[test]
+fn a_store_that_stays_open_has_its_checkpoints_witnessed() {
+    let (scene, server) = (Scene::new(), WitnessServer::start());
+    let first = scene.open().unwrap();
+    let witness = known(&server, &first);
+    drop(first);
+    let settings = scene.settings().with_witness(witness);
+    let store = Store::open_sqlite(scene.path("store.db"), settings).unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    for count in [3, 300] {
+        append(&store, count);
+        let size = store.head().unwrap().size;
+        while store.witnessed().unwrap().first().is_none_or(|(_, seen)| *seen < size) {
+            assert!(Instant::now() < until, "{:?}", store.stats());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+    assert!(store.stats().witness_trouble.is_empty());
+}

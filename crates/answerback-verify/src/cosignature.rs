@@ -1,0 +1,119 @@
+//! C2SP cosignatures: that a witness saw a checkpoint, and that the log had only grown.
+
+use data_encoding::{BASE64, HEXLOWER};
+use ed25519_dalek::{Signature, VerifyingKey};
+
+use crate::note::{Note, NoteError, Signed, is_name, key_id};
+
+/// The algorithm byte of a timestamped Ed25519 cosignature.
+const COSIGNATURE: u8 = 4;
+
+/// The key of a witness: `NAME+ID+BASE64`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct WitnessKey {
+    name: String,
+    id: [u8; 4],
+    key: VerifyingKey,
+}
+
+impl WitnessKey {
+    /// Reads a witness's key.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not one, its id is not the hash of the rest, or it is not a key for cosignatures.
+    pub fn parse(text: &str) -> Result<Self, NoteError> {
+        let mut fields = text.splitn(3, '+');
+        let (Some(name), Some(id), Some(key)) = (fields.next(), fields.next(), fields.next())
+        else {
+            return Err(NoteError::Key("it has not the form NAME+ID+KEY"));
+        };
+        let key = BASE64.decode(key.as_bytes()).map_err(|_| NoteError::Key("it is not base64"))?;
+        let expected = key_id(name, &key);
+        if !is_name(name) || id != HEXLOWER.encode(&expected) {
+            return Err(NoteError::Key("its id is not the hash of its name and key"));
+        }
+        let Some((&COSIGNATURE, bytes)) = key.split_first() else {
+            return Err(NoteError::Key("it is not a witness's, whose type is 4"));
+        };
+        let key = <&[u8; 32]>::try_from(bytes)
+            .ok()
+            .and_then(|bytes| VerifyingKey::from_bytes(bytes).ok())
+            .filter(|key| !key.is_weak())
+            .ok_or(NoteError::Key("it is not a point of the curve"))?;
+        Ok(Self { name: name.to_owned(), id: expected, key })
+    }
+
+    /// The witness's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the witness signed a note.
+    pub fn signed(&self, note: &Note<'_>) -> Signed {
+        let mut found = Signed::No;
+        for signature in note.signatures(&self.name, self.id) {
+            if !self.holds(note.text(), signature) {
+                return Signed::Wrongly;
+            }
+            found = Signed::Yes;
+        }
+        found
+    }
+
+    /// A cosignature is eight bytes of time, then a signature over a header, the time and the note's text.
+    fn holds(&self, text: &str, signature: &[u8]) -> bool {
+        let Some((time, signature)) = signature.split_first_chunk::<8>() else { return false };
+        let time = u64::from_be_bytes(*time);
+        let message = format!("cosignature/v1\ntime {time}\n{text}");
+        time < 1 << 63
+            && Signature::from_slice(signature).is_ok_and(|signature| {
+                self.key.verify_strict(message.as_bytes(), &signature).is_ok()
+            })
+    }
+}
+
+impl std::fmt::Display for WitnessKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let key = [&[COSIGNATURE], self.key.as_bytes().as_slice()].concat();
+        write!(formatter, "{}+{}+{}", self.name, HEXLOWER.encode(&self.id), BASE64.encode(&key))
+    }
+}
+
+/// A witness whose signature is demanded, and how far it has signed.
+#[derive(Debug)]
+pub(crate) struct Demanded {
+    pub(crate) key: WitnessKey,
+    pub(crate) seen: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use ed25519_dalek::{Signer as _, SigningKey};
+
+    use super::*;
+
+    #[test]
+    fn holds_for_its_text_and_time_only() {
+        let secret = SigningKey::from_bytes(&[9; 32]);
+        let bytes = [&[COSIGNATURE], secret.verifying_key().as_bytes().as_slice()].concat();
+        let id = key_id("w", &bytes);
+        let text = format!("w+{}+{}", HEXLOWER.encode(&id), BASE64.encode(&bytes));
+        let key = WitnessKey::parse(&text).unwrap();
+        assert_eq!(key.to_string(), text);
+        let note = |time: u64, signed: &str| {
+            let signature = secret.sign(format!("cosignature/v1\ntime 7\n{signed}").as_bytes());
+            let line = [&id[..], &time.to_be_bytes(), &signature.to_bytes()].concat();
+            format!("a\n\n— w {}\n", BASE64.encode(&line))
+        };
+        for (time, signed, wanted) in
+            [(7, "a\n", Signed::Yes), (8, "a\n", Signed::Wrongly), (7, "b\n", Signed::Wrongly)]
+        {
+            assert_eq!(key.signed(&Note::parse(&note(time, signed)).unwrap()), wanted);
+        }
+        assert_eq!(key.signed(&Note::parse("a\n\n— x AAAAAAAA\n").unwrap()), Signed::No);
+        // The type decides: a log's key is not a witness's.
+        let log = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
+        assert!(WitnessKey::parse(log).is_err() && WitnessKey::parse("w+x").is_err());
+    }
+}

@@ -1,0 +1,73 @@
+//! `governance`: what responses are verified against, and who speaks.
+
+use serde_json::{Map, Value, json};
+
+use super::Reading;
+use super::setting::{Form, Kind, PATH, Setting};
+
+/// The manifest and the lock in force. Relative paths belong to the file's folder.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct GovernanceConfig {
+    /// The file of the manifest.
+    pub manifest: Option<String>,
+    /// The file of the lock. It is there when the manifest is.
+    pub lock: Option<String>,
+    /// The agent under whose identity responses are given.
+    pub agent: Option<String>,
+}
+
+static AGENT: Form = Form {
+    expected: "an agent's canonical id",
+    pattern: r"^\S+$",
+    fits: |text| !text.is_empty() && !text.contains(char::is_whitespace),
+};
+
+pub(super) static SETTINGS: [Setting<GovernanceConfig>; 3] = [
+    Setting {
+        group: None,
+        name: "manifest",
+        about: "The manifest that governed responses are verified against.",
+        kind: Kind::Text { form: &PATH, set: |governance, text| governance.manifest = Some(text) },
+    },
+    Setting {
+        group: None,
+        name: "lock",
+        about: "The lock that governed responses are verified against.",
+        kind: Kind::Text { form: &PATH, set: |governance, text| governance.lock = Some(text) },
+    },
+    Setting {
+        group: None,
+        name: "agent",
+        about: "The canonical id of the agent under whose identity responses are given.",
+        kind: Kind::Text { form: &AGENT, set: |governance, text| governance.agent = Some(text) },
+    },
+];
+
+impl GovernanceConfig {
+    pub(super) fn read(reading: &mut Reading<'_>, members: &Map<String, Value>) -> Self {
+        let mut governance = Self::default();
+        for (name, value) in members {
+            reading.take("governance", name, value, &SETTINGS, &[], &mut governance);
+        }
+        // The one says who there is, the other under which prompt: neither vouches for anybody alone.
+        for (given, missing) in [("manifest", "lock"), ("lock", "manifest")] {
+            if members.contains_key(given) && !members.contains_key(missing) {
+                let wanted = format!("{}, since governance.{given} is given", PATH.expected);
+                reading.missing(&format!("governance.{missing}"), &wanted);
+            }
+        }
+        governance
+    }
+}
+
+/// The JSON Schema of `governance`.
+pub(super) fn schema() -> Value {
+    let properties: Map<String, Value> =
+        SETTINGS.iter().map(|setting| (setting.name.to_owned(), setting.schema())).collect();
+    json!({
+        "type": ["object", "null"],
+        "properties": properties,
+        "dependentRequired": {"manifest": ["lock"], "lock": ["manifest"]},
+    })
+}

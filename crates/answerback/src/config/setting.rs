@@ -1,0 +1,103 @@
+//! A setting: where it stands, what it may be, what it changes. Reading and the JSON Schema share it.
+
+use serde_json::{Value, json};
+
+/// One setting of the mapping that `T` is read from.
+pub(super) struct Setting<T: 'static> {
+    /// The mapping it stands in, if any.
+    pub(super) group: Option<&'static str>,
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) kind: Kind<T>,
+}
+
+pub(super) enum Kind<T: 'static> {
+    Integer {
+        least: u32,
+        most: u32,
+        set: fn(&mut T, u32),
+        get: fn(&T) -> u32,
+    },
+    Switch {
+        set: fn(&mut T, bool),
+        get: fn(&T) -> bool,
+    },
+    /// One of these words; `set` and `get` deal in its index.
+    Word {
+        words: &'static [&'static str],
+        set: fn(&mut T, usize),
+        get: fn(&T) -> usize,
+    },
+    /// A text without a default.
+    Text {
+        form: &'static Form,
+        set: fn(&mut T, String),
+    },
+}
+
+/// What a text must look like.
+pub(super) struct Form {
+    /// As an error says it.
+    pub(super) expected: &'static str,
+    /// As a JSON Schema says it.
+    pub(super) pattern: &'static str,
+    pub(super) fits: fn(&str) -> bool,
+}
+
+impl Form {
+    pub(super) fn schema(&self) -> Value {
+        json!({"type": "string", "pattern": self.pattern})
+    }
+
+    /// The text of a value, when it has this form.
+    pub(super) fn of<'v>(&self, value: &'v Value) -> Option<&'v str> {
+        value.as_str().filter(|text| (self.fits)(text))
+    }
+}
+
+/// The path of a file.
+pub(super) static PATH: Form = Form {
+    expected: "the path of a file",
+    pattern: r"^[^\u0000]+$",
+    fits: |text| !text.is_empty() && !text.contains('\0'),
+};
+
+impl<T: Default> Setting<T> {
+    /// Takes a value over, or says what would be right.
+    pub(super) fn apply(&self, value: &Value, settings: &mut T) -> Result<(), String> {
+        match &self.kind {
+            Kind::Integer { least, most, set, .. } => {
+                let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+                let number = number.filter(|number| (least..=most).contains(&number));
+                let number = number.ok_or_else(|| format!("an integer from {least} to {most}"))?;
+                set(settings, number);
+            }
+            Kind::Switch { set, .. } => {
+                set(settings, value.as_bool().ok_or_else(|| "true or false".to_owned())?);
+            }
+            Kind::Word { words, set, .. } => {
+                let index = words.iter().position(|word| value == word);
+                set(settings, index.ok_or_else(|| format!("one of {}", words.join(", ")))?);
+            }
+            Kind::Text { form, set } => {
+                let text = form.of(value).ok_or_else(|| form.expected.to_owned())?;
+                set(settings, text.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn schema(&self) -> Value {
+        let usual = T::default();
+        let mut schema = match &self.kind {
+            Kind::Integer { least, most, get, .. } => {
+                json!({"type": "integer", "minimum": least, "maximum": most, "default": get(&usual)})
+            }
+            Kind::Switch { get, .. } => json!({"type": "boolean", "default": get(&usual)}),
+            Kind::Word { words, get, .. } => json!({"enum": words, "default": words[get(&usual)]}),
+            Kind::Text { form, .. } => form.schema(),
+        };
+        schema["description"] = self.about.into();
+        schema
+    }
+}
