@@ -23,7 +23,8 @@ pub enum Health {
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Stats {
     pub health: Health,
-    /// What an operator should know about how durable the store is. Empty when there is nothing.
+    /// What an operator should know about how durable the store is, and which anchors fail just now. Empty when there
+    /// is nothing.
     pub warnings: Vec<String>,
     pub entries: u64,
     pub units: u64,
@@ -67,17 +68,17 @@ macro_rules! counters {
             $(pub(crate) $name: AtomicU64,)*
             poisoned: Mutex<Option<String>>,
             warnings: Mutex<Vec<String>>,
+            anchors_failing: Mutex<Vec<String>>,
         }
 
         impl Counters {
             pub(crate) fn read(&self) -> Stats {
                 let reason = self.poisoned.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let lines = |kept: &Mutex<Vec<String>>| {
+                    kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+                };
                 Stats {
-                    warnings: self
-                        .warnings
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .clone(),
+                    warnings: [lines(&self.warnings), lines(&self.anchors_failing)].concat(),
                     health: reason.map_or(Health::Good, |reason| Health::Poisoned { reason }),
                     $($name: self.$name.load(Ordering::Relaxed),)*
                 }
@@ -109,6 +110,19 @@ impl Counters {
 
     pub(crate) fn set_warnings(&self, warnings: Vec<String>) {
         *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
+    }
+
+    /// Keeps what the anchors say until they say something else; tells of it when that begins or ends.
+    pub(crate) fn set_anchors_failing(&self, reasons: Vec<String>) {
+        let mut kept = self.anchors_failing.lock().unwrap_or_else(PoisonError::into_inner);
+        if *kept == reasons {
+            return;
+        }
+        match reasons.join("; ") {
+            none if none.is_empty() => tracing::info!("the anchors are written again"),
+            reasons => tracing::warn!(%reasons, "an anchor fails: the log goes on without it"),
+        }
+        *kept = reasons;
     }
 
     pub(crate) fn set_poisoned(&self, reason: Option<String>) {

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use crate::scene::{Scene, acknowledged, append, verified};
 
-/// `scripts/torture` runs 200 rounds.
-fn rounds() -> u64 {
+/// How often writers are killed. `scripts/torture` asks for 200.
+pub(crate) fn rounds() -> u64 {
     std::env::var("ANSWERBACK_CRASH_ROUNDS").map_or(10, |rounds| rounds.parse().unwrap())
 }
 
