@@ -129,3 +129,75 @@ impl Counters {
         *self.poisoned.lock().unwrap_or_else(PoisonError::into_inner) = reason;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::{Debug, Write};
+    use std::sync::Arc;
+
+    use tracing::field::{Field, Visit};
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    use super::*;
+
+    /// Keeps events as lines: level, then the fields.
+    #[derive(Default)]
+    struct Lines(Mutex<Vec<String>>);
+
+    impl Subscriber for Lines {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            let mut line = Line(event.metadata().level().to_string());
+            event.record(&mut line);
+            self.0.lock().unwrap().push(line.0);
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    struct Line(String);
+
+    impl Visit for Line {
+        fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+            write!(self.0, " {field}={value:?}").unwrap();
+        }
+    }
+
+    #[test]
+    fn a_failing_anchor_is_told_of_when_it_begins_and_ends() {
+        let lines = Arc::new(Lines::default());
+        let counters = Counters::default();
+        let failing = |reasons: &[&str]| {
+            counters.set_anchors_failing(reasons.iter().map(|&reason| reason.to_owned()).collect());
+        };
+        tracing::subscriber::with_default(Arc::clone(&lines), || {
+            failing(&[]);
+            failing(&["no room"]);
+            failing(&["no room"]);
+            assert_eq!(counters.read().warnings, ["no room"]);
+            failing(&["no room", "no answer"]);
+            failing(&[]);
+            failing(&[]);
+        });
+        assert_eq!(counters.read().warnings, [""; 0]);
+        insta::assert_snapshot!(lines.0.lock().unwrap().join("\n"), @r"
+        WARN message=an anchor fails: the log goes on without it reasons=no room
+        WARN message=an anchor fails: the log goes on without it reasons=no room; no answer
+        INFO message=the anchors are written again
+        ");
+    }
+}
