@@ -227,9 +227,7 @@ impl<'a> Reader<'a> {
 
 /// RFC 8785 sorts members by the UTF-16 units of their names. For plain ASCII that is the order of bytes.
 fn order(left: &[u8], right: &[u8]) -> Ordering {
-    let plain = |name: &[u8]| {
-        name.iter().fold(true, |plain, byte| plain & byte.is_ascii() & (*byte != b'\\'))
-    };
+    let plain = |name: &[u8]| name.iter().all(|byte| byte.is_ascii() && *byte != b'\\');
     if plain(left) && plain(right) { left.cmp(right) } else { units(left).cmp(&units(right)) }
 }
 
