@@ -60,9 +60,9 @@ impl<T> Shared<T> {
     fn fill(&self, answer: Answer<T>) {
         let mut slot = self.lock();
         slot.answer = Some(answer);
-        let (waker, wakes) = (slot.waker.take(), slot.is_waited_for);
+        let (waker, is_waited_for) = (slot.waker.take(), slot.is_waited_for);
         drop(slot);
-        if wakes {
+        if is_waited_for {
             self.filled.notify_one();
         }
         if let Some(waker) = waker {

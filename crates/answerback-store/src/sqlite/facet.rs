@@ -60,7 +60,7 @@ impl Sqlite {
         let rest = full.map_or(0, uint) * WIDTH;
         let spans = tiles.into_iter().map(|tile| tile * WIDTH..(tile + 1) * WIDTH);
         let mut stretches: Vec<Range<u64>> = Vec::new();
-        for span in spans.chain([rest..u64::MAX]) {
+        for span in spans.chain(std::iter::once(rest..u64::MAX)) {
             let span = span.start.max(within.start)..span.end.min(within.end);
             match stretches.last_mut() {
                 _ if span.is_empty() => {}

@@ -299,7 +299,7 @@ fn a_log_pruned_beyond_a_change_of_keys_verifies() {
     let mut lines = Vec::new();
     store.export_jsonl(Export::new(), &mut lines, &mut |_| {}).unwrap();
     std::fs::write(&path, lines).unwrap();
-    store.export_tiles(&scene.path("tiles"), &mut |_| {}).unwrap();
+    store.export_tiles(scene.path("tiles"), &mut |_| {}).unwrap();
     for path in [path, scene.path("tiles")] {
         for key in [&second, &store.verifier_key().unwrap()] {
             let key = VerifierKey::parse(&key.to_string()).unwrap();
