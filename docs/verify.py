@@ -208,11 +208,11 @@ class Database:
         self.notes = [note for (note,) in self.db.execute("SELECT note FROM checkpoint ORDER BY size")]
 
     def entries(self):
-        parts = "SELECT name, salt, bytes FROM part WHERE seq = ? ORDER BY name"
+        parts = "SELECT name, salt, bytes FROM part WHERE id >= ? << 8 AND id < (? + 1) << 8"
         columns = "leaf_hash, ts, kind, agent, tool, outcome, request_id, response_id, reply_id"
         for index, leaf, *columns in self.db.execute(f"SELECT seq, leaf, {columns} FROM entry ORDER BY seq"):
-            yield index, leaf, self.db.execute(parts, (index,)).fetchall(), columns
-        if self.db.execute("SELECT 1 FROM part WHERE seq NOT IN (SELECT seq FROM entry)").fetchone():
+            yield index, leaf, self.db.execute(parts, (index, index)).fetchall(), columns
+        if self.db.execute("SELECT 1 FROM part WHERE id >> 8 NOT IN (SELECT seq FROM entry)").fetchone():
             yield None, None, None, None  # a part that belongs to no entry
 
 

@@ -17,14 +17,26 @@ impl Stretch {
 
     /// One line: the rate, the middle and the slow end of the times, and the cost of each entry.
     pub(crate) fn end(self, name: &str, count: u64, times: &mut [Duration]) {
+        let written = disk() - self.disk;
+        self.end_writing(name, count, times, written, "B written");
+    }
+
+    /// As [`Self::end`], for work whose bytes another process writes.
+    pub(crate) fn end_writing(
+        self,
+        name: &str,
+        count: u64,
+        times: &mut [Duration],
+        written: u64,
+        unit: &str,
+    ) {
         let (wall, cpu) = (self.began.elapsed(), cpu().saturating_sub(self.cpu));
-        let disk = disk() - self.disk;
         #[expect(clippy::cast_precision_loss, reason = "figures for people")]
         let each = |total: f64| total / count as f64;
         #[expect(clippy::cast_precision_loss, reason = "figures for people")]
-        let bytes = disk as f64;
+        let bytes = written as f64;
         println!(
-            "{name:<44} {:>9.0}/s  p50 {:>8.3} ms  p99 {:>8.3} ms  {:>6.1} µs CPU  {:>7.0} B written",
+            "{name:<44} {:>9.0}/s  p50 {:>8.3} ms  p99 {:>8.3} ms  {:>6.1} µs CPU  {:>7.0} {unit}",
             1.0 / each(wall.as_secs_f64()),
             quantile(times, 50),
             quantile(times, 99),

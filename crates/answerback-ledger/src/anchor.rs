@@ -164,21 +164,21 @@ impl Anchor for FileAnchor {
 
     fn record(&mut self, note: &Note, now: i64) -> Result<(), AnchorError> {
         let soon = self.written.is_some_and(|written| (written..written + PAUSE).contains(&now));
-        if soon {
-            self.waiting = Some(note.clone());
-            return Ok(());
+        self.waiting = Some(note.clone());
+        if !soon {
+            self.close()?;
+            self.written = Some(now);
         }
-        self.write(note)?;
-        self.written = Some(now);
-        self.waiting = None;
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), AnchorError> {
-        match self.waiting.take() {
-            Some(note) => self.write(&note),
-            None => Ok(()),
+        // What could not be written goes on waiting.
+        if let Some(note) = &self.waiting {
+            self.write(note)?;
+            self.waiting = None;
         }
+        Ok(())
     }
 }
 
@@ -255,6 +255,25 @@ mod tests {
         anchor.record(&note(5), -3).unwrap();
         assert_eq!(size(&anchor), Some(5));
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 4);
+    }
+
+    #[test]
+    fn what_could_not_be_written_goes_on_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("missing/anchor");
+        let mut anchor = FileAnchor::new(&path);
+        assert!(matches!(anchor.record(&note(1), 0), Err(AnchorError::File { .. })));
+        assert!(anchor.close().is_err());
+        fs::create_dir(folder.path().join("missing")).unwrap();
+        anchor.close().unwrap();
+        assert_eq!(anchor.newest().unwrap().unwrap().size(), 1);
+        anchor.record(&note(1), 0).unwrap();
+        anchor.record(&note(2), 1).unwrap();
+        fs::rename(folder.path().join("missing"), folder.path().join("away")).unwrap();
+        assert!(anchor.close().is_err());
+        fs::rename(folder.path().join("away"), folder.path().join("missing")).unwrap();
+        anchor.close().unwrap();
+        assert_eq!(anchor.newest().unwrap().unwrap().size(), 2);
     }
 
     #[test]

@@ -153,8 +153,7 @@ impl Chain {
             let _ = self.key_file.finish_rotation();
         }
         if let Some(note) = staged.note {
-            let failed = self.anchor(&note, now);
-            Counters::add(&counters.anchor_failures, failed);
+            self.anchor(&note, now, counters);
         }
         self.scrub_pending |= gathered.scrub;
         if self.scrub_pending {
@@ -187,7 +186,7 @@ impl Chain {
             None
         } else {
             let damaged = |error: &dyn Error| StoreError::Damaged(error.to_string());
-            let checkpoint = Checkpoint::of(&self.origin, &head.frontier);
+            let checkpoint = Checkpoint::new(&self.origin, head.size, head.root);
             let checkpoint = checkpoint.map_err(|error| damaged(&error))?;
             Some(checkpoint.sign(&keys).map_err(|error| damaged(&error))?)
         };

@@ -3,11 +3,15 @@
 //! Opening it checks what a crash, a bad disk or an old backup could have left behind; the writer opens
 //! it the same way after any failure.
 
+use std::error::Error;
+
 use answerback::UuidV4;
+use answerback_ledger::anchor::AnchorError;
 use answerback_ledger::tree::{Edge, Frontier, frontier_at, root_at};
 use answerback_ledger::{Anchor, Checkpoint, Hash, KeyFile, Note, SigningKey, VerifierKey, anchor};
 
 use crate::engine::{Engine, Hashes, Opener};
+use crate::stats::Counters;
 use crate::{Head, Settings, StoreError};
 
 /// How many entries of others are followed one by one.
@@ -105,14 +109,25 @@ impl Chain {
         Ok(())
     }
 
-    /// Hands the newest checkpoint to the anchors. Gives how many failed.
-    pub(crate) fn anchor(&mut self, note: &Note, now: i64) -> u64 {
-        let results = self.anchors.iter_mut().map(|anchor| anchor.record(note, now));
-        results.filter(Result::is_err).count() as u64
+    /// Hands the newest checkpoint to the anchors. One that fails does not stop the log, and shows.
+    pub(crate) fn anchor(&mut self, note: &Note, now: i64, counters: &Counters) {
+        self.each_anchor(counters, |anchor| anchor.record(note, now));
     }
 
-    pub(crate) fn close_anchors(&mut self) -> u64 {
-        self.anchors.iter_mut().map(|anchor| anchor.close()).filter(Result::is_err).count() as u64
+    /// Lets the anchors remember what they left out.
+    pub(crate) fn close_anchors(&mut self, counters: &Counters) {
+        self.each_anchor(counters, |anchor| anchor.close());
+    }
+
+    fn each_anchor(
+        &mut self,
+        counters: &Counters,
+        mut act: impl FnMut(&mut dyn Anchor) -> Result<(), AnchorError>,
+    ) {
+        let results = self.anchors.iter_mut().map(|anchor| act(anchor.as_mut()));
+        let failures: Vec<_> = results.filter_map(Result::err).collect();
+        Counters::add(&counters.anchor_failures, failures.len() as u64);
+        counters.set_anchors_failing(failures.iter().map(|error| with_causes(error)).collect());
     }
 }
 
@@ -242,6 +257,18 @@ fn create(
     engine.initialise(&origin, &key.verifier().to_string())?;
     let (edge, frontier) = (Edge::default(), Frontier::default());
     Ok(Opened { origin, key, edge, frontier, is_new: true })
+}
+
+/// An error with what caused it, in one line.
+fn with_causes(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        line.push_str(": ");
+        line.push_str(&error.to_string());
+        cause = error.source();
+    }
+    line
 }
 
 /// Reads a verifier key that the store keeps.

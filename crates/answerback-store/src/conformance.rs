@@ -20,9 +20,11 @@ pub const PROMISES: &[Promise] = &[
     ("time only rises", log::time_only_rises),
     ("a response finds its request", log::a_response_finds_its_request),
     ("entries are found", log::entries_are_found),
+    ("entries are found across tiles", log::entries_are_found_across_tiles),
     ("an erased part is gone and every proof holds", log::an_erased_part_is_gone),
     ("pruning keeps every proof of the rest", log::pruning_keeps_proofs),
     ("attempts compare and swap", content::attempts_compare_and_swap),
+    ("lapsed attempts go, and those beyond the cap", content::attempts_are_swept),
     ("the first decision wins", content::the_first_decision_wins),
     ("events count without holes", content::events_count_without_holes),
     ("blobs are kept by digest", content::blobs_are_kept_by_digest),
@@ -31,6 +33,7 @@ pub const PROMISES: &[Promise] = &[
     ("a full queue is an answer", operation::a_full_queue_is_an_answer),
     ("a key is changed by an entry", operation::a_key_is_changed_by_an_entry),
     ("a store behind its anchor does not sign", operation::a_store_behind_its_anchor_does_not_sign),
+    ("an anchor that fails shows", operation::an_anchor_that_fails_shows),
 ];
 
 /// Holds an engine to all promises, each on a store of its own.

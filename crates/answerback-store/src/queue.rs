@@ -22,6 +22,8 @@ struct Waiting {
     jobs: VecDeque<(usize, Box<dyn Job>)>,
     bytes: usize,
     is_closed: bool,
+    /// Whether the writer sleeps. Waking one that does not is a call into the system for nothing.
+    is_asleep: bool,
 }
 
 impl Queue {
@@ -47,8 +49,11 @@ impl Queue {
         }
         waiting.bytes += weight;
         waiting.jobs.push_back((weight, job));
+        let wakes = std::mem::take(&mut waiting.is_asleep);
         drop(waiting);
-        self.filled.notify_one();
+        if wakes {
+            self.filled.notify_one();
+        }
         Ok(())
     }
 
@@ -65,8 +70,10 @@ impl Queue {
     pub(crate) fn take(&self, patience: Duration) -> Option<Vec<Box<dyn Job>>> {
         let mut waiting = self.lock();
         if waiting.jobs.is_empty() && !waiting.is_closed {
+            waiting.is_asleep = true;
             let waited = self.filled.wait_timeout(waiting, patience);
             waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
+            waiting.is_asleep = false;
         }
         if waiting.jobs.is_empty() && waiting.is_closed {
             return None;

@@ -23,7 +23,8 @@ pub enum Health {
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Stats {
     pub health: Health,
-    /// What an operator should know about how durable the store is. Empty when there is nothing.
+    /// What an operator should know about how durable the store is, and which anchors fail just now. Empty when there
+    /// is nothing.
     pub warnings: Vec<String>,
     pub entries: u64,
     pub units: u64,
@@ -71,22 +72,18 @@ macro_rules! counters {
             poisoned: Mutex<Option<String>>,
             warnings: Mutex<Vec<String>>,
             witness_trouble: Mutex<Vec<String>>,
+            anchors_failing: Mutex<Vec<String>>,
         }
 
         impl Counters {
             pub(crate) fn read(&self) -> Stats {
                 let reason = self.poisoned.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let lines = |kept: &Mutex<Vec<String>>| {
+                    kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+                };
                 Stats {
-                    warnings: self
-                        .warnings
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .clone(),
-                    witness_trouble: self
-                        .witness_trouble
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .clone(),
+                    warnings: [lines(&self.warnings), lines(&self.anchors_failing)].concat(),
+                    witness_trouble: lines(&self.witness_trouble),
                     health: reason.map_or(Health::Good, |reason| Health::Poisoned { reason }),
                     $($name: self.$name.load(Ordering::Relaxed),)*
                 }
@@ -126,7 +123,92 @@ impl Counters {
         *self.witness_trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
     }
 
+    /// Keeps what the anchors say until they say something else; tells of it when that begins or ends.
+    pub(crate) fn set_anchors_failing(&self, reasons: Vec<String>) {
+        let mut kept = self.anchors_failing.lock().unwrap_or_else(PoisonError::into_inner);
+        if *kept == reasons {
+            return;
+        }
+        match reasons.join("; ") {
+            none if none.is_empty() => tracing::info!("the anchors are written again"),
+            reasons => tracing::warn!(%reasons, "an anchor fails: the log goes on without it"),
+        }
+        *kept = reasons;
+    }
+
     pub(crate) fn set_poisoned(&self, reason: Option<String>) {
         *self.poisoned.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::{Debug, Write};
+    use std::sync::Arc;
+
+    use tracing::field::{Field, Visit};
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    use super::*;
+
+    /// Keeps events as lines: level, then the fields.
+    #[derive(Default)]
+    struct Lines(Mutex<Vec<String>>);
+
+    impl Subscriber for Lines {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            let mut line = Line(event.metadata().level().to_string());
+            event.record(&mut line);
+            self.0.lock().unwrap().push(line.0);
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    struct Line(String);
+
+    impl Visit for Line {
+        fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+            write!(self.0, " {field}={value:?}").unwrap();
+        }
+    }
+
+    #[test]
+    fn a_failing_anchor_is_told_of_when_it_begins_and_ends() {
+        let lines = Arc::new(Lines::default());
+        let counters = Counters::default();
+        let failing = |reasons: &[&str]| {
+            counters.set_anchors_failing(reasons.iter().map(|&reason| reason.to_owned()).collect());
+        };
+        tracing::subscriber::with_default(Arc::clone(&lines), || {
+            failing(&[]);
+            failing(&["no room"]);
+            failing(&["no room"]);
+            assert_eq!(counters.read().warnings, ["no room"]);
+            failing(&["no room", "no answer"]);
+            failing(&[]);
+            failing(&[]);
+        });
+        assert_eq!(counters.read().warnings, [""; 0]);
+        insta::assert_snapshot!(lines.0.lock().unwrap().join("\n"), @r"
+        WARN message=an anchor fails: the log goes on without it reasons=no room
+        WARN message=an anchor fails: the log goes on without it reasons=no room; no answer
+        INFO message=the anchors are written again
+        ");
     }
 }

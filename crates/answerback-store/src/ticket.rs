@@ -38,13 +38,15 @@ struct Shared<T> {
 struct Slot<T> {
     answer: Option<Answer<T>>,
     waker: Option<Waker>,
+    /// Whether a thread sleeps until there is an answer. Most tickets of a busy store are filled before anybody waits.
+    is_waited_for: bool,
 }
 
 /// The writer's end. When it is dropped without an answer, the answer is that the store is closed.
 pub(crate) struct Promise<T>(Option<Arc<Shared<T>>>);
 
 pub(crate) fn ticket<T>() -> (Promise<T>, Ticket<T>) {
-    let slot = Mutex::new(Slot { answer: None, waker: None });
+    let slot = Mutex::new(Slot { answer: None, waker: None, is_waited_for: false });
     let shared = Arc::new(Shared { slot, filled: Condvar::new() });
     (Promise(Some(Arc::clone(&shared))), Ticket(shared))
 }
@@ -58,9 +60,11 @@ impl<T> Shared<T> {
     fn fill(&self, answer: Answer<T>) {
         let mut slot = self.lock();
         slot.answer = Some(answer);
-        let waker = slot.waker.take();
+        let (waker, is_waited_for) = (slot.waker.take(), slot.is_waited_for);
         drop(slot);
-        self.filled.notify_one();
+        if is_waited_for {
+            self.filled.notify_one();
+        }
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -95,6 +99,7 @@ impl<T> Ticket<T> {
             if let Some(answer) = slot.answer.take() {
                 return answer;
             }
+            slot.is_waited_for = true;
             slot = self.0.filled.wait(slot).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -116,6 +121,7 @@ impl<T> Ticket<T> {
                 drop(slot);
                 return Err(self);
             }
+            slot.is_waited_for = true;
             (slot, _) =
                 self.0.filled.wait_timeout(slot, left).unwrap_or_else(PoisonError::into_inner);
         }

@@ -58,8 +58,7 @@ impl Writer {
             self.sweep();
         }
         if let Ok(chain) = &mut self.chain {
-            let failed = chain.close_anchors();
-            Counters::add(&self.counters.anchor_failures, failed);
+            chain.close_anchors(&self.counters);
         }
     }
 
@@ -128,8 +127,7 @@ impl Writer {
     /// Nobody waits: time for what can wait.
     fn idle(&mut self) {
         if let Ok(chain) = &mut self.chain {
-            let failed = chain.close_anchors();
-            Counters::add(&self.counters.anchor_failures, failed);
+            chain.close_anchors(&self.counters);
             if chain.scrub_pending {
                 chain.scrub_pending = !matches!(chain.engine.scrub(), Ok(true));
             }

@@ -11,6 +11,19 @@ const DEPTH: u32 = 8;
 /// The first whole number that not every reader of JSON can hold.
 pub(crate) const NUMBER_LIMIT: u64 = 1 << 53;
 
+/// Whether a byte ends a string, or a stretch of it without escapes.
+const ENDS_PLAIN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = true;
+        byte += 1;
+    }
+    table[b'"' as usize] = true;
+    table[b'\\' as usize] = true;
+    table
+};
+
 /// What is not canonical, and at which byte.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{what}, at byte {at}")]
@@ -56,15 +69,19 @@ impl<'a> Reader<'a> {
         self.expect(b'"', "expected a string")?;
         let start = self.at;
         loop {
-            match self.peek() {
-                Some(b'"') => {
+            let rest = &self.text[self.at..];
+            let Some(length) = rest.iter().position(|byte| ENDS_PLAIN[usize::from(*byte)]) else {
+                self.at = self.text.len();
+                return self.error("a string has no end");
+            };
+            self.at += length;
+            match rest[length] {
+                b'"' => {
                     self.at += 1;
                     return Ok(start..self.at - 1);
                 }
-                Some(b'\\') => self.escape()?,
-                Some(0..=0x1f) => return self.error("a control character is not escaped"),
-                Some(_) => self.at += 1,
-                None => return self.error("a string has no end"),
+                b'\\' => self.escape()?,
+                _ => return self.error("a control character is not escaped"),
             }
         }
     }
@@ -73,8 +90,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn plain(&mut self) -> Result<(Range<usize>, &'a [u8]), FormError> {
         self.expect(b'"', "expected a string")?;
         let rest = &self.text[self.at..];
-        let Some(length) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))
-        else {
+        let Some(length) = rest.iter().position(|byte| ENDS_PLAIN[usize::from(*byte)]) else {
             return self.error("a string has no end");
         };
         let range = self.at..self.at + length;

@@ -82,6 +82,27 @@ macro_rules! members {
     };
 }
 
+/// The first eight bytes of a name as a number that sorts as the name does: most comparisons end here.
+const fn prefix(name: &[u8]) -> u64 {
+    let mut number = 0;
+    let mut at = 0;
+    while at < 8 {
+        number = number << 8 | if at < name.len() { name[at] as u64 } else { 0 };
+        at += 1;
+    }
+    number
+}
+
+const PREFIXES: [u64; MEMBERS.len()] = {
+    let mut prefixes = [0; MEMBERS.len()];
+    let mut at = 0;
+    while at < MEMBERS.len() {
+        prefixes[at] = prefix(MEMBERS[at].0.as_bytes());
+        at += 1;
+    }
+    prefixes
+};
+
 /// The bit of a kind in the table of members.
 const fn of(kind: Kind) -> u16 {
     1 << kind as u16
@@ -206,7 +227,11 @@ impl Facts {
         // Both the leaf and the table are sorted: one walk finds every member.
         let mut number = 0;
         reader.object(|reader, name| {
-            while MEMBERS.get(number).is_some_and(|(known, ..)| known.as_bytes() < name) {
+            let sought = prefix(name);
+            while number < MEMBERS.len()
+                && (PREFIXES[number] < sought
+                    || PREFIXES[number] == sought && MEMBERS[number].0.as_bytes() < name)
+            {
                 number += 1;
             }
             match MEMBERS.get(number) {
@@ -422,37 +447,55 @@ fn commitments(reader: &mut Reader<'_>) -> Result<Vec<Commitment>, FormError> {
     }
 }
 
+/// Whether a byte may stand in a token.
+const IN_TOKEN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric()
+            || matches!(byte, b'.' | b'_' | b':' | b'@' | b'/' | b'+' | b'=' | b'-');
+        byte += 1;
+    }
+    table
+};
+
+/// The value of a lower-case hexadecimal digit; above 15 when it is none.
+const DIGIT: [u8; 256] = {
+    let mut table = [0xff; 256];
+    let digits = b"0123456789abcdef";
+    let mut value = 0;
+    while value < 16 {
+        table[digits[value as usize] as usize] = value;
+        value += 1;
+    }
+    table
+};
+
+// The loops below look at every byte before they judge, so that they need not branch on each.
+
 fn is_token(text: &[u8]) -> bool {
     (1..=LONGEST_TOKEN).contains(&text.len())
-        && text.iter().all(|byte| {
-            byte.is_ascii_alphanumeric()
-                || matches!(byte, b'.' | b'_' | b':' | b'@' | b'/' | b'+' | b'=' | b'-')
-        })
+        && text.iter().fold(true, |fits, byte| fits & IN_TOKEN[usize::from(*byte)])
 }
 
 fn is_hex(text: &[u8]) -> bool {
-    text.len() == 64 && text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    text.len() == 64 && text.iter().fold(0, |all, byte| all | DIGIT[usize::from(*byte)]) < 16
 }
 
 /// Reads a UUID in lower case with its four hyphens.
 pub(crate) fn uuid(text: &[u8]) -> Option<[u8; 16]> {
-    if text.len() != 36 {
-        return None;
-    }
+    /// Where each byte's two digits stand.
+    const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+    let text: &[u8; 36] = text.try_into().ok()?;
     let mut bytes = [0; 16];
-    let mut digits = 0_usize;
-    for (at, byte) in text.iter().enumerate() {
-        let digit = match byte {
-            b'-' if matches!(at, 8 | 13 | 18 | 23) => continue,
-            _ if matches!(at, 8 | 13 | 18 | 23) => return None,
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            _ => return None,
-        };
-        bytes[digits / 2] = bytes[digits / 2] << 4 | digit;
-        digits += 1;
+    let mut all = 0;
+    for (byte, place) in bytes.iter_mut().zip(PLACES) {
+        let (high, low) = (DIGIT[usize::from(text[place])], DIGIT[usize::from(text[place + 1])]);
+        all |= high | low;
+        *byte = high << 4 | low & 15;
     }
-    Some(bytes)
+    let hyphens = [8, 13, 18, 23].iter().all(|place| text[*place] == b'-');
+    (all < 16 && hyphens).then_some(bytes)
 }
 
 #[cfg(test)]

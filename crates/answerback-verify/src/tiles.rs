@@ -83,6 +83,12 @@ impl TileRoots {
         }
     }
 
+    /// The hash above a full tile, which the tree has computed already.
+    pub(crate) fn above(&self, level: u64, number: u64) -> Option<Hash> {
+        let level = self.levels.get(usize::try_from(level).ok()?)?;
+        level.get(usize::try_from(number).ok()?).copied()
+    }
+
     /// The root of the tree as it was at a size that fills its last tile.
     pub(crate) fn root_at(&self, size: u64) -> Option<Hash> {
         let full = self.levels.first().map_or(&[][..], Vec::as_slice);

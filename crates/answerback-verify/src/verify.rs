@@ -21,7 +21,7 @@ use crate::{
     semantics::Semantics,
     source::{Claims, Entry, Record, Source, SourceError, Tile, TilesHeld},
     tiles::{TILE_WIDTH, TileRoots, TileVerdict, tiles_of},
-    tree::{Frontier, root_of},
+    tree::Frontier,
 };
 
 /// How far verifying has come.
@@ -503,7 +503,11 @@ impl Fold {
             let partial = tile.len() as u64 != TILE_WIDTH * 32;
             let what = match tiles.judge(level, number, tile) {
                 TileVerdict::Right if held == TilesHeld::Full && partial => "is not full",
-                TileVerdict::Right if root.is_some_and(|root| !is_root(tile, root)) => {
+                TileVerdict::Right
+                    if root.is_some_and(|root| {
+                        tiles.above(level, number).is_none_or(|above| above.as_bytes() != root)
+                    }) =>
+                {
                     "is filed with another root"
                 }
                 TileVerdict::Right => "",
@@ -542,10 +546,4 @@ impl Fold {
             self.findings.fail(failure.differs(trusted.join(" or "), newest));
         }
     }
-}
-
-/// Whether a hash is the root over a tile's hashes.
-fn is_root(tile: &[u8], root: &[u8]) -> bool {
-    let hashes = tile.chunks_exact(32).filter_map(|hash| Hash::try_from(hash).ok());
-    root_of(hashes).as_bytes() == root
 }

@@ -66,6 +66,51 @@ pub(super) fn attempts_compare_and_swap(open: Open<'_>) {
     assert_eq!(store.attempt(&key).unwrap(), None);
 }
 
+/// What the writer does every minute: what lapsed goes, then what lapses soonest until the cap is met. What is
+/// blocked until a person looks at it stays.
+pub(super) fn attempts_are_swept(open: Open<'_>) {
+    let store = open("swept", &by_hand(&Arc::new(AtomicI64::new(1000)))).unwrap();
+    let key = |name: &str| RetryKey::of_conversation("thread", name);
+    let put = |name: &str, state: State| {
+        let key = key(name);
+        let unit = move |transaction: &mut dyn crate::Transaction| {
+            transaction.swap_attempt(&key, None, Some(&state))
+        };
+        assert!(store.write(unit).unwrap().wait().unwrap().value);
+    };
+    let blocked = |now| {
+        let mut state = stepped(None, now);
+        while !state.is_blocked() {
+            state = stepped(Some(state), now);
+        }
+        state
+    };
+    // The later a state was made, the later it lapses.
+    let names = ["first", "second", "third", "fourth"];
+    for (name, seconds) in names.iter().zip(1000..) {
+        put(name, stepped(None, at(seconds)));
+    }
+    put("blocked", blocked(at(999)));
+    let left = || {
+        let kept = |name: &&&str| store.attempt(&key(name)).unwrap().is_some();
+        names.iter().chain(&["blocked"]).filter(kept).copied().collect::<Vec<_>>()
+    };
+    let sweep = |now, most| {
+        let mut engine = store.opener().writer().unwrap();
+        crate::writer::sweep(engine.as_mut(), now, most).unwrap()
+    };
+    assert_eq!(sweep(at(1000), 5), 0);
+    assert_eq!(left().len(), 5);
+    assert_eq!(sweep(at(1000), 3), 2);
+    assert_eq!(left(), ["third", "fourth", "blocked"]);
+    // A cap that only what is blocked exceeds drops all the others, and that one not.
+    assert_eq!(sweep(at(1000), 0), 2);
+    assert_eq!(left(), ["blocked"]);
+    let expires = store.attempt(&key("blocked")).unwrap().unwrap().state.expires();
+    assert_eq!(sweep(expires, 5), 1);
+    assert_eq!(left(), [""; 0]);
+}
+
 pub(super) fn the_first_decision_wins(open: Open<'_>) {
     let clock = Arc::new(AtomicI64::new(1000));
     let store = open("cases", &by_hand(&clock)).unwrap();

@@ -199,6 +199,45 @@ pub(super) fn entries_are_found(open: Open<'_>) {
     assert_eq!(count(Filter::default().with_text("\" OR body:*")), 0);
 }
 
+pub(super) fn entries_are_found_across_tiles(open: Open<'_>) {
+    let store = open("spread", &|settings| settings).unwrap();
+    let token = |text: &str| Token::new(text).unwrap();
+    let rare = [5, 255, 256, 700, 701, 1023, 1100];
+    let tickets: Vec<_> = (1..1200_u64)
+        .map(|index| {
+            let tool = if rare.contains(&index) { "rare" } else { "common" };
+            let agent = if index < 600 { "early" } else { "late" };
+            let draft = Draft::request().with_tool(tool);
+            store.append(draft.with_agent(&token(agent), &token("domain"), &token("1"))).unwrap()
+        })
+        .collect();
+    for (ticket, index) in tickets.into_iter().zip(1..) {
+        assert_eq!(ticket.wait().unwrap().value.index, index);
+    }
+    let found = |filter: &Filter, most| {
+        let (mut seen, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = store.entries(filter, cursor, most).unwrap();
+            seen.extend(page.entries.iter().map(|entry| entry.index));
+            cursor = page.next;
+            if cursor.is_none() {
+                return seen;
+            }
+        }
+    };
+    let tool = Filter::default().with_tool("rare");
+    let backwards: Vec<u64> = rare.iter().rev().copied().collect();
+    for most in [1, 2, 7, 100] {
+        assert_eq!(found(&tool, most), rare);
+        assert_eq!(found(&tool.clone().newest_first(), most), backwards);
+        assert_eq!(found(&tool.clone().with_agent("late"), most), rare[3..]);
+        assert_eq!(found(&tool.clone().with_agent("nobody"), most), [0_u64; 0]);
+    }
+    assert_eq!(found(&Filter::default().with_agent("late"), 77), (600..1200).collect::<Vec<_>>());
+    store.prune(300).unwrap().wait().unwrap();
+    assert_eq!(found(&tool, 3), rare[2..]);
+}
+
 pub(super) fn an_erased_part_is_gone(open: Open<'_>) {
     let store = open("erased", &|settings| settings).unwrap();
     let secret = b"a secret that must go".to_vec();

@@ -1,5 +1,5 @@
-use std::sync::Mutex;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 use answerback_ledger::anchor::AnchorError;
@@ -152,4 +152,52 @@ pub(super) fn a_store_behind_its_anchor_does_not_sign(open: Open<'_>) {
     assert!(behind.to_string().contains("restored from an older copy"), "{behind}");
     let forked = open_with(head.size, Hash::of_nothing()).unwrap_err();
     assert!(forked.to_string().contains("history was rewritten"), "{forked}");
+}
+
+/// An anchor that fails while it is told to.
+struct Failing(Arc<AtomicBool>);
+
+impl Anchor for Failing {
+    fn newest(&self) -> Result<Option<Checkpoint>, AnchorError> {
+        Ok(None)
+    }
+
+    fn record(&mut self, _: &Note, _: i64) -> Result<(), AnchorError> {
+        self.close()
+    }
+
+    fn close(&mut self) -> Result<(), AnchorError> {
+        if self.0.load(Ordering::Relaxed) {
+            let source = std::io::Error::other("no room");
+            return Err(AnchorError::File { path: "second/anchor".into(), source });
+        }
+        Ok(())
+    }
+}
+
+/// The log goes on, and whoever asks is told until the anchor is written again.
+pub(super) fn an_anchor_that_fails_shows(open: Open<'_>) {
+    let fails = Arc::new(AtomicBool::new(false));
+    let store = open("unanchored", &|settings| {
+        let fails = Arc::clone(&fails);
+        settings.with_anchor(move || Box::new(Failing(Arc::clone(&fails))))
+    })
+    .unwrap();
+    filled(&store, 1);
+    let quiet = store.stats();
+    assert_eq!(quiet.anchor_failures, 0);
+    fails.store(true, Ordering::Relaxed);
+    filled(&store, 1);
+    filled(&store, 1);
+    let stats = store.stats();
+    // It may have been tried once more meanwhile, since nobody waited.
+    assert!(stats.anchor_failures >= 2 && stats.health == Health::Good);
+    let said = [
+        quiet.warnings.clone(),
+        vec!["the anchor second/anchor cannot be used: no room".to_owned()],
+    ];
+    assert_eq!(stats.warnings, said.concat());
+    fails.store(false, Ordering::Relaxed);
+    filled(&store, 1);
+    assert_eq!(store.stats().warnings, quiet.warnings);
 }

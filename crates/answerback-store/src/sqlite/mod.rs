@@ -1,15 +1,19 @@
 //! The embedded store: one SQLite file, shared by any number of processes.
 
 mod copy;
+mod facet;
 mod read;
 mod schema;
 mod text;
 mod write;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use answerback_ledger::VerifierKey;
 
 use crate::engine::{Engine, EngineError, Failure, Opener, Outcome, Read};
 use crate::store::OpenText;
@@ -26,6 +30,8 @@ pub(crate) struct SqliteOpener {
 /// One connection. It writes when it was opened so.
 pub(crate) struct Sqlite {
     pub(super) connection: Connection,
+    /// The key in force as it was last read: taking one apart costs more than reading its row.
+    pub(super) signer: Option<(String, VerifierKey)>,
 }
 
 impl SqliteOpener {
@@ -47,13 +53,13 @@ impl Opener for SqliteOpener {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(&self.path, flags, self.lock_timeout)?;
         schema::prepare(&connection)?;
-        Ok(Box::new(Sqlite { connection }))
+        Ok(Box::new(Sqlite { connection, signer: None }))
     }
 
     fn reader(&self) -> Outcome<Box<dyn Read>> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
         let connection = connect(&self.path, flags, self.lock_timeout)?;
-        Ok(Box::new(Sqlite { connection }))
+        Ok(Box::new(Sqlite { connection, signer: None }))
     }
 }
 
@@ -93,6 +99,13 @@ impl From<rusqlite::Error> for EngineError {
         };
         Self::new(failure, error)
     }
+}
+
+/// The ids that parts of an entry can have: 256 times its index, and the part's place in the leaf, which has no room
+/// for so many.
+pub(super) fn part_ids(index: u64) -> Range<i64> {
+    let first = int(index).saturating_mul(256);
+    first..first.saturating_add(256)
 }
 
 /// A number as SQLite keeps it. What we count does not reach 2^63.

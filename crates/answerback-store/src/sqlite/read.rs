@@ -9,14 +9,14 @@ use answerback_ledger::{Hash, Id, Kind, Part, Salt, Token, VerifierKey};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 
-use super::{Sqlite, int, uint};
+use super::{Sqlite, int, part_ids, uint};
 use crate::case::kind_word;
 use crate::engine::{EngineError, Linked, Outcome, Read};
 use crate::event::Stream;
 use crate::{CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, Totals};
 
 impl Sqlite {
-    fn column<T: rusqlite::types::FromSql>(
+    pub(super) fn column<T: rusqlite::types::FromSql>(
         &self,
         sql: &str,
         params: impl rusqlite::Params,
@@ -25,7 +25,7 @@ impl Sqlite {
         Ok(statement.query_row(params, |row| row.get(0)).optional()?)
     }
 
-    fn rows<T>(
+    pub(super) fn rows<T>(
         &self,
         sql: &str,
         params: impl rusqlite::Params,
@@ -34,6 +34,36 @@ impl Sqlite {
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map(params, read)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Leaves of a stretch that are as the filter says.
+    fn leaves_within(
+        &self,
+        filter: &Filter,
+        within: Range<u64>,
+        limit: usize,
+    ) -> Outcome<Vec<(u64, Vec<u8>)>> {
+        let mut sql = "SELECT seq, leaf FROM entry WHERE seq >= ? AND seq < ?".to_owned();
+        let mut values = vec![Value::from(int(within.start)), Value::from(int(within.end))];
+        let mut and = |column: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                sql.push_str(" AND ");
+                sql.push_str(column);
+                sql.push_str(" = ?");
+                values.push(value);
+            }
+        };
+        let id = |id: Option<Id>| id.map(|id| Value::from(id.as_bytes().to_vec()));
+        and("request_id", id(filter.request_id));
+        and("response_id", id(filter.response_id));
+        and("agent", filter.agent.clone().map(Value::from));
+        and("tool", filter.tool.clone().map(Value::from));
+        and("outcome", filter.outcome.clone().map(Value::from));
+        and("kind", filter.kind.map(|kind| Value::from(kind.as_str().to_owned())));
+        sql.push_str(if filter.newest_first { " ORDER BY seq DESC" } else { " ORDER BY seq" });
+        sql.push_str(" LIMIT ?");
+        values.push(Value::from(i64::try_from(limit).unwrap_or(i64::MAX)));
+        self.rows(&sql, params_from_iter(values), |row| Ok((uint(row.get(0)?), row.get(1)?)))
     }
 }
 
@@ -92,6 +122,14 @@ impl Read for Sqlite {
         let Some(([size, last_ts, minimum, event_seq], frontier, root, signer)) = row else {
             return Ok(None);
         };
+        let signer = match &self.signer {
+            Some((text, key)) if *text == signer => key.clone(),
+            _ => {
+                let key = VerifierKey::parse(&signer).map_err(damaged)?;
+                self.signer = Some((signer, key.clone()));
+                key
+            }
+        };
         let size = uint(size);
         let frontier = Frontier::from_bytes(size, &frontier)
             .ok_or_else(|| damaged("the frontier does not fit the size"))?;
@@ -102,7 +140,7 @@ impl Read for Sqlite {
             last_ts,
             minimum: uint(minimum),
             event_seq: uint(event_seq),
-            signer: VerifierKey::parse(&signer).map_err(damaged)?,
+            signer,
         }))
     }
 
@@ -143,9 +181,10 @@ impl Read for Sqlite {
     }
 
     fn parts(&mut self, index: u64) -> Outcome<Vec<Part>> {
+        let ids = part_ids(index);
         let rows: Vec<(String, Vec<u8>, Vec<u8>)> = self.rows(
-            "SELECT name, salt, bytes FROM part WHERE seq = ?1 ORDER BY name",
-            [int(index)],
+            "SELECT name, salt, bytes FROM part WHERE id >= ?1 AND id < ?2 ORDER BY id",
+            [ids.start, ids.end],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
         let part = |(name, salt, bytes): (String, Vec<u8>, Vec<u8>)| {
@@ -161,27 +200,18 @@ impl Read for Sqlite {
         within: Range<u64>,
         limit: usize,
     ) -> Outcome<Vec<(u64, Vec<u8>)>> {
-        let mut sql = "SELECT seq, leaf FROM entry WHERE seq >= ? AND seq < ?".to_owned();
-        let mut values = vec![Value::from(int(within.start)), Value::from(int(within.end))];
-        let mut and = |column: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                sql.push_str(" AND ");
-                sql.push_str(column);
-                sql.push_str(" = ?");
-                values.push(value);
+        let mut stretches = self.stretches(filter, &within)?;
+        if filter.newest_first {
+            stretches.reverse();
+        }
+        let mut found = Vec::new();
+        for stretch in stretches {
+            found.extend(self.leaves_within(filter, stretch, limit - found.len())?);
+            if found.len() >= limit {
+                break;
             }
-        };
-        let id = |id: Option<Id>| id.map(|id| Value::from(id.as_bytes().to_vec()));
-        and("request_id", id(filter.request_id));
-        and("response_id", id(filter.response_id));
-        and("agent", filter.agent.clone().map(Value::from));
-        and("tool", filter.tool.clone().map(Value::from));
-        and("outcome", filter.outcome.clone().map(Value::from));
-        and("kind", filter.kind.map(|kind| Value::from(kind.as_str().to_owned())));
-        sql.push_str(if filter.newest_first { " ORDER BY seq DESC" } else { " ORDER BY seq" });
-        sql.push_str(" LIMIT ?");
-        values.push(Value::from(i64::try_from(limit).unwrap_or(i64::MAX)));
-        self.rows(&sql, params_from_iter(values), |row| Ok((uint(row.get(0)?), row.get(1)?)))
+        }
+        Ok(found)
     }
 
     fn checkpoints(&mut self, above: u64, limit: usize) -> Outcome<Vec<String>> {

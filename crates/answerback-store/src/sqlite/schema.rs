@@ -18,11 +18,12 @@ CREATE TABLE entry(
 CREATE INDEX entry_request ON entry(request_id) WHERE request_id IS NOT NULL;
 CREATE INDEX entry_response ON entry(response_id) WHERE response_id IS NOT NULL;
 CREATE INDEX entry_reply ON entry(reply_id) WHERE reply_id IS NOT NULL AND response_id IS NULL;
-CREATE INDEX entry_agent ON entry(agent) WHERE agent IS NOT NULL;
-CREATE INDEX entry_tool ON entry(tool) WHERE tool IS NOT NULL;
+CREATE TABLE facet(
+  name TEXT NOT NULL, value TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (name, value, n)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE part(
-  seq INTEGER NOT NULL, name TEXT NOT NULL, salt BLOB NOT NULL, bytes BLOB NOT NULL,
-  PRIMARY KEY (seq, name)
+  id INTEGER PRIMARY KEY, seq INTEGER GENERATED ALWAYS AS (id >> 8) VIRTUAL,
+  name TEXT NOT NULL, salt BLOB NOT NULL, bytes BLOB NOT NULL
 ) STRICT;
 CREATE TABLE tile(
   level INTEGER NOT NULL, n INTEGER NOT NULL, root BLOB NOT NULL, data BLOB NOT NULL,

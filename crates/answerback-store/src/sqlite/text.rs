@@ -11,6 +11,8 @@ use crate::text::{Step, TextIndex};
 /// An index in FTS5. It keeps a copy of the text, so that an entry can be removed without it.
 struct Fts {
     connection: Connection,
+    /// The position from which the next step was read.
+    from: u64,
 }
 
 pub(super) fn open(
@@ -34,33 +36,41 @@ pub(super) fn open(
          INSERT INTO text(text, rank) VALUES ('secure-delete', 1);",
     )?;
     transaction.commit()?;
-    Ok(Some(Box::new(Fts { connection })))
+    Ok(Some(Box::new(Fts { connection, from: 0 })))
 }
 
 impl TextIndex for Fts {
     fn position(&mut self) -> Outcome<u64> {
         let next: i64 =
             self.connection.query_row("SELECT next FROM position", [], |row| row.get(0))?;
-        Ok(uint(next))
+        self.from = uint(next);
+        Ok(self.from)
     }
 
     fn advance(&mut self, step: &Step) -> Outcome<()> {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Several processes may fill the index. Only the first moves it on: what another read before that may have been
+        // erased meanwhile.
+        let moved = transaction.execute(
+            "UPDATE position SET next = ?1 WHERE next = ?2",
+            [int(step.position), int(self.from)],
+        )?;
+        if moved == 0 {
+            return Ok(());
+        }
         {
             let mut delete = transaction.prepare_cached("DELETE FROM text WHERE rowid = ?1")?;
             let mut insert =
                 transaction.prepare_cached("INSERT INTO text(rowid, body) VALUES (?1, ?2)")?;
             for (index, body) in &step.add {
-                // Another process may have been faster.
+                // An entry can be there twice: as new, and as the target of an erasure. The last word counts.
                 delete.execute([int(*index)])?;
                 if !body.is_empty() {
                     insert.execute(params![int(*index), body])?;
                 }
             }
             transaction.execute("DELETE FROM text WHERE rowid < ?1", [int(step.below)])?;
-            let sql = "UPDATE position SET next = max(next, ?1)";
-            transaction.execute(sql, [int(step.position)])?;
         }
         transaction.commit()?;
         if step.erases { self.truncate() } else { Ok(()) }
@@ -112,5 +122,42 @@ impl Fts {
     /// No file keeps what was removed.
     fn truncate(&self) -> Outcome<()> {
         Ok(self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(add: &[(u64, &str)], erases: bool, position: u64) -> Step {
+        let add = add.iter().map(|(index, text)| (*index, (*text).to_owned())).collect();
+        Step { add, erases, below: 0, position }
+    }
+
+    /// One process reads entries and rests; another indexes them and their erasure; then the first goes on.
+    #[test]
+    fn a_slow_process_does_not_write_erased_text_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        let index = || open(&path, Duration::from_secs(5), true).unwrap().unwrap();
+        let (mut slow, mut fast) = (index(), index());
+        assert_eq!((slow.position().unwrap(), fast.position().unwrap()), (0, 0));
+        let read_before = step(&[(0, "marmalade"), (1, "toast")], false, 2);
+        fast.advance(&read_before).unwrap();
+        assert_eq!(fast.find("marmalade", 0..9, false, 9).unwrap(), [0]);
+        assert_eq!(fast.position().unwrap(), 2);
+        fast.advance(&step(&[(0, ""), (2, "")], true, 3)).unwrap();
+        slow.advance(&read_before).unwrap();
+        assert_eq!(fast.find("marmalade", 0..9, false, 9).unwrap(), Vec::<u64>::new());
+        assert_eq!(fast.find("toast", 0..9, false, 9).unwrap(), [1]);
+        assert_eq!((slow.position().unwrap(), fast.position().unwrap()), (3, 3));
+        // The slow one goes on from there.
+        slow.advance(&step(&[(3, "honey")], false, 4)).unwrap();
+        assert_eq!(fast.find("honey", 0..9, false, 9).unwrap(), [3]);
+        let files = std::fs::read_dir(folder.path()).unwrap();
+        for file in files.map(|file| file.unwrap().path()) {
+            let bytes = std::fs::read(&file).unwrap();
+            assert!(!bytes.windows(9).any(|window| window == b"marmalade"), "{}", file.display());
+        }
     }
 }

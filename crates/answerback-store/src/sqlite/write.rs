@@ -5,7 +5,7 @@ use answerback_ledger::tile::Tile;
 use rusqlite::params;
 
 use super::schema::GUARDS;
-use super::{Sqlite, int, uint};
+use super::{Sqlite, int, part_ids, uint};
 use crate::blob::BlobRow;
 use crate::case::kind_word;
 use crate::engine::{Engine, EngineError, EntryRow, Outcome, Read};
@@ -19,7 +19,7 @@ fn micros(time: Timestamp) -> i64 {
 }
 
 impl Sqlite {
-    fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Outcome<u64> {
+    pub(super) fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Outcome<u64> {
         Ok(self.connection.prepare_cached(sql)?.execute(params)? as u64)
     }
 }
@@ -30,7 +30,7 @@ fn json(value: &impl serde::Serialize) -> Outcome<String> {
 
 impl Engine for Sqlite {
     fn begin(&mut self) -> Outcome<Option<Head>> {
-        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        self.execute("BEGIN IMMEDIATE", [])?;
         self.head()
     }
 
@@ -58,7 +58,8 @@ impl Engine for Sqlite {
     }
 
     fn commit(&mut self) -> Outcome<()> {
-        Ok(self.connection.execute_batch("COMMIT")?)
+        self.execute("COMMIT", [])?;
+        Ok(())
     }
 
     fn rollback(&mut self) {
@@ -93,7 +94,7 @@ impl Engine for Sqlite {
         )?;
         let mut part = self
             .connection
-            .prepare_cached("INSERT INTO part(seq, name, salt, bytes) VALUES (?1, ?2, ?3, ?4)")?;
+            .prepare_cached("INSERT INTO part(id, name, salt, bytes) VALUES (?1, ?2, ?3, ?4)")?;
         for row in rows {
             let leaf = &row.leaf;
             entry.execute(params![
@@ -109,9 +110,9 @@ impl Engine for Sqlite {
                 row.hash.as_bytes(),
                 leaf.bytes(),
             ])?;
-            for held in &row.parts {
+            for (id, held) in part_ids(row.index).zip(&row.parts) {
                 let (name, salt) = (held.name().as_str(), held.salt().as_bytes());
-                part.execute(params![int(row.index), name, salt, &held.bytes()[..]])?;
+                part.execute(params![id, name, salt, &held.bytes()[..]])?;
             }
         }
         Ok(())
@@ -123,6 +124,9 @@ impl Engine for Sqlite {
                 "INSERT INTO tile(level, n, root, data) VALUES (?1, ?2, ?3, ?4)",
                 params![tile.level(), int(tile.index()), tile.root().as_bytes(), tile.to_bytes()],
             )?;
+            if tile.level() == 0 {
+                self.append_facets(tile.index())?;
+            }
         }
         Ok(())
     }
@@ -155,8 +159,10 @@ impl Engine for Sqlite {
                 int(head.event_seq),
             ],
         )?;
-        let signer = head.signer.to_string();
-        self.execute("UPDATE meta SET value = ?1 WHERE key = 'signer' AND value <> ?1", [signer])?;
+        if self.signer.as_ref().is_none_or(|(_, known)| *known != head.signer) {
+            let signer = head.signer.to_string();
+            self.execute("UPDATE meta SET value = ?1 WHERE key = 'signer'", [signer])?;
+        }
         Ok(())
     }
 
@@ -294,8 +300,11 @@ impl Engine for Sqlite {
     }
 
     fn erase_part(&mut self, index: u64, name: &str) -> Outcome<bool> {
-        let removed = self
-            .execute("DELETE FROM part WHERE seq = ?1 AND name = ?2", params![int(index), name])?;
+        let ids = part_ids(index);
+        let removed = self.execute(
+            "DELETE FROM part WHERE id >= ?1 AND id < ?2 AND name = ?3",
+            params![ids.start, ids.end, name],
+        )?;
         Ok(removed == 1)
     }
 
@@ -317,7 +326,8 @@ impl Engine for Sqlite {
             [int(below)],
         )?;
         self.connection.execute_batch("DROP TRIGGER entry_delete")?;
-        self.execute("DELETE FROM part WHERE seq < ?1", [int(below)])?;
+        self.execute("DELETE FROM part WHERE id < ?1", [part_ids(below).start])?;
+        self.prune_facets(below)?;
         let removed = self.execute("DELETE FROM entry WHERE seq < ?1", [int(below)])?;
         let guard = GUARDS.lines().find(|line| line.contains("TRIGGER entry_delete "));
         self.connection.execute_batch(guard.unwrap_or_default())?;

@@ -54,6 +54,7 @@ fn a_torn_tail_is_a_shorter_whole_log() {
     }
     assert!(sizes.is_sorted() && sizes.last() == Some(&whole.len()), "{sizes:?}");
     assert!(zeroed.last() == Some(&whole.len()) && sizes.first() < sizes.last());
+    println!("{} cut or zeroed tails, each a whole log", sizes.len() + zeroed.len());
 }
 
 /// A restored backup is behind the anchor, and does not sign a second history.

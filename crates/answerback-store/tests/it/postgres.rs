@@ -4,13 +4,15 @@ use std::time::{Duration, Instant};
 
 use answerback_ledger::leaf::Basis;
 use answerback_ledger::{Draft, Token};
-use answerback_store::{Filter, Health, Settings, Store, StoreError};
+use answerback_store::{Export, Filter, Health, Settings, Store, StoreError};
+use answerback_verify::{Options, VerifierKey, open, verify};
 
+use crate::crash::rounds;
 use crate::proxy::{Cut, Proxy};
 use crate::scene::{Scene, acknowledged, append, verified};
 use crate::server::Server;
 
-/// `scripts/torture postgres` runs ten minutes.
+/// How long a test goes on, and how many kills there are at least. `scripts/torture` sets more.
 fn seconds() -> u64 {
     std::env::var("ANSWERBACK_POSTGRES_SECONDS").map_or(10, |seconds| seconds.parse().unwrap())
 }
@@ -24,6 +26,7 @@ fn eight_writers_are_killed_on_one_chain() {
     let key = scene.path("ledger.key");
     let store = Store::open_postgres(&server.url("chain"), Settings::new(&key)).unwrap();
     let until = Instant::now() + Duration::from_secs(seconds());
+    let kills_each = rounds().div_ceil(8);
     let mut all = BTreeMap::new();
     let (mut kills, mut ended) = (0, 0);
     thread::scope(|scope| {
@@ -33,7 +36,7 @@ fn eight_writers_are_killed_on_one_chain() {
                 scope.spawn(move || {
                     let (mut heard, mut kills, mut ended) = (Vec::new(), 0, 0);
                     let mut round = 0;
-                    while Instant::now() < until {
+                    while Instant::now() < until || kills < kills_each {
                         let in_flight = [1, 16, 64][usize::try_from(round % 3).unwrap()];
                         let mut child = server.appender("chain", key, 1_000_000, in_flight);
                         let pause = 100 + (number * 7919 + round * 6151) % 900;
@@ -78,7 +81,7 @@ fn eight_writers_are_killed_on_one_chain() {
     // What is kept to resolve doubts is a row a writer, not a row a batch.
     let writers: i64 =
         server.behind("chain").query_one("SELECT count(*) FROM writer", &[]).unwrap().get(0);
-    assert!(writers <= kills + ended + 1, "{writers}");
+    assert!(writers.cast_unsigned() <= kills + ended + 1, "{writers}");
 }
 
 /// The server's backends are ended while entries are written, over and over. The store finds out what became
@@ -273,4 +276,42 @@ fn foreign_schemas_are_left_alone() {
     assert!(open("later").unwrap_err().to_string().contains("version 99"));
     let unknown = Store::read_postgres("postgres://nobody:s3cret@127.0.0.1:1/none").unwrap_err();
     assert!(!unknown.to_string().contains("s3cret"), "{unknown}");
+}
+
+/// A log whose first key went with the entries that were pruned, exported and judged by the verifier.
+#[test]
+fn a_log_pruned_beyond_a_change_of_keys_verifies() {
+    let Some(server) = Server::new() else { return };
+    let scene = Scene::new();
+    let settings = Settings::new(scene.path("ledger.key"));
+    let store = Store::open_postgres(&server.url("rotated"), settings).unwrap();
+    let first = store.first_key().unwrap();
+    append(&store, 10);
+    store.rotate_key().unwrap().wait().unwrap();
+    let second = store.verifier_key().unwrap();
+    append(&store, 300);
+    store.rotate_key().unwrap().wait().unwrap();
+    let pruned = store.prune(290).unwrap().wait().unwrap().value;
+    assert_eq!((pruned.below, pruned.removed), (256, 256));
+    append(&store, 5);
+    assert!(first != second && store.first_key().unwrap() == second);
+    let path = scene.path("export.jsonl");
+    let mut lines = Vec::new();
+    store.export_jsonl(Export::new(), &mut lines, &mut |_| {}).unwrap();
+    std::fs::write(&path, lines).unwrap();
+    store.export_tiles(scene.path("tiles"), &mut |_| {}).unwrap();
+    for path in [path, scene.path("tiles")] {
+        for key in [&second, &store.verifier_key().unwrap()] {
+            let key = VerifierKey::parse(&key.to_string()).unwrap();
+            let options = Options::new().with_vkey(key);
+            let report = verify(open(&path).unwrap().as_mut(), &options).unwrap();
+            assert_eq!(report.exit_code(), 0, "{report}");
+            assert_eq!((report.from, report.size), (256, store.head().unwrap().size));
+        }
+        // The key that went can vouch for nothing that is left.
+        let gone = VerifierKey::parse(&first.to_string()).unwrap();
+        let options = Options::new().with_vkey(gone);
+        let report = verify(open(&path).unwrap().as_mut(), &options).unwrap();
+        assert_eq!(report.exit_code(), 11, "{report}");
+    }
 }

@@ -68,10 +68,12 @@ impl JsonLines {
     /// When the file cannot be read or is not an export.
     pub fn open(path: &Path) -> Result<Self, SourceError> {
         let mut lines = Lines::open(path)?;
-        let Some(first) = lines.next()? else {
-            return Err(SourceError::not_a_ledger(path, "the file is empty"));
+        let first = match lines.next() {
+            Ok(first) => first.ok_or("it is missing".to_owned()).and_then(object::<FirstLine>),
+            Err(SourceError::Malformed { reason, .. }) => Err(reason),
+            Err(error) => return Err(error),
         };
-        let first: FirstLine = object(first)
+        let first = first
             .map_err(|reason| SourceError::not_a_ledger(path, format!("first line: {reason}")))?;
         if first.answerback_ledger != 1 {
             let reason = format!("version {} of the format is unknown", first.answerback_ledger);

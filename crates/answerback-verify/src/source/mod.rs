@@ -186,7 +186,10 @@ pub enum SourceError {
         source: io::Error,
     },
     /// A file is there and is not a ledger.
-    #[error("{path} is not a ledger: {reason}")]
+    #[error(
+        "{path} is not a ledger: {reason}; expected the SQLite file of an embedded store, an export as JSON lines, \
+         whose first line has \"answerback_ledger\":1, or a directory of tiles"
+    )]
     NotALedger {
         /// Which file.
         path: PathBuf,
@@ -247,8 +250,14 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>, SourceError> {
     let mut start = Vec::new();
     let file = File::open(path).map_err(|error| SourceError::read(path, error))?;
     file.take(16).read_to_end(&mut start).map_err(|error| SourceError::read(path, error))?;
-    if start != b"SQLite format 3\0" {
-        return Ok(Box::new(JsonLines::open(path)?));
+    match start.first() {
+        None => return Err(SourceError::not_a_ledger(path, "it is empty")),
+        Some(b'{') => return Ok(Box::new(JsonLines::open(path)?)),
+        Some(_) if start == b"SQLite format 3\0" => {}
+        Some(_) => {
+            let reason = "it begins neither like an SQLite file nor with a JSON object";
+            return Err(SourceError::not_a_ledger(path, reason));
+        }
     }
     #[cfg(feature = "sqlite")]
     let source = Sqlite::open(path).map(|source| Box::new(source) as Box<dyn Source>);

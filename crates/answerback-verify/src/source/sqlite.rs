@@ -86,7 +86,11 @@ fn claims(path: &Path, connection: &Connection) -> Result<Claims, SourceError> {
         let query = "SELECT value FROM meta WHERE key = ?1";
         connection
             .query_row(query, [key], |row| row.get_ref(0).map(|value| lossy(bytes(value))))
-            .map_err(|error| SourceError::not_a_ledger(path, format!("meta {key}: {error}")))
+            .map_err(|error| {
+                let reason =
+                    format!("it is an SQLite file, but {key} cannot be read in meta: {error}");
+                SourceError::not_a_ledger(path, reason)
+            })
     };
     let format = meta("format")?;
     if format != "1" {
@@ -194,7 +198,7 @@ fn entries(
         "SELECT seq, ts, kind, agent, tool, outcome, request_id, response_id, leaf, leaf_hash, reply_id FROM entry ORDER BY seq",
     )?;
     let mut parts =
-        connection.prepare("SELECT seq, name, salt, bytes FROM part ORDER BY seq, name")?;
+        connection.prepare("SELECT id >> 8, name, salt, bytes FROM part ORDER BY id")?;
     let mut checkpoints = connection.prepare(checkpoints_query(connection)?)?;
     let mut entries = entries.query([])?;
     let mut parts = Ahead::new(parts.query([])?)?;

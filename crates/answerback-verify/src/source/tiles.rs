@@ -42,7 +42,12 @@ impl TileDirectory {
     pub fn open(root: &Path) -> Result<Self, SourceError> {
         let text = |name: &str| {
             let path = root.join(name);
-            fs::read_to_string(&path).map_err(|error| SourceError::read(&path, error))
+            fs::read_to_string(&path).map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => {
+                    SourceError::not_a_ledger(root, format!("the directory has no file {name}"))
+                }
+                _ => SourceError::read(&path, error),
+            })
         };
         let checkpoint = text("checkpoint")?;
         let vkey = text("vkey")?.trim_end_matches('\n').to_owned();

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, path::Path};
 
 use answerback_verify::{
-    KeyTrust, Options, Report, VerifierKey, open, verify, verify_with_progress,
+    KeyTrust, Options, Report, SourceError, VerifierKey, open, verify, verify_with_progress,
 };
 
 use crate::{
@@ -203,20 +203,37 @@ fn a_copy_that_cannot_be_written_to_can_be_read() {
 fn what_is_not_a_ledger_is_not_judged() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
+    let mut said = Vec::new();
+    let mut refuse = |path: &Path| {
+        let refused = open(path).err().unwrap().to_string();
+        assert!(refused.contains("; expected the SQLite file of"), "{refused}");
+        let (reason, _) = refused.split_once(';').unwrap();
+        said.push(reason.replace(&directory.path().display().to_string(), "[folder]"));
+    };
     for content in [
         "",
         "{}\n",
         "{\"answerback_ledger\":2,\"origin\":\"o\",\"vkey\":\"k\",\"from\":\"0\",\"size\":\"0\"}\n",
         "x",
+        "{\"a\":1}",
     ] {
         std::fs::write(&path, content).unwrap();
-        assert!(open(&path).is_err(), "{content}");
+        refuse(&path);
     }
-    assert!(open(Path::new("/nonexistent/ledger")).is_err());
-    assert!(open(directory.path()).is_err());
+    refuse(directory.path());
     let empty = rusqlite::Connection::open(directory.path().join("empty.db")).unwrap();
     empty.execute_batch("CREATE TABLE t(x)").unwrap();
-    assert!(open(&directory.path().join("empty.db")).is_err());
+    refuse(&directory.path().join("empty.db"));
+    insta::assert_snapshot!(said.join("\n"), @r"
+    [folder]/file is not a ledger: it is empty
+    [folder]/file is not a ledger: first line: missing field `answerback_ledger` at line 1 column 2
+    [folder]/file is not a ledger: version 2 of the format is unknown
+    [folder]/file is not a ledger: it begins neither like an SQLite file nor with a JSON object
+    [folder]/file is not a ledger: first line: the line has no end
+    [folder] is not a ledger: the directory has no file checkpoint
+    [folder]/empty.db is not a ledger: it is an SQLite file, but format cannot be read in meta: no such table: meta
+    ");
+    assert!(matches!(open(Path::new("/nonexistent/ledger")), Err(SourceError::Read { .. })));
 }
 
 #[test]

@@ -13,7 +13,7 @@ const SCHEMA: &str = "
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE head(id INTEGER PRIMARY KEY CHECK (id = 0), size INTEGER NOT NULL, frontier BLOB NOT NULL, root BLOB NOT NULL, last_ts INTEGER NOT NULL, minimum INTEGER NOT NULL, event_seq INTEGER NOT NULL);
 CREATE TABLE entry(seq INTEGER PRIMARY KEY, ts INTEGER NOT NULL, kind TEXT NOT NULL, agent TEXT, tool TEXT, outcome TEXT, request_id BLOB, response_id BLOB, reply_id BLOB, leaf_hash BLOB NOT NULL, leaf BLOB NOT NULL);
-CREATE TABLE part(seq INTEGER NOT NULL, name TEXT NOT NULL, salt BLOB NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (seq, name));
+CREATE TABLE part(id INTEGER PRIMARY KEY, seq INTEGER GENERATED ALWAYS AS (id >> 8) VIRTUAL, name TEXT NOT NULL, salt BLOB NOT NULL, bytes BLOB NOT NULL);
 CREATE TABLE tile(level INTEGER NOT NULL, n INTEGER NOT NULL, root BLOB NOT NULL, data BLOB NOT NULL, PRIMARY KEY (level, n));
 CREATE TABLE checkpoint(size INTEGER PRIMARY KEY, note TEXT NOT NULL);
 ";
@@ -31,7 +31,12 @@ pub(crate) struct SqliteWriter {
 impl SqliteWriter {
     pub(crate) fn create(path: &Path) -> Self {
         let connection = rusqlite::Connection::open(path).unwrap();
-        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;").unwrap();
+        // Pages as the store has them.
+        connection
+            .execute_batch(
+                "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;",
+            )
+            .unwrap();
         connection.execute_batch(SCHEMA).unwrap();
         Self { connection }
     }
@@ -62,11 +67,14 @@ impl SqliteWriter {
                 ];
                 entry.execute(values).unwrap();
             }
-            let mut part =
-                transaction.prepare_cached("INSERT INTO part VALUES (?1, ?2, ?3, ?4)").unwrap();
+            let mut part = transaction
+                .prepare_cached("INSERT INTO part(id, name, salt, bytes) VALUES (?1, ?2, ?3, ?4)")
+                .unwrap();
+            let (mut entry, mut place) = (None, 0);
             for row in ledger.parts.drain(..) {
+                place = if entry.replace(row.seq) == Some(row.seq) { place + 1 } else { 0 };
                 part.execute(rusqlite::params![
-                    row.seq.cast_signed(),
+                    row.seq.cast_signed() << 8 | place,
                     loose(&row.name),
                     row.salt,
                     row.bytes

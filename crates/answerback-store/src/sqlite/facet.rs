@@ -1,0 +1,73 @@
+//! Which agents and tools each full tile of entries has.
+//!
+//! An index over entries would be one more page to write with every entry, at a random place. This one is written once
+//! for 256 of them; who looks for a tool reads the tiles that have it, and what lies right of the last full one.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use answerback_ledger::tile::WIDTH;
+use rusqlite::params;
+
+use super::{Sqlite, int, uint};
+use crate::Filter;
+use crate::engine::Outcome;
+
+impl Sqlite {
+    /// Takes up what the entries of a tile have, which are all written.
+    pub(super) fn append_facets(&self, tile: u64) -> Outcome<()> {
+        let within = params![int(tile), int(tile * WIDTH), int((tile + 1) * WIDTH)];
+        self.execute(
+            "INSERT INTO facet(name, value, n)
+             SELECT DISTINCT 'agent', agent, ?1 FROM entry WHERE seq >= ?2 AND seq < ?3 AND agent IS NOT NULL
+             UNION ALL
+             SELECT DISTINCT 'tool', tool, ?1 FROM entry WHERE seq >= ?2 AND seq < ?3 AND tool IS NOT NULL",
+            within,
+        )?;
+        Ok(())
+    }
+
+    /// Forgets the tiles left of an entry.
+    pub(super) fn prune_facets(&self, below: u64) -> Outcome<()> {
+        self.execute("DELETE FROM facet WHERE n < ?1", [int(below / WIDTH)])?;
+        Ok(())
+    }
+
+    /// The stretches of a range, in order, outside of which no entry has the filter's agent and tool.
+    pub(super) fn stretches(
+        &self,
+        filter: &Filter,
+        within: &Range<u64>,
+    ) -> Outcome<Vec<Range<u64>>> {
+        let wanted = [("agent", &filter.agent), ("tool", &filter.tool)];
+        let mut tiles: Option<BTreeSet<u64>> = None;
+        for (name, value) in wanted {
+            let Some(value) = value else { continue };
+            let having = self.rows(
+                "SELECT n FROM facet WHERE name = ?1 AND value = ?2 AND n >= ?3 AND n <= ?4",
+                params![name, value, int(within.start / WIDTH), int(within.end / WIDTH)],
+                |row| Ok(uint(row.get(0)?)),
+            )?;
+            let having = BTreeSet::from_iter(having);
+            tiles = Some(match tiles {
+                Some(tiles) => &tiles & &having,
+                None => having,
+            });
+        }
+        let Some(tiles) = tiles else { return Ok(vec![within.clone()]) };
+        let full: Option<i64> =
+            self.column("SELECT coalesce(max(n) + 1, 0) FROM tile WHERE level = 0", [])?;
+        let rest = full.map_or(0, uint) * WIDTH;
+        let spans = tiles.into_iter().map(|tile| tile * WIDTH..(tile + 1) * WIDTH);
+        let mut stretches: Vec<Range<u64>> = Vec::new();
+        for span in spans.chain(std::iter::once(rest..u64::MAX)) {
+            let span = span.start.max(within.start)..span.end.min(within.end);
+            match stretches.last_mut() {
+                _ if span.is_empty() => {}
+                Some(last) if last.end == span.start => last.end = span.end,
+                _ => stretches.push(span),
+            }
+        }
+        Ok(stretches)
+    }
+}
