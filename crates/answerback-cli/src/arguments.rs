@@ -30,6 +30,7 @@ pub(crate) enum Command {
     Ledger(command::ledger::Arguments),
     Validate(command::validate::Arguments),
     Lock(command::lock::Arguments),
+    Tools(command::tools::Arguments),
     Schema(command::schema::Arguments),
     Explain(command::explain::Arguments),
     Completions(command::completions::Arguments),

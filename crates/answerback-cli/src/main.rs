@@ -10,7 +10,6 @@ mod output;
 mod pipeline;
 mod progress;
 mod prompts;
-mod replace;
 mod report;
 mod show;
 mod surroundings;
@@ -18,6 +17,7 @@ mod together;
 
 use std::process::ExitCode;
 
+pub(crate) use answerback_tools::replace;
 use clap::Parser;
 
 fn main() -> ExitCode {

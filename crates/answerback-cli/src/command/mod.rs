@@ -11,6 +11,7 @@ pub(crate) mod man;
 pub(crate) mod replay;
 pub(crate) mod schema;
 pub(crate) mod show;
+pub(crate) mod tools;
 pub(crate) mod validate;
 
 use crate::arguments::Command;
@@ -31,5 +32,6 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Man(arguments) => man::run(&arguments),
         Command::Call(arguments) => call::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Tools(arguments) => tools::run(&arguments),
     }
 }
