@@ -7,7 +7,7 @@ use serde_json::Value;
 #[non_exhaustive]
 pub enum Answer {
     /// An ATDF enriched response.
-    Atdf(EnrichedResponse),
+    Atdf(Box<EnrichedResponse>),
     /// A tool envelope.
     Envelope(Box<EnvelopeResponse>),
 }
@@ -32,7 +32,7 @@ impl Answer {
 
 impl From<EnrichedResponse> for Answer {
     fn from(response: EnrichedResponse) -> Self {
-        Self::Atdf(response)
+        Self::Atdf(Box::new(response))
     }
 }
 

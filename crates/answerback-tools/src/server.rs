@@ -6,7 +6,7 @@ use std::sync::Arc;
 use answerback::UuidV4;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation,
     ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
     ToolAnnotations,
 };
@@ -18,7 +18,7 @@ use crate::call::{Call, CallError};
 use crate::definition::{Definition, Effect};
 use crate::tools::Tools;
 
-/// The member of a request's `_meta` whose UUIDv4 an envelope's audit repeats.
+/// The member of a request's `_meta` whose version 4 UUID an envelope's audit repeats.
 const CORRELATION_ID: &str = "dev.answerback/correlation_id";
 /// How long a list of tools stays good: they change only with the program.
 const FRESH_FOR_MS: u64 = 3_600_000;
@@ -117,7 +117,8 @@ impl ServerHandler for Server {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.listed.clone()).with_ttl_ms(FRESH_FOR_MS))
+        let listed = ListToolsResult::with_all_items(self.listed.clone());
+        Ok(listed.with_ttl_ms(FRESH_FOR_MS).with_cache_scope(CacheScope::Public))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

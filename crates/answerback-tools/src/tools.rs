@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 use answerback::ValidationError;
@@ -76,14 +77,18 @@ impl Tools {
         };
         let run = Run::start(&self.surroundings, call.correlation_id.as_ref());
         let schema = definition.schema()?;
-        let findings = check(schema, &call.arguments, ())?;
+        let arguments = match which {
+            Which::Validator(validator) => validator.repeatable(&call.arguments),
+            Which::Solution(_) => Cow::Borrowed(&call.arguments),
+        };
+        let findings = check(schema, &arguments, ())?;
         // The message, the expectations and the examples are the library's, in either contract.
-        let source = EnrichSource::Call { schema: schema.source(), arguments: &call.arguments };
+        let source = EnrichSource::Call { schema: schema.source(), arguments: &arguments };
         let refusal = enrich(&findings, &source, self.surroundings.now());
         match (which, refusal) {
             (Which::Validator(_), Some(refusal)) => Ok(refusal.into()),
             (Which::Validator(validator), None) => {
-                Ok(validator.run(&call.arguments, self.surroundings.now())?.into())
+                Ok(validator.run(&arguments, self.surroundings.now())?.into())
             }
             (Which::Solution(tool), Some(refusal)) => Ok(tool.refused(&refusal, &run)?.into()),
             (Which::Solution(tool), None) => {
@@ -91,7 +96,7 @@ impl Tools {
                     // Whoever panicked left no half-written state: files are replaced as a whole.
                     self.writing.lock().unwrap_or_else(PoisonError::into_inner)
                 });
-                Ok(tool.run(&call.arguments, &self.root, &run)?.into())
+                Ok(tool.run(&arguments, &self.root, &run)?.into())
             }
         }
     }

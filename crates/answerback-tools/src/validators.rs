@@ -1,5 +1,7 @@
 //! The three ATDF validators as tools. The rules are the library's.
 
+use std::borrow::Cow;
+
 use answerback::Timestamp;
 use answerback::contract::atdf::EnrichedResponse;
 use answerback::contract::atdf::validators::{
@@ -60,6 +62,26 @@ impl Validator {
                 validate_password_strength(&password, now)
             }
         })
+    }
+
+    /// The arguments as a refusal may repeat them. What the password's tool does not know may be the password itself, so
+    /// such members go without their names, and what is no object goes without its value.
+    pub(crate) fn repeatable(self, arguments: &Value) -> Cow<'_, Value> {
+        match (self, arguments) {
+            (Self::PasswordStrength, Value::Object(members)) => {
+                let shown = members.iter().enumerate().map(|(index, (name, value))| {
+                    let is_known = name == "password";
+                    let name =
+                        if is_known { name.clone() } else { format!("unknown_{}", index + 1) };
+                    (name, value.clone())
+                });
+                Cow::Owned(Value::Object(shown.collect()))
+            }
+            (Self::PasswordStrength, Value::String(_)) => Cow::Owned("(not shown)".into()),
+            (Self::PasswordStrength, Value::Number(_)) => Cow::Owned(0.into()),
+            (Self::PasswordStrength, Value::Array(_)) => Cow::Owned(json!([])),
+            _ => Cow::Borrowed(arguments),
+        }
     }
 
     pub(crate) fn definition(self) -> Definition {

@@ -2,7 +2,7 @@
 
 use crate::program::{program, run, told};
 
-const COMMANDS: [&[&str]; 30] = [
+const COMMANDS: [&[&str]; 31] = [
     &[],
     &["check"],
     &["call"],
@@ -29,6 +29,7 @@ const COMMANDS: [&[&str]; 30] = [
     &["lock"],
     &["lock", "write"],
     &["lock", "verify"],
+    &["tools"],
     &["schema"],
     &["explain"],
     &["completions"],

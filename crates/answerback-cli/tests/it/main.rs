@@ -15,4 +15,5 @@ mod masked;
 mod program;
 mod replay;
 mod show;
+mod tools;
 mod validate;

@@ -1,5 +1,6 @@
 //! What stands in `.bot`: the kinds of artifacts, and what the front matter of each must say.
 
+use std::path::Path;
 use std::sync::LazyLock;
 
 use answerback::ValidationError;
@@ -50,7 +51,7 @@ impl Kind {
 
     /// The files of this kind.
     pub(crate) fn files(self, folder: &Folder) -> Walk {
-        folder.walk(self.folder(), |_| true, |name| name.ends_with(".md"))
+        folder.walk(self.folder(), |_| true, is_markdown)
     }
 
     /// Everything that is wrong with the members of a front matter.
@@ -106,6 +107,11 @@ impl Kind {
     }
 }
 
+/// Whether a name is that of a Markdown file.
+pub(crate) fn is_markdown(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+}
+
 static SCHEMAS: LazyLock<[Result<Schema, SchemaError>; 5]> =
     LazyLock::new(|| Kind::ALL.map(|kind| Schema::compile(kind.schema())));
 
@@ -136,7 +142,9 @@ impl Artifact {
             }
             FrontMatter::Read(members) => {
                 let findings = kind.check(&members)?;
-                let flaw = (!findings.is_empty()).then(|| breaks_schema(kind, &findings));
+                // Members of others' are welcome; among real problems they may be the slip of the pen.
+                let is_flawed = findings.iter().any(ValidationError::is_error);
+                let flaw = is_flawed.then(|| breaks_schema(kind, &findings));
                 (members, flaw)
             }
         };
@@ -169,8 +177,9 @@ impl Artifact {
 }
 
 fn breaks_schema(kind: Kind, findings: &[ValidationError]) -> ErrorObject {
-    let first = findings.first().map(|finding| finding.message.as_str()).unwrap_or_default();
-    let problems = counted(findings.len(), "problem");
+    let mut errors = findings.iter().filter(|finding| finding.is_error());
+    let first = errors.next().map(|finding| finding.message.as_str()).unwrap_or_default();
+    let problems = counted(errors.count() + 1, "problem");
     let message = format!(
         "The front matter breaks the schema of {}: {problems}, the first: {first}",
         kind.plural()
@@ -192,7 +201,8 @@ mod tests {
         assert_eq!(flaw.path.as_deref(), Some("a.md"));
         match flaw.details.get("errors").and_then(Value::as_array) {
             Some(errors) => {
-                let places = errors.iter().map(|error| error["field_path"].as_str().unwrap());
+                let errors = errors.iter().filter(|error| error["severity"] == "error");
+                let places = errors.map(|error| error["field_path"].as_str().unwrap());
                 places.collect::<Vec<_>>().join(" ")
             }
             None => flaw.code,

@@ -66,10 +66,10 @@ pub(crate) fn read_document(
             return Ok(Err(Unusable::Invalid(reason, Vec::new())));
         }
     };
-    // Names that stand twice are how two readers come to disagree.
-    let mut findings: Vec<_> =
-        document.findings.into_iter().filter(ValidationError::is_error).collect();
+    // Names that stand twice are how two readers come to disagree; members that we do not know are others' own.
+    let mut findings = document.findings;
     findings.extend(check(schema, &document.value, ())?);
+    findings.retain(ValidationError::is_error);
     Ok(match findings.first() {
         None => Ok(document.value),
         Some(first) => {

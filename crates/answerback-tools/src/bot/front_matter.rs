@@ -87,7 +87,6 @@ mod tests {
             "---\n- a\n---\n",
             "---\na: [1\n---\n",
             "---\na: 1\na: 2\n---\n",
-            "---\n\tb: 1\n---\n",
             "---\na: !!binary \"%\"\nb: *nowhere\n---\n",
             &bomb,
         ] {

@@ -349,7 +349,15 @@ mod tests {
             ]),
             @r#"
         [
-            "fe web react-app admin - React 19 0",
+            "fe web react-app admin - React 19 1",
+            "test Harbour.Api.Tests dotnet-test api.tests - - 1",
+            "be Harbour.Api dotnet-web api - net10.0 1",
+            "cli Cli dotnet-console cli - - 0",
+            "test-2 e2e test-project e2e - - 1",
+            "gate gate go-module gate - Go 1.25 0",
+            "bj berth-jobs python-package jobs - Python >=3.12 0",
+            "tt tide-tables rust-binary tides - Rust 2024 2",
+            "fe-2 web (web) nextjs-app web 1.2.0 Next.js 16 1",
         ]
         "#
         );

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::artifact::{Artifact, Kind};
+use super::artifact::{Artifact, Kind, is_markdown};
 
 /// What a reference in a text begins with.
 const MARK: &str = "@.bot/";
@@ -51,7 +51,7 @@ pub(crate) fn references(
         _ => None,
     };
     if let Some((kind, id)) = by_id {
-        let is_file = id.contains('/') || id.ends_with(".md");
+        let is_file = id.contains('/') || is_markdown(id);
         let path = id.strip_prefix('@').unwrap_or(id);
         let known = || ids.get(&(kind.to_owned(), id.to_owned())).cloned();
         add(id, if is_file { Some(path.to_owned()) } else { known() });

@@ -87,6 +87,7 @@ impl Folder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bot::artifact::is_markdown;
     use crate::bot::folder::Root;
 
     #[test]
@@ -101,7 +102,7 @@ mod tests {
             deep = deep.join(format!("level-{level}"));
         }
         let folder = Folder::find(&Root::At(made.path().to_owned())).unwrap().unwrap();
-        let walk = folder.walk(".bot", |_| true, |name| name.ends_with(".md"));
+        let walk = folder.walk(".bot", |_| true, is_markdown);
         assert_eq!(walk.files.len(), 2 * DEEPEST);
         assert_eq!(walk.files[..3], [".bot/a.md", ".bot/b.md", ".bot/level-0/a.md"]);
         assert!(walk.is_cut && walk.troubles.is_empty());

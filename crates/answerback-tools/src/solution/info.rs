@@ -140,7 +140,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
     let mut has_mission = false;
     if include_mission != Some(false) {
         let file = ProductFile { path: MISSION, is_asked_for: include_mission == Some(true) };
-        if let Some((mut told, read)) = file.read(folder, &mut issues)? {
+        if let Some(Told { members: mut told, text: read }) = file.read(folder, &mut issues)? {
             let sections: Vec<String> =
                 read.sections.into_iter().map(|section| section.heading).collect();
             told.insert("sections".to_owned(), sections.into());
@@ -152,7 +152,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
     let mut has_roadmap = false;
     if include_roadmap == Some(true) {
         let file = ProductFile { path: ROADMAP, is_asked_for: true };
-        if let Some((mut told, read)) = file.read(folder, &mut issues)? {
+        if let Some(Told { members: mut told, text: read }) = file.read(folder, &mut issues)? {
             let phases: Vec<Value> = read
                 .sections
                 .into_iter()
@@ -203,6 +203,12 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
     Ok(draft)
 }
 
+/// What a file about the product says: the members that every such file has, and its text.
+struct Told {
+    members: Map<String, Value>,
+    text: Markdown,
+}
+
 /// A file about the product.
 struct ProductFile {
     path: &'static str,
@@ -211,11 +217,7 @@ struct ProductFile {
 
 impl ProductFile {
     /// What it says. That there is none is worth a word only to whoever asked for it.
-    fn read(
-        &self,
-        folder: &Folder,
-        issues: &mut Issues,
-    ) -> Result<Option<(Map<String, Value>, Markdown)>, CallError> {
+    fn read(&self, folder: &Folder, issues: &mut Issues) -> Result<Option<Told>, CallError> {
         let text = match folder.read(self.path) {
             Ok(text) => text,
             Err(missing) if missing.is_missing() => {
@@ -246,6 +248,6 @@ impl ProductFile {
         if let Some(flaw) = artifact.flaw {
             issues.warning(flaw);
         }
-        Ok(Some((told, read)))
+        Ok(Some(Told { members: told, text: read }))
     }
 }

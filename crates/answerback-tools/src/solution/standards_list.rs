@@ -1,6 +1,7 @@
 //! `solution.standards.list`: the standards by which the solution is written.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use answerback::contract::tool::{Action, ErrorObject, Intent};
 use serde::Deserialize;
@@ -195,13 +196,12 @@ fn told(by_domain: &BTreeMap<&str, usize>, total: usize, issues: &Issues) -> Str
         let named = named.map(|(domain, count)| format!("{}: {count}", plain(domain, 40)));
         let more = if by_domain.len() > MOST_DOMAINS { ", …" } else { "" };
         let domains = counted(by_domain.len(), "domain");
-        summary.push_str(&format!(
-            " across {domains} ({}{more})",
-            named.collect::<Vec<_>>().join(", ")
-        ));
+        let named = named.collect::<Vec<_>>().join(", ");
+        // Writing to a string cannot fail.
+        let _ = write!(summary, " across {domains} ({named}{more})");
     }
     if issues.has_warnings() {
-        summary.push_str(&format!(", with {}", counted(issues.count(), "issue")));
+        let _ = write!(summary, ", with {}", counted(issues.count(), "issue"));
     }
     summary.push('.');
     summary

@@ -108,7 +108,7 @@ impl SolutionTool {
         let document = refusal.to_document();
         let mut error = ErrorObject::new(code::INVALID_PARAMETER, refusal.message());
         if let Some(Value::Object(details)) = document.pointer("/data/details") {
-            error.details = details.clone();
+            error.details.clone_from(details);
         }
         let summary = format!("Failed to {}: the arguments are not valid.", self.aim());
         let reason = "Call it again with the arguments put right, as details.solution says.";

@@ -43,11 +43,8 @@ impl Scene {
 
     pub(crate) fn remove(&self, name: &str) {
         let path = self.path(name);
-        if path.is_dir() {
-            fs::remove_dir_all(path).unwrap()
-        } else {
-            fs::remove_file(path).unwrap()
-        }
+        let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        removed.unwrap();
     }
 
     /// Replaces a part of a file, which must be there.
