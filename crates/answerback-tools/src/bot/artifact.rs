@@ -64,15 +64,15 @@ impl Kind {
     }
 
     fn schema(self) -> Value {
-        let text = json!({"type": "string", "pattern": "\\S"});
+        let text = json!({"type": "string", "minLength": 1});
         let texts = json!({
             "type": ["string", "array"],
-            "pattern": "\\S",
+            "minLength": 1,
             "minItems": 1,
-            "items": {"type": "string", "pattern": "\\S"},
+            "items": {"type": "string", "minLength": 1},
         });
         // YAML reads 1.0 as a number.
-        let version = json!({"type": ["string", "number"], "pattern": "\\S"});
+        let version = json!({"type": ["string", "number"], "minLength": 1});
         let mut members = json!({"type": text, "id": text, "version": version});
         let mut required = vec!["type", "id", "version"];
         let own: &[(&str, Value)] = match self {
@@ -219,7 +219,7 @@ mod tests {
             (Kind::Workflow, "type: agent\nID\ncategory: planning\nagent: a", "/type"),
             (Kind::Agent, "type: agent\nID\nrole: Plans\nexpertise: [a, b]", "good"),
             (Kind::Agent, "type: agent\nID\nrole: Plans\nexpertise: planning", "good"),
-            (Kind::Agent, "type: agent\nID\nrole: \" \"\nexpertise: []", "/expertise /role"),
+            (Kind::Agent, "type: agent\nID\nrole: \"\"\nexpertise: []", "/expertise /role"),
             (Kind::Standard, "type: standard\nID\ndomain: global\napplies_to: [all]", "good"),
             (Kind::Standard, "type: standard\ndomain: global\napplies_to: [all]", "/id /version"),
             (Kind::Command, "type: command\nID\ncategory: x\ntriggers_workflow: plan", "good"),

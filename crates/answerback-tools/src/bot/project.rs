@@ -16,7 +16,8 @@ pub(crate) struct Project {
     pub(crate) path: String,
     pub(crate) version: Option<String>,
     pub(crate) framework: Option<String>,
-    pub(crate) dependencies: usize,
+    /// How many dependencies it declares, where its manifest has them one a line.
+    pub(crate) dependencies: Option<usize>,
     /// Its short name: the registered one, else one of ours that no other project has.
     pub(crate) alias: String,
 }
@@ -155,7 +156,7 @@ fn node(text: &str, fallback: String) -> Option<Project> {
         kind,
         version: text("version"),
         framework: next.or(react),
-        dependencies: direct.map_or(0, Map::len) + tests.map_or(0, Map::len),
+        dependencies: Some(direct.map_or(0, Map::len) + tests.map_or(0, Map::len)),
         ..Project::default()
     })
 }
@@ -181,7 +182,7 @@ fn dotnet(text: &str, name: &str) -> Project {
         kind,
         version: inside("Version"),
         framework: inside("TargetFramework"),
-        dependencies: text.matches("<PackageReference").count(),
+        dependencies: Some(text.matches("<PackageReference").count()),
         ..Project::default()
     }
 }
@@ -193,7 +194,7 @@ fn rust(text: &str, has_main: bool) -> Option<Project> {
         kind: if has_main { "rust-binary" } else { "rust-library" },
         version: toml_text(text, "package", "version"),
         framework: toml_text(text, "package", "edition").map(|edition| format!("Rust {edition}")),
-        dependencies: dependencies.iter().map(|table| toml_lines(text, table).count()).sum(),
+        dependencies: Some(dependencies.iter().map(|table| toml_lines(text, table).count()).sum()),
         ..Project::default()
     })
 }
@@ -315,7 +316,7 @@ mod tests {
             let Project { name, kind, path, version, framework, dependencies, alias } = project;
             let (version, framework) =
                 (version.as_deref().unwrap_or("-"), framework.as_deref().unwrap_or("-"));
-            format!("{alias} {name} {kind} {path} {version} {framework} {dependencies}")
+            format!("{alias} {name} {kind} {path} {version} {framework} {dependencies:?}")
         };
         projects.all.iter().map(told).collect()
     }
@@ -349,15 +350,15 @@ mod tests {
             ]),
             @r#"
         [
-            "fe web react-app admin - React 19 1",
-            "test Harbour.Api.Tests dotnet-test api.tests - - 1",
-            "be Harbour.Api dotnet-web api - net10.0 1",
-            "cli Cli dotnet-console cli - - 0",
-            "test-2 e2e test-project e2e - - 1",
-            "gate gate go-module gate - Go 1.25 0",
-            "bj berth-jobs python-package jobs - Python >=3.12 0",
-            "tt tide-tables rust-binary tides - Rust 2024 2",
-            "fe-2 web (web) nextjs-app web 1.2.0 Next.js 16 1",
+            "fe web react-app admin - React 19 Some(1)",
+            "test Harbour.Api.Tests dotnet-test api.tests - - Some(1)",
+            "be Harbour.Api dotnet-web api - net10.0 Some(1)",
+            "cli Cli dotnet-console cli - - Some(0)",
+            "test-2 e2e test-project e2e - - Some(1)",
+            "gate gate go-module gate - Go 1.25 None",
+            "bj berth-jobs python-package jobs - Python >=3.12 None",
+            "tt tide-tables rust-binary tides - Rust 2024 Some(2)",
+            "fe-2 web (web) nextjs-app web 1.2.0 Next.js 16 Some(1)",
         ]
         "#
         );

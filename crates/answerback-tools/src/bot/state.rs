@@ -22,7 +22,7 @@ pub(crate) struct State {
 }
 
 static SCHEMA: LazyLock<Result<Schema, SchemaError>> = LazyLock::new(|| {
-    let text = json!({"type": "string", "pattern": "\\S"});
+    let text = json!({"type": "string", "minLength": 1});
     Schema::compile(json!({
         "type": "object",
         "properties": {"version": text, "profile": text, "installed_at": text},

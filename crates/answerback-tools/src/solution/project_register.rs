@@ -113,7 +113,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder, run: &Run<'_>) -> Result<D
     };
     let projects = Projects::find(folder, &registry);
     let Some(project) = projects.named(&project_name) else {
-        return Ok(no_project(&project_name, &projects, "register project"));
+        return Ok(no_project(SolutionTool::ProjectRegister, &project_name, &projects));
     };
     let name = &project.name;
     if let Some(alias) = &alias

@@ -135,7 +135,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
             let projects = Projects::find(folder, &registry);
             match projects.named(name) {
                 Some(project) => Some((project.clone(), registry)),
-                None => return Ok(no_project(name, &projects, "list the standards")),
+                None => return Ok(no_project(SolutionTool::StandardsList, name, &projects)),
             }
         }
     };

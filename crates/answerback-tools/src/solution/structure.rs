@@ -35,7 +35,7 @@ pub(super) fn definition() -> Definition {
                 "include_dependencies": {
                     "type": "boolean",
                     "default": false,
-                    "description": "Whether to count each project's declared dependencies.",
+                    "description": "Whether to count the dependencies that .csproj, package.json and Cargo.toml files declare.",
                 },
             },
             "additionalProperties": false,
@@ -156,8 +156,8 @@ fn described(project: &Project, registry: &Registry, include_dependencies: bool)
     if let Some(framework) = &project.framework {
         told["framework"] = framework.as_str().into();
     }
-    if include_dependencies {
-        told["dependency_count"] = project.dependencies.into();
+    if let (true, Some(count)) = (include_dependencies, project.dependencies) {
+        told["dependency_count"] = count.into();
     }
     told["summary"] =
         registered("summary").unwrap_or_else(|| project.described().to_owned()).into();

@@ -11,7 +11,7 @@ use crate::bot::walk::Walk;
 use crate::issue::{Issues, code, quoted};
 
 /// The answer when no project has a name or alias.
-pub(super) fn no_project(name: &str, projects: &Projects, aim: &str) -> Draft {
+pub(super) fn no_project(tool: SolutionTool, name: &str, projects: &Projects) -> Draft {
     let known: Vec<&str> = projects.names().collect();
     let aliases = projects.all.iter().map(|project| project.alias.as_str());
     let near = nearest(name, known.iter().copied().chain(aliases));
@@ -27,7 +27,7 @@ pub(super) fn no_project(name: &str, projects: &Projects, aim: &str) -> Draft {
         .with_detail("searched_name", name)
         .with_detail("available_projects", known);
     let reason = "See which projects there are and how they are called.";
-    Draft::failed(format!("Failed to {aim}: project not found."), error)
+    Draft::failed(format!("Failed to {}: project not found.", tool.aim()), error)
         .with_intent(Intent::new(SolutionTool::Structure.name(), reason))
 }
 

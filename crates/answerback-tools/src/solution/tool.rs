@@ -45,12 +45,12 @@ impl SolutionTool {
     }
 
     /// What could not be done when it fails.
-    const fn aim(self) -> &'static str {
+    pub(super) const fn aim(self) -> &'static str {
         match self {
             Self::Info => "retrieve solution info",
             Self::Structure => "read the solution's structure",
             Self::StandardsList => "list the standards",
-            Self::ProjectRegister => "register the project",
+            Self::ProjectRegister => "register project",
             Self::HealthCheck => "check the solution",
         }
     }
