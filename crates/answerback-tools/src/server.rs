@@ -29,7 +29,8 @@ const INSTRUCTIONS: &str = "Tools for a solution with a .bot folder, and three v
 
 /// Serves the tools on a pair of streams, one JSON message a line, until the input ends.
 ///
-/// Both eras of the protocol are spoken: `initialize`, and `server/discover` with the version in every request.
+/// Both eras of the protocol are spoken: `initialize`, and `server/discover` with the version in every request. It
+/// needs a tokio runtime whose time is enabled.
 ///
 /// # Errors
 ///

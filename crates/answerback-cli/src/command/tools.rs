@@ -22,10 +22,12 @@ use crate::surroundings::now;
   answerback tools --root ~/work/harbour
 
 In a client's configuration:
-  {\"mcpServers\": {\"answerback\": {\"command\": \"answerback\", \"args\": [\"tools\", \"--root\", \"/path/to/solution\"]}}}
+  {\"mcpServers\": {\"answerback\": {
+    \"command\": \"answerback\",
+    \"args\": [\"tools\", \"--root\", \"/path/to/solution\"]}}}
 
-Only solution_project_register writes, and only .bot/solution/projects.json. Nothing outside the folder is read: links
-that lead out of it are not followed, and files over 1 MiB are not read. docs/tools.md describes the tools.")]
+Only solution_project_register writes, and only .bot/solution/projects.json.
+Links that lead out of the folder are not followed; files over 1 MiB are not read.")]
 pub(crate) struct Arguments {
     /// The folder that holds .bot; otherwise this folder or the nearest above it that does
     #[arg(long, value_name = "DIR")]
