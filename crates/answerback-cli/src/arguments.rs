@@ -34,6 +34,7 @@ pub(crate) enum Command {
     Validate(command::validate::Arguments),
     Lock(command::lock::Arguments),
     Trust(command::trust::Arguments),
+    Tools(command::tools::Arguments),
     Schema(command::schema::Arguments),
     Explain(command::explain::Arguments),
     Completions(command::completions::Arguments),

@@ -11,7 +11,6 @@ mod output;
 mod pipeline;
 mod progress;
 mod prompts;
-mod replace;
 mod report;
 mod show;
 mod surroundings;
@@ -20,6 +19,7 @@ mod trusted;
 
 use std::process::ExitCode;
 
+pub(crate) use answerback_tools::replace;
 use clap::Parser;
 
 fn main() -> ExitCode {

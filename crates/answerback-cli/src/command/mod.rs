@@ -14,6 +14,7 @@ pub(crate) mod replay;
 pub(crate) mod schema;
 pub(crate) mod show;
 pub(crate) mod trust;
+pub(crate) mod tools;
 pub(crate) mod validate;
 pub(crate) mod wrap;
 
@@ -39,5 +40,6 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Call(arguments) => call::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Trust(arguments) => trust::run(&arguments),
+        Command::Tools(arguments) => tools::run(&arguments),
     }
 }

@@ -30,6 +30,7 @@ const COMMANDS: [&[&str]; 31] = [
     &["lock", "write"],
     &["lock", "verify"],
     &["trust"],
+    &["tools"],
     &["schema"],
     &["explain"],
     &["completions"],

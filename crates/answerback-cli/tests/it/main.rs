@@ -20,6 +20,7 @@ mod prompt;
 mod replay;
 mod show;
 mod trust;
+mod tools;
 mod validate;
 mod wrap;
 #[cfg(feature = "witness")]

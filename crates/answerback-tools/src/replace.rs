@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 
 /// Writes `bytes` beside the file and renames it over it. A link is followed, so that what it leads to is
 /// replaced and not the link.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+///
+/// When the file system refuses; the file is then as it was.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let beside = beside(&target);
     let written = write(&beside, bytes).and_then(|()| {

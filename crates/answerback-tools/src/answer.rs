@@ -1,0 +1,43 @@
+use answerback::contract::atdf::EnrichedResponse;
+use answerback::contract::tool::{EnvelopeResponse, Status};
+use serde_json::Value;
+
+/// What a tool answers, in the contract that the tool speaks.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Answer {
+    /// An ATDF enriched response.
+    Atdf(Box<EnrichedResponse>),
+    /// A tool envelope.
+    Envelope(Box<EnvelopeResponse>),
+}
+
+impl Answer {
+    /// Whether the answer's status is `error`.
+    pub fn is_error(&self) -> bool {
+        match self {
+            Self::Atdf(response) => response.code().is_some(),
+            Self::Envelope(envelope) => envelope.status() == Status::Error,
+        }
+    }
+
+    /// The answer as a JSON document, keys in the contract's order.
+    pub fn to_document(&self) -> Value {
+        match self {
+            Self::Atdf(response) => response.to_document(),
+            Self::Envelope(envelope) => envelope.to_document(),
+        }
+    }
+}
+
+impl From<EnrichedResponse> for Answer {
+    fn from(response: EnrichedResponse) -> Self {
+        Self::Atdf(Box::new(response))
+    }
+}
+
+impl From<EnvelopeResponse> for Answer {
+    fn from(envelope: EnvelopeResponse) -> Self {
+        Self::Envelope(Box::new(envelope))
+    }
+}

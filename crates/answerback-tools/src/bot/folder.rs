@@ -1,0 +1,234 @@
+//! The folder that holds `.bot`, and nothing outside of it.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+use super::trouble::{Trouble, TroubleKind};
+use crate::replace::replace;
+
+/// Where a solution is looked for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Root {
+    /// The folder itself holds `.bot`.
+    At(PathBuf),
+    /// The folder, or the nearest one above it, holds `.bot`.
+    Above(PathBuf),
+}
+
+/// The name of the folder that makes a solution.
+pub(crate) const BOT: &str = ".bot";
+/// The most bytes read of one file.
+pub(crate) const MOST_BYTES: u64 = 1 << 20;
+
+/// A solution's folder. Paths are relative to it, with forward slashes.
+///
+/// A path is resolved, links and all, and then held against the folder: what leads out is not opened. Between the
+/// two steps somebody with write access to the folder could still exchange a link; such a person needs no tool of
+/// ours to read.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    root: PathBuf,
+}
+
+impl Folder {
+    /// Finds the solution, or nothing when there is no `.bot`.
+    pub(crate) fn find(root: &Root) -> Result<Option<Self>, Trouble> {
+        let (start, climbs) = match root {
+            Root::At(folder) => (folder, false),
+            Root::Above(folder) => (folder, true),
+        };
+        let start = match fs::canonicalize(start) {
+            Ok(start) => start,
+            Err(error) => {
+                let trouble = Trouble::of(&error, BOT);
+                return if trouble.is_missing() { Ok(None) } else { Err(trouble) };
+            }
+        };
+        let reach = if climbs { usize::MAX } else { 1 };
+        for folder in start.ancestors().take(reach) {
+            match fs::canonicalize(folder.join(BOT)) {
+                Ok(bot) if !bot.starts_with(folder) => return Err(TroubleKind::Outside.at(BOT)),
+                Ok(bot) if bot.is_dir() => return Ok(Some(Self { root: folder.to_owned() })),
+                Ok(_) => {}
+                Err(error) => {
+                    let trouble = Trouble::of(&error, BOT);
+                    if !trouble.is_missing() {
+                        return Err(trouble);
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The solution's name: that of its folder.
+    pub(crate) fn name(&self) -> String {
+        match self.root.file_name() {
+            Some(name) => name.to_string_lossy().into_owned(),
+            None => "solution".to_owned(),
+        }
+    }
+
+    /// Where a path really leads, which is inside.
+    pub(crate) fn resolve(&self, path: &str) -> Result<PathBuf, Trouble> {
+        let named = Path::new(path);
+        let stays = named.components().all(|part| matches!(part, Component::Normal(_)));
+        if !stays || path.contains('\\') {
+            return Err(TroubleKind::Outside.at(path));
+        }
+        let real = fs::canonicalize(self.root.join(named));
+        let real = real.map_err(|error| Trouble::of(&error, path))?;
+        if real.starts_with(&self.root) { Ok(real) } else { Err(TroubleKind::Outside.at(path)) }
+    }
+
+    /// Whether an ordinary file is there.
+    pub(crate) fn has_file(&self, path: &str) -> bool {
+        self.resolve(path).is_ok_and(|real| real.is_file())
+    }
+
+    /// The text of a file.
+    pub(crate) fn read(&self, path: &str) -> Result<String, Trouble> {
+        let real = self.resolve(path)?;
+        let trouble = |error| Trouble::of(&error, path);
+        // Opening a pipe would wait for somebody to write into it.
+        if !fs::metadata(&real).map_err(trouble)?.is_file() {
+            return Err(TroubleKind::NotAFile.at(path));
+        }
+        let mut bytes = Vec::new();
+        let file = File::open(&real).map_err(trouble)?;
+        file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(trouble)?;
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(TroubleKind::TooLarge { limit: MOST_BYTES }.at(path));
+        }
+        String::from_utf8(bytes).map_err(|_| TroubleKind::NotText.at(path))
+    }
+
+    /// Replaces a file as a whole; its folder is made if need be.
+    pub(crate) fn write(&self, path: &str, text: &str) -> Result<(), Trouble> {
+        let target = match self.resolve(path) {
+            Ok(real) => real,
+            Err(missing) if missing.is_missing() => self.beside(path)?,
+            Err(trouble) => return Err(trouble),
+        };
+        replace(&target, text.as_bytes()).map_err(|error| Trouble::of(&error, path))
+    }
+
+    /// Makes a folder below an existing one, unless it is there.
+    pub(crate) fn make(&self, path: &str) -> Result<PathBuf, Trouble> {
+        match self.resolve(path) {
+            Err(missing) if missing.is_missing() => {
+                let target = self.beside(path)?;
+                match fs::create_dir(&target) {
+                    Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                        Err(Trouble::of(&error, path))
+                    }
+                    _ => self.resolve(path),
+                }
+            }
+            found => found,
+        }
+    }
+
+    /// The real path of something that is not there yet: its folder is resolved, its name is new. A link that leads
+    /// nowhere is not new.
+    fn beside(&self, path: &str) -> Result<PathBuf, Trouble> {
+        let Some((folder, name)) = path.rsplit_once('/') else {
+            return Err(TroubleKind::Outside.at(path));
+        };
+        let target = self.resolve(folder)?.join(name);
+        match fs::symlink_metadata(&target) {
+            Ok(_) => Err(TroubleKind::Outside.at(path)),
+            Err(_) => Ok(target),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, Folder) {
+        let made = tempfile::tempdir().unwrap();
+        let inside = made.path().join("inside");
+        fs::create_dir_all(inside.join(".bot/product")).unwrap();
+        fs::write(inside.join(".bot/product/mission.md"), "text").unwrap();
+        fs::write(made.path().join("secret.md"), "not yours").unwrap();
+        let found = Folder::find(&Root::At(inside)).unwrap().unwrap();
+        (made, found)
+    }
+
+    #[test]
+    fn what_leads_out_is_not_opened() {
+        let (_made, folder) = folder();
+        assert_eq!(folder.read(".bot/product/mission.md").unwrap(), "text");
+        for path in [
+            "../secret.md",
+            ".bot/../../secret.md",
+            "/etc/passwd",
+            ".bot\\..\\..\\secret.md",
+            "./.bot/product/mission.md",
+        ] {
+            assert_eq!(folder.read(path).unwrap_err().kind, TroubleKind::Outside, "{path}");
+            assert!(folder.write(path, "x").is_err(), "{path}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_inside_and_not_out() {
+        use std::os::unix::fs::symlink;
+
+        let (made, folder) = folder();
+        let bot = made.path().join("inside/.bot");
+        symlink("product/mission.md", bot.join("inside.md")).unwrap();
+        symlink(made.path().join("secret.md"), bot.join("outside.md")).unwrap();
+        symlink(made.path(), bot.join("solution")).unwrap();
+        symlink(made.path().join("new.md"), bot.join("nowhere.md")).unwrap();
+        assert_eq!(folder.read(".bot/inside.md").unwrap(), "text");
+        assert_eq!(folder.read(".bot/outside.md").unwrap_err().kind, TroubleKind::Outside);
+        for path in [".bot/outside.md", ".bot/solution/projects.json", ".bot/nowhere.md"] {
+            let trouble = folder.write(path, "x").unwrap_err();
+            assert_eq!(trouble.kind, TroubleKind::Outside, "{path}");
+        }
+        assert_eq!(fs::read_to_string(made.path().join("secret.md")).unwrap(), "not yours");
+        assert!(!made.path().join("new.md").exists());
+
+        // A `.bot` that lies elsewhere makes no solution.
+        let linked = made.path().join("linked");
+        fs::create_dir(&linked).unwrap();
+        symlink(&bot, linked.join(".bot")).unwrap();
+        let found = Folder::find(&Root::At(linked));
+        assert_eq!(found.unwrap_err().kind, TroubleKind::Outside);
+    }
+
+    #[test]
+    fn files_that_are_too_large_or_no_text_are_not_taken() {
+        let (made, folder) = folder();
+        let bot = made.path().join("inside/.bot");
+        let largest = usize::try_from(MOST_BYTES).unwrap();
+        fs::write(bot.join("large.md"), "x".repeat(largest + 1)).unwrap();
+        fs::write(bot.join("largest.md"), "x".repeat(largest)).unwrap();
+        fs::write(bot.join("bytes.md"), [0xff, 0xfe]).unwrap();
+        assert_eq!(folder.read(".bot/largest.md").unwrap().len(), largest);
+        for (path, kind) in [
+            (".bot/large.md", TroubleKind::TooLarge { limit: MOST_BYTES }),
+            (".bot/bytes.md", TroubleKind::NotText),
+            (".bot/product", TroubleKind::NotAFile),
+            (".bot/none.md", TroubleKind::Missing),
+        ] {
+            assert_eq!(folder.read(path).unwrap_err().kind, kind, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_solution_is_found_upwards_only_when_asked() {
+        let (made, _folder) = folder();
+        let below = made.path().join("inside/src/deep");
+        fs::create_dir_all(&below).unwrap();
+        assert_eq!(Folder::find(&Root::Above(below.clone())).unwrap().unwrap().name(), "inside");
+        assert!(Folder::find(&Root::At(below)).unwrap().is_none());
+        assert!(Folder::find(&Root::At(made.path().join("none"))).unwrap().is_none());
+    }
+}

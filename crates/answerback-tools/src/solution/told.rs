@@ -1,0 +1,75 @@
+//! What several tools tell in the same words: of projects, of the registry, of searches.
+
+use answerback::contract::tool::{ErrorObject, Intent};
+use answerback::message::suggest::nearest;
+
+use super::{Draft, SolutionTool};
+use crate::bot::project::Projects;
+use crate::bot::registry::{REGISTRY, Registry};
+use crate::bot::trouble::TroubleKind;
+use crate::bot::walk::Walk;
+use crate::issue::{Issues, code, quoted};
+
+/// The answer when no project has a name or alias.
+pub(super) fn no_project(tool: SolutionTool, name: &str, projects: &Projects) -> Draft {
+    let known: Vec<&str> = projects.names().collect();
+    let aliases = projects.all.iter().map(|project| project.alias.as_str());
+    let near = nearest(name, known.iter().copied().chain(aliases));
+    let message = match near.first() {
+        Some(near) => format!(
+            "Project {} not found in solution; did you mean {}?",
+            quoted(name),
+            quoted(near.candidate)
+        ),
+        None => format!("Project {} not found in solution", quoted(name)),
+    };
+    let error = ErrorObject::new(code::PROJECT_NOT_FOUND, message)
+        .with_detail("searched_name", name)
+        .with_detail("available_projects", known);
+    let reason = "See which projects there are and how they are called.";
+    Draft::failed(format!("Failed to {}: project not found.", tool.aim()), error)
+        .with_intent(Intent::new(SolutionTool::Structure.name(), reason))
+}
+
+/// What is wrong with a registry that can be read, and whether it is an error where health is asked for.
+pub(super) fn registry_issues(
+    registry: &Registry,
+    projects: &Projects,
+) -> Vec<(ErrorObject, bool)> {
+    let mut found = Vec::new();
+    for (alias, names) in registry.shared_aliases() {
+        let message = format!("{} projects have the alias {}", names.len(), quoted(alias));
+        let issue = ErrorObject::new(code::ALIAS_CONFLICT, message)
+            .with_path(REGISTRY)
+            .with_detail("alias", alias)
+            .with_detail("projects", names);
+        found.push((issue, true));
+    }
+    // A search that was cut short does not show that something is gone.
+    let gone = registry.names().filter(|name| !projects.names().any(|known| known == *name));
+    for name in gone.filter(|_| !projects.walk.is_cut) {
+        let message = format!("The project {} is registered and not in the solution", quoted(name));
+        let issue = ErrorObject::new(code::PROJECT_NOT_FOUND, message)
+            .with_path(REGISTRY)
+            .with_detail("searched_name", name);
+        found.push((issue, false));
+    }
+    found
+}
+
+/// Tells what a search could not see. Links that lead elsewhere are no part of the solution and not worth a word.
+pub(super) fn unseen(walk: &Walk, issues: &mut Issues) {
+    for trouble in walk.troubles.iter().filter(|trouble| trouble.kind != TroubleKind::Outside) {
+        issues.warning(trouble.issue());
+    }
+    if walk.is_cut {
+        issues.warning(cut());
+    }
+}
+
+/// The warning of a search that a bound ended.
+pub(super) fn cut() -> ErrorObject {
+    let message =
+        "There are more files, or deeper folders, than are looked at; the rest is not told";
+    ErrorObject::new(code::PARTIAL_RESULT, message)
+}

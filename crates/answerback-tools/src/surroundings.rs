@@ -1,0 +1,56 @@
+use std::fmt;
+use std::time::Duration;
+
+use answerback::Timestamp;
+use answerback::contract::tool::McpHost;
+
+/// What a tool needs to know of the world, handed in: the time, a timer, and the MCP host.
+///
+/// ```
+/// use std::time::Duration;
+/// use answerback::Timestamp;
+/// use answerback_tools::Surroundings;
+///
+/// // In a program: the system's clock, and `let epoch = Instant::now(); move || epoch.elapsed()`.
+/// let fixed = Surroundings::new(|| Timestamp::from_unix_millis(0), || Duration::ZERO);
+/// ```
+pub struct Surroundings {
+    now: Box<dyn Fn() -> Timestamp + Send + Sync>,
+    timer: Box<dyn Fn() -> Duration + Send + Sync>,
+    host: Option<McpHost>,
+}
+
+impl Surroundings {
+    /// A clock for the time of an answer, and a monotonic one for how long it took.
+    pub fn new(
+        now: impl Fn() -> Timestamp + Send + Sync + 'static,
+        timer: impl Fn() -> Duration + Send + Sync + 'static,
+    ) -> Self {
+        Self { now: Box::new(now), timer: Box::new(timer), host: None }
+    }
+
+    /// Sets the host that answers name, as [`McpHost::detect`] finds it.
+    #[must_use]
+    pub fn with_host(mut self, host: Option<McpHost>) -> Self {
+        self.host = host;
+        self
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.now)()
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        (self.timer)()
+    }
+
+    pub(crate) fn host(&self) -> Option<McpHost> {
+        self.host
+    }
+}
+
+impl fmt::Debug for Surroundings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Surroundings").field("host", &self.host).finish_non_exhaustive()
+    }
+}

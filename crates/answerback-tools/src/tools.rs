@@ -1,0 +1,113 @@
+use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
+
+use answerback::ValidationError;
+use answerback::call::check;
+use answerback::contract::atdf::{EnrichSource, enrich};
+use answerback::message;
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::bot::folder::Root;
+use crate::call::{Call, CallError};
+use crate::definition::Definition;
+use crate::solution::{Run, SolutionTool};
+use crate::surroundings::Surroundings;
+use crate::validators::Validator;
+
+/// The tools, over one folder.
+#[derive(Debug)]
+pub struct Tools {
+    root: Root,
+    surroundings: Surroundings,
+    offered: Vec<(Which, Definition)>,
+    /// Writers of one process take turns, wherever the folder lies.
+    writing: Mutex<()>,
+}
+
+/// One of the tools.
+#[derive(Clone, Copy, Debug)]
+enum Which {
+    Validator(Validator),
+    Solution(SolutionTool),
+}
+
+impl Which {
+    const ALL: [Self; 8] = [
+        Self::Validator(Validator::DateRange),
+        Self::Validator(Validator::Email),
+        Self::Validator(Validator::PasswordStrength),
+        Self::Solution(SolutionTool::Info),
+        Self::Solution(SolutionTool::Structure),
+        Self::Solution(SolutionTool::StandardsList),
+        Self::Solution(SolutionTool::ProjectRegister),
+        Self::Solution(SolutionTool::HealthCheck),
+    ];
+
+    fn definition(self) -> Definition {
+        match self {
+            Self::Validator(validator) => validator.definition(),
+            Self::Solution(tool) => tool.definition(),
+        }
+    }
+}
+
+impl Tools {
+    /// The tools for the solution that is found at, or above, a folder. It is looked for anew with every call, so
+    /// that one that is made later is found.
+    pub fn new(root: Root, surroundings: Surroundings) -> Self {
+        let offered = Which::ALL.map(|which| (which, which.definition())).into();
+        Self { root, surroundings, offered, writing: Mutex::new(()) }
+    }
+
+    /// The tools as they are listed.
+    pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
+        self.offered.iter().map(|(_, definition)| definition)
+    }
+
+    /// Calls a tool. Arguments that break the tool's schema are answered by us, in the tool's contract.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such tool, or when we could not do our own job. A tool that fails is an [`Answer`].
+    pub fn call(&self, call: &Call) -> Result<Answer, CallError> {
+        let found = self.offered.iter().find(|(_, definition)| definition.name == call.tool);
+        let Some((which, definition)) = found else {
+            return Err(CallError::UnknownTool(Box::new(self.unknown(call))));
+        };
+        let run = Run::start(&self.surroundings, call.correlation_id.as_ref());
+        let schema = definition.schema()?;
+        let arguments = match which {
+            Which::Validator(validator) => validator.repeatable(&call.arguments),
+            Which::Solution(_) => Cow::Borrowed(&call.arguments),
+        };
+        let findings = check(schema, &arguments, ())?;
+        // The message, the expectations and the examples are the library's, in either contract.
+        let source = EnrichSource::Call { schema: schema.source(), arguments: &arguments };
+        let refusal = enrich(&findings, &source, self.surroundings.now());
+        match (which, refusal) {
+            (Which::Validator(_), Some(refusal)) => Ok(refusal.into()),
+            (Which::Validator(validator), None) => {
+                Ok(validator.run(&arguments, self.surroundings.now())?.into())
+            }
+            (Which::Solution(tool), Some(refusal)) => Ok(tool.refused(&refusal, &run)?.into()),
+            (Which::Solution(tool), None) => {
+                let _turn = tool.writes().then(|| {
+                    // Whoever panicked left no half-written state: files are replaced as a whole.
+                    self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+                });
+                Ok(tool.run(&arguments, &self.root, &run)?.into())
+            }
+        }
+    }
+
+    fn unknown(&self, call: &Call) -> ValidationError {
+        let schemas: Vec<(&str, Value)> = self
+            .definitions()
+            .map(|definition| (definition.name, Value::Object(definition.input_schema.clone())))
+            .collect();
+        let tools: Vec<message::Tool<'_>> =
+            schemas.iter().map(|(name, schema)| message::Tool { name, schema }).collect();
+        message::unknown_tool(&call.tool, &call.arguments, &tools)
+    }
+}
