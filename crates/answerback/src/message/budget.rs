@@ -79,7 +79,7 @@ pub(super) fn fit<F: ErrorFormatter + ?Sized>(
 ) -> String {
     let limit = formatting.message_length();
     let aggregate = aggregate(failure.findings, formatting.errors_shown());
-    let known = Known::of(&aggregate, failure.schema);
+    let known = Known::of(failure, &aggregate);
     let failure = &Failure { known: Some(&known), ..*failure };
     let entries: Vec<Entry<'_>> = aggregate
         .groups

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::known::Known;
+use super::known::{Known, KnownFinding};
 use super::schema::Part;
 use crate::finding::ValidationError;
 use crate::retry::{Noted, Repetition};
@@ -48,9 +48,14 @@ impl<'a> Failure<'a> {
         }
     }
 
+    /// What was worked out about a finding before.
+    pub(super) fn known(&self, finding: &ValidationError) -> Option<&KnownFinding<'a>> {
+        self.known?.find(self, finding)
+    }
+
     /// The part of the schema that a finding is about.
     pub(super) fn part(&self, finding: &ValidationError) -> Option<Part<'a>> {
-        match self.known.and_then(|known| known.find(finding)) {
+        match self.known(finding) {
             Some(known) => known.part,
             None => Part::of(finding, self.schema),
         }

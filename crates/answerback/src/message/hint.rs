@@ -98,7 +98,7 @@ pub(super) fn expected_type(failure: &Failure<'_>, finding: &ValidationError) ->
 /// The field that was probably meant by an unknown one, if any.
 pub(super) fn meant_field(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
     let find = || find_meant_field(failure, finding);
-    match failure.known.and_then(|known| known.find(finding)) {
+    match failure.known(finding) {
         Some(known) => known.meant_field.get_or_init(find).clone(),
         None => find(),
     }

@@ -194,7 +194,7 @@ fn count(number: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     fn schema(fields: &[(&str, &str)]) -> Value {
         let properties: Map<String, Value> =

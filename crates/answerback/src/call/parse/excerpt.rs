@@ -136,7 +136,7 @@ impl fmt::Display for Excerpt {
 mod tests {
     use super::*;
 
-    fn excerpt(text: &str, offset: usize) -> Excerpt {
+    fn around(text: &str, offset: usize) -> Excerpt {
         Surroundings::of(text, offset).excerpt()
     }
 
@@ -152,20 +152,20 @@ mod tests {
             ("a\r\nb", 3, "→b"),
         ];
         for (text, offset, expected) in cases {
-            assert_eq!(excerpt(text, offset).inline(), expected, "{text:?} {offset}");
+            assert_eq!(around(text, offset).inline(), expected, "{text:?} {offset}");
         }
         let long = "x".repeat(1000);
-        let excerpt = excerpt(&long, 500);
+        let excerpt = around(&long, 500);
         assert_eq!(excerpt.text, format!("…{}…", "x".repeat(60)));
         assert_eq!(excerpt.caret, 31);
     }
 
     #[test]
     fn secrets_are_hidden() {
-        let excerpt = excerpt("{'password': 'hunter2', 'n': 1}", 13);
+        let excerpt = around("{'password': 'hunter2', 'n': 1}", 13);
         assert_eq!(excerpt.inline(), "{'••••••••': →'•••••••', '•': •}");
         let token = format!("{{'a': 'sk-{}'}}", "Zx9Kq2Lm8Vb4Nc7Tp1Rw6Ys3".repeat(2));
-        assert!(!excerpt(&token, 30).text.contains("Kq2Lm8"), "{}", excerpt(&token, 30).text);
+        assert!(!around(&token, 30).text.contains("Kq2Lm8"), "{}", around(&token, 30).text);
     }
 
     /// What is kept of a text gives the excerpt that the whole text would give.
@@ -178,13 +178,13 @@ mod tests {
             "\"x\": \"ordinary words\", ".repeat(40),
         );
         for offset in (0..=text.len()).filter(|offset| text.is_char_boundary(*offset)) {
-            assert_eq!(excerpt(&text, offset), Excerpt::new(&text, offset), "{offset}");
+            assert_eq!(around(&text, offset), Excerpt::new(&text, offset), "{offset}");
         }
     }
 
     #[test]
     fn points_with_a_caret() {
-        insta::assert_snapshot!(excerpt(r#"{"p": 1/6}"#, 6), @r#"
+        insta::assert_snapshot!(around(r#"{"p": 1/6}"#, 6), @r#"
         {"p": 1/6}
               ^
         "#);
