@@ -1,10 +1,14 @@
-//! The tracker at size: whether a lookup and a step cost the same however many keys are open, and the
-//! memory that a key takes.
+//! The tracker at size: what a lookup and a step cost however many keys are open, and the memory that a
+//! key takes.
+//!
+//! A million keys do not fit a processor's cache, and no map can help that. So a bare map of the same keys
+//! is asked in turn with the tracker: what grows for both is the machine's, what grows between them is ours.
 
+use std::collections::HashMap;
 use std::fs;
 use std::hint::black_box;
 
-use answerback::retry::{Call, RetryKey, RetryTracker};
+use answerback::retry::{Call, Outcome, RetryKey, RetryTracker};
 use answerback::{Severity, Timestamp, ValidationError};
 use anyhow::{Context, ensure};
 use serde_json::json;
@@ -23,17 +27,25 @@ const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 const BATCH: usize = 100;
 const BATCHES: usize = 1_000;
 
-/// Fills a tracker up to this many keys and measures on the way. Gives the bytes that a key takes, where
-/// the system tells them.
+/// What the tracker comes to beside its times.
+pub(crate) struct Tracked {
+    /// For each number of open keys, how often a lookup takes the time of one in a bare map (medians).
+    pub(crate) lookups: Vec<(usize, f64)>,
+    /// The bytes that a key takes, where the system tells them.
+    pub(crate) bytes_a_key: Option<usize>,
+}
+
+/// Fills a tracker up to this many keys and measures on the way; nothing for none.
 pub(crate) fn measure(
     most: usize,
     print: &mut impl FnMut(Row) -> anyhow::Result<()>,
-) -> anyhow::Result<Option<usize>> {
+) -> anyhow::Result<Option<Tracked>> {
     if most == 0 {
         return Ok(None);
     }
     // More room than keys: shards fill unevenly, and none may give way.
     let tracker = RetryTracker::new(3).with_max_keys(most + most / 2);
+    let mut bare: HashMap<String, u8> = HashMap::new();
     let arguments = json!({"pth": "src/main.rs", "encoding": "uft8", "limit": "ten"});
     let findings = [
         ("VAL-001", "/path"),
@@ -46,29 +58,43 @@ pub(crate) fn measure(
     .collect::<anyhow::Result<Vec<_>>>()?;
     // Of one turn, so that the step of a known key changes nothing that the next one meets.
     let call = Call::new("read_file", "call_abc123", &arguments, &findings, [7; 10]).with_turn(1);
-    let before = resident();
-    let mut open = 0;
+    let (mut open, mut bytes, mut lookups) = (0, Some(0), Vec::new());
     for size in SIZES.into_iter().filter(|size| *size < most).chain([most]) {
+        let before = resident();
         let opening = opened(&tracker, &call, open..size);
+        let grown = before.zip(resident()).map(|(before, after)| after.saturating_sub(before));
+        bytes = bytes.zip(grown).map(|(bytes, grown)| bytes + grown);
+        bare.extend((open..size).map(|number| (key(number).as_str().to_owned(), 1)));
         open = size;
         ensure!(tracker.len() == size, "{} of {size} keys are open", tracker.len());
-        let row = |name: &str, what: &str, times| {
+        let mut row = |name: &str, what: &str, times| {
             let figures = Figures::of(times).context("a time for each batch")?;
-            Ok::<_, anyhow::Error>(Row {
+            print(Row {
                 name: format!("tracker_{name}_{size}"),
                 what: format!("tracker, {size} open keys: {what}"),
                 figures,
-            })
+            })?;
+            Ok::<_, anyhow::Error>(figures.p50)
         };
-        print(row("open", "open one", opening)?)?;
-        print(row("lookup", "look one up", timed(size, |key| tracker.attempts(key, moment())))?)?;
-        print(row(
-            "step",
-            "a parallel failure",
-            timed(size, |key| tracker.call(key, &call, moment())),
-        )?)?;
+        row("open", "open one", opening)?;
+        let [ours, bares] = timed(
+            size,
+            [&mut |key: &RetryKey| tracker.attempts(key, moment()), &mut |key: &RetryKey| {
+                bare.get(key.as_str()).copied().unwrap_or_default()
+            }],
+        );
+        let (ours, bares) = (
+            row("lookup", "look one up", ours)?,
+            row("bare_lookup", "look one up in a bare map", bares)?,
+        );
+        lookups.push((size, ours / bares));
+        let mut stepped = |key: &RetryKey| {
+            u8::from(matches!(tracker.call(key, &call, moment()), Outcome::Retry(_)))
+        };
+        let [times] = timed(size, [&mut stepped]);
+        row("step", "a parallel failure", times)?;
     }
-    Ok(before.zip(resident()).map(|(before, after)| after.saturating_sub(before) / open))
+    Ok(Some(Tracked { lookups, bytes_a_key: bytes.map(|bytes| bytes / open) }))
 }
 
 fn key(number: usize) -> RetryKey {
@@ -85,15 +111,21 @@ fn opened(tracker: &RetryTracker, call: &Call<'_>, numbers: std::ops::Range<usiz
     times
 }
 
-/// The microseconds that something takes for a key, in batches that stride through all keys, so that
-/// no cache helps.
-fn timed<O>(open: usize, mut work: impl FnMut(&RetryKey) -> O) -> Vec<f64> {
-    let batches = (0..BATCHES).map(|round| {
+/// The microseconds that each of some works takes for a key. They take turns, in batches that stride
+/// through all keys, so that no cache helps.
+fn timed<const N: usize>(
+    open: usize,
+    mut works: [&mut dyn FnMut(&RetryKey) -> u8; N],
+) -> [Vec<f64>; N] {
+    let mut times = [(); N].map(|()| Vec::with_capacity(BATCHES));
+    for round in 0..BATCHES {
         let keys: Vec<_> =
             (0..BATCH).map(|place| key((round * BATCH + place) * 7919 % open)).collect();
-        batch(&keys, &mut work)
-    });
-    batches.collect()
+        for (work, times) in works.iter_mut().zip(&mut times) {
+            times.push(batch(&keys, work));
+        }
+    }
+    times
 }
 
 fn batch<O>(keys: &[RetryKey], mut work: impl FnMut(&RetryKey) -> O) -> f64 {

@@ -22,7 +22,7 @@ pub use self::malformed::{Confidence, Malformed, Reading};
 pub use self::mistake::{Mistake, MistakeKind};
 
 use crate::finding::{Severity, codes};
-use crate::json::{self, Document, Limits, ReadErrorKind};
+use crate::json::{self, Document, Limits};
 
 /// Hears the `arguments` of a call as hosts hand them over: none or `null` is an empty object, a
 /// string is the model's raw text, and any other value has been read already.
@@ -61,9 +61,9 @@ pub fn parse(text: &str, limits: Limits) -> Result<Document, Malformed> {
     if visible.trim().is_empty() {
         return Ok(document(empty()));
     }
-    match json::read(text.as_bytes(), limits) {
-        Ok(Document { value: Value::Null, .. }) => Ok(document(empty())),
-        Ok(mut read) => {
+    match json::read_if_json(text, limits) {
+        Some(Document { value: Value::Null, .. }) => Ok(document(empty())),
+        Some(mut read) => {
             if read.findings.iter().any(|found| found.error_code == codes::DUPLICATE_NAME.code) {
                 return Err(Malformed::hear(visible, limits));
             }
@@ -72,10 +72,8 @@ pub fn parse(text: &str, limits: Limits) -> Result<Document, Malformed> {
             }
             Ok(read)
         }
-        Err(error) => Err(match error.kind {
-            ReadErrorKind::TooLarge { .. } => Malformed::unread(visible),
-            _ => Malformed::hear(visible, limits),
-        }),
+        None if text.len() > limits.max_bytes => Err(Malformed::unread(visible)),
+        None => Err(Malformed::hear(visible, limits)),
     }
 }
 

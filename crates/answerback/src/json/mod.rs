@@ -20,5 +20,5 @@ pub use locate::{Position, locate};
 pub use place::Place;
 pub use pointer::Pointer;
 pub(crate) use pointer::{below, find, push_token, unescape};
-pub(crate) use read::line_and_column;
 pub use read::{Document, ReadError, ReadErrorKind, read};
+pub(crate) use read::{FEW_MEMBERS, line_and_column, read_if_json};

@@ -4,6 +4,7 @@
 //! 64 bits silently and has one fixed depth. Those are exactly the places where two readers of a
 //! signed document come to disagree, so we read ourselves and are tested against it.
 
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 use super::{Limits, Place};
@@ -45,11 +46,21 @@ pub fn read(bytes: &[u8], limits: Limits) -> Result<Document, ReadError> {
             return Err(ReadError::at(ReadErrorKind::NotUtf8, good, good.len()));
         }
     };
-    let mut reader = Reader { text, at: 0, limits, findings: Vec::new() };
+    let mut reader = Reader { text, at: 0, limits, findings: Vec::new(), tells: true };
     match reader.document() {
         Ok(value) => Ok(Document { value, findings: reader.findings }),
         Err(kind) => Err(ReadError::at(kind, text, reader.at)),
     }
+}
+
+/// [`read`] for whoever goes on to look for the mistake himself: nothing is said of why and where a text
+/// is no document, which would cost more than to find out that it is none.
+pub(crate) fn read_if_json(text: &str, limits: Limits) -> Option<Document> {
+    let text = Some(text).filter(|text| text.len() <= limits.max_bytes)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut reader = Reader { text, at: 0, limits, findings: Vec::new(), tells: false };
+    let value = reader.document().ok()?;
+    Some(Document { value, findings: reader.findings })
 }
 
 /// Why a document could not be read, and where.
@@ -123,11 +134,16 @@ pub enum ReadErrorKind {
 
 type Step<T> = Result<T, ReadErrorKind>;
 
+/// Room for the members that most objects have, made at once.
+pub(crate) const FEW_MEMBERS: usize = 4;
+
 struct Reader<'t> {
     text: &'t str,
     at: usize,
     limits: Limits,
     findings: Vec<ValidationError>,
+    /// Whether an error says what stood in the place of what.
+    tells: bool,
 }
 
 impl Reader<'_> {
@@ -160,11 +176,11 @@ impl Reader<'_> {
 
     fn object(&mut self, place: &Place<'_>, depth: usize) -> Step<Value> {
         self.deeper(depth)?;
-        let mut members = Map::new();
         self.skip_space();
         if self.take(b'}') {
-            return Ok(Value::Object(members));
+            return Ok(Value::Object(Map::new()));
         }
+        let mut members = Map::with_capacity(FEW_MEMBERS);
         loop {
             match self.peek() {
                 Some(b'"') => {}
@@ -183,14 +199,17 @@ impl Reader<'_> {
                 return Err(self.expected("':' after a member name", "an object"));
             }
             self.skip_space();
-            let here = place.key(&name);
-            let value = self.value(&here, depth + 1)?;
-            if members.contains_key(&name) {
-                let finding = ValidationError::of(&codes::DUPLICATE_NAME, here.pointer())
-                    .with_message("the name stands twice in one object");
-                self.findings.push(finding);
+            let value = self.value(&place.key(&name), depth + 1)?;
+            match members.entry(name) {
+                Entry::Vacant(free) => drop(free.insert(value)),
+                Entry::Occupied(mut taken) => {
+                    let here = place.key(taken.key()).pointer();
+                    let finding = ValidationError::of(&codes::DUPLICATE_NAME, here)
+                        .with_message("the name stands twice in one object");
+                    self.findings.push(finding);
+                    taken.insert(value);
+                }
             }
-            members.insert(name, value);
             self.skip_space();
             if self.take(b'}') {
                 return Ok(Value::Object(members));
@@ -426,6 +445,9 @@ impl Reader<'_> {
 
     /// Names the usual mistake where it is one.
     fn unexpected(&self, wanted: &str) -> ReadErrorKind {
+        if !self.tells {
+            return ReadErrorKind::Syntax(String::new());
+        }
         let rest = &self.text[self.at..];
         let starts = |words: &[&str]| words.iter().any(|word| rest.starts_with(word));
         let known = if starts(&["NaN", "Infinity", "-Infinity"]) {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::call::{Schema, SchemaError};
 use crate::finding::ValidationError;
-use crate::message;
+use crate::message::{self, OfferedTools};
 use crate::provider::{ShapeError, Tool, read_tools};
 
 /// The tools that a model may call, by name. A schema is compiled when its tool is first called, once.
@@ -23,6 +23,8 @@ use crate::provider::{ShapeError, Tool, read_tools};
 pub struct Catalogue {
     entries: Vec<Entry>,
     by_name: HashMap<String, usize>,
+    /// The same tools, ready to be compared with calls of others: made when the first such call comes.
+    offered: OnceLock<OfferedTools>,
 }
 
 #[derive(Debug)]
@@ -76,12 +78,13 @@ impl Catalogue {
 
     /// The finding of a call to a tool that is not here: VAL-008 at the root, with the nearest tools.
     pub fn unknown_tool(&self, called: &str, arguments: &Value) -> ValidationError {
-        let tools: Vec<message::Tool<'_>> = self
-            .entries
-            .iter()
-            .map(|entry| message::Tool { name: &entry.name, schema: &entry.source })
-            .collect();
-        message::unknown_tool(called, arguments, &tools)
+        let offered = self.offered.get_or_init(|| {
+            let tools = self.entries.iter();
+            OfferedTools::new(
+                tools.map(|entry| message::Tool { name: &entry.name, schema: &entry.source }),
+            )
+        });
+        offered.unknown(called, arguments)
     }
 }
 

@@ -3,8 +3,8 @@ use std::fmt::Write;
 use super::Failure;
 use super::entry::{clean, secret_kind};
 use super::hint::{NAME, expected_type, meant_field, nearest_option};
-use super::schema::{Part, keyword};
-use super::tools::suggested_tool;
+use super::schema::keyword;
+use super::tools::Offer;
 use crate::finding::neutral::push_name;
 use crate::finding::secrets::redact_pointer;
 use crate::finding::{Aggregate, Group, ValidationError, window};
@@ -32,6 +32,11 @@ pub(super) fn call_to_action(
         }
     }
     GENERIC.to_owned()
+}
+
+/// Whether the tool itself is not there: then there is nothing to correct in the arguments.
+pub(super) fn asks_for_a_tool(aggregate: &Aggregate<'_>) -> bool {
+    aggregate.groups.iter().any(|group| kind(group.finding) == Kind::Tool)
 }
 
 fn sentence(clauses: &[String], rest: bool) -> String {
@@ -130,9 +135,13 @@ fn part(failure: &Failure<'_>, group: &Group<'_>, renamed: &mut Vec<String>) -> 
             }
         }
         Kind::Tool => {
-            field = match suggested_tool(finding) {
-                Some(tool) => format!("call {} if that is the tool you meant", clean(tool, None)),
-                None => "call a tool that exists, by its exact name".to_owned(),
+            field = match Offer::of(finding) {
+                Offer::Tool(tool) => {
+                    let tool = clean(tool, None);
+                    format!("call {tool} if that is what you meant, or another of the tools named")
+                }
+                Offer::Named => "call one of the tools named, by its exact name".to_owned(),
+                Offer::Nothing => "go on without tools".to_owned(),
             }
         }
         _ => {}
@@ -217,7 +226,7 @@ fn kind(finding: &ValidationError) -> Kind {
 }
 
 fn is_secret(failure: &Failure<'_>, finding: &ValidationError) -> bool {
-    secret_kind(finding, Part::of(finding, failure.schema).as_ref()).is_some()
+    secret_kind(finding, failure.part(finding).as_ref()).is_some()
 }
 
 /// A field as a sentence names it: by its name at the top, by its whole path below.

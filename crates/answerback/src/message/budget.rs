@@ -5,8 +5,9 @@
 
 use std::fmt::Write;
 
-use super::action::{GENERIC, call_to_action};
+use super::action::{GENERIC, asks_for_a_tool, call_to_action};
 use super::entry::{Entry, clean};
+use super::known::Known;
 use super::progress::{progress, repetition};
 use super::{ErrorFormatter, Failure, Formatting, Style, compact, detailed};
 use crate::finding::neutral::push_name;
@@ -78,6 +79,8 @@ pub(super) fn fit<F: ErrorFormatter + ?Sized>(
 ) -> String {
     let limit = formatting.message_length();
     let aggregate = aggregate(failure.findings, formatting.errors_shown());
+    let known = Known::of(failure, &aggregate);
+    let failure = &Failure { known: Some(&known), ..*failure };
     let entries: Vec<Entry<'_>> = aggregate
         .groups
         .iter()
@@ -235,7 +238,7 @@ impl<'m> Frame<'m> {
     fn action(&self, room: &Room) -> String {
         if !self.has_errors {
             "The call was valid: no retry is needed.".to_owned()
-        } else if self.style == Style::Compact {
+        } else if self.style == Style::Compact && !asks_for_a_tool(self.aggregate) {
             GENERIC.to_owned()
         } else {
             call_to_action(self.failure, self.aggregate, room.action)

@@ -36,7 +36,7 @@ impl<'g> Entry<'g> {
     ) -> Self {
         let finding = group.finding;
         let root = formatting.root.as_deref();
-        let part = Part::of(finding, failure.schema);
+        let part = failure.part(finding);
         let secret = secret_kind(finding, part.as_ref());
         let text = match secret.and_then(|_| message_without_value(&finding.error_code)) {
             Some(text) => Cow::Borrowed(text),
@@ -216,7 +216,8 @@ fn expected<'g>(
 /// What the schema says about a missing field, quoted and short.
 fn description(finding: &ValidationError, failure: &Failure<'_>) -> Option<String> {
     let (_, name) = finding.field_path.split_last()?;
-    let holder = Part::of(finding, failure.schema)
+    let holder = failure
+        .part(finding)
         .filter(|part| part.fields().is_some())
         .or_else(|| owner(finding, failure.schema))?;
     let field = holder.field(&name)?;

@@ -1,5 +1,7 @@
 use serde_json::Value;
 
+use super::known::{Known, KnownFinding};
+use super::schema::Part;
 use crate::finding::ValidationError;
 use crate::retry::{Noted, Repetition};
 
@@ -25,6 +27,8 @@ pub struct Failure<'a> {
     pub repetition: Repetition,
     /// A proposed repair in one line, such as a JSON Patch.
     pub repair: Option<&'a str>,
+    /// What was worked out about its findings, while a message is written.
+    pub(super) known: Option<&'a Known<'a>>,
 }
 
 impl<'a> Failure<'a> {
@@ -40,6 +44,20 @@ impl<'a> Failure<'a> {
             previous_is_cut: false,
             repetition: Repetition::None,
             repair: None,
+            known: None,
+        }
+    }
+
+    /// What was worked out about a finding before.
+    pub(super) fn known(&self, finding: &ValidationError) -> Option<&KnownFinding<'a>> {
+        self.known?.find(self, finding)
+    }
+
+    /// The part of the schema that a finding is about.
+    pub(super) fn part(&self, finding: &ValidationError) -> Option<Part<'a>> {
+        match self.known(finding) {
+            Some(known) => known.part,
+            None => Part::of(finding, self.schema),
         }
     }
 

@@ -73,7 +73,7 @@ fn type_mismatch(failure: &Failure<'_>, finding: &ValidationError) -> Option<Str
 
 /// The type that the schema asks for, or the first word of what the finding expects.
 pub(super) fn expected_type(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
-    if let Some(part) = Part::of(finding, failure.schema) {
+    if let Some(part) = failure.part(finding) {
         match part.holder.get("type") {
             Some(Value::String(name)) => return Some(name.clone()),
             Some(Value::Array(names)) => {
@@ -97,6 +97,14 @@ pub(super) fn expected_type(failure: &Failure<'_>, finding: &ValidationError) ->
 
 /// The field that was probably meant by an unknown one, if any.
 pub(super) fn meant_field(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
+    let find = || find_meant_field(failure, finding);
+    match failure.known(finding) {
+        Some(known) => known.meant_field.get_or_init(find).clone(),
+        None => find(),
+    }
+}
+
+fn find_meant_field(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
     let (parent, name) = finding.field_path.split_last()?;
     let siblings = |code: &'static str| {
         failure.findings.iter().filter(move |other| other.error_code == code).filter_map(|other| {
@@ -149,7 +157,8 @@ fn missing_type(failure: &Failure<'_>, missing: &ValidationError) -> Option<Stri
 
 /// The schema of the object that a missing or unknown field belongs to.
 fn object_part<'s>(failure: &Failure<'s>, finding: &ValidationError) -> Option<Part<'s>> {
-    Part::of(finding, failure.schema)
+    failure
+        .part(finding)
         .filter(|part| part.fields().is_some())
         .or_else(|| owner(finding, failure.schema))
 }
@@ -182,7 +191,7 @@ fn unknown_field(failure: &Failure<'_>, finding: &ValidationError) -> Option<Str
 pub(super) fn nearest_option(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
     let written: Value = serde_json::from_str(finding.actual_value.as_deref()?).ok()?;
     let show = |option: &Value| Preview::new().with_max_characters(60).show(option);
-    if let Some(options) = Part::of(finding, failure.schema).and_then(|part| part.options()) {
+    if let Some(options) = failure.part(finding).and_then(|part| part.options()) {
         // "5" for 5 and the like: the same text in another type.
         let bare = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let retyped =
@@ -208,7 +217,7 @@ pub(super) fn nearest_option(failure: &Failure<'_>, finding: &ValidationError) -
 
 /// An example that the schema itself gives.
 fn example(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
-    let part = Part::of(finding, failure.schema)?;
+    let part = failure.part(finding)?;
     let first =
         part.holder.get("examples").and_then(Value::as_array).and_then(|examples| examples.first());
     let example =
@@ -221,7 +230,8 @@ fn example(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
 
 /// What values of a format look like. These are the rule, not a proposal.
 fn format_example(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
-    let declared = Part::of(finding, failure.schema)
+    let declared = failure
+        .part(finding)
         .and_then(|part| part.holder.get("format")?.as_str().map(str::to_owned));
     let expected = finding.expected_value.as_deref().unwrap_or_default();
     let formats = FORMATS.iter().filter(|(name, _)| match &declared {

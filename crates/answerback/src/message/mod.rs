@@ -37,6 +37,7 @@ mod file_paths;
 mod formatter;
 mod formatting;
 mod hint;
+mod known;
 mod progress;
 mod repair;
 mod schema;
@@ -48,7 +49,7 @@ pub use file_paths::FilePathFormatter;
 pub use formatter::{ErrorFormatter, StandardFormatter};
 pub use formatting::{Formatting, FormattingError, Style};
 pub use repair::{Repair, repair, repair_malformed};
-pub use tools::{Tool, nearest_tools, unknown_tool};
+pub use tools::{OfferedTools, Tool, nearest_tools, unknown_tool};
 
 /// The version of the `detailed` layout; it changes when a reader of the text could notice.
 pub const DETAILED_VERSION: &str = "answerback/detailed@1";

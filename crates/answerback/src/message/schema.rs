@@ -6,7 +6,7 @@ use crate::finding::ValidationError;
 use crate::json::Pointer;
 
 /// The part of a schema that a finding is about.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Part<'s> {
     root: &'s Value,
     /// The schema object that holds the failing keyword.

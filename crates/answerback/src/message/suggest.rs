@@ -45,7 +45,8 @@ pub fn nearest<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
 ) -> Vec<Suggestion<'c>> {
-    let (sought, sought_initials) = (Letters::of(word), initials(word));
+    let letters = Letters::of(word);
+    let (sought, sought_initials) = (Sought::new(letters.as_slice()), initials(word));
     let sought_words = OnceCell::new();
     let mut found: Vec<Suggestion<'c>> = candidates
         .into_iter()
@@ -73,19 +74,19 @@ pub fn nearest<'c>(
 }
 
 fn likeness(
-    sought: &Letters,
+    sought: &Sought<'_>,
     letters: &Letters,
     shares_words: impl FnOnce() -> bool,
 ) -> Option<Likeness> {
-    if sought.is_empty() || letters.is_empty() {
+    if sought.letters.is_empty() || letters.is_empty() {
         return None;
     }
-    if sought.as_slice() == letters.as_slice() {
+    if sought.letters == letters.as_slice() {
         return Some(Likeness::SameLetters);
     }
-    let longer = sought.len().max(letters.len());
+    let longer = sought.letters.len().max(letters.len());
     let allowed = if longer < 3 { 0 } else { (longer / 3).clamp(1, 4) };
-    match distance(sought.as_slice(), letters.as_slice(), allowed) {
+    match sought.distance(letters.as_slice(), allowed) {
         Some(distance) => Some(Likeness::Close(distance)),
         None => shares_words().then_some(Likeness::SharedWords),
     }
@@ -101,11 +102,7 @@ struct Letters {
 impl Letters {
     fn of(word: &str) -> Self {
         let mut letters = Self { characters: ['\0'; LONGEST], count: 0 };
-        let lower = word
-            .chars()
-            .filter(|character| character.is_alphanumeric())
-            .flat_map(char::to_lowercase);
-        for (place, character) in letters.characters.iter_mut().zip(lower) {
+        for (place, character) in letters.characters.iter_mut().zip(folded(word)) {
             *place = character;
             letters.count += 1;
         }
@@ -125,47 +122,84 @@ impl Letters {
     }
 }
 
-/// The Damerau-Levenshtein distance (neighbours swapped once), if it is at most `allowed`.
-///
-/// A column of the table of distances is kept as bits, one a letter of `a`: where it rises, where it
-/// falls (Myers 1999, with the swaps of Hyyrö 2003). A letter of `b` then costs a few operations
-/// instead of one for each letter of `a`.
+/// The letters and digits of a word in lower case: what is left of it when case and separators do not
+/// count.
+pub(super) fn folded(word: &str) -> impl Iterator<Item = char> {
+    word.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase)
+}
+
+/// [`Sought::distance`] between two words that are compared once.
 pub(super) fn distance(a: &[char], b: &[char], allowed: usize) -> Option<usize> {
-    if a.len().abs_diff(b.len()) > allowed || a.len() > LONGEST || b.len() > LONGEST {
-        return None;
+    // What is too long or too short needs no notes.
+    let may_be_near = a.len().abs_diff(b.len()) <= allowed;
+    may_be_near.then(|| Sought::new(a).distance(b, allowed)).flatten()
+}
+
+/// A word that is compared with many others. Where its letters stand is noted once, for all of them.
+pub(super) struct Sought<'w> {
+    letters: &'w [char],
+    /// For each letter of ASCII the places where it stands, as bits.
+    ascii: [u64; 128],
+}
+
+impl<'w> Sought<'w> {
+    pub(super) fn new(letters: &'w [char]) -> Self {
+        let mut ascii = [0; 128];
+        for (place, letter) in letters.iter().take(LONGEST).enumerate() {
+            if let Some(places) = ascii.get_mut(*letter as usize) {
+                *places |= 1 << place;
+            }
+        }
+        Self { letters, ascii }
     }
-    if a.is_empty() || b.is_empty() {
-        return Some(a.len().max(b.len()));
+
+    pub(super) fn len(&self) -> usize {
+        self.letters.len()
     }
-    let mut ascii = [0_u64; 128];
-    for (place, letter) in a.iter().enumerate().filter(|(_, letter)| letter.is_ascii()) {
-        ascii[*letter as usize] |= 1 << place;
+
+    fn places_of(&self, letter: char) -> u64 {
+        match self.ascii.get(letter as usize) {
+            Some(places) => *places,
+            None => (0..)
+                .zip(self.letters)
+                .filter(|(_, other)| **other == letter)
+                .fold(0, |all, (at, _)| all | 1 << at),
+        }
     }
-    let places_of = |letter: char| match ascii.get(letter as usize) {
-        Some(places) => *places,
-        None => (0..)
-            .zip(a)
-            .filter(|(_, other)| **other == letter)
-            .fold(0, |all, (at, _)| all | 1 << at),
-    };
-    let last = 1 << (a.len() - 1);
-    let mut distance = a.len();
-    let (mut rises, mut falls) = (u64::MAX, 0_u64);
-    let (mut level, mut places_before) = (0_u64, 0_u64);
-    for letter in b {
-        let places = places_of(*letter);
-        let swapped = ((!level & places) << 1) & places_before;
-        level = ((places & rises).wrapping_add(rises) ^ rises) | places | falls | swapped;
-        let right_rises = falls | !(level | rises);
-        let right_falls = level & rises;
-        distance += usize::from(right_rises & last != 0);
-        distance -= usize::from(right_falls & last != 0);
-        let right_rises = right_rises << 1 | 1;
-        rises = right_falls << 1 | !(level | right_rises);
-        falls = right_rises & level;
-        places_before = places;
+
+    /// The Damerau-Levenshtein distance to another word (neighbours swapped once), if it is at most
+    /// `allowed`.
+    ///
+    /// A column of the table of distances is kept as bits, one a letter of this word: where it rises,
+    /// where it falls (Myers 1999, with the swaps of Hyyrö 2003). A letter of the other then costs a few
+    /// operations instead of one for each letter of this.
+    pub(super) fn distance(&self, other: &[char], allowed: usize) -> Option<usize> {
+        let length = self.letters.len();
+        if length.abs_diff(other.len()) > allowed || length > LONGEST || other.len() > LONGEST {
+            return None;
+        }
+        if length == 0 || other.is_empty() {
+            return Some(length.max(other.len()));
+        }
+        let last = 1 << (length - 1);
+        let mut distance = length;
+        let (mut rises, mut falls) = (u64::MAX, 0_u64);
+        let (mut level, mut places_before) = (0_u64, 0_u64);
+        for letter in other {
+            let places = self.places_of(*letter);
+            let swapped = ((!level & places) << 1) & places_before;
+            level = ((places & rises).wrapping_add(rises) ^ rises) | places | falls | swapped;
+            let right_rises = falls | !(level | rises);
+            let right_falls = level & rises;
+            distance += usize::from(right_rises & last != 0);
+            distance -= usize::from(right_falls & last != 0);
+            let right_rises = right_rises << 1 | 1;
+            rises = right_falls << 1 | !(level | right_rises);
+            falls = right_rises & level;
+            places_before = places;
+        }
+        Some(distance).filter(|distance| *distance <= allowed)
     }
-    Some(distance).filter(|distance| *distance <= allowed)
 }
 
 /// Whether every word of the shorter name is among the words of the longer one, or begins one of them.
@@ -258,7 +292,8 @@ mod tests {
         for round in 0..4000 {
             let longest = if round % 8 == 0 { 64 } else { 8 };
             let (a, b) = (word(longest), word(longest));
-            assert_eq!(distance(&a, &b, LONGEST), Some(tabled(&a, &b)), "{a:?} {b:?}");
+            let distance = Sought::new(&a).distance(&b, LONGEST);
+            assert_eq!(distance, Some(tabled(&a, &b)), "{a:?} {b:?}");
         }
     }
 
@@ -286,7 +321,8 @@ mod tests {
     #[test]
     fn swapped_neighbours_are_one_step() {
         let of = |a: &str, b: &str| {
-            distance(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>(), 9)
+            let [a, b] = [a, b].map(|word| word.chars().collect::<Vec<_>>());
+            Sought::new(&a).distance(&b, 9)
         };
         for (a, b, expected) in [
             ("abcd", "abdc", 1),

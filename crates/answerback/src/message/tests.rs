@@ -394,8 +394,30 @@ fn the_unknown_tool() {
     • (root) (VAL-008): Unknown tool 'celebrate_net_worth_get'; did you mean 'get_celebrity_net_worth'?
       Expected: a tool that exists: 'get_celebrity_net_worth', 'calculate_bmi'
 
-    Please call 'get_celebrity_net_worth' if that is the tool you meant.
+    Please call 'get_celebrity_net_worth' if that is what you meant, or another of the tools named.
     "##);
+}
+
+#[test]
+fn an_unknown_tool_calls_for_another_in_every_layout() {
+    let schema = json!({});
+    let tools = ["read_file", "stat"].map(|name| Tool { name, schema: &schema });
+    for (called, tools, action) in [
+        (
+            "readFile",
+            &tools[..],
+            "Please call 'read_file' if that is what you meant, or another of the tools named.",
+        ),
+        ("zzz", &tools, "Please call one of the tools named, by its exact name."),
+        ("zzz", &[], "Please go on without tools."),
+    ] {
+        let findings = [unknown_tool(called, &json!({}), tools)];
+        for style in [Style::Detailed, Style::Compact] {
+            let formatting = Formatting::default().with_style(style);
+            let message = StandardFormatter.format(&Failure::new(called, &findings), &formatting);
+            assert_eq!(message.lines().last(), Some(action), "{message}");
+        }
+    }
 }
 
 #[test]

@@ -143,7 +143,11 @@ impl Attempt {
 
     fn add(&mut self, call: &Call<'_>, prints: &Prints, room: usize, redactor: &dyn Redactor) {
         self.calls = self.calls.saturating_add(1);
+        // What is kept for long is kept without spare room.
+        let errors = call.findings.iter().filter(|finding| finding.is_error()).count();
+        self.errors.reserve_exact(errors.min(room.saturating_sub(self.errors.len())));
         if self.prints.len() < CALLS_KEPT {
+            self.prints.reserve_exact(1);
             self.prints.push((prints.call, prints.errors));
         }
         for finding in call.findings.iter().filter(|finding| finding.is_error()) {
@@ -236,7 +240,8 @@ fn summary(call: &Call<'_>, redactor: &dyn Redactor) -> String {
         count => format!("; {count} more errors"),
     };
     // The count survives, however long the first error's line is.
-    bounded(phrase(first, call.arguments, redactor), SUMMARY_BYTES - more.len()) + &more
+    let first = bounded(phrase(first, call.arguments, redactor), SUMMARY_BYTES - more.len());
+    [first, more].concat()
 }
 
 /// What is wrong, in the document's words: "Missing required field 'path'".

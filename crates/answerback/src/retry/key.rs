@@ -35,7 +35,8 @@ impl RetryKey {
     /// The default key: one conversation's calls to one tool.
     pub fn of_conversation(conversation: &str, tool: &str) -> Self {
         // The length keeps ("a", "b/c") and ("a/b", "c") apart.
-        Self::new(format!("{}:{conversation}/{tool}", conversation.len()))
+        let length = conversation.len().to_string();
+        Self::new([length.as_str(), ":", conversation, "/", tool].concat())
     }
 
     /// The key as text.

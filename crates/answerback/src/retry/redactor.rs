@@ -38,7 +38,9 @@ pub(super) fn bounded<'t>(text: impl Into<Cow<'t, str>>, bytes: usize) -> String
     // Most texts fit as they are.
     let escaped = text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count();
     if text.len() + escaped <= bytes && is_harmless(&text) {
-        return text.into_owned();
+        let mut kept = text.into_owned();
+        kept.shrink_to_fit();
+        return kept;
     }
     let width =
         |character: char| if matches!(character, '"' | '\\') { 2 } else { character.len_utf8() };
@@ -53,6 +55,7 @@ pub(super) fn bounded<'t>(text: impl Into<Cow<'t, str>>, bytes: usize) -> String
         if used > bytes {
             shown.truncate(fits);
             shown.push_str(MARK);
+            shown.shrink_to_fit();
             return shown;
         }
         if used + MARK.len() <= bytes {

@@ -148,6 +148,11 @@ impl State {
         Timestamp::from_unix_millis(self.expires)
     }
 
+    /// The same in milliseconds since 1970.
+    pub(super) fn expires_millis(&self) -> i64 {
+        self.expires
+    }
+
     /// Whether the key is to be forgotten.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         now.unix_millis() >= self.expires
@@ -219,6 +224,7 @@ impl State {
     }
 
     pub(super) fn push(&mut self, attempt: Attempt) {
+        self.attempts.reserve_exact(1);
         self.attempts.push(attempt);
         self.answered = false;
     }

@@ -105,13 +105,14 @@ impl RetryTracker {
 
     /// How many attempts of a key have failed.
     pub fn attempts(&self, key: &RetryKey, now: Timestamp) -> u8 {
-        let shard = lock(self.shard(key));
-        shard.find(key).filter(|state| !state.is_expired(now)).map_or(0, State::attempt_count)
+        let (hash, shard) = self.shard(key);
+        lock(shard).attempts(hash, key, now)
     }
 
     /// What is remembered of a key.
     pub fn state(&self, key: &RetryKey, now: Timestamp) -> Option<State> {
-        lock(self.shard(key)).find(key).filter(|state| !state.is_expired(now)).cloned()
+        let (hash, shard) = self.shard(key);
+        lock(shard).state(hash, key, now).cloned()
     }
 
     /// How many keys are remembered.
@@ -142,18 +143,21 @@ impl RetryTracker {
         lock(&self.tally).suspects()
     }
 
-    fn shard(&self, key: &RetryKey) -> &Mutex<Shard> {
+    /// The hash of a key and the shard that it belongs to.
+    fn shard(&self, key: &RetryKey) -> (u64, &Mutex<Shard>) {
         let hash = self.hasher.hash_one(key);
-        // The number of shards is a power of two; the high bits are left to the map inside.
-        let index = usize::try_from(hash).unwrap_or(0) & (self.shards.len() - 1);
-        &self.shards[index]
+        // The number of shards is a power of two. The table inside goes by the lowest and the highest
+        // bits: among keys of one shard these must differ.
+        let middle = usize::try_from(hash >> 32 & 0xffff).unwrap_or(0);
+        (hash, &self.shards[middle & (self.shards.len() - 1)])
     }
 
     /// Load, step, put back: under the shard's lock, so that no attempt is lost.
     fn step(&self, key: &RetryKey, event: Event<'_>, context: &Context<'_>) -> Outcome {
-        let mut shard = lock(self.shard(key));
-        let taken = step(shard.take(key), event, context);
-        shard.put(key, taken.state);
+        let (hash, shard) = self.shard(key);
+        let mut shard = lock(shard);
+        let taken = step(shard.take(hash, key), event, context);
+        shard.put(hash, key, taken.state);
         taken.outcome
     }
 }

@@ -18,13 +18,40 @@ pub struct Excerpt {
     pub caret: usize,
 }
 
-impl Excerpt {
+/// As much of a text around an offset as decides its excerpt.
+#[derive(Clone, Eq, PartialEq)]
+pub(super) struct Surroundings {
+    text: String,
+    offset: usize,
+}
+
+impl Surroundings {
     /// The surroundings of a byte offset. An offset within a character counts as its start.
-    pub(super) fn new(text: &str, offset: usize) -> Self {
-        let mut offset = offset.min(text.len());
-        while !text.is_char_boundary(offset) {
-            offset -= 1;
-        }
+    pub(super) fn of(text: &str, offset: usize) -> Self {
+        /// The bytes on each side: what is shown, what is searched for secrets beside it, and a character,
+        /// by which it is seen whether the text goes on.
+        const SIDE: usize = 4 * AROUND + REACH + 4;
+        let offset = text.floor_char_boundary(offset);
+        let start = text.floor_char_boundary(offset.saturating_sub(SIDE));
+        let end = text.ceil_char_boundary(offset.saturating_add(SIDE));
+        Self { text: text[start..end].to_owned(), offset: offset - start }
+    }
+
+    pub(super) fn excerpt(&self) -> Excerpt {
+        Excerpt::new(&self.text, self.offset)
+    }
+}
+
+/// The text may hold secrets.
+impl fmt::Debug for Surroundings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.excerpt().fmt(formatter)
+    }
+}
+
+impl Excerpt {
+    /// The excerpt around the offset of a character, or the end.
+    fn new(text: &str, offset: usize) -> Self {
         let (before, after) = text.split_at(offset);
         let start = before.char_indices().rev().take(AROUND).take_while(|&(_, c)| c != '\n').last();
         let start = start.map_or(offset, |(at, _)| at);
@@ -109,6 +136,10 @@ impl fmt::Display for Excerpt {
 mod tests {
     use super::*;
 
+    fn around(text: &str, offset: usize) -> Excerpt {
+        Surroundings::of(text, offset).excerpt()
+    }
+
     #[test]
     fn shows_a_piece_of_one_line() {
         let cases = [
@@ -121,29 +152,39 @@ mod tests {
             ("a\r\nb", 3, "→b"),
         ];
         for (text, offset, expected) in cases {
-            assert_eq!(Excerpt::new(text, offset).inline(), expected, "{text:?} {offset}");
+            assert_eq!(around(text, offset).inline(), expected, "{text:?} {offset}");
         }
         let long = "x".repeat(1000);
-        let excerpt = Excerpt::new(&long, 500);
+        let excerpt = around(&long, 500);
         assert_eq!(excerpt.text, format!("…{}…", "x".repeat(60)));
         assert_eq!(excerpt.caret, 31);
     }
 
     #[test]
     fn secrets_are_hidden() {
-        let excerpt = Excerpt::new("{'password': 'hunter2', 'n': 1}", 13);
+        let excerpt = around("{'password': 'hunter2', 'n': 1}", 13);
         assert_eq!(excerpt.inline(), "{'••••••••': →'•••••••', '•': •}");
         let token = format!("{{'a': 'sk-{}'}}", "Zx9Kq2Lm8Vb4Nc7Tp1Rw6Ys3".repeat(2));
-        assert!(
-            !Excerpt::new(&token, 30).text.contains("Kq2Lm8"),
-            "{}",
-            Excerpt::new(&token, 30).text
+        assert!(!around(&token, 30).text.contains("Kq2Lm8"), "{}", around(&token, 30).text);
+    }
+
+    /// What is kept of a text gives the excerpt that the whole text would give.
+    #[test]
+    fn surroundings_are_enough() {
+        let word = "Zx9Kq2Lm8Vb4Nc7Tp1Rw6Ys3";
+        let text = format!(
+            "{{\"password\": \"é{}\", 'b': \"sk-{word}{word}\",\n{}\"c\": '{word}",
+            "ü ".repeat(150),
+            "\"x\": \"ordinary words\", ".repeat(40),
         );
+        for offset in (0..=text.len()).filter(|offset| text.is_char_boundary(*offset)) {
+            assert_eq!(around(&text, offset), Excerpt::new(&text, offset), "{offset}");
+        }
     }
 
     #[test]
     fn points_with_a_caret() {
-        insta::assert_snapshot!(Excerpt::new(r#"{"p": 1/6}"#, 6), @r#"
+        insta::assert_snapshot!(around(r#"{"p": 1/6}"#, 6), @r#"
         {"p": 1/6}
               ^
         "#);

@@ -4,7 +4,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::excerpt::Excerpt;
+use super::excerpt::{Excerpt, Surroundings};
 use super::mistake::{Effect, Mistake, MistakeKind};
 use super::reader::{self, Heard};
 use crate::finding::{Severity, ValidationError, secrets};
@@ -58,7 +58,9 @@ pub struct Malformed(Box<Inner>);
 #[derive(Clone, Debug, PartialEq)]
 struct Inner {
     mistakes: Vec<Mistake>,
-    excerpt: Excerpt,
+    /// Of the first mistake. The excerpt is made when it is asked for: whoever wants the reading alone
+    /// need not wait for the search for secrets.
+    surroundings: Surroundings,
     reading: Option<Reading>,
 }
 
@@ -99,8 +101,8 @@ impl Malformed {
             let (line, column) = json::line_and_column(text, offset);
             Mistake { kind, line, column }
         });
-        let excerpt = Excerpt::new(text, notes.first().map_or(0, |&(_, offset)| offset));
-        Self(Box::new(Inner { mistakes: mistakes.collect(), excerpt, reading }))
+        let surroundings = Surroundings::of(text, notes.first().map_or(0, |&(_, offset)| offset));
+        Self(Box::new(Inner { mistakes: mistakes.collect(), surroundings, reading }))
     }
 
     /// Every kind of mistake once, at its first place; the gravest first. There is at least one.
@@ -108,10 +110,10 @@ impl Malformed {
         &self.0.mistakes
     }
 
-    /// The place of the first of [`Malformed::mistakes`]. It shows the model's own text, which has
-    /// not been searched for secrets.
-    pub fn excerpt(&self) -> &Excerpt {
-        &self.0.excerpt
+    /// The place of the first of [`Malformed::mistakes`]. It shows the model's own text, without what has
+    /// the shape of a secret or stands near a name that promises one.
+    pub fn excerpt(&self) -> Excerpt {
+        self.0.surroundings.excerpt()
     }
 
     /// What was probably meant.
@@ -129,7 +131,7 @@ impl Malformed {
         ValidationError::new("VAL-004", Severity::Error)
             .with_message(format!("Invalid JSON: {self}"))
             .with_expected("one JSON object (RFC 8259) and nothing else")
-            .with_actual(self.0.excerpt.inline())
+            .with_actual(self.excerpt().inline())
     }
 }
 

@@ -66,6 +66,23 @@ impl Quote {
     }
 }
 
+/// The bytes that neither end a string nor are a mistake within it, whatever quotes it stands in.
+const IS_PLAIN: [bool; 256] = {
+    let mut is_plain = [true; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        is_plain[byte] = false;
+        byte += 1;
+    }
+    let telling = [b'\\', b'"', b'\'', b'`', 0xc2, 0xe2];
+    let mut index = 0;
+    while index < telling.len() {
+        is_plain[telling[index] as usize] = false;
+        index += 1;
+    }
+    is_plain
+};
+
 /// Where a string ends: the end of its content, and where the reading goes on.
 struct End {
     content: usize,
@@ -101,12 +118,17 @@ impl Reader<'_> {
         let mut first_rejected = None;
         let mut last_rejected: Option<usize> = None;
         let mut control = None;
+        let mut is_escaped = false;
         let end = loop {
-            let Some(byte) = self.byte(at) else {
+            let rest = self.text.as_bytes()[..self.end].get(at..).unwrap_or_default();
+            let plain = rest.iter().take_while(|byte| IS_PLAIN[usize::from(**byte)]).count();
+            at += plain;
+            let Some(byte) = rest.get(plain) else {
                 break self.unclosed(start, role)?;
             };
             match byte {
                 b'\\' => {
+                    is_escaped = true;
                     at += 2;
                     continue;
                 }
@@ -148,6 +170,9 @@ impl Reader<'_> {
             self.note(MistakeKind::ControlCharacter, control);
         }
         self.at = end.resume;
+        if !is_escaped {
+            return Some(self.text.get(start..end.content).unwrap_or_default().to_owned());
+        }
         Some(self.decoded(start, end.content))
     }
 

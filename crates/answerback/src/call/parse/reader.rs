@@ -3,11 +3,12 @@
 //! It goes forward through the text once. Where it must look ahead (does this quote close the string?)
 //! it looks a bounded piece, so that no text costs more than its length.
 
+use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use super::mistake::MistakeKind;
 use super::quoted::Quote;
-use crate::json::Limits;
+use crate::json::{FEW_MEMBERS, Limits};
 
 /// What was heard: the value as far as there is one, and each kind of mistake at its first offset.
 pub(super) struct Heard {
@@ -118,7 +119,7 @@ impl<'t> Reader<'t> {
     /// Reads the members of an object up to its end. The first name may have been read already.
     pub(super) fn object(&mut self, first: Option<String>) -> Step<Value> {
         self.objects += 1;
-        let mut members = Map::new();
+        let mut members = Map::with_capacity(FEW_MEMBERS);
         let mut pending = first;
         let mut separated = true;
         loop {
@@ -159,12 +160,16 @@ impl<'t> Reader<'t> {
 
     /// Adds a member. A name that stands twice is one mistake if the values agree, another if not.
     fn keep(&mut self, members: &mut Map<String, Value>, name: String, value: Value, start: usize) {
-        match members.get(&name) {
-            None => {}
-            Some(earlier) if *earlier == value => self.note(MistakeKind::RepeatedName, start),
-            Some(_) => self.note(MistakeKind::ConflictingName, start),
+        match members.entry(name) {
+            Entry::Vacant(free) => drop(free.insert(value)),
+            Entry::Occupied(mut earlier) => {
+                let is_same = *earlier.get() == value;
+                let kind =
+                    if is_same { MistakeKind::RepeatedName } else { MistakeKind::ConflictingName };
+                self.note(kind, start);
+                earlier.insert(value);
+            }
         }
-        members.insert(name, value);
     }
 
     /// Reads up to the next member's value: its name and the colon, or the end of the object.
@@ -446,6 +451,10 @@ impl<'t> Reader<'t> {
 
     /// Steps over white space and comments.
     pub(super) fn skip_space(&mut self) {
+        // Most of what follows is a letter, a quote or a bracket.
+        if matches!(self.peek(), Some(b'"' | b'\'' | b',' | b':' | b'[' | b']' | b'{' | b'}')) {
+            return;
+        }
         loop {
             let (next, at) = self.peek_from(self.at);
             self.at = at;

@@ -111,6 +111,9 @@ fn marked(text: &str, secrets: Vec<Secret>) -> Cow<'_, str> {
 /// The text of a JSON Pointer with its secret parts marked, token by token, so that what escaping did to a
 /// secret does not hide it. It stays a pointer.
 pub fn redact_pointer(pointer: &str) -> Cow<'_, str> {
+    if shape::are_short_words(pointer.split('/')) {
+        return Cow::Borrowed(pointer);
+    }
     let mut redacted: Option<String> = None;
     let mut start = 0;
     for token in pointer.split('/') {

@@ -440,11 +440,19 @@ impl Search<'_> {
     }
 }
 
+/// The shortest word that can be a secret by itself, in bytes.
+const SHORTEST: usize = 14;
+
+/// Whether all of these are single words too short to be secrets.
+pub(super) fn are_short_words<'t>(mut texts: impl Iterator<Item = &'t str>) -> bool {
+    texts.all(|text| text.len() < SHORTEST && text.bytes().all(is_word))
+}
+
 /// The make of a key that begins in this word: at its start, behind a separator, or anywhere when the
 /// beginning is one that no word has.
 fn kind_of_make(word: &str) -> Option<SecretKind> {
     // Shorter than the shortest: most words end here.
-    if word.len() < 14 {
+    if word.len() < SHORTEST {
         return None;
     }
     let bytes = word.as_bytes();

@@ -34,10 +34,8 @@ pub(super) fn kinship(written: &str, known: &str) -> Option<Kinship> {
         return Some(Kinship::Spelling);
     }
     // What is no letter and no separator is never a slip: `C++` is not `C`.
-    let signs = |word: &[char]| -> Vec<char> {
-        word.iter().copied().filter(|character| !character.is_alphanumeric()).collect()
-    };
-    if signs(&one) != signs(&other) {
+    let is_sign = |character: &&char| !character.is_alphanumeric();
+    if !one.iter().filter(is_sign).eq(other.iter().filter(is_sign)) {
         return None;
     }
     let (written, known) = (counted(words(written)), counted(words(known)));

@@ -126,30 +126,38 @@ impl Object<'_> {
 
     /// Renames each unknown field that is kin to a missing one. Where two could be, nobody knows.
     fn pair_kin(&mut self, changes: &mut Vec<Change>) -> Option<()> {
-        for rank in [Kinship::Spelling, Kinship::Typo, Kinship::Words] {
-            let mut pairs: Vec<(usize, usize)> = Vec::new();
-            for (unknown, field) in self.unknown.iter().enumerate() {
-                for (missing, other) in self.missing.iter().enumerate() {
-                    if kinship(&field.name, &other.name) == Some(rank) {
-                        pairs.push((unknown, missing));
-                    }
-                }
+        let mut kin: Vec<(Kinship, usize, usize)> = Vec::new();
+        for (unknown, field) in self.unknown.iter().enumerate() {
+            for (missing, other) in self.missing.iter().enumerate() {
+                let kinship = kinship(&field.name, &other.name);
+                kin.extend(kinship.map(|kinship| (kinship, unknown, missing)));
             }
+        }
+        let (mut known, mut found) = (Vec::new(), Vec::new());
+        for rank in [Kinship::Spelling, Kinship::Typo, Kinship::Words] {
+            let pairs: Vec<(usize, usize)> = kin
+                .iter()
+                .filter(|(kinship, unknown, missing)| {
+                    *kinship == rank && !known.contains(unknown) && !found.contains(missing)
+                })
+                .map(|(_, unknown, missing)| (*unknown, *missing))
+                .collect();
             let is_shared = |pair: &(usize, usize)| {
                 pairs.iter().any(|other| other != pair && (other.0 == pair.0 || other.1 == pair.1))
             };
             if pairs.iter().any(is_shared) {
                 return None;
             }
-            for (unknown, missing) in &pairs {
+            for (unknown, missing) in pairs {
                 let confidence =
                     if rank == Kinship::Words { Confidence::Guess } else { Confidence::Safe };
-                changes.push(self.renamed(*unknown, *missing, confidence));
+                changes.push(self.renamed(unknown, missing, confidence));
+                known.push(unknown);
+                found.push(missing);
             }
-            let (unknown, missing): (Vec<usize>, Vec<usize>) = pairs.into_iter().unzip();
-            take_out(&mut self.unknown, &unknown);
-            take_out(&mut self.missing, &missing);
         }
+        take_out(&mut self.unknown, &known);
+        take_out(&mut self.missing, &found);
         Some(())
     }
 
