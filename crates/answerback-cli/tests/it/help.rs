@@ -2,13 +2,23 @@
 
 use crate::program::{program, run, told};
 
-const COMMANDS: [&[&str]; 31] = [
+const COMMANDS: [&[&str]; 42] = [
     &[],
     &["check"],
     &["call"],
     &["replay"],
     &["convert"],
     &["show"],
+    &["wrap"],
+    &["inbox"],
+    &["inbox", "list"],
+    &["inbox", "show"],
+    &["inbox", "approve"],
+    &["inbox", "modify"],
+    &["inbox", "reject"],
+    &["inbox", "respond"],
+    &["inbox", "defer"],
+    &["init"],
     &["ledger"],
     &["ledger", "record"],
     &["ledger", "show"],
