@@ -39,7 +39,8 @@ impl TileReader for Directory {
 
     fn read_tiles(&self, tiles: &[Tile]) -> Result<Vec<Vec<u8>>, tlog_tiles::Error> {
         let read = |tile| {
-            self.file(&path(tile)).map_err(|error| tlog_tiles::Error::InvalidInput(error.to_string()))
+            self.file(&path(tile))
+                .map_err(|error| tlog_tiles::Error::InvalidInput(error.to_string()))
         };
         tiles.iter().map(read).collect()
     }
@@ -58,7 +59,8 @@ fn main() -> Outcome<()> {
     let verifiers = VerifierList::new(vec![Box::new(verifier)]);
     let read = |bytes: &[u8]| -> Outcome<Checkpoint> {
         let note = Note::from_bytes(bytes).map_err(|error| format!("not a note: {error:?}"))?;
-        let (signed, _) = note.verify(&verifiers).map_err(|error| format!("unsigned: {error:?}"))?;
+        let (signed, _) =
+            note.verify(&verifiers).map_err(|error| format!("unsigned: {error:?}"))?;
         if signed.is_empty() {
             return Err("a checkpoint is not signed by the key".into());
         }
@@ -69,8 +71,14 @@ fn main() -> Outcome<()> {
     let tree = TileHashReader::new(size, root, &directory);
     let tiles = Tile::new_tiles(HEIGHT, 0, size);
     for tile in &tiles {
-        // What is read through the tree is proven against the root.
-        if tile.read_data(&tree)? != directory.file(&path(tile))? {
+        // What is read through the tree is proven against the root; and a full tile is what the hash above it says.
+        let data = directory.file(&path(tile))?;
+        let mut is_good = tile.read_data(&tree)? == data;
+        if tile.width() == 1 << HEIGHT {
+            let above = stored_hash_index(HEIGHT * (tile.level() + 1), tile.level_index());
+            is_good &= tree.read_hashes(&[above])? == [Tile::subtree_hash(&data)];
+        }
+        if !is_good {
             return Err(format!("{} is not the tree's", path(tile)).into());
         }
     }

@@ -34,7 +34,7 @@ fn at_a_terminal(mut command: Command, answer: &'static str) -> (i32, String, St
         }
         String::from_utf8(shown).unwrap()
     });
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_mins(1);
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;

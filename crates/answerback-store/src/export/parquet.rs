@@ -61,18 +61,18 @@ struct Entry {
     attributes: Map<String, Value>,
 }
 
-/// A column: its name, its kind, and where its value comes from.
+/// A column: its name, and where its value comes from.
 struct Column {
     name: String,
-    kind: Kind,
+    source: Source,
 }
 
-enum Kind {
+enum Source {
     Index,
     Time,
     /// The leaf's exact bytes.
     Leaf,
-    EntryKind,
+    Kind,
     Text(&'static str),
     Number(&'static str),
     /// What was found of a governed response.
@@ -86,35 +86,35 @@ enum Kind {
 
 /// The columns in their order.
 fn columns() -> Vec<Column> {
-    let column = |name: &str, kind| Column { name: name.to_owned(), kind };
+    let column = |name: &str, source| Column { name: name.to_owned(), source };
     let mut columns = vec![
-        column("index", Kind::Index),
-        column("ts", Kind::Time),
-        column("kind", Kind::EntryKind),
+        column("index", Source::Index),
+        column("ts", Source::Time),
+        column("kind", Source::Kind),
     ];
-    columns.extend(TEXTS.map(|name| column(name, Kind::Text(name))));
-    columns.extend(NUMBERS.map(|name| column(name, Kind::Number(name))));
-    columns.push(column("verdict", Kind::Verdict));
-    columns.push(column("codes", Kind::Codes));
-    columns.push(column("content_bytes", Kind::ContentBytes));
-    columns.extend(otel::names().map(|name| column(name, Kind::Attribute(name))));
-    columns.push(column("leaf", Kind::Leaf));
+    columns.extend(TEXTS.map(|name| column(name, Source::Text(name))));
+    columns.extend(NUMBERS.map(|name| column(name, Source::Number(name))));
+    columns.push(column("verdict", Source::Verdict));
+    columns.push(column("codes", Source::Codes));
+    columns.push(column("content_bytes", Source::ContentBytes));
+    columns.extend(otel::names().map(|name| column(name, Source::Attribute(name))));
+    columns.push(column("leaf", Source::Leaf));
     columns
 }
 
 impl Column {
     fn schema(&self) -> ParquetResult<Type> {
-        let (physical, converted) = match self.kind {
-            Kind::Time => (Physical::INT64, ConvertedType::TIMESTAMP_MICROS),
-            Kind::Index | Kind::Number(_) | Kind::ContentBytes => {
+        let (physical, converted) = match self.source {
+            Source::Time => (Physical::INT64, ConvertedType::TIMESTAMP_MICROS),
+            Source::Index | Source::Number(_) | Source::ContentBytes => {
                 (Physical::INT64, ConvertedType::NONE)
             }
-            Kind::Leaf => (Physical::BYTE_ARRAY, ConvertedType::NONE),
+            Source::Leaf => (Physical::BYTE_ARRAY, ConvertedType::NONE),
             _ => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
         };
         let is_always_there = matches!(
-            self.kind,
-            Kind::Index | Kind::Time | Kind::EntryKind | Kind::ContentBytes | Kind::Leaf
+            self.source,
+            Source::Index | Source::Time | Source::Kind | Source::ContentBytes | Source::Leaf
         );
         let repetition = if is_always_there { Repetition::REQUIRED } else { Repetition::OPTIONAL };
         Type::primitive_type_builder(&self.name, physical)
@@ -129,17 +129,17 @@ impl Column {
         group: &mut SerializedRowGroupWriter<'_, &mut (dyn Write + Send)>,
     ) -> ParquetResult<()> {
         let Some(mut writer) = group.next_column()? else { return Ok(()) };
-        match self.kind {
-            Kind::Index | Kind::Time | Kind::ContentBytes => {
+        match self.source {
+            Source::Index | Source::Time | Source::ContentBytes => {
                 let values: Vec<i64> =
                     entries.iter().map(|entry| self.number(entry).unwrap_or_default()).collect();
                 writer.typed::<Int64Type>().write_batch(&values, None, None)?;
             }
-            Kind::Number(_) => {
+            Source::Number(_) => {
                 let (values, levels) = there(entries.iter().map(|entry| self.number(entry)));
                 writer.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?;
             }
-            Kind::Leaf | Kind::EntryKind => {
+            Source::Leaf | Source::Kind => {
                 let values: Vec<ByteArray> =
                     entries.iter().map(|entry| self.text(entry).unwrap_or_default()).collect();
                 writer.typed::<ByteArrayType>().write_batch(&values, None, None)?;
@@ -153,15 +153,15 @@ impl Column {
     }
 
     fn number(&self, entry: &Entry) -> Option<i64> {
-        match self.kind {
-            Kind::Index => i64::try_from(entry.index).ok(),
-            Kind::Time => Some(entry.leaf.micros()),
-            Kind::ContentBytes => {
+        match self.source {
+            Source::Index => i64::try_from(entry.index).ok(),
+            Source::Time => Some(entry.leaf.micros()),
+            Source::ContentBytes => {
                 let parts = entry.leaf.member("parts").and_then(Value::as_array);
                 let lengths = parts.into_iter().flatten().filter_map(|part| part["len"].as_i64());
                 Some(lengths.sum())
             }
-            Kind::Number(name) => match entry.leaf.member(name)? {
+            Source::Number(name) => match entry.leaf.member(name)? {
                 Value::String(decimal) => decimal.parse().ok(),
                 number => number.as_i64(),
             },
@@ -171,18 +171,18 @@ impl Column {
 
     fn text(&self, entry: &Entry) -> Option<ByteArray> {
         let leaf = &entry.leaf;
-        match self.kind {
-            Kind::Leaf => Some(ByteArray::from(entry.bytes.clone())),
-            Kind::EntryKind => Some(ByteArray::from(leaf.kind().as_str())),
-            Kind::Text(name) => leaf.text(name).map(ByteArray::from),
-            Kind::Verdict => leaf.member("verdict")?["result"].as_str().map(ByteArray::from),
-            Kind::Codes => {
+        match self.source {
+            Source::Leaf => Some(ByteArray::from(entry.bytes.clone())),
+            Source::Kind => Some(ByteArray::from(leaf.kind().as_str())),
+            Source::Text(name) => leaf.text(name).map(ByteArray::from),
+            Source::Verdict => leaf.member("verdict")?["result"].as_str().map(ByteArray::from),
+            Source::Codes => {
                 let codes = leaf.member("codes").or_else(|| leaf.member("verdict")?.get("failed"));
                 let codes = codes?.as_array()?.iter().filter_map(Value::as_str);
                 let codes = codes.collect::<Vec<_>>().join(" ");
                 (!codes.is_empty()).then(|| ByteArray::from(codes.as_str()))
             }
-            Kind::Attribute(name) => entry.attributes.get(name)?.as_str().map(ByteArray::from),
+            Source::Attribute(name) => entry.attributes.get(name)?.as_str().map(ByteArray::from),
             _ => None,
         }
     }

@@ -201,3 +201,30 @@ fn a_store_that_stays_open_has_its_checkpoints_witnessed() {
     }
     assert!(store.stats().witness_trouble.is_empty());
 }
+
+/// What a witness signed moves with the log, and the witness goes on from there.
+#[cfg(feature = "postgres")]
+#[test]
+fn signatures_move_into_a_database() {
+    use answerback_store::{Target, migrate};
+
+    let Some(database) = crate::server::Server::new() else { return };
+    let (scene, server) = (Scene::new(), WitnessServer::start());
+    let store = scene.open().unwrap();
+    let witness = known(&server, &store);
+    append(&store, 300);
+    let before = store.ask_witness(&witness).unwrap();
+    let target = Target::postgres(&database.url("witnessed"), scene.settings()).unwrap();
+    let moved = migrate(&store, target, &mut |_| {}).unwrap();
+    assert_eq!(moved.checkpoints(before.size - 1, 1).unwrap(), [before.note]);
+    append(&moved, 10);
+    let after = moved.ask_witness(&witness).unwrap();
+    assert_eq!(server.asked(), [0, before.size]);
+    assert_eq!(moved.checkpoint().unwrap(), after.note);
+    assert_eq!(moved.witnessed().unwrap(), [(witness.key().signer(), after.size)]);
+    let mut lines = Vec::new();
+    moved.export_jsonl(Export::new(), &mut lines, &mut |_| {}).unwrap();
+    fs::write(scene.path("export.jsonl"), lines).unwrap();
+    let report = judged(&scene.path("export.jsonl"), &server.key());
+    assert_eq!(report.exit_code(), 0, "{report}");
+}

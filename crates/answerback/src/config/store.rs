@@ -13,7 +13,7 @@ use super::setting::PATH;
 pub enum StoreConfig {
     /// A file. A relative path belongs to the configuration's folder.
     File(String),
-    /// The URL of a PostgreSQL database.
+    /// The URL of a `PostgreSQL` database.
     Url(String),
     /// The environment's variable that holds the URL.
     UrlVariable(String),
@@ -27,7 +27,7 @@ const NAMES: [&str; 2] = ["url_env", "url_file"];
 const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 
 impl StoreConfig {
-    /// Whether a text is the URL of a PostgreSQL database, and not the path of a file.
+    /// Whether a text is the URL of a `PostgreSQL` database, and not the path of a file.
     ///
     /// ```
     /// use answerback::config::StoreConfig;

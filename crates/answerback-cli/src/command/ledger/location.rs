@@ -39,7 +39,7 @@ pub(crate) struct Location {
 
     /// Read when the first command asks, and once: who verifies an export needs none.
     #[arg(skip)]
-    configuration: OnceCell<Configuration>,
+    configuration: OnceCell<Box<Configuration>>,
 }
 
 impl Location {
@@ -48,7 +48,7 @@ impl Location {
         if let Some(configuration) = self.configuration.get() {
             return Ok(configuration);
         }
-        let configuration = self.config.read()?;
+        let configuration = Box::new(self.config.read()?);
         Ok(self.configuration.get_or_init(|| configuration))
     }
 

@@ -188,7 +188,7 @@ impl<'a> Document<'a> {
                 bail!("{name}: a handoff is no reply; name it with --handoff beside its response")
             }
             Contract::Descriptor | Contract::Manifest | Contract::Lock => {
-                bail!("{name}: a {} is no reply", contract.title())
+                bail!("{name}: a {} is no reply", contract.title().trim_start_matches("ATDF "))
             }
             Contract::Governed => {}
             _ if handoff.is_some() => bail!("{name}: only a governed response answers a handoff"),

@@ -35,9 +35,9 @@ pub(super) fn sign(location: &Location) -> anyhow::Result<(Note, Exit)> {
     for witness in &witnesses {
         let name = witness.key().name();
         match store.ask_witness(witness) {
-            Ok(witnessed) => {
-                say(&format!("witness {name} signed for {} entries", witnessed.size));
-                signed = signed.max(Some(witnessed.size));
+            Ok(answer) => {
+                say(&format!("witness {name} signed for {} entries", answer.size));
+                signed = signed.max(Some(answer.size));
             }
             Err(error) => {
                 say(&format!("warning: witness {name} did not sign: {error}"));
