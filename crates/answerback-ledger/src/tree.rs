@@ -362,7 +362,7 @@ pub(crate) mod tests {
     /// Of all proofs of a size, every so many are compared here; with `ANSWERBACK_ALL_PROOFS`, as `scripts/torture` sets
     /// it, all of them are.
     fn stride() -> u64 {
-        if std::env::var_os("ANSWERBACK_ALL_PROOFS").is_some() { 1 } else { 16 }
+        if std::env::var_os("ANSWERBACK_ALL_PROOFS").is_some() { 1 } else { 32 }
     }
 
     /// What another implementation gives as the proof of every size up to 1,000, ours must equal.
