@@ -12,10 +12,8 @@ use crate::surroundings::now;
 
 /// Serve our own MCP tools on standard input and output
 ///
-/// Three validators that answer in ATDF (validate_date_range, validate_email, validate_password_strength), and five tools
-/// for a solution with a .bot folder that answer in tool envelopes (solution_info, solution_structure,
-/// solution_standards_list, solution_project_register, solution_health_check). An MCP client starts this command and
-/// speaks to it; it ends when its input ends.
+/// Three validators that answer in ATDF, and five tools for a solution with a .bot folder that answer in tool envelopes. An
+/// MCP client starts this command and speaks to it; it ends when its input ends.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback tools
@@ -25,6 +23,11 @@ In a client's configuration:
   {\"mcpServers\": {\"answerback\": {
     \"command\": \"answerback\",
     \"args\": [\"tools\", \"--root\", \"/path/to/solution\"]}}}
+
+Tools:
+  validate_date_range, validate_email, validate_password_strength
+  solution_info, solution_structure, solution_standards_list
+  solution_project_register, solution_health_check
 
 Only solution_project_register writes, and only .bot/solution/projects.json.
 Links that lead out of the folder are not followed; files over 1 MiB are not read.")]
