@@ -1,5 +1,8 @@
 //! What a database must do: rows in and out, under one transaction. Everything else is shared.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::error::Error;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
@@ -7,7 +10,7 @@ use std::sync::Arc;
 use answerback::case::Case;
 use answerback::retry::State;
 use answerback::{Digest, Timestamp, UuidV7};
-use answerback_ledger::tile::Tile;
+use answerback_ledger::tile::{Tile, WIDTH};
 use answerback_ledger::{Hash, Id, Kind, Leaf, Part};
 
 use crate::blob::BlobRow;
@@ -257,12 +260,23 @@ pub(crate) trait Engine: Read {
     fn prune_entries(&mut self, below: u64) -> Outcome<u64>;
 }
 
-/// A kind of hash reader over whatever reads: the tree asks through a shared reference.
-pub(crate) struct Hashes<'a>(std::cell::RefCell<&'a mut dyn Read>);
+/// Hashes that were read with their places, up to the first that is missing: what lies behind a gap would stand in
+/// another's place.
+pub(crate) fn without_gap(rows: Vec<(i64, Hash)>, from: u64) -> Vec<Hash> {
+    let is_next = |(place, (found, _)): &(u64, (i64, Hash))| u64::try_from(*found) == Ok(*place);
+    (from..).zip(rows).take_while(is_next).map(|(_, (_, hash))| hash).collect()
+}
+
+/// A kind of hash reader over whatever reads: the tree asks through a shared reference. A proof asks for several
+/// pieces of one tile, so a tile is read once.
+pub(crate) struct Hashes<'a> {
+    read: RefCell<&'a mut dyn Read>,
+    tiles: RefCell<HashMap<(u8, u64), Vec<Hash>>>,
+}
 
 impl<'a> Hashes<'a> {
-    pub(crate) const fn of(read: &'a mut dyn Read) -> Self {
-        Self(std::cell::RefCell::new(read))
+    pub(crate) fn of(read: &'a mut dyn Read) -> Self {
+        Self { read: RefCell::new(read), tiles: RefCell::default() }
     }
 }
 
@@ -270,9 +284,18 @@ impl answerback_ledger::tree::HashReader for Hashes<'_> {
     type Error = EngineError;
 
     fn hashes(&self, level: u8, from: u64, count: u64) -> Outcome<Vec<Hash>> {
-        let hashes = self.0.borrow_mut().hashes(level, from, count)?;
-        if hashes.len() as u64 == count {
-            return Ok(hashes);
+        let (tile, place) = (from / WIDTH, usize::try_from(from % WIDTH).unwrap_or(usize::MAX));
+        let mut tiles = self.tiles.borrow_mut();
+        let hashes = match tiles.entry((level, tile)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let read = self.read.borrow_mut().hashes(level, tile * WIDTH, WIDTH)?;
+                unknown.insert(read)
+            }
+        };
+        let end = place.saturating_add(usize::try_from(count).unwrap_or(usize::MAX));
+        if let Some(piece) = hashes.get(place..end) {
+            return Ok(piece.to_vec());
         }
         Err(EngineError::damaged(format!(
             "hashes {from} to {} of level {level} are missing",

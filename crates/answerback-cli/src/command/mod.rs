@@ -13,8 +13,8 @@ pub(crate) mod man;
 pub(crate) mod replay;
 pub(crate) mod schema;
 pub(crate) mod show;
-pub(crate) mod trust;
 pub(crate) mod tools;
+pub(crate) mod trust;
 pub(crate) mod validate;
 pub(crate) mod wrap;
 

@@ -19,12 +19,12 @@ mod program;
 mod prompt;
 mod replay;
 mod show;
-mod trust;
 mod tools;
+mod trust;
 mod validate;
-mod wrap;
 #[cfg(feature = "witness")]
 mod witness;
 #[cfg(feature = "witness")]
 #[path = "../../../answerback-store/tests/it/witness_server.rs"]
 mod witness_server;
+mod wrap;

@@ -12,7 +12,7 @@ use postgres::types::{FromSql, ToSql};
 use super::session::{Ahead, Parameter, Postgres};
 use super::{int, limit, text, uint};
 use crate::case::kind_word;
-use crate::engine::{EngineError, Failure, Foreseen, Linked, Outcome, Read};
+use crate::engine::{EngineError, Failure, Foreseen, Linked, Outcome, Read, without_gap};
 use crate::event::Stream;
 use crate::{CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, Totals};
 
@@ -25,9 +25,15 @@ impl Postgres {
         Ok(self.row(sql, parameters)?.map(|row| row.try_get(0)).transpose()?)
     }
 
-    fn hashes_of(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Outcome<Vec<Hash>> {
+    fn hashes_of(
+        &mut self,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+        from: u64,
+    ) -> Outcome<Vec<Hash>> {
         let rows = self.rows(sql, parameters)?;
-        rows.iter().map(|row| hash(row.try_get(0)?)).collect()
+        let placed = rows.iter().map(|row| Ok((row.try_get(0)?, hash(row.try_get(1)?)?)));
+        Ok(without_gap(placed.collect::<Outcome<_>>()?, from))
     }
 
     /// Looks up what the units of a transaction will ask for, in one way to the server for each kind of id.
@@ -183,15 +189,17 @@ impl Read for Postgres {
         // Right of the last full tile: leaves, or the roots of the tiles below.
         let Some(below) = level.checked_sub(1) else { return self.leaf_hashes(from..from + count) };
         self.hashes_of(
-            "SELECT root FROM tile WHERE level = $1 AND n >= $2 AND n < $3 ORDER BY n",
+            "SELECT n, root FROM tile WHERE level = $1 AND n >= $2 AND n < $3 ORDER BY n",
             &[&i64::from(below), &int(from), &int(from + count)],
+            from,
         )
     }
 
     fn leaf_hashes(&mut self, indexes: Range<u64>) -> Outcome<Vec<Hash>> {
         self.hashes_of(
-            "SELECT leaf_hash FROM entry WHERE seq >= $1 AND seq < $2 ORDER BY seq",
+            "SELECT seq, leaf_hash FROM entry WHERE seq >= $1 AND seq < $2 ORDER BY seq",
             &[&int(indexes.start), &int(indexes.end)],
+            indexes.start,
         )
     }
 

@@ -3,7 +3,7 @@ use postgres::Client;
 use crate::engine::{EngineError, Failure, Outcome};
 
 /// The version of the tables. A program that does not know it does not touch them.
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 
 /// How often the tables are looked for again after somebody else made them at the same time.
 const TRIES: usize = 8;

@@ -11,7 +11,7 @@ use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 
 use super::{Sqlite, int, part_ids, uint};
 use crate::case::kind_word;
-use crate::engine::{EngineError, Linked, Outcome, Read};
+use crate::engine::{EngineError, Linked, Outcome, Read, without_gap};
 use crate::event::Stream;
 use crate::{CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, Totals};
 
@@ -69,6 +69,12 @@ impl Sqlite {
 
 fn hash(bytes: &[u8]) -> Outcome<Hash> {
     Hash::try_from(bytes).map_err(|error| EngineError::damaged(error.to_string()))
+}
+
+/// Hashes in their places, up to the first that is missing.
+fn placed(rows: Vec<(i64, Vec<u8>)>, from: u64) -> Outcome<Vec<Hash>> {
+    let rows = rows.into_iter().map(|(place, bytes)| Ok((place, hash(&bytes)?)));
+    Ok(without_gap(rows.collect::<Outcome<_>>()?, from))
 }
 
 fn damaged(error: impl std::fmt::Display) -> EngineError {
@@ -155,21 +161,21 @@ impl Read for Sqlite {
         }
         // Right of the last full tile: leaves, or the roots of the tiles below.
         let Some(below) = level.checked_sub(1) else { return self.leaf_hashes(from..from + count) };
-        let rows: Vec<Vec<u8>> = self.rows(
-            "SELECT root FROM tile WHERE level = ?1 AND n >= ?2 AND n < ?3 ORDER BY n",
+        let rows: Vec<(i64, Vec<u8>)> = self.rows(
+            "SELECT n, root FROM tile WHERE level = ?1 AND n >= ?2 AND n < ?3 ORDER BY n",
             params![below, int(from), int(from + count)],
-            |row| row.get(0),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
-        rows.iter().map(|bytes| hash(bytes)).collect()
+        placed(rows, from)
     }
 
     fn leaf_hashes(&mut self, indexes: Range<u64>) -> Outcome<Vec<Hash>> {
-        let rows: Vec<Vec<u8>> = self.rows(
-            "SELECT leaf_hash FROM entry WHERE seq >= ?1 AND seq < ?2 ORDER BY seq",
+        let rows: Vec<(i64, Vec<u8>)> = self.rows(
+            "SELECT seq, leaf_hash FROM entry WHERE seq >= ?1 AND seq < ?2 ORDER BY seq",
             params![int(indexes.start), int(indexes.end)],
-            |row| row.get(0),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
-        rows.iter().map(|bytes| hash(bytes)).collect()
+        placed(rows, indexes.start)
     }
 
     fn leaf(&mut self, index: u64) -> Outcome<Option<Vec<u8>>> {

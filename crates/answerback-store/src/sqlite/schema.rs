@@ -3,7 +3,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use crate::engine::{EngineError, Outcome};
 
 /// The version of the tables. A program that does not know it does not touch them.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -29,6 +29,7 @@ CREATE TABLE tile(
   level INTEGER NOT NULL, n INTEGER NOT NULL, root BLOB NOT NULL, data BLOB NOT NULL,
   PRIMARY KEY (level, n)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX tile_root ON tile(level, n, root);
 CREATE TABLE checkpoint(size INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT;
 CREATE TABLE cosignature(
   size INTEGER NOT NULL, signer TEXT NOT NULL, line TEXT NOT NULL, PRIMARY KEY (size, signer)
@@ -81,7 +82,7 @@ pub(super) fn prepare(connection: &Connection) -> Outcome<()> {
     }
     connection.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
-         PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -16384;",
+         PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 4000; PRAGMA cache_size = -32768;",
     )?;
     let transaction =
         rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
