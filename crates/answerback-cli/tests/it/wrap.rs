@@ -449,6 +449,44 @@ fn several_share_one_record_and_nothing_acknowledged_is_lost_when_one_is_killed(
 }
 
 #[test]
+fn the_configuration_decides_what_there_is_and_what_is_checked() {
+    let desk = Desk::new();
+    let config = desk.config(
+        "gateway:\n  input: warn\n  unknown_tool: result\n  envelope: structured\n  deny: [log_in]\n  tools:\n    echo: {input: off}\n",
+    );
+    let mut client = desk.client(&["--config", &config]);
+    let listed = client.ask("tools/list", json!({}));
+    let names: Vec<&str> = listed["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert!(names.contains(&"echo") && !names.contains(&"log_in"), "{names:?}");
+    // What is denied looks absent, to the model as well.
+    let answer = client.call("log_in", json!({"user": "a", "password": "b"}));
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    assert!(text(&answer).contains("log_in"), "{answer}");
+    // Warned, and passed on; the result stands where the envelope can hold it.
+    let answer = client.call("count", json!({"n": 0}));
+    assert_eq!(text(&answer), "0 kg");
+    assert_eq!(answer["result"]["structuredContent"]["status"], "warning", "{answer}");
+    // Not even looked at.
+    let answer = client.call("echo", json!({"text": "a", "b": 1}));
+    assert_eq!(meta(&answer, "envelope")["status"], "ok", "{answer}");
+    assert_eq!(desk.reached().len(), 2);
+    client.leave();
+    let wrong = desk.config("gateway: {input: strict}\n");
+    let output = desk.command().args(["wrap", "--config", &wrong, "--", "true"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        errors.contains("gateway.input is \"strict\"; expected one of off, warn, enforce"),
+        "{errors}"
+    );
+}
+
+#[test]
 fn usage_is_told() {
     let desk = Desk::new();
     let output = desk.command().args(["wrap", "--", "no-such-program-here"]).output().unwrap();

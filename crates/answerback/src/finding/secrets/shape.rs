@@ -113,6 +113,9 @@ const ID_MAKES: &[&str] = &[
     "rs_",
 ];
 
+/// What digests are labelled with.
+const DIGESTS: [&str; 5] = ["sha1", "sha256", "sha384", "sha512", "md5"];
+
 /// Values that stand for a type or for nothing, and so are no secret even after a telling name.
 const STAND_INS: &[&str] = &[
     "string",
@@ -205,15 +208,15 @@ impl Search<'_> {
             return None;
         }
         let before = &self.text[..start];
-        let is_digest = |text: &str| {
-            ["sha1", "sha256", "sha384", "sha512", "md5"].iter().any(|name| text.starts_with(name))
-        };
-        let follows_digest = before.strip_suffix([':', '=']).is_some_and(|name| {
-            ["sha1", "sha256", "sha384", "sha512", "md5"]
-                .iter()
-                .any(|digest| name.ends_with(digest))
-        });
-        if is_digest(word) || follows_digest || before.ends_with(";base64,") {
+        // The name ends where the digest begins: random letters may begin like one, too.
+        let is_digest = DIGESTS
+            .iter()
+            .filter_map(|name| word.strip_prefix(name))
+            .any(|rest| rest.bytes().next().is_none_or(|byte| !byte.is_ascii_alphanumeric()));
+        let follows_digest = before
+            .strip_suffix([':', '='])
+            .is_some_and(|name| DIGESTS.iter().any(|digest| name.ends_with(digest)));
+        if is_digest || follows_digest || before.ends_with(";base64,") {
             return None;
         }
         // A dot parts hosts, files and versions; a random part makes the whole word a token.

@@ -12,6 +12,8 @@ fn marks_what_is_secret() {
         ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "[redacted: token]"),
         ("github_pat_11ABCDEFG0abcdefghijkl_mnop", "[redacted: token]"),
         ("xoxb-123456789012-abcdefGHIJ", "[redacted: token]"),
+        // Random letters that begin like the name of a digest are no digest.
+        ("l =md5ilsiGwrfnEVpwwSsQFAPU7rYAUlZdZ1Z0W4MtQC", "l =[redacted: token]"),
         ("AKIAIOSFODNN7EXAMPLE", "[redacted: API key]"),
         ("key:ASIAIOSFODNN7EXAMPLE.", "key:[redacted: API key]"),
         ("AIzaSyA1234567890abcdefghijklmnopqrstuv", "[redacted: API key]"),
