@@ -72,16 +72,11 @@ impl Gateway {
         reply.with_text(text)
     }
 
-    /// The answer to a call whose server ended, or took too long.
-    pub async fn fail(&self, running: Running, class_is_wait: bool, reason: &str) -> Message {
+    /// The answer to a call that has no result: the server ended or took too long, or the client gave it up.
+    pub async fn fail(&self, running: Running, reason: &str) -> Message {
         let correlation_id = running.correlation_id.to_string();
-        let class = if class_is_wait { Class::Wait } else { Class::Stop };
-        let retry = Retry {
-            class,
-            code: found::TOOL_FAILED,
-            attempt: None,
-            correlation_id: &correlation_id,
-        };
+        let (class, code) = (Class::Wait, found::TOOL_FAILED);
+        let retry = Retry { class, code, attempt: None, correlation_id: &correlation_id };
         let text = format!(
             "The call of {} has no result: {reason}. Whether it took effect is not known; look before you repeat it.",
             name(&running.call.name)

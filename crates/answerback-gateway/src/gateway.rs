@@ -32,8 +32,8 @@ impl Upstream {
 
     /// The server with the tools as they were first seen.
     #[must_use]
-    pub fn with_pins(mut self, pins: Pins) -> Self {
-        self.pins = Some(pins);
+    pub fn with_pins(mut self, pins: impl Into<Option<Pins>>) -> Self {
+        self.pins = pins.into();
         self
     }
 

@@ -20,6 +20,7 @@ mod envelope;
 mod gateway;
 mod pins;
 mod record;
+mod relay;
 mod settings;
 mod silence;
 mod surroundings;

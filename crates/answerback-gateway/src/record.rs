@@ -4,7 +4,7 @@ use answerback::UuidV4;
 use answerback::call::Schema;
 use answerback::finding::secrets;
 use answerback_ledger::leaf::Subject;
-use answerback_ledger::{Draft, Id, Part, Salt, Token};
+use answerback_ledger::{Draft, Hash, Id, Part, Salt, Token};
 use answerback_store::{Store, StoreError};
 use serde_json::{Value, json};
 
@@ -96,7 +96,7 @@ impl Recorder {
             "alg": "hmac-sha256",
             "commit": Salt::new(salt).commit(document.as_bytes()).to_string(),
             "len": document.len(),
-            "salt": hex(&salt),
+            "salt": Hash::from(salt).to_string(),
         });
         Ok(vec![
             self.store.part(name, redacted.into_bytes())?,
@@ -152,10 +152,6 @@ pub(crate) fn redacted<'t>(document: &'t str, hide: Option<Hide<'_>>) -> Cow<'t,
         shown[member] = secrets::redact_value(&schema.without_secrets(hidden));
     }
     if shown == value { Cow::Borrowed(document) } else { Cow::Owned(shown.to_string()) }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Of a result only what we added, since the rest is in the record as it was received.

@@ -3,7 +3,7 @@
 use data_encoding::{BASE64, HEXLOWER};
 use ed25519_dalek::{Signature, VerifyingKey};
 
-use crate::note::{Note, NoteError, Signed, is_name, key_id};
+use crate::note::{Note, NoteError, Signed, read_key};
 
 /// The algorithm byte of a timestamped Ed25519 cosignature.
 const COSIGNATURE: u8 = 4;
@@ -23,25 +23,9 @@ impl WitnessKey {
     ///
     /// When the text is not one, its id is not the hash of the rest, or it is not a key for cosignatures.
     pub fn parse(text: &str) -> Result<Self, NoteError> {
-        let mut fields = text.splitn(3, '+');
-        let (Some(name), Some(id), Some(key)) = (fields.next(), fields.next(), fields.next())
-        else {
-            return Err(NoteError::Key("it has not the form NAME+ID+KEY"));
-        };
-        let key = BASE64.decode(key.as_bytes()).map_err(|_| NoteError::Key("it is not base64"))?;
-        let expected = key_id(name, &key);
-        if !is_name(name) || id != HEXLOWER.encode(&expected) {
-            return Err(NoteError::Key("its id is not the hash of its name and key"));
-        }
-        let Some((&COSIGNATURE, bytes)) = key.split_first() else {
-            return Err(NoteError::Key("it is not a witness's, whose type is 4"));
-        };
-        let key = <&[u8; 32]>::try_from(bytes)
-            .ok()
-            .and_then(|bytes| VerifyingKey::from_bytes(bytes).ok())
-            .filter(|key| !key.is_weak())
-            .ok_or(NoteError::Key("it is not a point of the curve"))?;
-        Ok(Self { name: name.to_owned(), id: expected, key })
+        let wrong = "it is not a witness's, whose type is 4";
+        let (name, id, key) = read_key(text, COSIGNATURE, wrong)?;
+        Ok(Self { name, id, key })
     }
 
     /// The witness's name.
@@ -92,6 +76,7 @@ mod tests {
     use ed25519_dalek::{Signer as _, SigningKey};
 
     use super::*;
+    use crate::note::key_id;
 
     #[test]
     fn holds_for_its_text_and_time_only() {

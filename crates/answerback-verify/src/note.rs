@@ -24,34 +24,42 @@ impl VerifierKey {
     ///
     /// When the text is not one, its id is not the hash of the rest, or it is not an Ed25519 key.
     pub fn parse(text: &str) -> Result<Self, NoteError> {
-        let mut fields = text.splitn(3, '+');
-        let (Some(name), Some(id), Some(key)) = (fields.next(), fields.next(), fields.next())
-        else {
-            return Err(NoteError::Key("it has not the form NAME+ID+KEY"));
-        };
-        if !is_name(name) {
-            return Err(NoteError::Key("its name is empty or has spaces"));
-        }
-        let key = BASE64.decode(key.as_bytes()).map_err(|_| NoteError::Key("it is not base64"))?;
-        let expected = key_id(name, &key);
-        if id != data_encoding::HEXLOWER.encode(&expected) {
-            return Err(NoteError::Key("its id is not the hash of its name and key"));
-        }
-        let Some((&ED25519, bytes)) = key.split_first() else {
-            return Err(NoteError::Key("it is not an Ed25519 key"));
-        };
-        let key = <&[u8; 32]>::try_from(bytes)
-            .ok()
-            .and_then(|bytes| VerifyingKey::from_bytes(bytes).ok())
-            .filter(|key| !key.is_weak())
-            .ok_or(NoteError::Key("it is not a point of the curve"))?;
-        Ok(Self { name: name.to_owned(), id: expected, key })
+        let (name, id, key) = read_key(text, ED25519, "it is not an Ed25519 key")?;
+        Ok(Self { name, id, key })
     }
 
     /// The key's name, which is the log's origin.
     pub fn name(&self) -> &str {
         &self.name
     }
+}
+
+/// Reads `NAME+ID+BASE64`: the name, the id, and the Ed25519 key whose first byte says what it is for. `wrong` says what
+/// a key with another first byte is not.
+pub(crate) fn read_key(
+    text: &str,
+    purpose: u8,
+    wrong: &'static str,
+) -> Result<(String, [u8; 4], VerifyingKey), NoteError> {
+    let mut fields = text.splitn(3, '+');
+    let (Some(name), Some(id), Some(key)) = (fields.next(), fields.next(), fields.next()) else {
+        return Err(NoteError::Key("it has not the form NAME+ID+KEY"));
+    };
+    if !is_name(name) {
+        return Err(NoteError::Key("its name is empty or has spaces"));
+    }
+    let key = BASE64.decode(key.as_bytes()).map_err(|_| NoteError::Key("it is not base64"))?;
+    let expected = key_id(name, &key);
+    if id != data_encoding::HEXLOWER.encode(&expected) {
+        return Err(NoteError::Key("its id is not the hash of its name and key"));
+    }
+    let bytes = key.split_first().filter(|(first, _)| **first == purpose).map(|(_, bytes)| bytes);
+    let key = <&[u8; 32]>::try_from(bytes.ok_or(NoteError::Key(wrong))?)
+        .ok()
+        .and_then(|bytes| VerifyingKey::from_bytes(bytes).ok())
+        .filter(|key| !key.is_weak())
+        .ok_or(NoteError::Key("it is not a point of the curve"))?;
+    Ok((name.to_owned(), expected, key))
 }
 
 impl std::fmt::Display for VerifierKey {

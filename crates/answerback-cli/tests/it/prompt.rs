@@ -11,7 +11,7 @@ use crate::ledger::Ledger;
 
 /// Runs a command at a terminal of its own and types an answer when it is asked. Gives the exit code, what it
 /// printed, and what the terminal showed.
-fn at_a_terminal(mut command: Command, answer: &'static str) -> (i32, String, String) {
+pub(crate) fn at_a_terminal(mut command: Command, answer: &'static str) -> (i32, String, String) {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&controller).unwrap();
     unlockpt(&controller).unwrap();

@@ -10,6 +10,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::program::{program, told};
+#[cfg(unix)]
+use crate::prompt::at_a_terminal;
 
 /// The longest that an answer may take here, on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -497,6 +499,7 @@ fn usage_is_told() {
     assert_eq!(output.status.code(), Some(2));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_case_waits_and_its_decision_takes_effect() {
     let desk = Desk::new();
@@ -517,7 +520,10 @@ fn a_case_waits_and_its_decision_takes_effect() {
         desk.command().args(["inbox", "reject", &id]).stdin(Stdio::null()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("run this in a terminal"));
-    let decided = at_a_terminal(&desk, &["inbox", "respond", &id, "n is at least 1"]);
+    let mut respond = desk.command();
+    respond.args(["inbox", "respond", &id, "n is at least 1"]);
+    let (code, decided, shown) = at_a_terminal(respond, "");
+    assert_eq!(code, 0, "{shown}");
     assert!(decided.contains("respond"), "{decided}");
     let answer = wrong(&mut client);
     assert!(text(&answer).contains("n is at least 1"), "{answer}");
@@ -578,25 +584,4 @@ fn a_client_that_can_asks_its_user_at_once() {
         client.leave();
         desk.good(&["ledger", "verify"]);
     }
-}
-
-/// Runs a command of ours at a terminal, as a person does.
-fn at_a_terminal(desk: &Desk, arguments: &[&str]) -> String {
-    let program = desk.command();
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
-    let words: Vec<String> = std::iter::once(program.get_program().to_str().unwrap())
-        .chain(arguments.iter().copied())
-        .map(quoted)
-        .collect();
-    let mut command = Command::new("script");
-    command.args(["-qec", &words.join(" "), "/dev/null"]).current_dir(desk.folder.path());
-    for (name, value) in program.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    let output = command.stdin(Stdio::null()).output().expect("script, of util-linux");
-    assert!(output.status.success(), "{}", told(&output));
-    String::from_utf8_lossy(&output.stdout).into_owned()
 }

@@ -1,0 +1,660 @@
+//! What crosses between one client and one server: calls are held and looked at, the rest passes.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use answerback::UuidV7;
+use answerback::case::{Decision, Submission};
+use answerback_ledger::leaf::Subject;
+use answerback_store::StoreError;
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, BufReader};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::wire::{Id, Line, LineReader, Message, Object, Shape, code};
+use crate::wrap::{WrapError, Wrapped};
+use crate::{
+    Admission, Asked, Client, Forwarded, Gateway, Pins, Recorder, ToolCall, Toolbox, Upstream, ask,
+    told,
+};
+
+/// What our own requests are called, on both sides.
+const OURS: &str = "answerback/";
+/// How long a server has to list its tools.
+const LISTING: Duration = Duration::from_secs(30);
+/// The most pages of a list of tools.
+const PAGES: usize = 1000;
+
+/// Records what a person decided at the client, about the case as it stands.
+async fn settle(recorder: &Recorder, case: &UuidV7, decision: Decision) -> Result<(), StoreError> {
+    let store = recorder.store().clone();
+    let id = case.clone();
+    let record = tokio::task::spawn_blocking({
+        let store = store.clone();
+        move || store.case(&id)
+    });
+    let record = record.await.map_err(|error| StoreError::unit(error.to_string()))??;
+    let record = record.ok_or_else(|| StoreError::Missing(format!("case {case}")))?;
+    let submission = Submission::about(&record.case, decision).with_by("the client's user");
+    crate::decide(&store, case.clone(), submission, "elicitation")?.await?;
+    Ok(())
+}
+
+/// A request of the client that we have to see the answer to.
+enum Watched {
+    Initialize,
+    Tools { is_whole: bool },
+}
+
+/// What became of a call that was forwarded.
+enum Reply {
+    Message(Message),
+    Cancelled,
+}
+
+/// What carries messages between one client and one server, and keeps what has to be known between two of them.
+pub(crate) struct Relay {
+    gateway: Arc<Gateway>,
+    client: Client,
+    wrapped: Wrapped,
+    to_client: mpsc::Sender<String>,
+    to_server: mpsc::Sender<String>,
+    /// The calls under way; the sender is there once the call was forwarded.
+    calls: Mutex<HashMap<Id, Stage>>,
+    tasks: Mutex<JoinSet<()>>,
+    /// Whether the server said its last word.
+    has_ended: AtomicBool,
+    /// Requests of our own.
+    ours: Mutex<HashMap<Id, oneshot::Sender<Message>>>,
+    watched: Mutex<HashMap<Id, Watched>>,
+    upstream: RwLock<Option<Arc<Upstream>>>,
+    version: RwLock<Option<String>>,
+    listing: tokio::sync::Mutex<()>,
+    numbers: AtomicU64,
+    /// Whether the client can put a question to its user.
+    can_ask: AtomicBool,
+    /// How often the server said that its tools changed.
+    changes: AtomicU64,
+}
+
+enum Stage {
+    /// It is being looked at.
+    Admitting { is_cancelled: bool },
+    /// The server has it.
+    Forwarded(oneshot::Sender<Reply>),
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Relay {
+    /// A relay between what is written to the client and what is written to the server.
+    pub(crate) fn new(
+        gateway: Arc<Gateway>,
+        client: Client,
+        wrapped: Wrapped,
+        to_client: mpsc::Sender<String>,
+        to_server: mpsc::Sender<String>,
+    ) -> Self {
+        Self {
+            gateway,
+            client,
+            wrapped,
+            to_client,
+            to_server,
+            calls: Mutex::default(),
+            tasks: Mutex::default(),
+            has_ended: AtomicBool::new(false),
+            ours: Mutex::default(),
+            watched: Mutex::default(),
+            upstream: RwLock::default(),
+            version: RwLock::default(),
+            listing: tokio::sync::Mutex::new(()),
+            numbers: AtomicU64::new(0),
+            can_ask: AtomicBool::new(false),
+            changes: AtomicU64::new(0),
+        }
+    }
+
+    /// What is in force from here on, or was until now.
+    pub(crate) async fn note(&self, subject: Subject) -> Result<(), WrapError> {
+        let Some(recorder) = self.gateway.recorder() else { return Ok(()) };
+        let command = self.wrapped.program.to_string_lossy();
+        let document =
+            json!({"surface": "wrap", "upstream": self.wrapped.name, "program": command});
+        let written = recorder.config(subject, Some(&self.wrapped.name), &document).await;
+        written.or_else(|error| recorder.store().excuse(error)).map_err(WrapError::Record)
+    }
+
+    /// Reads what the client says until it leaves.
+    pub(crate) async fn from_client(self: Arc<Self>, input: impl AsyncRead + Unpin, most: usize) {
+        let mut lines = LineReader::new(BufReader::with_capacity(1 << 16, input), most);
+        loop {
+            match lines.next().await {
+                Ok(Some(Line::Text(text))) => self.hear(text).await,
+                Ok(Some(Line::NotText)) => {
+                    self.refuse(code::PARSE_ERROR, "the message is not UTF-8").await;
+                }
+                Ok(Some(Line::TooLong)) => {
+                    let text = format!("the message has more than {most} bytes");
+                    self.refuse(code::INVALID_REQUEST, &text).await;
+                }
+                Ok(None) | Err(_) => break,
+            }
+        }
+        // The client closed its end; it may still read what it asked for.
+        self.finish().await;
+    }
+
+    /// Waits for the calls that are under way.
+    pub(crate) async fn finish(&self) {
+        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
+        while tasks.join_next().await.is_some() {}
+    }
+
+    async fn refuse(&self, code: i32, text: &str) {
+        self.tell(Message::error(None, code, text, None)).await;
+    }
+
+    async fn tell(&self, message: Message) {
+        // A client that is gone hears nothing.
+        let _ = self.to_client.send(message.into_text()).await;
+    }
+
+    async fn hear(self: &Arc<Self>, text: String) {
+        let message = match Message::read(text) {
+            Ok(message) => message,
+            Err(error) => {
+                let code = match error {
+                    crate::wire::MessageError::NotJson(_) => code::PARSE_ERROR,
+                    crate::wire::MessageError::NoMessage => code::INVALID_REQUEST,
+                };
+                return self.refuse(code, &error.to_string()).await;
+            }
+        };
+        match message.shape() {
+            Shape::Request { id, method } if method == ToolCall::METHOD => {
+                self.begin(id.clone(), message).await;
+            }
+            Shape::Request { id, method } => {
+                let watched = match method.as_str() {
+                    "initialize" | "server/discover" => Some(Watched::Initialize),
+                    "tools/list" => Some(Watched::Tools { is_whole: !has_cursor(&message) }),
+                    _ => None,
+                };
+                if method == "initialize" {
+                    self.can_ask.store(can_ask(&message), Ordering::Release);
+                }
+                if let Some(watched) = watched {
+                    lock(&self.watched).insert(id.clone(), watched);
+                }
+                self.send(message).await;
+            }
+            Shape::Notification { method } if method == "notifications/cancelled" => {
+                if let Some(id) = cancelled(&message)
+                    && !self.cancel(&id)
+                {
+                    return;
+                }
+                self.send(message).await;
+            }
+            Shape::Response { id } if is_ours(id) => {
+                if let Some(waits) = lock(&self.ours).remove(id) {
+                    let _ = waits.send(message);
+                }
+            }
+            Shape::Batch => {
+                // One revision of the protocol had them. A call in it would pass unchecked.
+                let text = "batches are not taken: send each message on a line of its own";
+                self.refuse(code::INVALID_REQUEST, text).await;
+            }
+            Shape::Notification { .. } | Shape::Response { .. } => self.send(message).await,
+        }
+    }
+
+    async fn send(&self, message: Message) {
+        let _ = self.to_server.send(message.into_text()).await;
+    }
+
+    /// Takes a call in.
+    async fn begin(self: &Arc<Self>, id: Id, message: Message) {
+        let call = match ToolCall::read(message) {
+            Ok(call) => call,
+            Err(error) => {
+                let answer =
+                    Message::error(Some(&id), code::INVALID_PARAMS, &error.to_string(), None);
+                return self.tell(answer).await;
+            }
+        };
+        let refusal = {
+            let mut under_way = lock(&self.calls);
+            if under_way.contains_key(&id) {
+                Some("a call with this id is under way".to_owned())
+            } else if under_way.len() >= self.gateway.settings().most_calls {
+                let most = self.gateway.settings().most_calls;
+                Some(format!(
+                    "{most} calls are under way already; wait until one of them was answered"
+                ))
+            } else {
+                under_way.insert(id.clone(), Stage::Admitting { is_cancelled: false });
+                None
+            }
+        };
+        if let Some(reason) = refusal {
+            let answer = Message::error(Some(&id), code::INVALID_REQUEST, &reason, None);
+            return self.tell(answer).await;
+        }
+        let relay = Arc::clone(self);
+        let mut tasks = lock(&self.tasks);
+        // Calls that are done are forgotten.
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(async move {
+            let upstream = match relay.upstream(&call).await {
+                Ok(upstream) => upstream,
+                Err(reason) => {
+                    let answer = told::unlisted(&call, &reason);
+                    lock(&relay.calls).remove(&id);
+                    return relay.tell(answer).await;
+                }
+            };
+            let mut admission = relay.gateway.admit(&relay.client, &upstream, call).await;
+            if let Admission::Ask(asked) = admission {
+                admission = relay.ask_person(&upstream, *asked).await;
+            }
+            match admission {
+                Admission::Forward(forwarded) => {
+                    let answer = relay.run(&id, &upstream, *forwarded).await;
+                    lock(&relay.calls).remove(&id);
+                    if let Some(answer) = answer {
+                        relay.tell(answer).await;
+                    }
+                }
+                Admission::Answer(answer) => {
+                    lock(&relay.calls).remove(&id);
+                    relay.tell(answer).await;
+                    relay.client.answered();
+                }
+                // A person was asked already, and once is enough.
+                Admission::Ask(asked) => {
+                    lock(&relay.calls).remove(&id);
+                    relay.tell(asked.answer).await;
+                    relay.client.answered();
+                }
+            }
+        });
+    }
+
+    /// Asks the person at the client, where the client can. What they correct runs as the answer to the call that is
+    /// still open; what they say otherwise is told to the model. Without an answer the case waits in the inbox.
+    async fn ask_person(&self, upstream: &Upstream, asked: Asked) -> Admission {
+        let Asked { answer, call, escalation } = asked;
+        let (true, Some(recorder)) =
+            (self.can_ask.load(Ordering::Acquire), self.gateway.recorder())
+        else {
+            return Admission::Answer(answer);
+        };
+        let most = self.gateway.settings().call_time;
+        let form = ask::form(&escalation);
+        let asking = self.request(&self.to_client, "elicitation/create", &form, most);
+        let decision = match asking.await {
+            Ok(reply) => ask::answer(&reply),
+            Err(reason) => Err(reason),
+        };
+        let decision = match decision {
+            Ok(Some(decision)) => decision,
+            Ok(None) => return Admission::Answer(answer),
+            Err(reason) => {
+                tracing::warn!(case = %escalation.id, reason, "what the person said cannot be used; the case waits");
+                return Admission::Answer(answer);
+            }
+        };
+        let corrected = match &decision {
+            Decision::Modify { arguments } => match call.corrected(arguments) {
+                Ok(call) => Some(call),
+                Err(_) => return Admission::Answer(answer),
+            },
+            _ => None,
+        };
+        if let Err(error) = settle(recorder, &escalation.id, decision).await {
+            tracing::warn!(case = %escalation.id, %error, "the decision does not hold; the case waits");
+            return Admission::Answer(answer);
+        }
+        // The answer was on its way as far as attempts go: what comes now is judged by the decision.
+        self.client.answered();
+        self.gateway.admit(&self.client, upstream, corrected.unwrap_or(call)).await
+    }
+
+    /// Carries a call that runs to its answer; none, when the client does not want it any more.
+    async fn run(&self, id: &Id, upstream: &Upstream, forwarded: Forwarded) -> Option<Message> {
+        let (running, message) = (forwarded.running, forwarded.message);
+        let (sender, reply) = oneshot::channel();
+        let is_cancelled = {
+            let mut calls = lock(&self.calls);
+            let stage = calls.insert(id.clone(), Stage::Forwarded(sender));
+            matches!(stage, Some(Stage::Admitting { is_cancelled: true }))
+        };
+        if is_cancelled {
+            self.gateway.fail(running, "the client cancelled it before it was forwarded").await;
+            return None;
+        }
+        let is_gone = self.has_ended.load(Ordering::Acquire);
+        if is_gone || self.to_server.send(message.into_text()).await.is_err() {
+            return Some(self.gateway.fail(running, "the server has ended").await);
+        }
+        let most = self.gateway.settings().call_time;
+        match tokio::time::timeout(most, reply).await {
+            Ok(Ok(Reply::Message(reply))) => {
+                Some(self.gateway.deliver(upstream, running, reply).await)
+            }
+            Ok(Ok(Reply::Cancelled)) => {
+                self.gateway.fail(running, "the client cancelled it").await;
+                None
+            }
+            Ok(Err(_)) => {
+                Some(self.gateway.fail(running, "the server ended before it answered").await)
+            }
+            Err(_) => {
+                let request_id: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
+                let params = json!({"requestId": request_id, "reason": "it took too long"});
+                self.send(Message::notification("notifications/cancelled", &params)).await;
+                let reason = format!("the server did not answer within {} seconds", most.as_secs());
+                Some(self.gateway.fail(running, &reason).await)
+            }
+        }
+    }
+
+    /// Notes that the client does not want an answer any more. Says whether the server has to know.
+    fn cancel(&self, id: &Id) -> bool {
+        let mut calls = lock(&self.calls);
+        match calls.get_mut(id) {
+            Some(Stage::Admitting { is_cancelled }) => {
+                *is_cancelled = true;
+                false
+            }
+            Some(Stage::Forwarded(_)) => {
+                if let Some(Stage::Forwarded(waits)) = calls.remove(id) {
+                    let _ = waits.send(Reply::Cancelled);
+                }
+                true
+            }
+            None => true,
+        }
+    }
+
+    /// Reads what the server says until it leaves.
+    pub(crate) async fn from_server(self: Arc<Self>, output: impl AsyncRead + Unpin, most: usize) {
+        let mut lines = LineReader::new(BufReader::with_capacity(1 << 16, output), most);
+        loop {
+            match lines.next().await {
+                Ok(Some(Line::Text(text))) => match Message::read(text) {
+                    Ok(message) => self.pass(message).await,
+                    Err(error) => {
+                        tracing::warn!(upstream = %self.wrapped.name, %error, "the server wrote a line that is no message");
+                    }
+                },
+                Ok(Some(Line::NotText | Line::TooLong)) => {
+                    tracing::warn!(upstream = %self.wrapped.name, most, "the server wrote a line that is no text, or too long");
+                }
+                Ok(None) | Err(_) => break,
+            }
+        }
+        // Nobody will answer any more.
+        self.has_ended.store(true, Ordering::Release);
+        lock(&self.calls).retain(|_, stage| matches!(stage, Stage::Admitting { .. }));
+        lock(&self.ours).clear();
+    }
+
+    async fn pass(&self, message: Message) {
+        match message.shape() {
+            Shape::Response { id } => {
+                let id = id.clone();
+                if is_ours(&id) {
+                    if let Some(waits) = lock(&self.ours).remove(&id) {
+                        let _ = waits.send(message);
+                    }
+                    return;
+                }
+                let call = {
+                    let mut calls = lock(&self.calls);
+                    match calls.get(&id) {
+                        Some(Stage::Forwarded(_)) => calls.remove(&id),
+                        _ => None,
+                    }
+                };
+                if let Some(Stage::Forwarded(waits)) = call {
+                    let _ = waits.send(Reply::Message(message));
+                    return;
+                }
+                let watched = lock(&self.watched).remove(&id);
+                let message = match watched {
+                    Some(watched) => self.look_at(watched, message).await,
+                    None => message,
+                };
+                self.tell(message).await;
+            }
+            Shape::Notification { method } => {
+                if method == "notifications/tools/list_changed" {
+                    self.changes.fetch_add(1, Ordering::AcqRel);
+                    *self.upstream.write().unwrap_or_else(PoisonError::into_inner) = None;
+                }
+                self.tell(message).await;
+            }
+            Shape::Request { .. } | Shape::Batch => self.tell(message).await,
+        }
+    }
+
+    /// Learns from an answer to the client, and takes out what the client may not see.
+    async fn look_at(&self, watched: Watched, message: Message) -> Message {
+        let Ok(object) = Object::read(message.text()) else { return message };
+        let Some(result) = object.get("result") else { return message };
+        match watched {
+            Watched::Initialize => {
+                *self.version.write().unwrap_or_else(PoisonError::into_inner) = version(result);
+                message
+            }
+            Watched::Tools { is_whole } => {
+                let changes = self.changes.load(Ordering::Acquire);
+                let is_last = Object::read(result)
+                    .is_ok_and(|page| page.get("nextCursor").is_none_or(|cursor| cursor == "null"));
+                if is_whole && is_last {
+                    self.adopt(&[result.to_owned()], changes).await;
+                }
+                match self.listed(result) {
+                    Some(listed) => {
+                        let text = object.with("result", &listed);
+                        message.with_text(text)
+                    }
+                    None => message,
+                }
+            }
+        }
+    }
+
+    /// A page of tools without those that are not allowed; nothing, where all are.
+    fn listed(&self, page: &str) -> Option<String> {
+        let settings = self.gateway.settings();
+        if settings.allows_all() {
+            return None;
+        }
+        let page = Object::read(page).ok()?;
+        let tools: Vec<&serde_json::value::RawValue> =
+            serde_json::from_str(page.get("tools")?).ok()?;
+        let is_allowed = |tool: &&&serde_json::value::RawValue| {
+            let name = Object::read(tool.get()).ok().and_then(|tool| tool.get("name"));
+            let name = name.and_then(|name| serde_json::from_str::<String>(name).ok());
+            name.is_some_and(|name| settings.allows(&name))
+        };
+        let kept: Vec<&str> = tools.iter().filter(is_allowed).map(|tool| tool.get()).collect();
+        Some(page.with("tools", &format!("[{}]", kept.join(","))))
+    }
+
+    /// The server with its tools, which are asked for where nobody has.
+    async fn upstream(&self, call: &ToolCall) -> Result<Arc<Upstream>, String> {
+        let known = || self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(upstream) = known() {
+            return Ok(upstream);
+        }
+        let _one_at_a_time = self.listing.lock().await;
+        if let Some(upstream) = known() {
+            return Ok(upstream);
+        }
+        let changes = self.changes.load(Ordering::Acquire);
+        let pages = self.list(call).await?;
+        self.adopt(&pages, changes)
+            .await
+            .ok_or_else(|| "the server's list of tools cannot be read".to_owned())
+    }
+
+    /// Asks the server for its tools.
+    async fn list(&self, call: &ToolCall) -> Result<Vec<String>, String> {
+        let mut pages: Vec<String> = Vec::new();
+        let mut cursor: Option<String> = None;
+        // A stateless server wants to know in every request who asks.
+        let said: Option<Value> = call
+            .meta
+            .as_deref()
+            .filter(|_| call.is_modern)
+            .and_then(|meta| serde_json::from_str(meta).ok());
+        while pages.len() < PAGES {
+            let mut params = json!({});
+            if let Some(Value::Object(mut said)) = said.clone() {
+                said.retain(|name, _| name.starts_with("io.modelcontextprotocol/"));
+                params["_meta"] = said.into();
+            }
+            if let Some(cursor) = &cursor {
+                params["cursor"] = cursor.as_str().into();
+            }
+            let answer = self.request(&self.to_server, "tools/list", &params, LISTING).await?;
+            let object = Object::read(answer.text()).map_err(|error| error.to_string())?;
+            let page = object.get("result").ok_or("the server cannot list its tools")?;
+            let next = Object::read(page).map_err(|error| error.to_string())?.get("nextCursor");
+            cursor = next.and_then(|next| serde_json::from_str(next).ok());
+            pages.push(page.to_owned());
+            if cursor.is_none() {
+                return Ok(pages);
+            }
+        }
+        Err("the server's list of tools has no end".to_owned())
+    }
+
+    /// Asks one side something of our own.
+    async fn request(
+        &self,
+        to: &mpsc::Sender<String>,
+        method: &str,
+        params: &Value,
+        most: Duration,
+    ) -> Result<Message, String> {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let id = Id::of_text(&format!("{OURS}{number}"));
+        let (sender, answer) = oneshot::channel();
+        lock(&self.ours).insert(id.clone(), sender);
+        let _ = to.send(Message::request(&id, method, params).into_text()).await;
+        let answer = tokio::time::timeout(most, answer).await;
+        lock(&self.ours).remove(&id);
+        match answer {
+            Ok(Ok(message)) => Ok(message),
+            Ok(Err(_)) => Err("the server has ended".to_owned()),
+            Err(_) => Err(format!("{method} was not answered within {} seconds", most.as_secs())),
+        }
+    }
+
+    /// Takes a list of tools over, pins what is new, and writes down what is in force, unless the list has changed
+    /// since it was asked for.
+    async fn adopt(&self, pages: &[String], changes: u64) -> Option<Arc<Upstream>> {
+        let settings = self.gateway.settings();
+        let tools = match Toolbox::read(pages.iter().map(String::as_str), |name| {
+            settings.allows(name)
+        }) {
+            Ok(tools) => tools,
+            Err(error) => {
+                tracing::warn!(upstream = %self.wrapped.name, %error, "the server's list of tools cannot be used");
+                return None;
+            }
+        };
+        let before = self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(before) = before.filter(|before| before.tools.digest() == tools.digest()) {
+            return Some(before);
+        }
+        if let Some(recorder) = self.gateway.recorder() {
+            let digests: serde_json::Map<String, Value> = tools
+                .definitions()
+                .map(|(name, digest)| (name.to_owned(), digest.to_string().into()))
+                .collect();
+            let document = json!({"upstream": self.wrapped.name, "tools": digests});
+            let written =
+                recorder.config(Subject::Catalogue, Some(&self.wrapped.name), &document).await;
+            if let Err(error) = written.or_else(|error| recorder.store().excuse(error)) {
+                tracing::warn!(upstream = %self.wrapped.name, %error, "the list of tools could not be recorded");
+                return None;
+            }
+        }
+        let version = self.version.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let pins = self.pins(&tools);
+        let upstream = Upstream::new(&self.wrapped.name, version.as_deref(), tools);
+        let upstream = Arc::new(upstream.with_pins(pins));
+        if self.changes.load(Ordering::Acquire) == changes {
+            *self.upstream.write().unwrap_or_else(PoisonError::into_inner) =
+                Some(Arc::clone(&upstream));
+        }
+        Some(upstream)
+    }
+
+    fn pins(&self, tools: &Toolbox) -> Option<Pins> {
+        let file = self.wrapped.pins.as_ref()?;
+        let pinned = Pins::read(file).and_then(|mut pins| pins.add(tools).map(|()| pins));
+        match pinned {
+            Ok(pins) => {
+                for (tool, digest) in tools.definitions() {
+                    if pins.has_changed(tool, digest) {
+                        tracing::warn!(
+                            upstream = %self.wrapped.name, tool_name = %answerback::finding::shown_name(tool),
+                            pins = %pins.file().display(), "a tool's definition is not the one that was first seen"
+                        );
+                    }
+                }
+                Some(pins)
+            }
+            Err(error) => {
+                tracing::warn!(upstream = %self.wrapped.name, %error, "definitions are not compared");
+                None
+            }
+        }
+    }
+}
+
+fn is_ours(id: &Id) -> bool {
+    id.as_json().strip_prefix('"').is_some_and(|text| text.starts_with(OURS))
+}
+
+fn has_cursor(message: &Message) -> bool {
+    let params = Object::read(message.text()).ok().and_then(|message| message.get("params"));
+    let cursor = params.and_then(|params| Object::read(params).ok()?.get("cursor"));
+    cursor.is_some_and(|cursor| cursor != "null")
+}
+
+/// Whether a client says that it can put a form to its user.
+fn can_ask(message: &Message) -> bool {
+    let message: Value = serde_json::from_str(message.text()).unwrap_or_default();
+    let elicitation = &message["params"]["capabilities"]["elicitation"];
+    // Without modes it is forms that are meant.
+    elicitation.as_object().is_some_and(|modes| modes.is_empty() || modes.contains_key("form"))
+}
+
+/// Which request a client gives up.
+fn cancelled(message: &Message) -> Option<Id> {
+    let params = Object::read(message.text()).ok()?.get("params")?;
+    Id::read(Object::read(params).ok()?.raw("requestId")?)
+}
+
+/// The version that a server gives itself.
+fn version(result: &str) -> Option<String> {
+    let result: Value = serde_json::from_str(result).ok()?;
+    let legacy = result["serverInfo"]["version"].as_str();
+    let modern = result["_meta"]["io.modelcontextprotocol/serverInfo"]["version"].as_str();
+    legacy.or(modern).map(str::to_owned)
+}
