@@ -18,8 +18,8 @@ use crate::envelope::{Enveloped, found, of_findings};
 use crate::record::{About, Hide, outcome as with_outcome};
 use crate::settings::{CheckMode, EnvelopeMode, UnknownTool};
 use crate::told::{self, Class, Retry, meta, name};
-use crate::wire::Message;
 use crate::{Client, Gateway, Recorder, Upstream};
+use answerback_mcp::wire::Message;
 
 /// What becomes of a call.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub struct Running {
 
 impl Running {
     /// The id of the client's request.
-    pub fn id(&self) -> &crate::wire::Id {
+    pub fn id(&self) -> &answerback_mcp::wire::Id {
         &self.call.id
     }
 }
@@ -276,7 +276,7 @@ impl Desk<'_> {
     ) -> Result<Vec<Part>, StoreError> {
         let mut parts = recorder.parts("seen", &call.params, hide)?;
         if let Some(sent) = sent {
-            let params = crate::wire::Object::read(sent.text())
+            let params = answerback_mcp::wire::Object::read(sent.text())
                 .ok()
                 .and_then(|message| message.get("params"))
                 .unwrap_or("null");

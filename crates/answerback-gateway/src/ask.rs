@@ -5,7 +5,7 @@ use answerback::finding::shown_text;
 use answerback::retry::Escalation;
 use serde_json::{Value, json};
 
-use crate::wire::{Message, Object};
+use answerback_mcp::wire::{Message, Object};
 
 /// The longest summary that a form shows.
 const SUMMARY: usize = 1500;
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn read(result: Value) -> Result<Option<Decision>, String> {
-        let id = crate::wire::Id::of_text("x");
+        let id = answerback_mcp::wire::Id::of_text("x");
         answer(&Message::result(&id, &result.to_string()))
     }
 

@@ -4,7 +4,7 @@ use answerback::json::Limits;
 use answerback::judge::{CallLine, CallLineError};
 use serde_json::Value;
 
-use crate::wire::{Id, Message, Object, ObjectError, Shape};
+use answerback_mcp::wire::{Id, Message, Object, ObjectError, Shape};
 
 /// The member of a request's `_meta` that names the conversation.
 const CONVERSATION: &str = "dev.answerback/conversation";

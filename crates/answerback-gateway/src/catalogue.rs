@@ -6,7 +6,7 @@ use answerback::call::{Schema, SchemaError};
 use answerback::judge::{Catalogue, CatalogueError};
 use serde_json::Value;
 
-use crate::wire::{Object, ObjectError};
+use answerback_mcp::wire::{Object, ObjectError};
 
 /// The tools of a server, as it lists them.
 #[derive(Debug, Default)]

@@ -14,8 +14,8 @@ use crate::record::{delivered, outcome as with_outcome};
 use crate::settings::{CheckMode, EnvelopeMode};
 use crate::silence::{self, Silence};
 use crate::told::{self, Class, Retry, meta, name};
-use crate::wire::{Message, Object};
 use crate::{Gateway, Recorder, Upstream};
+use answerback_mcp::wire::{Message, Object};
 
 impl Gateway {
     /// Looks at the answer to a call before it is given: checks the result, adds what we say about it to its `_meta`,

@@ -3,8 +3,8 @@
 //!
 //! [`Gateway::admit`] looks at a call before it is forwarded, [`Gateway::deliver`] at its result before it is
 //! answered. Both know nothing of transports; [`wrap`] carries them between a client on standard input and output
-//! and a server that is a child process. Messages are texts ([`wire`]): what does not have to change crosses byte for
-//! byte.
+//! and a server that is a child process. Messages are texts ([`answerback_mcp::wire`]): what does not have to change
+//! crosses byte for byte.
 #![warn(missing_docs)]
 
 mod admit;
@@ -12,7 +12,6 @@ mod ask;
 mod attempt;
 mod call;
 mod catalogue;
-mod child;
 mod client;
 mod decide;
 mod deliver;
@@ -25,7 +24,6 @@ mod settings;
 mod silence;
 mod surroundings;
 mod told;
-pub mod wire;
 pub mod wrap;
 
 pub use admit::{Admission, Asked, Forwarded, Running};

@@ -8,7 +8,7 @@ use answerback_ledger::{Draft, Hash, Id, Part, Salt, Token};
 use answerback_store::{Store, StoreError};
 use serde_json::{Value, json};
 
-use crate::wire::Object;
+use answerback_mcp::wire::Object;
 
 /// Writes what crosses the gateway into the ledger, redacted first.
 #[derive(Clone, Debug)]

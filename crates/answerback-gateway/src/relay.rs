@@ -1,6 +1,7 @@
 //! What crosses between one client and one server: calls are held and looked at, the rest passes.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -8,14 +9,13 @@ use std::time::Duration;
 use answerback::UuidV7;
 use answerback::case::{Decision, Submission};
 use answerback_ledger::leaf::Subject;
+use answerback_mcp::link::Incoming;
+use answerback_mcp::wire::{Id, Message, Object, Shape, code};
 use answerback_store::StoreError;
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, BufReader};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use crate::wire::{Id, Line, LineReader, Message, Object, Shape, code};
-use crate::wrap::{WrapError, Wrapped};
 use crate::{
     Admission, Asked, Client, Forwarded, Gateway, Pins, Recorder, ToolCall, Toolbox, Upstream, ask,
     told,
@@ -59,9 +59,10 @@ enum Reply {
 pub(crate) struct Relay {
     gateway: Arc<Gateway>,
     client: Client,
-    wrapped: Wrapped,
-    to_client: mpsc::Sender<String>,
-    to_server: mpsc::Sender<String>,
+    server: Served,
+    to_client: mpsc::Sender<Incoming>,
+    /// Nothing, once the server was left.
+    to_server: RwLock<Option<mpsc::Sender<Message>>>,
     /// The calls under way; the sender is there once the call was forwarded.
     calls: Mutex<HashMap<Id, Stage>>,
     tasks: Mutex<JoinSet<()>>,
@@ -80,6 +81,25 @@ pub(crate) struct Relay {
     changes: AtomicU64,
 }
 
+/// The server as whoever operates us calls it.
+#[derive(Clone, Debug)]
+pub(crate) struct Served {
+    /// Its name in the configuration.
+    pub(crate) name: String,
+    /// The program that it is, or where it is.
+    pub(crate) place: String,
+    /// The file that keeps its tools' definitions as they were first seen.
+    pub(crate) pins: Option<PathBuf>,
+}
+
+/// Who is asked something by us.
+#[derive(Clone, Copy)]
+enum Side<'a> {
+    Server,
+    /// The client, about a call of its own.
+    Client(&'a Id),
+}
+
 enum Stage {
     /// It is being looked at.
     Admitting { is_cancelled: bool },
@@ -96,16 +116,16 @@ impl Relay {
     pub(crate) fn new(
         gateway: Arc<Gateway>,
         client: Client,
-        wrapped: Wrapped,
-        to_client: mpsc::Sender<String>,
-        to_server: mpsc::Sender<String>,
+        server: Served,
+        to_client: mpsc::Sender<Incoming>,
+        to_server: mpsc::Sender<Message>,
     ) -> Self {
         Self {
             gateway,
             client,
-            wrapped,
+            server,
             to_client,
-            to_server,
+            to_server: RwLock::new(Some(to_server)),
             calls: Mutex::default(),
             tasks: Mutex::default(),
             has_ended: AtomicBool::new(false),
@@ -121,33 +141,12 @@ impl Relay {
     }
 
     /// What is in force from here on, or was until now.
-    pub(crate) async fn note(&self, subject: Subject) -> Result<(), WrapError> {
+    pub(crate) async fn note(&self, subject: Subject, surface: &str) -> Result<(), StoreError> {
         let Some(recorder) = self.gateway.recorder() else { return Ok(()) };
-        let command = self.wrapped.program.to_string_lossy();
-        let document =
-            json!({"surface": "wrap", "upstream": self.wrapped.name, "program": command});
-        let written = recorder.config(subject, Some(&self.wrapped.name), &document).await;
-        written.or_else(|error| recorder.store().excuse(error)).map_err(WrapError::Record)
-    }
-
-    /// Reads what the client says until it leaves.
-    pub(crate) async fn from_client(self: Arc<Self>, input: impl AsyncRead + Unpin, most: usize) {
-        let mut lines = LineReader::new(BufReader::with_capacity(1 << 16, input), most);
-        loop {
-            match lines.next().await {
-                Ok(Some(Line::Text(text))) => self.hear(text).await,
-                Ok(Some(Line::NotText)) => {
-                    self.refuse(code::PARSE_ERROR, "the message is not UTF-8").await;
-                }
-                Ok(Some(Line::TooLong)) => {
-                    let text = format!("the message has more than {most} bytes");
-                    self.refuse(code::INVALID_REQUEST, &text).await;
-                }
-                Ok(None) | Err(_) => break,
-            }
-        }
-        // The client closed its end; it may still read what it asked for.
-        self.finish().await;
+        let (upstream, server) = (&self.server.name, &self.server.place);
+        let document = json!({"surface": surface, "upstream": upstream, "program": server});
+        let written = recorder.config(subject, Some(upstream), &document).await;
+        written.or_else(|error| recorder.store().excuse(error))
     }
 
     /// Waits for the calls that are under way.
@@ -156,26 +155,14 @@ impl Relay {
         while tasks.join_next().await.is_some() {}
     }
 
-    async fn refuse(&self, code: i32, text: &str) {
-        self.tell(Message::error(None, code, text, None)).await;
-    }
-
-    async fn tell(&self, message: Message) {
+    /// Tells the client something.
+    pub(crate) async fn tell(&self, said: impl Into<Incoming>) {
         // A client that is gone hears nothing.
-        let _ = self.to_client.send(message.into_text()).await;
+        let _ = self.to_client.send(said.into()).await;
     }
 
-    async fn hear(self: &Arc<Self>, text: String) {
-        let message = match Message::read(text) {
-            Ok(message) => message,
-            Err(error) => {
-                let code = match error {
-                    crate::wire::MessageError::NotJson(_) => code::PARSE_ERROR,
-                    crate::wire::MessageError::NoMessage => code::INVALID_REQUEST,
-                };
-                return self.refuse(code, &error.to_string()).await;
-            }
-        };
+    /// Takes a message of the client.
+    pub(crate) async fn hear(self: &Arc<Self>, message: Message) {
         match message.shape() {
             Shape::Request { id, method } if method == ToolCall::METHOD => {
                 self.begin(id.clone(), message).await;
@@ -210,14 +197,26 @@ impl Relay {
             Shape::Batch => {
                 // One revision of the protocol had them. A call in it would pass unchecked.
                 let text = "batches are not taken: send each message on a line of its own";
-                self.refuse(code::INVALID_REQUEST, text).await;
+                self.tell(Message::error(None, code::INVALID_REQUEST, text, None)).await;
             }
-            Shape::Notification { .. } | Shape::Response { .. } => self.send(message).await,
+            Shape::Notification { .. } | Shape::Response { .. } => {
+                self.send(message).await;
+            }
         }
     }
 
-    async fn send(&self, message: Message) {
-        let _ = self.to_server.send(message.into_text()).await;
+    /// Tells the server something. Says whether it is there.
+    async fn send(&self, message: Message) -> bool {
+        let to = self.to_server.read().unwrap_or_else(PoisonError::into_inner).clone();
+        match to {
+            Some(to) => to.send(message).await.is_ok(),
+            None => false,
+        }
+    }
+
+    /// Leaves the server, which hears what it was told before.
+    pub(crate) fn close(&self) {
+        *self.to_server.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Takes a call in.
@@ -299,7 +298,7 @@ impl Relay {
         };
         let most = self.gateway.settings().call_time;
         let form = ask::form(&escalation);
-        let asking = self.request(&self.to_client, "elicitation/create", &form, most);
+        let asking = self.request(Side::Client(&call.id), "elicitation/create", &form, most);
         let decision = match asking.await {
             Ok(reply) => ask::answer(&reply),
             Err(reason) => Err(reason),
@@ -342,7 +341,7 @@ impl Relay {
             return None;
         }
         let is_gone = self.has_ended.load(Ordering::Acquire);
-        if is_gone || self.to_server.send(message.into_text()).await.is_err() {
+        if is_gone || !self.send(message).await {
             return Some(self.gateway.fail(running, "the server has ended").await);
         }
         let most = self.gateway.settings().call_time;
@@ -386,21 +385,9 @@ impl Relay {
     }
 
     /// Reads what the server says until it leaves.
-    pub(crate) async fn from_server(self: Arc<Self>, output: impl AsyncRead + Unpin, most: usize) {
-        let mut lines = LineReader::new(BufReader::with_capacity(1 << 16, output), most);
-        loop {
-            match lines.next().await {
-                Ok(Some(Line::Text(text))) => match Message::read(text) {
-                    Ok(message) => self.pass(message).await,
-                    Err(error) => {
-                        tracing::warn!(upstream = %self.wrapped.name, %error, "the server wrote a line that is no message");
-                    }
-                },
-                Ok(Some(Line::NotText | Line::TooLong)) => {
-                    tracing::warn!(upstream = %self.wrapped.name, most, "the server wrote a line that is no text, or too long");
-                }
-                Ok(None) | Err(_) => break,
-            }
+    pub(crate) async fn from_server(self: Arc<Self>, mut from: mpsc::Receiver<Incoming>) {
+        while let Some(incoming) = from.recv().await {
+            self.pass(incoming).await;
         }
         // Nobody will answer any more.
         self.has_ended.store(true, Ordering::Release);
@@ -408,7 +395,8 @@ impl Relay {
         lock(&self.ours).clear();
     }
 
-    async fn pass(&self, message: Message) {
+    async fn pass(&self, incoming: Incoming) {
+        let Incoming { message, about, .. } = incoming;
         match message.shape() {
             Shape::Response { id } => {
                 let id = id.clone();
@@ -441,10 +429,18 @@ impl Relay {
                     self.changes.fetch_add(1, Ordering::AcqRel);
                     *self.upstream.write().unwrap_or_else(PoisonError::into_inner) = None;
                 }
-                self.tell(message).await;
+                self.pass_on(message, about).await;
             }
-            Shape::Request { .. } | Shape::Batch => self.tell(message).await,
+            Shape::Request { .. } | Shape::Batch => self.pass_on(message, about).await,
         }
+    }
+
+    async fn pass_on(&self, message: Message, about: Option<Id>) {
+        let said = match about {
+            Some(request) => Incoming::about(message, request),
+            None => Incoming::from(message),
+        };
+        self.tell(said).await;
     }
 
     /// Learns from an answer to the client, and takes out what the client may not see.
@@ -528,7 +524,7 @@ impl Relay {
             if let Some(cursor) = &cursor {
                 params["cursor"] = cursor.as_str().into();
             }
-            let answer = self.request(&self.to_server, "tools/list", &params, LISTING).await?;
+            let answer = self.request(Side::Server, "tools/list", &params, LISTING).await?;
             let object = Object::read(answer.text()).map_err(|error| error.to_string())?;
             let page = object.get("result").ok_or("the server cannot list its tools")?;
             let next = Object::read(page).map_err(|error| error.to_string())?.get("nextCursor");
@@ -544,7 +540,7 @@ impl Relay {
     /// Asks one side something of our own.
     async fn request(
         &self,
-        to: &mpsc::Sender<String>,
+        side: Side<'_>,
         method: &str,
         params: &Value,
         most: Duration,
@@ -553,7 +549,13 @@ impl Relay {
         let id = Id::of_text(&format!("{OURS}{number}"));
         let (sender, answer) = oneshot::channel();
         lock(&self.ours).insert(id.clone(), sender);
-        let _ = to.send(Message::request(&id, method, params).into_text()).await;
+        let request = Message::request(&id, method, params);
+        match side {
+            Side::Server => {
+                self.send(request).await;
+            }
+            Side::Client(call) => self.tell(Incoming::about(request, call.clone())).await,
+        }
         let answer = tokio::time::timeout(most, answer).await;
         lock(&self.ours).remove(&id);
         match answer {
@@ -572,7 +574,7 @@ impl Relay {
         }) {
             Ok(tools) => tools,
             Err(error) => {
-                tracing::warn!(upstream = %self.wrapped.name, %error, "the server's list of tools cannot be used");
+                tracing::warn!(upstream = %self.server.name, %error, "the server's list of tools cannot be used");
                 return None;
             }
         };
@@ -585,17 +587,17 @@ impl Relay {
                 .definitions()
                 .map(|(name, digest)| (name.to_owned(), digest.to_string().into()))
                 .collect();
-            let document = json!({"upstream": self.wrapped.name, "tools": digests});
+            let document = json!({"upstream": self.server.name, "tools": digests});
             let written =
-                recorder.config(Subject::Catalogue, Some(&self.wrapped.name), &document).await;
+                recorder.config(Subject::Catalogue, Some(&self.server.name), &document).await;
             if let Err(error) = written.or_else(|error| recorder.store().excuse(error)) {
-                tracing::warn!(upstream = %self.wrapped.name, %error, "the list of tools could not be recorded");
+                tracing::warn!(upstream = %self.server.name, %error, "the list of tools could not be recorded");
                 return None;
             }
         }
         let version = self.version.read().unwrap_or_else(PoisonError::into_inner).clone();
         let pins = self.pins(&tools);
-        let upstream = Upstream::new(&self.wrapped.name, version.as_deref(), tools);
+        let upstream = Upstream::new(&self.server.name, version.as_deref(), tools);
         let upstream = Arc::new(upstream.with_pins(pins));
         if self.changes.load(Ordering::Acquire) == changes {
             *self.upstream.write().unwrap_or_else(PoisonError::into_inner) =
@@ -605,14 +607,14 @@ impl Relay {
     }
 
     fn pins(&self, tools: &Toolbox) -> Option<Pins> {
-        let file = self.wrapped.pins.as_ref()?;
+        let file = self.server.pins.as_ref()?;
         let pinned = Pins::read(file).and_then(|mut pins| pins.add(tools).map(|()| pins));
         match pinned {
             Ok(pins) => {
                 for (tool, digest) in tools.definitions() {
                     if pins.has_changed(tool, digest) {
                         tracing::warn!(
-                            upstream = %self.wrapped.name, tool_name = %answerback::finding::shown_name(tool),
+                            upstream = %self.server.name, tool_name = %answerback::finding::shown_name(tool),
                             pins = %pins.file().display(), "a tool's definition is not the one that was first seen"
                         );
                     }
@@ -620,7 +622,7 @@ impl Relay {
                 Some(pins)
             }
             Err(error) => {
-                tracing::warn!(upstream = %self.wrapped.name, %error, "definitions are not compared");
+                tracing::warn!(upstream = %self.server.name, %error, "definitions are not compared");
                 None
             }
         }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::call::ToolCall;
 use crate::envelope::found;
-use crate::wire::{Message, Object, code};
+use answerback_mcp::wire::{Message, Object, code};
 
 /// The members that we add to a result's `_meta`.
 pub(crate) mod meta {

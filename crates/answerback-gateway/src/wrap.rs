@@ -1,42 +1,35 @@
 //! One client on a pair of streams, one server that is a child process.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
 use answerback_ledger::leaf::Subject;
+use answerback_mcp::link::{Link, Program, WAITING, read_lines, write_lines};
 use answerback_store::StoreError;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
-use crate::child::Server;
-use crate::relay::Relay;
+use crate::relay::{Relay, Served};
 use crate::{Client, Gateway};
 
-/// How many messages may wait to be written.
-const WAITING: usize = 64;
+/// Where calls come in, in the record.
+const SURFACE: &str = "wrap";
 
 /// The server that is wrapped.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Wrapped {
-    pub(crate) name: String,
-    pub(crate) program: OsString,
-    arguments: Vec<OsString>,
-    pub(crate) pins: Option<PathBuf>,
+    name: String,
+    program: Program,
+    pins: Option<PathBuf>,
 }
 
 impl Wrapped {
     /// A program that is a server, under a name of our own for it.
-    pub fn new(
-        name: impl Into<String>,
-        program: impl Into<OsString>,
-        arguments: impl IntoIterator<Item = OsString>,
-    ) -> Self {
-        let (program, arguments) = (program.into(), arguments.into_iter().collect());
-        Self { name: name.into(), program, arguments, pins: None }
+    pub fn new(name: impl Into<String>, program: Program) -> Self {
+        Self { name: name.into(), program, pins: None }
     }
 
     /// The file that keeps the tools' definitions as they were first seen.
@@ -69,37 +62,36 @@ pub async fn wrap(
     output: impl AsyncWrite + Unpin + Send + 'static,
     stop: impl Future<Output = ()> + Send,
 ) -> Result<Ended, WrapError> {
-    let (mut server, to_child, from_child) = Server::start(&wrapped.program, &wrapped.arguments)
-        .map_err(|error| WrapError::Start {
-            program: wrapped.program.to_string_lossy().into_owned(),
-            error,
-        })?;
     let most = gateway.settings().largest_message;
-    let (to_server, server_queue) = mpsc::channel(WAITING);
+    let place = wrapped.program.path().to_string_lossy().into_owned();
+    let (mut child, link) = wrapped
+        .program
+        .start(&wrapped.name, most)
+        .map_err(|error| WrapError::Start { program: place.clone(), error })?;
+    let Link { to, from } = link;
     let (to_client, client_queue) = mpsc::channel(WAITING);
-    let server_writer = tokio::spawn(write(server_queue, to_child));
-    let client_writer = tokio::spawn(write(client_queue, output));
-    let relay = Arc::new(Relay::new(gateway, client, wrapped, to_client, to_server));
-    relay.note(Subject::Start).await?;
-    let mut from_server = tokio::spawn(Arc::clone(&relay).from_server(from_child, most));
+    let client_writer = tokio::spawn(write_lines(client_queue, output));
+    let served = Served { name: wrapped.name, place, pins: wrapped.pins };
+    let relay = Arc::new(Relay::new(gateway, client, served, to_client, to));
+    relay.note(Subject::Start, SURFACE).await.map_err(WrapError::Record)?;
+    let mut from_server = tokio::spawn(Arc::clone(&relay).from_server(from));
     let ended = {
-        let from_client = Arc::clone(&relay).from_client(input, most);
+        let from_client = from_client(&relay, input, most);
         tokio::pin!(from_client, stop);
         tokio::select! {
             () = &mut from_client => None,
             () = &mut stop => None,
-            _ = &mut from_server => Some(server.wait().await.map_err(WrapError::Wait)?),
+            _ = &mut from_server => Some(child.wait().await.map_err(WrapError::Wait)?),
         }
     };
     // The server's input ends, and the server with it. Calls that it does not answer any more are answered by us.
-    server_writer.abort();
-    let _ = server_writer.await;
-    server.end().await.map_err(WrapError::Wait)?;
+    relay.close();
+    child.end().await.map_err(WrapError::Wait)?;
     if ended.is_none() {
         let _ = from_server.await;
     }
     relay.finish().await;
-    relay.note(Subject::Stop).await?;
+    relay.note(Subject::Stop, SURFACE).await.map_err(WrapError::Record)?;
     let ended = ended.map_or(Ended::Client, Ended::Server);
     drop(relay);
     // What was answered is written, unless the client is gone.
@@ -107,22 +99,21 @@ pub async fn wrap(
     Ok(ended)
 }
 
-/// Writes messages a line each until nobody sends any more, or nobody reads.
-async fn write(mut queue: mpsc::Receiver<String>, mut to: impl AsyncWrite + Unpin) {
-    while let Some(mut line) = queue.recv().await {
-        line.push('\n');
-        // What waits already goes out in one piece.
-        while line.len() < 1 << 16
-            && let Ok(next) = queue.try_recv()
-        {
-            line.push_str(&next);
-            line.push('\n');
+/// Reads what the client says until it leaves.
+async fn from_client(relay: &Arc<Relay>, input: impl AsyncRead + Unpin, most: usize) {
+    let take = |read| async {
+        match read {
+            Ok(message) => relay.hear(message).await,
+            Err(answer) => {
+                let answer: answerback_mcp::wire::Message = answer;
+                relay.tell(answer).await;
+            }
         }
-        if to.write_all(line.as_bytes()).await.is_err() || to.flush().await.is_err() {
-            return;
-        }
-    }
-    let _ = to.shutdown().await;
+        true
+    };
+    read_lines(input, most, take).await;
+    // The client closed its end; it may still read what it asked for.
+    relay.finish().await;
 }
 
 /// Why a server could not be wrapped.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use answerback::contract::tool::McpHost;
 use answerback_gateway::wrap::{Ended, Wrapped, wrap};
 use answerback_gateway::{Client, Gateway, GatewaySettings, Recorder};
+use answerback_mcp::link::Program;
 use anyhow::Context;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -75,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let host = McpHost::detect(|variable| std::env::var_os(variable).is_some());
     let mut gateway = Gateway::new(validation, settings).with_host(host);
     let name = arguments.name.clone().unwrap_or_else(|| name_of(program));
-    let mut wrapped = Wrapped::new(&name, program, rest.to_vec());
+    let mut wrapped = Wrapped::new(&name, Program::new(program, rest.to_vec()));
     if !arguments.no_record {
         let store = arguments.location.start()?;
         wrapped = wrapped.with_pins(pins(&arguments.location, &name)?);

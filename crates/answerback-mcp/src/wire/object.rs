@@ -9,14 +9,14 @@ use serde_json::value::RawValue;
 /// stays as it is.
 ///
 /// ```
-/// use answerback_gateway::wire::Object;
+/// use answerback_mcp::wire::Object;
 ///
 /// let text = r#"{ "n": 1.50, "extra": [ ] }"#;
 /// let object = Object::read(text)?;
 /// assert_eq!(object.get("n"), Some("1.50"));
 /// assert_eq!(object.with("m", "2"), r#"{ "n": 1.50, "extra": [ ] ,"m":2}"#);
 /// assert_eq!(object.with("n", "2"), r#"{ "n": 2, "extra": [ ] }"#);
-/// # Ok::<(), answerback_gateway::wire::ObjectError>(())
+/// # Ok::<(), answerback_mcp::wire::ObjectError>(())
 /// ```
 #[derive(Debug)]
 pub struct Object<'t> {

@@ -1,0 +1,8 @@
+//! The Model Context Protocol as text.
+//!
+//! [`wire`] reads messages and leaves them as they came; [`link`] carries them to a server, whatever it is. Nothing in
+//! here judges or records: that is the gateway's.
+#![warn(missing_docs)]
+
+pub mod link;
+pub mod wire;

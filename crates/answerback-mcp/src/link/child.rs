@@ -1,0 +1,166 @@
+//! A server that is a child process.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::process::Command;
+
+use super::{FarEnd, Incoming, Link, read_lines, write_lines};
+
+/// Variables of ours, which may hold secrets of ours.
+const OURS: &str = "ANSWERBACK_";
+/// How long a server has to end after its input did.
+const GRACE: Duration = Duration::from_secs(3);
+/// How long it has after it was asked to.
+const LAST_GRACE: Duration = Duration::from_secs(2);
+
+/// A program that is a server.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Program {
+    path: OsString,
+    arguments: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
+    folder: Option<PathBuf>,
+}
+
+impl Program {
+    /// A program with its arguments.
+    pub fn new(path: impl Into<OsString>, arguments: impl IntoIterator<Item = OsString>) -> Self {
+        let (path, arguments) = (path.into(), arguments.into_iter().collect());
+        Self { path, arguments, variables: Vec::new(), folder: None }
+    }
+
+    /// With these variables beside the ones that we have.
+    pub fn with_variables(
+        mut self,
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Self {
+        self.variables = variables.into_iter().collect();
+        self
+    }
+
+    /// In this folder.
+    pub fn with_folder(mut self, folder: impl Into<Option<PathBuf>>) -> Self {
+        self.folder = folder.into();
+        self
+    }
+
+    /// The program's name or path.
+    pub fn path(&self) -> &OsStr {
+        &self.path
+    }
+
+    /// Starts the program. It does not inherit variables of ours, which may hold secrets of ours. A line that is no
+    /// message, or has more than so many bytes, is passed over and told to whoever operates us.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started.
+    pub fn start(&self, name: &str, most: usize) -> std::io::Result<(Child, Link)> {
+        let mut command = Command::new(&self.path);
+        command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.kill_on_drop(true);
+        for (variable, _) in std::env::vars_os() {
+            if variable.to_string_lossy().starts_with(OURS) {
+                command.env_remove(variable);
+            }
+        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        if let Some(folder) = &self.folder {
+            command.current_dir(folder);
+        }
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut child = command.spawn()?;
+        let missing = || std::io::Error::other("the server has no pipe");
+        let input = child.stdin.take().ok_or_else(missing)?;
+        let output = child.stdout.take().ok_or_else(missing)?;
+        let group = child.id();
+        let (link, FarEnd { told, say }) = Link::pair();
+        tokio::spawn(write_lines(told, input));
+        let name = name.to_owned();
+        tokio::spawn(async move {
+            let take = |read| async {
+                match read {
+                    Ok(message) => say.send(Incoming::from(message)).await.is_ok(),
+                    Err(fault) => {
+                        let fault: crate::wire::Message = fault;
+                        tracing::warn!(upstream = %name, fault = fault.text(), "the server wrote a line that is no message");
+                        true
+                    }
+                }
+            };
+            read_lines(output, most, take).await;
+        });
+        Ok((Child { child, group }, link))
+    }
+}
+
+/// A running server. It leads a process group of its own, so that what it started ends with it.
+#[derive(Debug)]
+pub struct Child {
+    child: tokio::process::Child,
+    group: Option<u32>,
+}
+
+impl Child {
+    /// Waits until the server ended by itself.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be waited for.
+    pub async fn wait(&mut self) -> std::io::Result<ExitStatus> {
+        self.child.wait().await
+    }
+
+    /// Ends the server, whose link has been closed: it may go by itself, is asked to, and is made to. What it
+    /// started goes along.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be waited for.
+    pub async fn end(&mut self) -> std::io::Result<ExitStatus> {
+        let status = match tokio::time::timeout(GRACE, self.child.wait()).await {
+            Ok(status) => status,
+            Err(_) => {
+                self.signal(End::Ask);
+                match tokio::time::timeout(LAST_GRACE, self.child.wait()).await {
+                    Ok(status) => status,
+                    Err(_) => {
+                        self.signal(End::Force);
+                        self.child.kill().await?;
+                        self.child.wait().await
+                    }
+                }
+            }
+        };
+        self.signal(End::Force);
+        status
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, end: End) {
+        use rustix::process::{Pid, Signal, kill_process_group};
+        let group = self.group.and_then(|group| i32::try_from(group).ok()).and_then(Pid::from_raw);
+        let signal = match end {
+            End::Ask => Signal::TERM,
+            End::Force => Signal::KILL,
+        };
+        if let Some(group) = group {
+            // The group may be gone already.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn signal(&self, _: End) {}
+}
+
+#[derive(Clone, Copy)]
+enum End {
+    Ask,
+    Force,
+}

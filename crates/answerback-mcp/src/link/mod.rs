@@ -1,0 +1,77 @@
+//! Connections to servers.
+
+mod child;
+mod lines;
+
+pub use child::{Child, Program};
+pub use lines::{read_lines, write_lines};
+
+use tokio::sync::mpsc;
+
+use crate::wire::{Id, Message};
+
+/// How many messages may wait on a link, in each direction. A side that does not read is waited for.
+pub const WAITING: usize = 64;
+
+/// A connection to one server, or to what looks like one.
+///
+/// It is closed by dropping [`to`](Self::to): the server is told, as its transport tells it, and [`from`](Self::from)
+/// ends when it has said its last word. A server that leaves by itself ends `from` first.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "whoever takes a link takes it apart")]
+pub struct Link {
+    /// What the server is told.
+    pub to: mpsc::Sender<Message>,
+    /// What the server says.
+    pub from: mpsc::Receiver<Incoming>,
+}
+
+impl Link {
+    /// Two ends of one link: what goes into one comes out of the other.
+    pub fn pair() -> (Self, FarEnd) {
+        let (to, told) = mpsc::channel(WAITING);
+        let (say, from) = mpsc::channel(WAITING);
+        (Self { to, from }, FarEnd { told, say })
+    }
+}
+
+/// The server's end of a link.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "whoever takes an end takes it apart")]
+pub struct FarEnd {
+    /// What the server is told.
+    pub told: mpsc::Receiver<Message>,
+    /// What the server says.
+    pub say: mpsc::Sender<Incoming>,
+}
+
+/// A message of a server.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Incoming {
+    /// The message.
+    pub message: Message,
+    /// The request to which it belongs, where the transport says so: what a server sends on the stream of a request's
+    /// answer belongs to that request.
+    pub about: Option<Id>,
+}
+
+impl Incoming {
+    /// A message that belongs to this request.
+    pub fn about(message: Message, request: Id) -> Self {
+        Self { message, about: Some(request) }
+    }
+}
+
+impl From<Message> for Incoming {
+    /// A message of which nothing else is known.
+    fn from(message: Message) -> Self {
+        Self { message, about: None }
+    }
+}
+
+impl From<Incoming> for Message {
+    fn from(incoming: Incoming) -> Self {
+        incoming.message
+    }
+}
