@@ -2,9 +2,11 @@
 
 mod child;
 mod lines;
+mod steady;
 
 pub use child::{Child, Program};
 pub use lines::{read_lines, write_lines};
+pub use steady::{Health, Opened, broken, broken_because, steady};
 
 use tokio::sync::mpsc;
 
