@@ -11,6 +11,7 @@ use answerback_store::StoreError;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
+use crate::outlet::Outlet;
 use crate::relay::{Relay, Served};
 use crate::{Client, Gateway};
 
@@ -71,8 +72,9 @@ pub async fn wrap(
     let Link { to, from } = link;
     let (to_client, client_queue) = mpsc::channel(WAITING);
     let client_writer = tokio::spawn(write_lines(client_queue, output));
-    let served = Served { name: wrapped.name, place, pins: wrapped.pins };
-    let relay = Arc::new(Relay::new(gateway, client, served, to_client, to));
+    let served = Served::new(wrapped.name, place, wrapped.pins);
+    let relay =
+        Arc::new(Relay::new(gateway, Arc::new(client), served, Outlet::Queue(to_client), to));
     relay.note(Subject::Start, SURFACE).await.map_err(WrapError::Record)?;
     let mut from_server = tokio::spawn(Arc::clone(&relay).from_server(from));
     let ended = {

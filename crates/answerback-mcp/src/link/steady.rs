@@ -77,7 +77,8 @@ pub fn steady(
     let (link, far) = Link::pair();
     tokio::spawn(async move {
         let FarEnd { told, say } = far;
-        let keeper = Keeper { say, health, under_way: Mutex::default(), greeting: Mutex::default() };
+        let keeper =
+            Keeper { say, health, under_way: Mutex::default(), greeting: Mutex::default() };
         keeper.keep(open, told).await;
     });
     link
@@ -213,11 +214,7 @@ impl Keeper {
     }
 
     /// Greets a server as the one before it was greeted. Says whether it is fit to go on with.
-    async fn greet(
-        &self,
-        to: &mpsc::Sender<Message>,
-        from: &mut mpsc::Receiver<Incoming>,
-    ) -> bool {
+    async fn greet(&self, to: &mpsc::Sender<Message>, from: &mut mpsc::Receiver<Incoming>) -> bool {
         let (initialize, initialized) = {
             let greeting = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
             (greeting.initialize.clone(), greeting.initialized.clone())

@@ -81,6 +81,14 @@ impl<'t> Object<'t> {
         text
     }
 
+    /// The object without some of its members. The others keep their order and their values as they are written.
+    pub fn without(&self, names: &[&str]) -> String {
+        let kept = self.members.iter().filter(|(name, _)| !names.contains(&&**name));
+        let kept = kept
+            .map(|(name, value)| format!("{}:{}", serde_json::Value::from(&**name), value.get()));
+        format!("{{{}}}", kept.collect::<Vec<_>>().join(","))
+    }
+
     /// Where a value lies in the text: it is a piece of it, so the distance of their beginnings says it.
     fn place(&self, value: &str) -> Range<usize> {
         let start = value.as_ptr() as usize - self.text.as_ptr() as usize;
@@ -157,6 +165,13 @@ mod tests {
         ] {
             assert_eq!(Object::read(text).unwrap().with(name, value), expected);
         }
+    }
+
+    #[test]
+    fn members_are_taken_out() {
+        let object = Object::read(r#"{ "a": 1.0, "b\n": [ 2 ], "c": 3 }"#).unwrap();
+        assert_eq!(object.without(&["a", "x"]), r#"{"b\n":[ 2 ],"c":3}"#);
+        assert_eq!(object.without(&["a", "b\n", "c"]), "{}");
     }
 
     #[test]
