@@ -83,7 +83,8 @@ impl ToolCall {
 
     /// The call without the answers that it brought along, as it was made first.
     pub(crate) fn without_answers(&self) -> Result<Self, CallError> {
-        let params = Object::read(&self.params)?.without(&["inputResponses", "requestState"]);
+        let params = Object::read(&self.params)?.without("inputResponses");
+        let params = Object::read(&params)?.without("requestState");
         let text = Object::read(self.message.text())?.with("params", &params);
         Self::read(self.message.clone().with_text(text))
     }

@@ -312,7 +312,7 @@ impl Hub {
         member: &'static str,
         params: String,
     ) -> Option<Vec<String>> {
-        let mut params = Object::read(&params).ok()?.without(&["cursor"]);
+        let mut params = Object::read(&params).ok()?.without("cursor");
         let mut items = Vec::new();
         for _ in 0..PAGES {
             let page = result(&self.ask(server, &method, &params).await?)?;

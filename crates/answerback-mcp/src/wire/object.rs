@@ -81,12 +81,25 @@ impl<'t> Object<'t> {
         text
     }
 
-    /// The object without some of its members. The others keep their order and their values as they are written.
-    pub fn without(&self, names: &[&str]) -> String {
-        let kept = self.members.iter().filter(|(name, _)| !names.contains(&&**name));
-        let kept = kept
-            .map(|(name, value)| format!("{}:{}", serde_json::Value::from(&**name), value.get()));
-        format!("{{{}}}", kept.collect::<Vec<_>>().join(","))
+    /// The object without a member, and without the comma that belonged to it.
+    pub fn without(&self, name: &str) -> String {
+        let Some(index) = self.members.iter().position(|(member, _)| member == name) else {
+            return self.text.to_owned();
+        };
+        let after = |index: usize| self.place(self.members[index].1.get()).end;
+        // From the end of the member before, or from the opening brace, to where the next member begins.
+        let start = match index.checked_sub(1) {
+            Some(before) => after(before),
+            None => self.text.find('{').map_or(0, |brace| brace + 1),
+        };
+        let mut end = after(index);
+        if index == 0
+            && let Some(comma) = self.text[end..].find([',', '}'])
+            && self.text[end + comma..].starts_with(',')
+        {
+            end += comma + 1;
+        }
+        format!("{}{}", &self.text[..start], &self.text[end..])
     }
 
     /// Where a value lies in the text: it is a piece of it, so the distance of their beginnings says it.
@@ -168,10 +181,17 @@ mod tests {
     }
 
     #[test]
-    fn members_are_taken_out() {
-        let object = Object::read(r#"{ "a": 1.0, "b\n": [ 2 ], "c": 3 }"#).unwrap();
-        assert_eq!(object.without(&["a", "x"]), r#"{"b\n":[ 2 ],"c":3}"#);
-        assert_eq!(object.without(&["a", "b\n", "c"]), "{}");
+    fn a_member_is_removed_and_nothing_else_changes() {
+        for (text, expected) in [
+            (r#"{"a":1}"#, "{}"),
+            (r#" { "a" : 1 } "#, " { } "),
+            (r#"{"a":{"b":"},"}, "b":2}"#, r#"{ "b":2}"#),
+            (r#"{"b":2 , "\u0061":1 ,"c":3}"#, r#"{"b":2 ,"c":3}"#),
+            (r#"{"b":2,"a":1}"#, r#"{"b":2}"#),
+            (r#"{"b":{"a":1}}"#, r#"{"b":{"a":1}}"#),
+        ] {
+            assert_eq!(Object::read(text).unwrap().without("a"), expected);
+        }
     }
 
     #[test]
