@@ -1,9 +1,11 @@
 //! Connections to servers.
 
 mod child;
+mod http;
 mod lines;
 
 pub use child::{Child, Program};
+pub use http::{Remote, RemoteError, Timeouts};
 pub use lines::{read_lines, write_lines};
 
 use tokio::sync::mpsc;
