@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use answerback_ledger::leaf::Subject;
+use answerback_mcp::era::{EraCache, bridged};
 use answerback_mcp::link::{Link, Program, WAITING, read_lines, write_lines};
 use answerback_store::StoreError;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -69,7 +70,7 @@ pub async fn wrap(
         .program
         .start(&wrapped.name, most)
         .map_err(|error| WrapError::Start { program: place.clone(), error })?;
-    let Link { to, from } = link;
+    let Link { to, from } = bridged(link, EraCache::default());
     let (to_client, client_queue) = mpsc::channel(WAITING);
     let client_writer = tokio::spawn(write_lines(client_queue, output));
     let served = Served::new(wrapped.name, place, wrapped.pins);

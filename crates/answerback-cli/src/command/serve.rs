@@ -11,7 +11,7 @@ use answerback_gateway::{Listed, Secret, ServerSettings, ServiceSettings};
 use answerback_http::{
     Guard, Health, ListenSettings, Listener, Metrics, Scope, Scopes, Token, TokenTable, Tokens,
 };
-use answerback_mcp::link::Program;
+use answerback_mcp::link::{Program, Remote};
 use anyhow::Context;
 use serde_json::json;
 
@@ -143,6 +143,15 @@ fn place(configuration: &Configuration, server: &ServerSettings) -> anyhow::Resu
             let folder = folder.as_deref().map(|folder| configuration.path(folder));
             let program = Program::new(command, args.iter().map(Into::into));
             Ok(Place::Program(program.with_variables(variables).with_folder(folder)))
+        }
+        Listed::Url { url, headers } => {
+            let context = || format!("gateway.upstreams.{}", server.name);
+            let mut remote = Remote::new(url).with_context(context)?;
+            for (name, value) in headers {
+                let value = secret(configuration, value).with_context(context)?;
+                remote = remote.with_header(name, &value).with_context(context)?;
+            }
+            Ok(Place::Remote(remote))
         }
         _ => anyhow::bail!("gateway.upstreams.{} is of a kind that is not known", server.name),
     }

@@ -1,7 +1,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use answerback_mcp::link::{Health, Link, Opened, Program, steady};
+use answerback_mcp::era::{EraCache, bridged};
+use answerback_mcp::link::{Health, Link, Opened, Program, Remote, steady};
 
 use crate::relay::Served;
 
@@ -11,6 +12,8 @@ use crate::relay::Served;
 pub enum Place {
     /// A program that speaks on standard input and output.
     Program(Program),
+    /// A server behind a URL.
+    Remote(Remote),
 }
 
 /// A server behind the gateway, as it is configured.
@@ -20,6 +23,8 @@ pub struct Backend {
     place: Place,
     pub(crate) served: Served,
     pub(crate) health: Arc<Health>,
+    /// What it speaks, once somebody found out.
+    era: EraCache,
 }
 
 impl Backend {
@@ -27,9 +32,10 @@ impl Backend {
     pub fn new(name: impl Into<String>, place: Place) -> Self {
         let shown = match &place {
             Place::Program(program) => program.path().to_string_lossy().into_owned(),
+            Place::Remote(remote) => remote.url().to_owned(),
         };
         let served = Served::new(name.into(), shown, None);
-        Self { place, served, health: Arc::default() }
+        Self { place, served, health: Arc::default(), era: EraCache::default() }
     }
 
     /// The file that keeps the tools' definitions as they were first seen.
@@ -48,13 +54,18 @@ impl Backend {
         &self.health
     }
 
-    /// A connection of its own to the server, which is made anew when it breaks.
+    /// A connection of its own to the server, whichever era it speaks, which is made anew when it breaks.
     pub(crate) fn link(&self, most: usize) -> Link {
         let (place, name) = (self.place.clone(), self.served.name.clone());
+        let era = self.era.clone();
         let open = move || match &place {
             Place::Program(program) => {
                 let (child, link) = program.start(&name, most)?;
-                Ok(Opened { link, child: Some(child) })
+                Ok(Opened { link: bridged(link, era.clone()), child: Some(child) })
+            }
+            Place::Remote(remote) => {
+                let link = bridged(remote.connect(&name, most), era.clone());
+                Ok(Opened { link, child: None })
             }
         };
         steady(open, Arc::clone(&self.health))

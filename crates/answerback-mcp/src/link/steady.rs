@@ -9,8 +9,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::{Child, FarEnd, Incoming, Link};
-use crate::wire::{Id, Message, Object, Shape, code};
+use super::{Child, FarEnd, Incoming, Link, broken};
+use crate::wire::{Id, Message, Shape};
 
 /// The wait before the first new start; it doubles with each.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
@@ -20,9 +20,6 @@ const LAST_WAIT: Duration = Duration::from_secs(30);
 const PROVEN: Duration = Duration::from_secs(60);
 /// How long a server has to answer the greeting that it is told again.
 const GREETING: Duration = Duration::from_secs(30);
-/// The member of an error's `data` by which an error of the link is told from one of the server.
-const LINK: &str = "dev.answerback/link";
-
 /// A server that was started or reached.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_structs, reason = "whoever opens a server makes one")]
@@ -50,21 +47,6 @@ impl Health {
     pub fn starts(&self) -> u32 {
         self.starts.load(Ordering::Acquire)
     }
-}
-
-/// The answer to a request that a server will not answer, because there is none. It is told from what servers say by
-/// [`broken_because`].
-pub fn broken(request: &Id, reason: &str) -> Message {
-    let data = json!({ LINK: reason });
-    Message::error(Some(request), code::INTERNAL_ERROR, reason, Some(&data))
-}
-
-/// Why there is no answer of the server, where this is an answer of the link.
-pub fn broken_because(answer: &Message) -> Option<String> {
-    // Most answers are results, and long ones; only an error is looked into.
-    let error = Object::read(answer.text()).ok()?.get("error")?;
-    let data = Object::read(error).ok()?.get("data")?;
-    serde_json::from_str(Object::read(data).ok()?.get(LINK)?).ok()
 }
 
 /// A link to a server that is started again when it ends: at once, and then after ever longer waits. Requests that
@@ -246,7 +228,7 @@ impl Keeper {
     async fn break_all(&self, reason: &str) {
         let requests = std::mem::take(&mut *self.under_way());
         for id in requests {
-            let _ = self.say.send(Incoming::from(broken(&id, reason))).await;
+            let _ = self.say.send(Incoming::from(broken(&id, reason, None))).await;
         }
     }
 
@@ -265,7 +247,7 @@ impl Keeper {
                 Ok(Some(message)) => {
                     if let Shape::Request { id, .. } = message.shape() {
                         let reason = format!("{reason}; it is started again");
-                        let _ = self.say.send(broken(id, &reason).into()).await;
+                        let _ = self.say.send(broken(id, &reason, None).into()).await;
                     }
                 }
             }
@@ -285,6 +267,7 @@ async fn end(child: Option<&mut Child>) {
 mod tests {
     use std::sync::atomic::AtomicUsize;
 
+    use super::super::broken_because;
     use super::*;
 
     /// A server that answers every request with its number of starts, and ends at the method `end`.
@@ -353,16 +336,5 @@ mod tests {
         let Link { to, mut from } = link;
         drop(to);
         assert!(from.recv().await.is_none());
-    }
-
-    #[test]
-    fn only_the_link_is_broken() {
-        let id = Id::of_text("a");
-        assert_eq!(broken_because(&broken(&id, "why")).as_deref(), Some("why"));
-        for answer in
-            [Message::result(&id, "{}"), Message::error(Some(&id), -32603, "no", Some(&json!(1)))]
-        {
-            assert_eq!(broken_because(&answer), None);
-        }
     }
 }
