@@ -28,6 +28,7 @@ pub(crate) enum Command {
     Convert(command::convert::Arguments),
     Show(command::show::Arguments),
     Wrap(command::wrap::Arguments),
+    Serve(command::serve::Arguments),
     Inbox(command::inbox::Arguments),
     Init(command::init::Arguments),
     Ledger(command::ledger::Arguments),

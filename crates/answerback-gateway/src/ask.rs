@@ -1,11 +1,13 @@
 //! Asking a person through the client: the form, and what comes back.
 
+use answerback::UuidV7;
 use answerback::case::Decision;
 use answerback::finding::shown_text;
 use answerback::retry::Escalation;
+use answerback_mcp::wire::{Message, Object};
 use serde_json::{Value, json};
 
-use answerback_mcp::wire::{Message, Object};
+use crate::call::{Answers, ToolCall};
 
 /// The longest summary that a form shows.
 const SUMMARY: usize = 1500;
@@ -35,13 +37,46 @@ pub(crate) fn form(escalation: &Escalation) -> Value {
     })
 }
 
+/// What our question is called in a result that asks for input.
+const QUESTION: &str = "answerback";
+/// How what we give along with such a result begins; the case follows. It is no secret: the case is bound to whoever
+/// made the call, and the first decision about it holds.
+const STATE: &str = "answerback/case/";
+
+/// The result that asks the person, for a client of the stateless revisions: it makes the call again with the answer.
+pub(crate) fn input_required(call: &ToolCall, escalation: &Escalation) -> Message {
+    let mut form = form(escalation);
+    form["mode"] = "form".into();
+    let result = json!({
+        "resultType": "input_required",
+        "inputRequests": {QUESTION: {"method": "elicitation/create", "params": form}},
+        "requestState": format!("{STATE}{}", escalation.id),
+    });
+    Message::result(&call.id, &result.to_string())
+}
+
+/// The case that a call answers, where it is made again to answer one of ours.
+pub(crate) fn case_of(answers: &Answers) -> Option<UuidV7> {
+    UuidV7::try_from(answers.state.strip_prefix(STATE)?.to_owned()).ok()
+}
+
+/// What the person said at a client that made its call again.
+pub(crate) fn answered(answers: &Answers) -> Result<Option<Decision>, String> {
+    let responses: Value =
+        serde_json::from_str(&answers.responses).map_err(|error| error.to_string())?;
+    said(&responses[QUESTION])
+}
+
 /// What the person said, or nothing where they did not want to; an error says why their answer cannot be used.
 pub(crate) fn answer(reply: &Message) -> Result<Option<Decision>, String> {
     let Some(result) = Object::read(reply.text()).ok().and_then(|reply| reply.get("result")) else {
         // The client cannot ask after all.
         return Ok(None);
     };
-    let result: Value = serde_json::from_str(result).map_err(|error| error.to_string())?;
+    said(&serde_json::from_str(result).map_err(|error| error.to_string())?)
+}
+
+fn said(result: &Value) -> Result<Option<Decision>, String> {
     if result["action"] != "accept" {
         return Ok(None);
     }

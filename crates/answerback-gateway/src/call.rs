@@ -30,6 +30,17 @@ pub struct ToolCall {
     pub(crate) conversation: Option<String>,
     /// Whether it is of a stateless revision of the protocol.
     pub(crate) is_modern: bool,
+    /// What it answers, where it is made again with what a person said.
+    pub(crate) answers: Option<Answers>,
+}
+
+/// A call that is made again, with the answers to what it was answered with.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Answers {
+    /// What we gave along to know it again.
+    pub(crate) state: String,
+    /// The answers, as they are written.
+    pub(crate) responses: String,
 }
 
 impl ToolCall {
@@ -52,8 +63,30 @@ impl ToolCall {
         let said = meta.as_deref().map(Object::read).transpose()?;
         let conversation = said.as_ref().and_then(|meta| text(meta.get(CONVERSATION)?));
         let is_modern = said.as_ref().is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some());
+        let answers = members.get("requestState").and_then(text).map(|state| {
+            let responses = members.get("inputResponses").unwrap_or("{}").to_owned();
+            Answers { state, responses }
+        });
         let params = params.to_owned();
-        Ok(Self { id, message, params, name, arguments, meta, conversation, is_modern })
+        Ok(Self { id, message, params, name, arguments, meta, conversation, is_modern, answers })
+    }
+
+    /// Whether the client says in this request that it can put a form to its user.
+    pub(crate) fn can_ask(&self) -> bool {
+        let meta: Value = self
+            .meta
+            .as_deref()
+            .and_then(|meta| serde_json::from_str(meta).ok())
+            .unwrap_or_default();
+        takes_forms(&meta["io.modelcontextprotocol/clientCapabilities"])
+    }
+
+    /// The call without the answers that it brought along, as it was made first.
+    pub(crate) fn without_answers(&self) -> Result<Self, CallError> {
+        let params = Object::read(&self.params)?.without("inputResponses");
+        let params = Object::read(&params)?.without("requestState");
+        let text = Object::read(self.message.text())?.with("params", &params);
+        Self::read(self.message.clone().with_text(text))
     }
 
     /// The call as the library hears it.
@@ -85,6 +118,14 @@ impl ToolCall {
         let text = Object::read(self.message.text())?.with("params", &params);
         Ok(self.message.clone().with_text(text))
     }
+}
+
+/// Whether capabilities of a client have forms for its user.
+pub(crate) fn takes_forms(capabilities: &Value) -> bool {
+    // Without modes it is forms that are meant.
+    capabilities["elicitation"]
+        .as_object()
+        .is_some_and(|modes| modes.is_empty() || modes.contains_key("form"))
 }
 
 fn text(raw: &str) -> Option<String> {

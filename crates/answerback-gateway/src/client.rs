@@ -21,6 +21,13 @@ impl Client {
         Ok(Self { principal: principal.into(), connection, answers: AtomicU64::new(0) })
     }
 
+    /// A principal whose clients have no connections: requests that name no conversation are one conversation, which
+    /// outlives us.
+    pub fn stateless(principal: impl Into<String>) -> Self {
+        let connection = "stateless".to_owned();
+        Self { principal: principal.into(), connection, answers: AtomicU64::new(0) }
+    }
+
     /// On whose behalf it calls.
     pub fn principal(&self) -> &str {
         &self.principal

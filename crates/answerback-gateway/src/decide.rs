@@ -41,7 +41,7 @@ fn enact(
     if was_decided {
         return Ok(record);
     }
-    if let Some(key) = retry_key(before.as_ref()) {
+    if let Some(key) = before.as_ref().and_then(retry_key) {
         take_effect(transaction, &key, id, submission)?;
     }
     let word = submission.decision.kind().as_str();
@@ -55,8 +55,8 @@ fn enact(
 }
 
 /// What the calls of a case are counted under.
-fn retry_key(record: Option<&CaseRecord>) -> Option<RetryKey> {
-    let private: Value = serde_json::from_slice(record?.private.as_ref()?).ok()?;
+pub(crate) fn retry_key(record: &CaseRecord) -> Option<RetryKey> {
+    let private: Value = serde_json::from_slice(record.private.as_ref()?).ok()?;
     private["retry_key"].as_str().map(RetryKey::new)
 }
 

@@ -17,9 +17,12 @@ mod decide;
 mod deliver;
 mod envelope;
 mod gateway;
+mod outlet;
 mod pins;
 mod record;
 mod relay;
+pub mod serve;
+mod servers;
 mod settings;
 mod silence;
 mod surroundings;
@@ -34,6 +37,7 @@ pub use decide::decide;
 pub use gateway::{Gateway, Upstream};
 pub use pins::{PinError, Pins};
 pub use record::Recorder;
+pub use servers::{Listed, Secret, ServerSettings, ServiceSettings, TokenSettings};
 pub use settings::{
     CheckMode, EnvelopeMode, GatewaySettings, SettingsError, ToolModes, UnknownTool,
 };

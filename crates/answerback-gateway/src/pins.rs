@@ -50,6 +50,11 @@ impl Pins {
         self.pinned.get(tool).is_some_and(|pinned| *pinned != definition.to_string())
     }
 
+    /// The tools that were seen.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.pinned.keys().map(String::as_str)
+    }
+
     /// Where the pins are; to accept a change, the tool's line, or the file, is removed.
     pub fn file(&self) -> &Path {
         &self.file

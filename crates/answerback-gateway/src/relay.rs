@@ -8,14 +8,18 @@ use std::time::Duration;
 
 use answerback::UuidV7;
 use answerback::case::{Decision, Submission};
+use answerback::retry::RetryKey;
 use answerback_ledger::leaf::Subject;
-use answerback_mcp::link::Incoming;
+use answerback_mcp::link::{Incoming, broken_because};
 use answerback_mcp::wire::{Id, Message, Object, Shape, code};
 use answerback_store::StoreError;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use crate::call::takes_forms;
+use crate::decide::retry_key;
+use crate::outlet::Outlet;
 use crate::{
     Admission, Asked, Client, Forwarded, Gateway, Pins, Recorder, ToolCall, Toolbox, Upstream, ask,
     told,
@@ -28,8 +32,14 @@ const LISTING: Duration = Duration::from_secs(30);
 /// The most pages of a list of tools.
 const PAGES: usize = 1000;
 
-/// Records what a person decided at the client, about the case as it stands.
-async fn settle(recorder: &Recorder, case: &UuidV7, decision: Decision) -> Result<(), StoreError> {
+/// Records what a person decided at the client, about the case as it stands. The case has to be one of these calls:
+/// who made other calls does not decide about them.
+async fn settle(
+    recorder: &Recorder,
+    case: &UuidV7,
+    calls: &RetryKey,
+    decision: Decision,
+) -> Result<(), StoreError> {
     let store = recorder.store().clone();
     let id = case.clone();
     let record = tokio::task::spawn_blocking({
@@ -37,6 +47,7 @@ async fn settle(recorder: &Recorder, case: &UuidV7, decision: Decision) -> Resul
         move || store.case(&id)
     });
     let record = record.await.map_err(|error| StoreError::unit(error.to_string()))??;
+    let record = record.filter(|record| retry_key(record).as_ref() == Some(calls));
     let record = record.ok_or_else(|| StoreError::Missing(format!("case {case}")))?;
     let submission = Submission::about(&record.case, decision).with_by("the client's user");
     crate::decide(&store, case.clone(), submission, "elicitation")?.await?;
@@ -58,9 +69,9 @@ enum Reply {
 /// What carries messages between one client and one server, and keeps what has to be known between two of them.
 pub(crate) struct Relay {
     gateway: Arc<Gateway>,
-    client: Client,
+    client: Arc<Client>,
     server: Served,
-    to_client: mpsc::Sender<Incoming>,
+    to_client: Outlet,
     /// Nothing, once the server was left.
     to_server: RwLock<Option<mpsc::Sender<Message>>>,
     /// The calls under way; the sender is there once the call was forwarded.
@@ -90,6 +101,14 @@ pub(crate) struct Served {
     pub(crate) place: String,
     /// The file that keeps its tools' definitions as they were first seen.
     pub(crate) pins: Option<PathBuf>,
+    /// The server as any relay to it saw it last: what is the same is compiled and recorded once.
+    pub(crate) known: Arc<RwLock<Option<Arc<Upstream>>>>,
+}
+
+impl Served {
+    pub(crate) fn new(name: String, place: String, pins: Option<PathBuf>) -> Self {
+        Self { name, place, pins, known: Arc::default() }
+    }
 }
 
 /// Who is asked something by us.
@@ -115,9 +134,9 @@ impl Relay {
     /// A relay between what is written to the client and what is written to the server.
     pub(crate) fn new(
         gateway: Arc<Gateway>,
-        client: Client,
+        client: Arc<Client>,
         server: Served,
-        to_client: mpsc::Sender<Incoming>,
+        to_client: Outlet,
         to_server: mpsc::Sender<Message>,
     ) -> Self {
         Self {
@@ -157,8 +176,7 @@ impl Relay {
 
     /// Tells the client something.
     pub(crate) async fn tell(&self, said: impl Into<Incoming>) {
-        // A client that is gone hears nothing.
-        let _ = self.to_client.send(said.into()).await;
+        self.to_client.send(said.into()).await;
     }
 
     /// Takes a message of the client.
@@ -189,7 +207,7 @@ impl Relay {
                 }
                 self.send(message).await;
             }
-            Shape::Response { id } if is_ours(id) => {
+            Shape::Response { id } if lock(&self.ours).contains_key(id) => {
                 if let Some(waits) = lock(&self.ours).remove(id) {
                     let _ = waits.send(message);
                 }
@@ -252,50 +270,73 @@ impl Relay {
         // Calls that are done are forgotten.
         while tasks.try_join_next().is_some() {}
         tasks.spawn(async move {
-            let upstream = match relay.upstream(&call).await {
-                Ok(upstream) => upstream,
-                Err(reason) => {
-                    let answer = told::unlisted(&call, &reason);
-                    lock(&relay.calls).remove(&id);
-                    return relay.tell(answer).await;
-                }
-            };
-            let mut admission = relay.gateway.admit(&relay.client, &upstream, call).await;
-            if let Admission::Ask(asked) = admission {
-                admission = relay.ask_person(&upstream, *asked).await;
-            }
-            match admission {
-                Admission::Forward(forwarded) => {
-                    let answer = relay.run(&id, &upstream, *forwarded).await;
-                    lock(&relay.calls).remove(&id);
-                    if let Some(answer) = answer {
-                        relay.tell(answer).await;
-                    }
-                }
-                Admission::Answer(answer) => {
-                    lock(&relay.calls).remove(&id);
-                    relay.tell(answer).await;
-                    relay.client.answered();
-                }
-                // A person was asked already, and once is enough.
-                Admission::Ask(asked) => {
-                    lock(&relay.calls).remove(&id);
-                    relay.tell(asked.answer).await;
-                    relay.client.answered();
-                }
+            let answer = relay.carry(&id, call).await;
+            lock(&relay.calls).remove(&id);
+            if let Some(answer) = answer {
+                relay.tell(answer).await;
             }
         });
+    }
+
+    /// Carries a call to its answer; none, when the client does not want it any more.
+    async fn carry(&self, id: &Id, call: ToolCall) -> Option<Message> {
+        let upstream = match self.upstream(&call).await {
+            Ok(upstream) => upstream,
+            Err(reason) => return Some(told::unlisted(&call, &reason)),
+        };
+        let mut admission = self.admit(&upstream, call).await;
+        if let Admission::Ask(asked) = admission {
+            admission = self.ask_person(&upstream, *asked).await;
+        }
+        let answer = match admission {
+            Admission::Forward(forwarded) => return self.run(id, &upstream, *forwarded).await,
+            Admission::Answer(answer) => answer,
+            // A person was asked already, and once is enough.
+            Admission::Ask(asked) => asked.answer,
+        };
+        self.client.answered();
+        Some(answer)
+    }
+
+    /// Looks at a call. One that is made again to answer a question of ours brings the decision along.
+    async fn admit(&self, upstream: &Upstream, call: ToolCall) -> Admission {
+        let ours =
+            call.answers.clone().and_then(|answers| Some((ask::case_of(&answers)?, answers)));
+        let Some((case, answers)) = ours else {
+            return self.gateway.admit(&self.client, upstream, call).await;
+        };
+        let call = match call.without_answers() {
+            Ok(call) => call,
+            Err(error) => {
+                return Admission::Answer(told::error(&call, &error.to_string(), Map::new()));
+            }
+        };
+        let decided = match ask::answered(&answers) {
+            Ok(Some(decision)) => self.decided(&call, &case, decision).await,
+            Ok(None) => None,
+            Err(reason) => {
+                tracing::warn!(%case, reason, "what the person said cannot be used; the case waits");
+                None
+            }
+        };
+        self.gateway.admit(&self.client, upstream, decided.unwrap_or(call)).await
     }
 
     /// Asks the person at the client, where the client can. What they correct runs as the answer to the call that is
     /// still open; what they say otherwise is told to the model. Without an answer the case waits in the inbox.
     async fn ask_person(&self, upstream: &Upstream, asked: Asked) -> Admission {
         let Asked { answer, call, escalation } = asked;
-        let (true, Some(recorder)) =
-            (self.can_ask.load(Ordering::Acquire), self.gateway.recorder())
-        else {
+        if self.gateway.recorder().is_none() {
             return Admission::Answer(answer);
-        };
+        }
+        if call.is_modern {
+            let answer =
+                if call.can_ask() { ask::input_required(&call, &escalation) } else { answer };
+            return Admission::Answer(answer);
+        }
+        if !self.can_ask.load(Ordering::Acquire) {
+            return Admission::Answer(answer);
+        }
         let most = self.gateway.settings().call_time;
         let form = ask::form(&escalation);
         let asking = self.request(Side::Client(&call.id), "elicitation/create", &form, most);
@@ -311,20 +352,35 @@ impl Relay {
                 return Admission::Answer(answer);
             }
         };
+        match self.decided(&call, &escalation.id, decision).await {
+            Some(call) => self.gateway.admit(&self.client, upstream, call).await,
+            None => Admission::Answer(answer),
+        }
+    }
+
+    /// Records what a person decided about a call, and gives the call as it is to be judged now; nothing, where the
+    /// decision does not hold.
+    async fn decided(
+        &self,
+        call: &ToolCall,
+        case: &UuidV7,
+        decision: Decision,
+    ) -> Option<ToolCall> {
+        let recorder = self.gateway.recorder()?;
         let corrected = match &decision {
-            Decision::Modify { arguments } => match call.corrected(arguments) {
-                Ok(call) => Some(call),
-                Err(_) => return Admission::Answer(answer),
-            },
-            _ => None,
+            Decision::Modify { arguments } => call.corrected(arguments).ok()?,
+            _ => call.clone(),
         };
-        if let Err(error) = settle(recorder, &escalation.id, decision).await {
-            tracing::warn!(case = %escalation.id, %error, "the decision does not hold; the case waits");
-            return Admission::Answer(answer);
+        let conversation =
+            self.client.conversation(&self.server.name, call.conversation.as_deref());
+        let key = RetryKey::of_conversation(&conversation, &call.name);
+        if let Err(error) = settle(recorder, case, &key, decision).await {
+            tracing::warn!(%case, %error, "the decision does not hold; the case waits");
+            return None;
         }
         // The answer was on its way as far as attempts go: what comes now is judged by the decision.
         self.client.answered();
-        self.gateway.admit(&self.client, upstream, corrected.unwrap_or(call)).await
+        Some(corrected)
     }
 
     /// Carries a call that runs to its answer; none, when the client does not want it any more.
@@ -346,9 +402,10 @@ impl Relay {
         }
         let most = self.gateway.settings().call_time;
         match tokio::time::timeout(most, reply).await {
-            Ok(Ok(Reply::Message(reply))) => {
-                Some(self.gateway.deliver(upstream, running, reply).await)
-            }
+            Ok(Ok(Reply::Message(reply))) => Some(match broken_because(&reply) {
+                Some(reason) => self.gateway.fail(running, &reason).await,
+                None => self.gateway.deliver(upstream, running, reply).await,
+            }),
             Ok(Ok(Reply::Cancelled)) => {
                 self.gateway.fail(running, "the client cancelled it").await;
                 None
@@ -400,10 +457,8 @@ impl Relay {
         match message.shape() {
             Shape::Response { id } => {
                 let id = id.clone();
-                if is_ours(&id) {
-                    if let Some(waits) = lock(&self.ours).remove(&id) {
-                        let _ = waits.send(message);
-                    }
+                if let Some(waits) = lock(&self.ours).remove(&id) {
+                    let _ = waits.send(message);
                     return;
                 }
                 let call = {
@@ -578,12 +633,13 @@ impl Relay {
                 return None;
             }
         };
-        let before = self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(before) = before.filter(|before| before.tools.digest() == tools.digest()) {
-            return Some(before);
+        let known = self.server.known.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(known) = known.filter(|known| known.tools.digest() == tools.digest()) {
+            self.take_over(&known, changes);
+            return Some(known);
         }
         if let Some(recorder) = self.gateway.recorder() {
-            let digests: serde_json::Map<String, Value> = tools
+            let digests: Map<String, Value> = tools
                 .definitions()
                 .map(|(name, digest)| (name.to_owned(), digest.to_string().into()))
                 .collect();
@@ -599,11 +655,17 @@ impl Relay {
         let pins = self.pins(&tools);
         let upstream = Upstream::new(&self.server.name, version.as_deref(), tools);
         let upstream = Arc::new(upstream.with_pins(pins));
+        *self.server.known.write().unwrap_or_else(PoisonError::into_inner) =
+            Some(Arc::clone(&upstream));
+        self.take_over(&upstream, changes);
+        Some(upstream)
+    }
+
+    fn take_over(&self, upstream: &Arc<Upstream>, changes: u64) {
         if self.changes.load(Ordering::Acquire) == changes {
             *self.upstream.write().unwrap_or_else(PoisonError::into_inner) =
-                Some(Arc::clone(&upstream));
+                Some(Arc::clone(upstream));
         }
-        Some(upstream)
     }
 
     fn pins(&self, tools: &Toolbox) -> Option<Pins> {
@@ -629,10 +691,6 @@ impl Relay {
     }
 }
 
-fn is_ours(id: &Id) -> bool {
-    id.as_json().strip_prefix('"').is_some_and(|text| text.starts_with(OURS))
-}
-
 fn has_cursor(message: &Message) -> bool {
     let params = Object::read(message.text()).ok().and_then(|message| message.get("params"));
     let cursor = params.and_then(|params| Object::read(params).ok()?.get("cursor"));
@@ -642,9 +700,7 @@ fn has_cursor(message: &Message) -> bool {
 /// Whether a client says that it can put a form to its user.
 fn can_ask(message: &Message) -> bool {
     let message: Value = serde_json::from_str(message.text()).unwrap_or_default();
-    let elicitation = &message["params"]["capabilities"]["elicitation"];
-    // Without modes it is forms that are meant.
-    elicitation.as_object().is_some_and(|modes| modes.is_empty() || modes.contains_key("form"))
+    takes_forms(&message["params"]["capabilities"])
 }
 
 /// Which request a client gives up.

@@ -120,7 +120,7 @@ impl GatewaySettings {
     ///
     /// When a value is not one that its key can have: all of them are named.
     pub fn from_value(file: &str, parsed: &Value) -> Result<(Self, Vec<String>), SettingsError> {
-        let mut reading = Reading { problems: Vec::new(), warnings: Vec::new() };
+        let mut reading = Reading::default();
         let mut settings = Self::default();
         let empty = Map::new();
         let gateway = reading.object("gateway", parsed.get("gateway")).unwrap_or(&empty);
@@ -154,7 +154,7 @@ impl GatewaySettings {
                 // They refine the default, which may come after them.
                 "tools" => {}
                 key if NOT_OURS.contains(&key) => {}
-                _ => reading.warnings.push(format!("{file}: {path} means nothing here")),
+                _ => reading.unknown(file, &path),
             }
         }
         for (tool, value) in reading.object("gateway.tools", gateway.get("tools")).unwrap_or(&empty)
@@ -166,16 +166,12 @@ impl GatewaySettings {
                 match key.as_str() {
                     "input" => reading.word(&path, value, MODES, &mut modes.input),
                     "output" => reading.word(&path, value, MODES, &mut modes.output),
-                    _ => reading.warnings.push(format!("{file}: {path} means nothing here")),
+                    _ => reading.unknown(file, &path),
                 }
             }
             settings.tools.insert(tool.clone(), modes);
         }
-        if reading.problems.is_empty() {
-            Ok((settings, reading.warnings))
-        } else {
-            Err(SettingsError { file: file.to_owned(), problems: reading.problems })
-        }
+        reading.finish(file, settings)
     }
 
     /// What holds for a tool.
@@ -203,13 +199,37 @@ fn matches(pattern: &str, tool: &str) -> bool {
     }
 }
 
-struct Reading {
+/// Reads values, and gathers what is wrong with them.
+#[derive(Default)]
+pub(crate) struct Reading {
     problems: Vec<String>,
-    warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Reading {
-    fn object<'v>(
+    /// What was read, unless something was wrong.
+    pub(crate) fn finish<T>(self, file: &str, read: T) -> Result<(T, Vec<String>), SettingsError> {
+        if self.problems.is_empty() {
+            Ok((read, self.warnings))
+        } else {
+            Err(SettingsError { file: file.to_owned(), problems: self.problems })
+        }
+    }
+
+    /// Notes a key that means nothing.
+    pub(crate) fn unknown(&mut self, file: &str, path: &str) {
+        self.warnings.push(format!("{file}: {path} means nothing here"));
+    }
+
+    pub(crate) fn text(&mut self, key: &str, value: &Value, expected: &str) -> Option<String> {
+        let text = value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        if text.is_none() {
+            self.problem(key, value, expected);
+        }
+        text
+    }
+
+    pub(crate) fn object<'v>(
         &mut self,
         key: &str,
         value: Option<&'v Value>,
@@ -236,7 +256,7 @@ impl Reading {
         }
     }
 
-    fn names(&mut self, key: &str, value: &Value) -> Vec<String> {
+    pub(crate) fn names(&mut self, key: &str, value: &Value) -> Vec<String> {
         let names = value.as_array().map(|names| {
             names.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
         });
@@ -259,7 +279,7 @@ impl Reading {
         number
     }
 
-    fn problem(&mut self, key: &str, value: &Value, expected: &str) {
+    pub(crate) fn problem(&mut self, key: &str, value: &Value, expected: &str) {
         let shown: String = value.to_string().chars().take(60).collect();
         self.problems.push(format!("{key} is {shown}; expected {expected}"));
     }

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use answerback_ledger::leaf::Subject;
+use answerback_mcp::era::{EraCache, bridged};
 use answerback_mcp::link::{Link, Program, WAITING, read_lines, write_lines};
 use answerback_store::StoreError;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
+use crate::outlet::Outlet;
 use crate::relay::{Relay, Served};
 use crate::{Client, Gateway};
 
@@ -68,11 +70,12 @@ pub async fn wrap(
         .program
         .start(&wrapped.name, most)
         .map_err(|error| WrapError::Start { program: place.clone(), error })?;
-    let Link { to, from } = link;
+    let Link { to, from } = bridged(link, EraCache::default());
     let (to_client, client_queue) = mpsc::channel(WAITING);
     let client_writer = tokio::spawn(write_lines(client_queue, output));
-    let served = Served { name: wrapped.name, place, pins: wrapped.pins };
-    let relay = Arc::new(Relay::new(gateway, client, served, to_client, to));
+    let served = Served::new(wrapped.name, place, wrapped.pins);
+    let relay =
+        Arc::new(Relay::new(gateway, Arc::new(client), served, Outlet::Queue(to_client), to));
     relay.note(Subject::Start, SURFACE).await.map_err(WrapError::Record)?;
     let mut from_server = tokio::spawn(Arc::clone(&relay).from_server(from));
     let ended = {

@@ -12,6 +12,7 @@ pub(crate) mod lock;
 pub(crate) mod man;
 pub(crate) mod replay;
 pub(crate) mod schema;
+pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod tools;
 pub(crate) mod trust;
@@ -28,6 +29,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Wrap(arguments) => wrap::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Inbox(arguments) => inbox::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),

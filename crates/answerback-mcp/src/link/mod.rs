@@ -1,10 +1,16 @@
 //! Connections to servers.
 
+mod broken;
 mod child;
+mod http;
 mod lines;
+mod steady;
 
+pub use broken::{broken, broken_because};
 pub use child::{Child, Program};
+pub use http::{Remote, RemoteError, Timeouts};
 pub use lines::{read_lines, write_lines};
+pub use steady::{Health, Opened, steady};
 
 use tokio::sync::mpsc;
 

@@ -119,6 +119,27 @@ impl Message {
         Self { text, shape }
     }
 
+    /// The same message under another id; every other byte stays. A message without an id stays as it is.
+    #[must_use]
+    pub fn with_id(self, id: &Id) -> Self {
+        let Self { text, shape } = self;
+        let shape = match shape {
+            Shape::Request { method, .. } => Shape::Request { id: id.clone(), method },
+            Shape::Response { .. } => Shape::Response { id: id.clone() },
+            other => return Self { text, shape: other },
+        };
+        let place = serde_json::from_str::<Outline<'_>>(&text).ok().and_then(|outline| {
+            let raw = outline.id?.get();
+            let start = raw.as_ptr() as usize - text.as_ptr() as usize;
+            Some(start..start + raw.len())
+        });
+        let mut text = text;
+        if let Some(place) = place {
+            text.replace_range(place, id.as_json());
+        }
+        Self { text, shape }
+    }
+
     /// The same message with other text, of the same shape.
     #[must_use]
     pub fn with_text(self, text: String) -> Self {
@@ -182,6 +203,23 @@ mod tests {
         for text in ["", "{", "nope", "[1"] {
             let error = Message::read(text.to_owned()).unwrap_err();
             assert!(matches!(error, MessageError::NotJson(_)), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_id_is_replaced_and_nothing_else() {
+        let id = Id::of_text("b");
+        for (text, expected) in [
+            (r#"{ "id" : 7, "result": {"id":7} }"#, r#"{ "id" : "b", "result": {"id":7} }"#),
+            (
+                r#"{"params":{"id":1.0},"method":"m","id":"a"}"#,
+                r#"{"params":{"id":1.0},"method":"m","id":"b"}"#,
+            ),
+            (r#"{"method":"m"}"#, r#"{"method":"m"}"#),
+        ] {
+            let message = Message::read(text.to_owned()).unwrap().with_id(&id);
+            assert_eq!(message.text(), expected);
+            assert_eq!(Message::read(message.text().to_owned()).unwrap().shape(), message.shape());
         }
     }
 

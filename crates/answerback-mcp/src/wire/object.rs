@@ -81,6 +81,27 @@ impl<'t> Object<'t> {
         text
     }
 
+    /// The object without a member, and without the comma that belonged to it.
+    pub fn without(&self, name: &str) -> String {
+        let Some(index) = self.members.iter().position(|(member, _)| member == name) else {
+            return self.text.to_owned();
+        };
+        let after = |index: usize| self.place(self.members[index].1.get()).end;
+        // From the end of the member before, or from the opening brace, to where the next member begins.
+        let start = match index.checked_sub(1) {
+            Some(before) => after(before),
+            None => self.text.find('{').map_or(0, |brace| brace + 1),
+        };
+        let mut end = after(index);
+        if index == 0
+            && let Some(comma) = self.text[end..].find([',', '}'])
+            && self.text[end + comma..].starts_with(',')
+        {
+            end += comma + 1;
+        }
+        format!("{}{}", &self.text[..start], &self.text[end..])
+    }
+
     /// Where a value lies in the text: it is a piece of it, so the distance of their beginnings says it.
     fn place(&self, value: &str) -> Range<usize> {
         let start = value.as_ptr() as usize - self.text.as_ptr() as usize;
@@ -156,6 +177,20 @@ mod tests {
             ),
         ] {
             assert_eq!(Object::read(text).unwrap().with(name, value), expected);
+        }
+    }
+
+    #[test]
+    fn a_member_is_removed_and_nothing_else_changes() {
+        for (text, expected) in [
+            (r#"{"a":1}"#, "{}"),
+            (r#" { "a" : 1 } "#, " { } "),
+            (r#"{"a":{"b":"},"}, "b":2}"#, r#"{ "b":2}"#),
+            (r#"{"b":2 , "\u0061":1 ,"c":3}"#, r#"{"b":2 ,"c":3}"#),
+            (r#"{"b":2,"a":1}"#, r#"{"b":2}"#),
+            (r#"{"b":{"a":1}}"#, r#"{"b":{"a":1}}"#),
+        ] {
+            assert_eq!(Object::read(text).unwrap().without("a"), expected);
         }
     }
 

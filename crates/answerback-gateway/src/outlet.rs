@@ -1,0 +1,27 @@
+use std::sync::Arc;
+
+use answerback_mcp::link::Incoming;
+use tokio::sync::mpsc;
+
+use crate::serve::Streams;
+
+/// Where what a client is told goes.
+#[derive(Clone, Debug)]
+pub(crate) enum Outlet {
+    /// One after the other.
+    Queue(mpsc::Sender<Incoming>),
+    /// Each message into the answer that it belongs to.
+    Streams(Arc<Streams>),
+}
+
+impl Outlet {
+    pub(crate) async fn send(&self, said: Incoming) {
+        match self {
+            // A client that is gone hears nothing.
+            Self::Queue(queue) => {
+                let _ = queue.send(said).await;
+            }
+            Self::Streams(streams) => streams.send(said).await,
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! One endpoint of Streamable HTTP, for clients of both eras.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use answerback_http::{Closing, Principal};
+use answerback_mcp::wire::{Id, Message, MessageError, Shape, code};
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use http_body_util::BodyExt;
+use tokio::sync::mpsc;
+
+use super::body::{Events, Leave, empty, json};
+use super::session::Session;
+use super::stated::{self, LEGACY_VERSIONS, VERSION_HEADER, VERSIONS};
+use super::{Service, Streams};
+use crate::Client;
+
+/// The header that names a session.
+const SESSION: &str = "mcp-session-id";
+/// How long an answer may take before its stream is opened, so that the client knows that it is worked on.
+const QUIET: Duration = Duration::from_secs(5);
+
+/// Who asks, and at which endpoint.
+struct Visit<'a> {
+    service: &'a Arc<Service>,
+    /// The server that the endpoint is of; all of them, where none is named.
+    endpoint: Option<&'a str>,
+    principal: String,
+    closing: Closing,
+}
+
+/// Answers a request at an endpoint.
+pub(crate) async fn answer(
+    service: &Arc<Service>,
+    endpoint: Option<&str>,
+    request: Request<Body>,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    // The guard puts both there; without them there is nobody to answer.
+    let (Some(principal), Some(closing)) =
+        (parts.extensions.get::<Principal>(), parts.extensions.get::<Closing>())
+    else {
+        return empty(StatusCode::UNAUTHORIZED);
+    };
+    let principal = principal.name().to_owned();
+    let visit = Visit { service, endpoint, principal, closing: closing.clone() };
+    match parts.method {
+        Method::POST => {
+            if let Err(refusal) = fits(&parts.headers) {
+                return refusal;
+            }
+            match body.collect().await {
+                Ok(body) => visit.post(&parts.headers, body.to_bytes()).await,
+                // The guard's limit, or a client that is gone.
+                Err(error) => refuse(StatusCode::PAYLOAD_TOO_LARGE, None, &error.to_string()),
+            }
+        }
+        Method::GET => visit.listen(&parts.headers),
+        Method::DELETE => visit.end(&parts.headers).await,
+        _ => not_allowed(),
+    }
+}
+
+/// Whether a client sends and takes what the transport has.
+fn fits(headers: &HeaderMap) -> Result<(), Response> {
+    let is = |name, words: &[&str]| {
+        headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).is_some_and(|text| {
+            let text = text.to_ascii_lowercase();
+            words.iter().any(|word| text.contains(word))
+        })
+    };
+    if !is(header::CONTENT_TYPE, &["application/json"]) {
+        let text = "the body has to be application/json";
+        return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, text));
+    }
+    let takes_json = is(header::ACCEPT, &["application/json", "application/*", "*/*"]);
+    let takes_events = is(header::ACCEPT, &["text/event-stream", "text/*", "*/*"]);
+    if !takes_json || !takes_events {
+        let text = "the header Accept has to name application/json and text/event-stream";
+        return Err(refuse(StatusCode::NOT_ACCEPTABLE, None, text));
+    }
+    Ok(())
+}
+
+impl Visit<'_> {
+    async fn post(&self, headers: &HeaderMap, body: Bytes) -> Response {
+        let message = match read(body) {
+            Ok(message) => message,
+            Err(refusal) => return refusal,
+        };
+        if matches!(message.shape(), Shape::Batch) {
+            let text = "batches are not taken: send each message on its own";
+            return refuse(StatusCode::BAD_REQUEST, None, text);
+        }
+        let stated = stated::version(&message);
+        let named = headers.get(VERSION_HEADER).and_then(|value| value.to_str().ok());
+        let is_modern = stated.is_some() || named.is_some_and(|name| VERSIONS.contains(&name));
+        if is_modern {
+            let version = stated.as_deref().or(named).unwrap_or_default().to_owned();
+            return self.post_stateless(headers, message, &version).await;
+        }
+        if let Some(name) = named.filter(|name| !LEGACY_VERSIONS.contains(name)) {
+            let text = format!(
+                "the revision {name} of the protocol is not supported; known are {}",
+                [LEGACY_VERSIONS, VERSIONS].concat().join(", ")
+            );
+            return refuse(StatusCode::BAD_REQUEST, Some(&message), &text);
+        }
+        match headers.get(SESSION).map(|name| name.to_str().unwrap_or_default()) {
+            Some(name) => match self.session(name) {
+                Some(session) => self.post_in(&session, message).await,
+                None => gone(&message),
+            },
+            None if is_greeting(&message) => self.begin(message).await,
+            None => {
+                let text = "the header Mcp-Session-Id is missing: begin with initialize, or say \
+                            io.modelcontextprotocol/protocolVersion in _meta";
+                refuse(StatusCode::BAD_REQUEST, Some(&message), text)
+            }
+        }
+    }
+
+    fn session(&self, name: &str) -> Option<Arc<Session>> {
+        self.service.sessions.get(name, &self.principal, self.endpoint)
+    }
+
+    /// Begins a session with its first message.
+    async fn begin(&self, initialize: Message) -> Response {
+        if !self.service.sessions.has_room() {
+            let text = "there are too many sessions; end one, or try again later";
+            return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), text);
+        }
+        let (Ok(client), Ok(name)) = (Client::new(&self.principal), crate::surroundings::uuid())
+        else {
+            let text = "there is no randomness for a session's name";
+            return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), text);
+        };
+        let streams = Arc::new(Streams::default());
+        let partner = self.service.partner(self.endpoint, client, &streams);
+        let session = Arc::new(Session::new(&self.principal, self.endpoint, streams, partner));
+        let name = name.to_string();
+        self.service.sessions.insert(name.clone(), Arc::clone(&session));
+        let mut response = self.post_in(&session, initialize).await;
+        if let Ok(name) = HeaderValue::from_str(&name) {
+            response.headers_mut().insert(SESSION, name);
+        }
+        response
+    }
+
+    async fn post_in(&self, session: &Arc<Session>, message: Message) -> Response {
+        let Shape::Request { id, .. } = message.shape() else {
+            session.partner.hear(message).await;
+            return empty(StatusCode::ACCEPTED);
+        };
+        let id = id.clone();
+        let Some(told) = session.streams.open(&message, &id) else {
+            let text = "a request with this id is under way";
+            return refuse(StatusCode::BAD_REQUEST, Some(&message), text);
+        };
+        session.partner.hear(message).await;
+        // In these revisions a client that leaves has not given its request up; its answer is only not read.
+        let streams = Arc::clone(&session.streams);
+        let leave: Leave = Box::new({
+            let id = id.clone();
+            move || {
+                streams.close(&id);
+            }
+        });
+        self.respond(&id, told, leave, |_| StatusCode::OK).await
+    }
+
+    async fn post_stateless(
+        &self,
+        headers: &HeaderMap,
+        message: Message,
+        version: &str,
+    ) -> Response {
+        if let Err(answer) = stated::check(headers, &message, version) {
+            return json(StatusCode::BAD_REQUEST, answer);
+        }
+        let face = self.service.face(&self.principal, self.endpoint);
+        let Shape::Request { id, .. } = message.shape() else {
+            face.tell(message).await;
+            return empty(StatusCode::ACCEPTED);
+        };
+        let id = id.clone();
+        let (told, leave) = face.ask(message, &id).await.into_parts();
+        self.respond(&id, told, leave, stated::status).await
+    }
+
+    /// The answer to a request: one message, where that is all there is to say; a stream of events otherwise.
+    async fn respond(
+        &self,
+        id: &Id,
+        mut told: mpsc::Receiver<Message>,
+        leave: Leave,
+        status: impl Fn(&Message) -> StatusCode,
+    ) -> Response {
+        // Whoever stops waiting has left.
+        let mut leaving = Leaving(Some(leave));
+        let first = match tokio::time::timeout(QUIET, told.recv()).await {
+            Ok(Some(message)) if matches!(message.shape(), Shape::Response { .. }) => {
+                return json(status(&message), message);
+            }
+            Ok(Some(message)) => Some(message),
+            Ok(None) => {
+                let text = "the gateway stopped before there was an answer";
+                let answer = Message::error(Some(id), code::INTERNAL_ERROR, text, None);
+                return json(StatusCode::SERVICE_UNAVAILABLE, answer);
+            }
+            Err(_) => None,
+        };
+        Events::new(first, told, self.closing.clone(), leaving.0.take()).into_response()
+    }
+
+    /// The stream for what belongs to no request.
+    fn listen(&self, headers: &HeaderMap) -> Response {
+        let Some(name) = headers.get(SESSION) else { return not_allowed() };
+        let takes_events = headers
+            .get(header::ACCEPT)
+            .and_then(|accept| accept.to_str().ok())
+            .is_some_and(|accept| accept.contains("text/event-stream") || accept.contains("*/*"));
+        if !takes_events {
+            let text = "the header Accept has to name text/event-stream";
+            return refuse(StatusCode::NOT_ACCEPTABLE, None, text);
+        }
+        match self.session(name.to_str().unwrap_or_default()) {
+            Some(session) => {
+                let events = session.streams.listen();
+                Events::new(None, events, self.closing.clone(), None).into_response()
+            }
+            None => refuse(StatusCode::NOT_FOUND, None, GONE),
+        }
+    }
+
+    async fn end(&self, headers: &HeaderMap) -> Response {
+        let Some(name) = headers.get(SESSION) else { return not_allowed() };
+        let name = name.to_str().unwrap_or_default();
+        if self.session(name).is_none() {
+            return refuse(StatusCode::NOT_FOUND, None, GONE);
+        }
+        self.service.sessions.end(name).await;
+        empty(StatusCode::OK)
+    }
+}
+
+/// Does what is to be done when somebody leaves, unless it was taken over.
+struct Leaving(Option<Leave>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        if let Some(leave) = self.0.take() {
+            leave();
+        }
+    }
+}
+
+const GONE: &str = "there is no such session; begin a new one with initialize";
+
+fn gone(message: &Message) -> Response {
+    refuse(StatusCode::NOT_FOUND, Some(message), GONE)
+}
+
+fn is_greeting(message: &Message) -> bool {
+    matches!(message.shape(), Shape::Request { method, .. } if method == "initialize")
+}
+
+fn read(body: Bytes) -> Result<Message, Response> {
+    let refused =
+        |code, text: &str| json(StatusCode::BAD_REQUEST, Message::error(None, code, text, None));
+    let text = String::from_utf8(body.into())
+        .map_err(|_| refused(code::PARSE_ERROR, "the body is not UTF-8"))?;
+    Message::read(text).map_err(|error| {
+        let code = match error {
+            MessageError::NotJson(_) => code::PARSE_ERROR,
+            MessageError::NoMessage => code::INVALID_REQUEST,
+        };
+        refused(code, &error.to_string())
+    })
+}
+
+/// An error of the protocol with the status that fits it.
+fn refuse(status: StatusCode, message: Option<&Message>, text: &str) -> Response {
+    let id = match message.map(Message::shape) {
+        Some(Shape::Request { id, .. }) => Some(id),
+        _ => None,
+    };
+    json(status, Message::error(id, code::INVALID_REQUEST, text, None))
+}
+
+fn not_allowed() -> Response {
+    let allow = [(header::ALLOW, "POST")];
+    (StatusCode::METHOD_NOT_ALLOWED, allow).into_response()
+}

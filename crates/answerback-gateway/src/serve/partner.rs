@@ -1,0 +1,71 @@
+use std::sync::Arc;
+
+use answerback_mcp::link::Link;
+use answerback_mcp::wire::Message;
+
+use super::Backend;
+use super::hub::Hub;
+use crate::outlet::Outlet;
+use crate::relay::Relay;
+use crate::{Client, Gateway};
+
+/// What a client talks to: one server, or several as one.
+#[derive(Clone)]
+pub(crate) enum Partner {
+    One(Arc<Relay>),
+    All(Arc<Hub>),
+}
+
+impl Partner {
+    /// Connections of its own to a server, or to all of them where none is named, for a client that hears through
+    /// `outlet`.
+    pub(crate) fn to(
+        named: Option<&Backend>,
+        all: &[Backend],
+        gateway: &Arc<Gateway>,
+        client: &Arc<Client>,
+        outlet: Outlet,
+    ) -> Self {
+        match (named, all) {
+            // What is one already needs nothing put together.
+            (Some(backend), _) | (None, [backend]) => {
+                Self::One(relay(backend, gateway, client, outlet))
+            }
+            (None, backends) => Self::All(Hub::new(backends, gateway, client, outlet)),
+        }
+    }
+
+    /// Takes a message of the client.
+    pub(crate) async fn hear(&self, message: Message) {
+        match self {
+            Self::One(relay) => relay.hear(message).await,
+            Self::All(hub) => hub.hear(message).await,
+        }
+    }
+
+    /// Leaves, when the calls under way were answered.
+    pub(crate) async fn leave(&self) {
+        match self {
+            Self::One(relay) => {
+                relay.close();
+                relay.finish().await;
+            }
+            Self::All(hub) => hub.leave().await,
+        }
+    }
+}
+
+/// A relay to a server over a link of its own.
+pub(crate) fn relay(
+    backend: &Backend,
+    gateway: &Arc<Gateway>,
+    client: &Arc<Client>,
+    outlet: Outlet,
+) -> Arc<Relay> {
+    let Link { to, from } = backend.link(gateway.settings().largest_message);
+    let relay =
+        Relay::new(Arc::clone(gateway), Arc::clone(client), backend.served.clone(), outlet, to);
+    let relay = Arc::new(relay);
+    tokio::spawn(Arc::clone(&relay).from_server(from));
+    relay
+}

@@ -1,0 +1,176 @@
+//! What a request of the stateless revisions says of itself, in its headers and in its `_meta`: both must agree.
+
+use answerback_mcp::wire::{Message, Object, Shape};
+use axum::http::HeaderMap;
+use data_encoding::BASE64;
+use serde_json::{Value, json};
+
+/// The stateless revisions that we know.
+pub(crate) const VERSIONS: &[&str] = &["2026-07-28"];
+/// The revisions before them.
+pub(crate) const LEGACY_VERSIONS: &[&str] =
+    &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+/// The member of `_meta` that names the revision.
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// The header that names the revision.
+pub(crate) const VERSION_HEADER: &str = "mcp-protocol-version";
+
+/// The codes of the protocol for what does not fit together.
+mod code {
+    pub(super) const HEADER_MISMATCH: i32 = -32020;
+    pub(super) const UNSUPPORTED_VERSION: i32 = -32022;
+    pub(super) const INVALID_PARAMS: i32 = -32602;
+}
+
+/// The revision that a message names in its `_meta`.
+pub(crate) fn version(message: &Message) -> Option<String> {
+    // A message of the older revisions is not read any further than this.
+    memchr::memmem::find(message.text().as_bytes(), VERSION.as_bytes())?;
+    let params = Object::read(message.text()).ok()?.get("params")?;
+    let meta = Object::read(params).ok()?.get("_meta")?;
+    serde_json::from_str(Object::read(meta).ok()?.get(VERSION)?).ok()
+}
+
+/// Checks that headers and message of a request agree; the error is its answer.
+pub(crate) fn check(headers: &HeaderMap, message: &Message, version: &str) -> Result<(), Message> {
+    let (id, method) = match message.shape() {
+        Shape::Request { id, method } => (Some(id), method),
+        Shape::Notification { method } => (None, method),
+        Shape::Response { .. } | Shape::Batch => return Ok(()),
+    };
+    let refuse = |code, text: String, data: Option<Value>| {
+        Err(Message::error(id, code, &text, data.as_ref()))
+    };
+    let mismatch = |name: &str, expected: &str| {
+        let text = format!("the header {name} is missing or does not say what the message does");
+        refuse(code::HEADER_MISMATCH, text, Some(json!({"header": name, "expected": expected})))
+    };
+    if header(headers, VERSION_HEADER).as_deref() != Some(version) {
+        return mismatch("MCP-Protocol-Version", version);
+    }
+    if !VERSIONS.contains(&version) {
+        let data = json!({"supported": VERSIONS, "requested": version});
+        let text = format!("the revision {version} of the protocol is not supported");
+        return refuse(code::UNSUPPORTED_VERSION, text, Some(data));
+    }
+    if header(headers, "mcp-method").as_deref() != Some(method.as_str()) {
+        return mismatch("Mcp-Method", method);
+    }
+    if let Some(name) = name(message, method)
+        && header(headers, "mcp-name").as_deref() != Some(name.as_str())
+    {
+        return mismatch("Mcp-Name", &name);
+    }
+    if id.is_some() && !has_capabilities(message) {
+        let text = format!("the request needs {CAPABILITIES} in its _meta, an object");
+        return refuse(code::INVALID_PARAMS, text, None);
+    }
+    Ok(())
+}
+
+/// The name that a request is about, which its headers carry, too.
+fn name(message: &Message, method: &str) -> Option<String> {
+    let member = match method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        _ => return None,
+    };
+    let params = Object::read(message.text()).ok()?.get("params")?;
+    serde_json::from_str(Object::read(params).ok()?.get(member)?).ok()
+}
+
+fn has_capabilities(message: &Message) -> bool {
+    let read = || {
+        let params = Object::read(message.text()).ok()?.get("params")?;
+        let meta = Object::read(params).ok()?.get("_meta")?;
+        Some(Object::read(meta).ok()?.get(CAPABILITIES)?.trim_start().starts_with('{'))
+    };
+    read().unwrap_or(false)
+}
+
+/// A header's text, decoded where it was not plain.
+fn header(headers: &HeaderMap, name: &str) -> Option<String> {
+    let text = headers.get(name)?.to_str().ok()?.trim();
+    match text.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
+        Some(encoded) => String::from_utf8(BASE64.decode(encoded.as_bytes()).ok()?).ok(),
+        None => Some(text.to_owned()),
+    }
+}
+
+/// The status of an answer of the stateless revisions, by its error.
+pub(crate) fn status(answer: &Message) -> axum::http::StatusCode {
+    use axum::http::StatusCode;
+    let code = || {
+        let error = Object::read(answer.text()).ok()?.get("error")?;
+        Object::read(error).ok()?.get("code")?.parse::<i64>().ok()
+    };
+    match code() {
+        Some(-32601) => StatusCode::NOT_FOUND,
+        Some(-32022..=-32020 | -32600 | -32700) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use answerback_mcp::wire::Id;
+
+    use super::*;
+
+    fn request(method: &str, params: &str) -> Message {
+        let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+        let text = format!(r#"{{"id":1,"method":"{method}","params":{{{params}{meta}}}}}"#);
+        Message::read(text).unwrap()
+    }
+
+    fn judged(message: &Message, headers: &[(&str, &str)]) -> Option<String> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.insert(axum::http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
+        }
+        check(&map, message, &version(message).unwrap()).err().map(Message::into_text)
+    }
+
+    #[test]
+    fn headers_and_message_agree() {
+        let version = ("mcp-protocol-version", "2026-07-28");
+        let call = request("tools/call", r#""name":"é","#);
+        let list = request("tools/list", "");
+        assert_eq!(judged(&list, &[version, ("mcp-method", "tools/list")]), None);
+        let name = ("mcp-name", "=?base64?w6k=?=");
+        assert_eq!(judged(&call, &[version, ("mcp-method", "tools/call"), name]), None);
+        for headers in [
+            &[version][..],
+            &[("mcp-method", "tools/list")],
+            &[version, ("mcp-method", "tools/call")],
+            &[("mcp-protocol-version", "2025-11-25"), ("mcp-method", "tools/list")],
+        ] {
+            let answer = judged(&list, headers).unwrap();
+            assert!(answer.contains("-32020"), "{answer}");
+        }
+        let answer = judged(&call, &[version, ("mcp-method", "tools/call")]).unwrap();
+        assert!(answer.contains("Mcp-Name"), "{answer}");
+    }
+
+    #[test]
+    fn a_revision_that_nobody_knows_is_refused() {
+        let text = r#"{"id":1,"method":"m","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01"}}}"#;
+        let message = Message::read(text.to_owned()).unwrap();
+        let headers = [("mcp-protocol-version", "2099-01-01"), ("mcp-method", "m")];
+        insta::assert_snapshot!(judged(&message, &headers).unwrap(), @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"the revision 2099-01-01 of the protocol is not supported","data":{"supported":["2026-07-28"],"requested":"2099-01-01"}}}"#);
+    }
+
+    #[test]
+    fn the_status_follows_the_error() {
+        let id = Id::of_text("a");
+        for (code, status_expected) in [(-32601, 404), (-32602, 200), (-32020, 400), (-32600, 400)]
+        {
+            assert_eq!(
+                status(&Message::error(Some(&id), code, "x", None)).as_u16(),
+                status_expected
+            );
+        }
+        assert_eq!(status(&Message::result(&id, "{}")).as_u16(), 200);
+    }
+}

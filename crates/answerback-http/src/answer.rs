@@ -1,0 +1,66 @@
+//! What every answer has in common: its headers, its form where it is an error, and its line in the log.
+
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::{Principal, Problem, ProblemKind};
+
+/// The outermost middleware.
+pub(crate) async fn finish(request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let method = method_name(request.method());
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let mut response = problem_in_place(next.run(request).await);
+    add_headers(response.headers_mut());
+
+    // The pattern, not the path: paths carry ids, and a metric must not grow with them. Of a stream the time until it
+    // starts counts.
+    let route = route.as_ref().map_or("none", MatchedPath::as_str).to_owned();
+    let (status, seconds) = (response.status().as_u16(), started.elapsed().as_secs_f64());
+    let principal = response.extensions().get::<Principal>().map(Principal::name);
+    tracing::info!(method, route, status, seconds, principal, "request");
+    metrics::counter!(
+        "answerback_http_requests_total",
+        "method" => method, "route" => route.clone(), "status" => status.to_string()
+    )
+    .increment(1);
+    metrics::histogram!("answerback_http_request_seconds", "route" => route).record(seconds);
+    response
+}
+
+/// Turns an error that says nothing, or that a framework says in plain text, into a problem of the same status.
+fn problem_in_place(response: Response) -> Response {
+    let is_said = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|content_type| !content_type.as_bytes().starts_with(b"text/plain"));
+    match ProblemKind::of(response.status()) {
+        Some(kind) if !is_said => {
+            let (mut parts, _) = response.into_parts();
+            let (problem, body) = Problem::new(kind).into_response().into_parts();
+            parts.headers.remove(header::CONTENT_LENGTH);
+            parts.headers.extend(problem.headers);
+            Response::from_parts(parts, body)
+        }
+        _ => response,
+    }
+}
+
+fn add_headers(headers: &mut HeaderMap) {
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let unless_said: [(HeaderName, &'static str); 2] =
+        [(header::REFERRER_POLICY, "no-referrer"), (header::CACHE_CONTROL, "no-store")];
+    for (name, value) in unless_said {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+}
+
+/// Methods are free text in HTTP; those that nobody knows share one name.
+fn method_name(method: &Method) -> &'static str {
+    let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
+    known.into_iter().find(|name| method.as_str() == *name).unwrap_or("other")
+}

@@ -1,0 +1,304 @@
+//! What a request has to pass before a handler sees it, in this order: host, origin, site, token, scope, size.
+//!
+//! The host comes first, because a page whose name was rebound to our address is of the same origin as far as its
+//! browser knows: its reads carry no `Origin` and are not cross-site. Only the host betrays it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use answerback::contract::atdf::ErrorBuilder;
+use axum::body::{Body, HttpBody};
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http_body_util::Limited;
+use tokio::sync::Semaphore;
+
+use crate::{Principal, Problem, ProblemKind, Scope, TokenTable};
+
+/// How long the answer to a wrong token is held back.
+const HELD_BACK: Duration = Duration::from_millis(250);
+/// How many are held back at a time; whoever comes beyond is told to come later. One number for all peers, since a
+/// table of peers could be made to grow, and on a loopback address all of them are one.
+const MOST_HELD_BACK: usize = 32;
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Who may use a route.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Access {
+    /// Everybody who can reach the server.
+    Open,
+    /// Everybody with a token.
+    Known,
+    /// Everybody whose token has the scope.
+    Scope(Scope),
+}
+
+/// Which hosts, origins and tokens are accepted.
+///
+/// Of its own accord: the loopback names and the address that the server listens on, each with its port, and pages of
+/// these hosts. Behind a proxy the name that people use is added: `with_host("answers.example")?
+/// .with_origin("https://answers.example")?`.
+#[derive(Debug)]
+#[must_use]
+pub struct Guard {
+    tokens: TokenTable,
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    held_back: Semaphore,
+}
+
+impl Guard {
+    /// Accepts these tokens.
+    pub fn new(tokens: TokenTable) -> Self {
+        let held_back = Semaphore::new(MOST_HELD_BACK);
+        Self { tokens, hosts: Vec::new(), origins: Vec::new(), held_back }
+    }
+
+    /// Accepts requests for this host as well, `name` or `name:port` exactly as clients send it.
+    ///
+    /// # Errors
+    ///
+    /// When it is not one.
+    pub fn with_host(mut self, host: &str) -> Result<Self, GuardError> {
+        let is_host =
+            host.parse::<Authority>().is_ok_and(|authority| !authority.as_str().contains('@'));
+        if !is_host {
+            return Err(GuardError::Host(host.to_owned()));
+        }
+        self.hosts.push(host.to_owned());
+        Ok(self)
+    }
+
+    /// Accepts requests of pages of this origin as well, such as `https://answers.example`.
+    ///
+    /// # Errors
+    ///
+    /// When it is not one: no path, no slash at the end, no `*`.
+    pub fn with_origin(mut self, origin: &str) -> Result<Self, GuardError> {
+        let is_origin = origin.split_once("://").is_some_and(|(scheme, authority)| {
+            matches!(scheme, "http" | "https")
+                && authority.parse::<Authority>().is_ok()
+                && !authority.contains(['@', '*'])
+        });
+        if !is_origin {
+            return Err(GuardError::Origin(origin.to_owned()));
+        }
+        self.origins.push(origin.to_owned());
+        Ok(self)
+    }
+
+    /// Accepts requests for the address that the server listens on, and for the loopback names with its port.
+    pub(crate) fn listening_on(mut self, address: SocketAddr) -> Self {
+        let port = address.port();
+        let mut names = ["127.0.0.1", "localhost", "[::1]"].map(str::to_owned).to_vec();
+        // `0.0.0.0` and `[::]` are where to listen, not where to send.
+        if !address.ip().is_unspecified() && !address.ip().is_loopback() {
+            names.push(match address {
+                SocketAddr::V4(address) => address.ip().to_string(),
+                SocketAddr::V6(address) => format!("[{}]", address.ip()),
+            });
+        }
+        for name in names {
+            self.hosts.push(format!("{name}:{port}"));
+            // Clients leave the port away where it is the usual one.
+            if port == 80 {
+                self.hosts.push(name);
+            }
+        }
+        self
+    }
+
+    /// Who is asking, where all guards let the request pass.
+    async fn admit(&self, parts: &Parts, access: Access) -> Result<Option<Principal>, Problem> {
+        let host = self.check_host(parts)?;
+        self.check_origin(&parts.headers, host)?;
+        self.check_site(parts, access)?;
+        let scope = match access {
+            Access::Open => return Ok(None),
+            Access::Known => None,
+            Access::Scope(scope) => Some(scope),
+        };
+        let principal = self.authenticate(&parts.headers).await?;
+        match scope {
+            Some(scope) if !principal.has(scope) => Err(scope_missing(scope)),
+            _ => Ok(Some(principal)),
+        }
+    }
+
+    /// 421 says what is the matter: this server does not answer for that host (RFC 9110, 15.5.20). MCP demands 403 of
+    /// a wrong origin and leaves the host to us; its SDKs answer 421, too.
+    fn check_host<'p>(&self, parts: &'p Parts) -> Result<&'p str, Problem> {
+        let host = only(&parts.headers, header::HOST)
+            .ok_or_else(|| Problem::new(ProblemKind::BadRequest))?;
+        // In `GET http://other/ HTTP/1.1` the target counts and the header does not (RFC 9112, 3.2.2). Both have to be
+        // ours, so that nobody behind us has to know the rule.
+        let target = parts.uri.authority().map(Authority::as_str);
+        let is_ours = |host: &str| self.hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host));
+        if is_ours(host) && target.is_none_or(is_ours) {
+            Ok(host)
+        } else {
+            Err(Problem::new(ProblemKind::Misdirected))
+        }
+    }
+
+    fn check_origin(&self, headers: &HeaderMap, host: &str) -> Result<(), Problem> {
+        // Programs that are no browsers send none, and need a token all the same.
+        if !headers.contains_key(header::ORIGIN) {
+            return Ok(());
+        }
+        let is_same = |origin: &str| {
+            origin.strip_prefix("http://").is_some_and(|origin| origin.eq_ignore_ascii_case(host))
+        };
+        let is_allowed = only(headers, header::ORIGIN)
+            .is_some_and(|origin| is_same(origin) || self.is_configured(origin));
+        if is_allowed { Ok(()) } else { Err(origin_not_allowed()) }
+    }
+
+    /// Browsers say where a request comes from, also where they send no origin: images, scripts, forms, links. A page
+    /// that is not ours may link to an open one, and do nothing else. Another port of this machine is not ours either,
+    /// though browsers call it the same site.
+    fn check_site(&self, parts: &Parts, access: Access) -> Result<(), Problem> {
+        let is_ours = match only(&parts.headers, SEC_FETCH_SITE) {
+            Some(site) => matches!(site, "same-origin" | "none"),
+            None => !parts.headers.contains_key(SEC_FETCH_SITE),
+        };
+        let is_link = matches!(access, Access::Open)
+            && matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
+        let is_configured =
+            only(&parts.headers, header::ORIGIN).is_some_and(|origin| self.is_configured(origin));
+        if is_ours || is_link || is_configured { Ok(()) } else { Err(cross_site()) }
+    }
+
+    fn is_configured(&self, origin: &str) -> bool {
+        self.origins.iter().any(|ours| ours.eq_ignore_ascii_case(origin))
+    }
+
+    async fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, Problem> {
+        // Who brings no token guesses none, and is told at once how to bring one.
+        if !headers.contains_key(header::AUTHORIZATION) {
+            return Err(unauthenticated("Bearer"));
+        }
+        if let Some(principal) = bearer(headers).and_then(|text| self.tokens.authenticate(text)) {
+            return Ok(principal);
+        }
+        match self.held_back.try_acquire() {
+            Ok(_held) => {
+                tokio::time::sleep(HELD_BACK).await;
+                Err(unauthenticated("Bearer error=\"invalid_token\""))
+            }
+            Err(_) => Err(Problem::new(ProblemKind::TooManyRequests).with_retry_after(1)),
+        }
+    }
+}
+
+/// The guard before one route.
+#[derive(Clone, Debug)]
+pub(crate) struct Gate {
+    pub(crate) guard: Arc<Guard>,
+    pub(crate) access: Access,
+    pub(crate) body_limit: usize,
+}
+
+/// The middleware of every route.
+pub(crate) async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let admitted = gate.guard.admit(&parts, gate.access).await.and_then(|principal| {
+        // What says its size is refused before it is read.
+        let fits = body.size_hint().lower() <= gate.body_limit as u64;
+        if fits { Ok(principal) } else { Err(Problem::new(ProblemKind::TooLarge)) }
+    });
+    let principal = match admitted {
+        Ok(principal) => principal,
+        Err(problem) => {
+            metrics::counter!("answerback_http_refused_total", "code" => problem.code().to_owned())
+                .increment(1);
+            return problem.into_response();
+        }
+    };
+    // Nobody behind us can pass on what he does not get.
+    parts.headers.remove(header::AUTHORIZATION);
+    if let Some(principal) = &principal {
+        parts.extensions.insert(principal.clone());
+    }
+    let body = Body::new(Limited::new(body, gate.body_limit));
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    if let Some(principal) = principal {
+        // For the log.
+        response.extensions_mut().insert(principal);
+    }
+    response
+}
+
+/// The value of a header that stands there once, as text.
+fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?;
+    if values.next().is_some() { None } else { value.to_str().ok() }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = only(headers, header::AUTHORIZATION)?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn unauthenticated(challenge: &'static str) -> Problem {
+    Problem::new(ProblemKind::Unauthenticated)
+        .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
+}
+
+fn origin_not_allowed() -> Problem {
+    let error =
+        ErrorBuilder::new("ORIGIN_NOT_ALLOWED", "Pages of this origin may not ask", "Origin")
+            .condition("The header Origin is absent, the server's own, or one that was configured")
+            .solution(
+                "Open the server's own pages, or have the origin configured by whoever runs it",
+            );
+    Problem::told(ProblemKind::Forbidden, error)
+}
+
+fn cross_site() -> Problem {
+    let error =
+        ErrorBuilder::new("CROSS_SITE", "Another site's page may not ask", "Sec-Fetch-Site")
+            .condition("The header Sec-Fetch-Site is absent, same-origin or none")
+            .solution("Open the server's own pages, or use a program that is no browser");
+    Problem::told(ProblemKind::Forbidden, error)
+}
+
+fn scope_missing(scope: Scope) -> Problem {
+    let error = ErrorBuilder::new(
+        "SCOPE_MISSING",
+        format!("The token lacks the scope {scope}"),
+        "Authorization",
+    )
+    .condition(format!("The token has the scope {scope}"))
+    .constraint("scope", scope.as_str())
+    .solution(format!(
+        "Use a token that was granted {scope}, or have it granted by whoever runs the server"
+    ));
+    let problem = Problem::told(ProblemKind::Forbidden, error);
+    let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
+    match HeaderValue::try_from(challenge) {
+        Ok(challenge) => problem.with_header(header::WWW_AUTHENTICATE, challenge),
+        Err(_) => problem,
+    }
+}
+
+/// Why a guard cannot be made.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GuardError {
+    /// A text that is no host.
+    #[error("{0:?} is no host; write a name, or a name and a port, such as answers.example:8443")]
+    Host(String),
+    /// A text that is no origin.
+    #[error(
+        "{0:?} is no origin; write a scheme and a host without a path, such as https://answers.example"
+    )]
+    Origin(String),
+}

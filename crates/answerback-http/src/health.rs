@@ -1,0 +1,76 @@
+use std::sync::Arc;
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde_json::{Map, Value, json};
+
+use crate::Routes;
+
+type Asked = dyn Fn() -> Result<(), String> + Send + Sync;
+
+/// Whether the process lives (`/healthz`), and whether its parts are ready (`/readyz`).
+///
+/// ```
+/// use answerback_http::Health;
+///
+/// let routes = Health::new()
+///     .with_part("store", || Ok(()))
+///     .with_part("upstream files", || Err("starting".into()))
+///     .routes();
+/// ```
+#[derive(Default)]
+#[must_use]
+pub struct Health {
+    parts: Vec<(String, Box<Asked>)>,
+}
+
+impl Health {
+    /// Without parts: ready as soon as it lives.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a part that says whether it is ready, or why not. It is asked at every request, so it looks and does not
+    /// wait; and everybody who can reach the server reads the reason.
+    pub fn with_part(
+        mut self,
+        name: &str,
+        ready: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.push((name.to_owned(), Box::new(ready)));
+        self
+    }
+
+    /// Both routes. Those who watch a process have no token, so none is asked for.
+    pub fn routes(self) -> Routes {
+        let health = Arc::new(self);
+        Routes::new()
+            .open(
+                "/healthz",
+                get(|| async { json_answer(StatusCode::OK, &json!({"alive": true})) }),
+            )
+            .open("/readyz", get(move || async move { health.answer() }))
+    }
+
+    fn answer(&self) -> Response {
+        let parts: Map<String, Value> = self
+            .parts
+            .iter()
+            .map(|(name, ready)| {
+                let told = match ready() {
+                    Ok(()) => json!({"ready": true}),
+                    Err(reason) => json!({"ready": false, "reason": reason}),
+                };
+                (name.clone(), told)
+            })
+            .collect();
+        let is_ready = parts.values().all(|part| part["ready"] == true);
+        let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        json_answer(status, &json!({"ready": is_ready, "parts": parts}))
+    }
+}
+
+fn json_answer(status: StatusCode, document: &Value) -> Response {
+    (status, [(header::CONTENT_TYPE, "application/json")], document.to_string()).into_response()
+}

@@ -1,0 +1,33 @@
+//! What every HTTP surface of Answerback stands behind.
+//!
+//! A [`Listener`] takes a port, [`Routes`] say who may use what, a [`Guard`] knows which hosts, origins and tokens are
+//! ours, and [`serve`] joins them. What fails is told as a [`Problem`]: an ATDF enriched error. Nothing in here knows
+//! MCP, a ledger or a store, and no request is ever answered that came for another host.
+#![warn(missing_docs)]
+
+mod answer;
+mod closing;
+mod guard;
+mod health;
+mod listener;
+mod metrics;
+mod private_file;
+mod problem;
+mod routes;
+mod scope;
+mod serve;
+mod token;
+mod tokens;
+
+pub use closing::Closing;
+pub use guard::{Guard, GuardError};
+pub use health::Health;
+pub use listener::{ListenError, ListenSettings, Listener};
+pub use metrics::{Metrics, MetricsError};
+pub use private_file::PrivateFileError;
+pub use problem::{Problem, ProblemKind};
+pub use routes::Routes;
+pub use scope::{Scope, Scopes, UnknownScope};
+pub use serve::serve;
+pub use token::{NoRandomness, NotAToken, Token};
+pub use tokens::{Principal, TokenTable, Tokens, TokensError};

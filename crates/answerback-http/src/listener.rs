@@ -1,0 +1,127 @@
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+
+/// Where a server listens, and within which bounds.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ListenSettings {
+    pub(crate) address: SocketAddr,
+    pub(crate) is_remote_allowed: bool,
+    pub(crate) max_connections: usize,
+    pub(crate) header_timeout: Duration,
+    pub(crate) shutdown_grace: Duration,
+}
+
+impl Default for ListenSettings {
+    /// Any free port of 127.0.0.1, 1024 connections, 30 seconds for the head of a request, 5 seconds for an orderly end.
+    fn default() -> Self {
+        Self {
+            address: (Ipv4Addr::LOCALHOST, 0).into(),
+            is_remote_allowed: false,
+            max_connections: 1024,
+            header_timeout: Duration::from_secs(30),
+            shutdown_grace: Duration::from_secs(5),
+        }
+    }
+}
+
+impl From<SocketAddr> for ListenSettings {
+    fn from(address: SocketAddr) -> Self {
+        Self { address, ..Self::default() }
+    }
+}
+
+impl ListenSettings {
+    /// Listens here; port 0 is any that is free.
+    pub fn with_address(mut self, address: SocketAddr) -> Self {
+        self.address = address;
+        self
+    }
+
+    /// Allows an address that other machines can reach.
+    pub fn with_remote_allowed(mut self, is_allowed: bool) -> Self {
+        self.is_remote_allowed = is_allowed;
+        self
+    }
+
+    /// Serves at most this many connections at a time.
+    pub fn with_max_connections(mut self, count: usize) -> Self {
+        self.max_connections = count;
+        self
+    }
+
+    /// Waits this long for the head of a request, the first one of a connection and every other.
+    pub fn with_header_timeout(mut self, timeout: Duration) -> Self {
+        self.header_timeout = timeout;
+        self
+    }
+
+    /// Gives requests this long to end when the server stops.
+    pub fn with_shutdown_grace(mut self, grace: Duration) -> Self {
+        self.shutdown_grace = grace;
+        self
+    }
+}
+
+/// A port that is ours.
+#[derive(Debug)]
+pub struct Listener {
+    pub(crate) socket: TcpListener,
+    pub(crate) settings: ListenSettings,
+    address: SocketAddr,
+}
+
+impl Listener {
+    /// Takes the port.
+    ///
+    /// # Errors
+    ///
+    /// When other machines could reach the address and that is not allowed, or when the port cannot be had.
+    pub async fn bind(settings: impl Into<ListenSettings>) -> Result<Self, ListenError> {
+        let settings = settings.into();
+        let address = settings.address;
+        if !address.ip().is_loopback() {
+            if !settings.is_remote_allowed {
+                return Err(ListenError::Remote(address));
+            }
+            tracing::warn!(%address, "other machines can reach this address, and tokens cross the network unencrypted; put a proxy with TLS in front");
+        }
+        let failed = |source: io::Error| match source.kind() {
+            io::ErrorKind::AddrInUse => ListenError::InUse(address),
+            _ => ListenError::Failed { address, source },
+        };
+        let socket = TcpListener::bind(address).await.map_err(failed)?;
+        let address = socket.local_addr().map_err(failed)?;
+        Ok(Self { socket, settings, address })
+    }
+
+    /// The address, with the port that was really taken.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+/// Why a port cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ListenError {
+    /// Other machines could reach it.
+    #[error(
+        "other machines can reach {0}; listen on 127.0.0.1, or allow remote callers explicitly"
+    )]
+    Remote(SocketAddr),
+    /// Somebody has it.
+    #[error("port {} of {} is in use; stop who uses it, choose another port, or 0 for any that is free", .0.port(), .0.ip())]
+    InUse(SocketAddr),
+    /// It cannot be had.
+    #[error("cannot listen on {address}")]
+    Failed {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,333 @@
+//! Metrics as Prometheus reads them.
+//!
+//! A recorder of our own: the usual exporter brings a second hash table, a second generator of random numbers and
+//! quantile sketches for what is three kinds of atomic numbers and a page of text.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use ::metrics::{
+    Counter, CounterFn, Gauge, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder,
+    SharedString, Unit,
+};
+use axum::http::header;
+use axum::routing::get;
+
+use crate::{Routes, Scope};
+
+/// The most series that are kept. Labels are bounded where they are given; this bound holds when one is not.
+const MOST_SERIES: usize = 20_000;
+/// Upper bounds in seconds, which is what our histograms measure.
+const BUCKETS: [f64; 12] =
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
+const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What was counted and measured in this process.
+#[derive(Clone, Debug)]
+pub struct Metrics(Arc<Registry>);
+
+impl Metrics {
+    /// Becomes the recorder of the process. A second call gives the first one's again.
+    ///
+    /// # Errors
+    ///
+    /// When another recorder was installed.
+    pub fn install() -> Result<Self, MetricsError> {
+        static INSTALLED: OnceLock<Result<Metrics, MetricsError>> = OnceLock::new();
+        let install = || {
+            let metrics = Self::new();
+            let installed = ::metrics::set_global_recorder(metrics.clone());
+            installed.map(|()| metrics).map_err(|_| MetricsError)
+        };
+        INSTALLED.get_or_init(install).clone()
+    }
+
+    fn new() -> Self {
+        Self(Arc::new(Registry::default()))
+    }
+
+    /// The page that Prometheus reads.
+    pub fn render(&self) -> String {
+        let families = self.0.families.read().unwrap_or_else(PoisonError::into_inner);
+        let mut page = String::new();
+        for (name, family) in families.iter() {
+            // Writing to a string cannot fail.
+            let _ = family.render(name, &mut page);
+        }
+        page
+    }
+
+    /// `GET /metrics`, for tokens with the scope read.
+    pub fn routes(&self) -> Routes {
+        let metrics = self.clone();
+        let page =
+            move || async move { ([(header::CONTENT_TYPE, CONTENT_TYPE)], metrics.render()) };
+        Routes::new().route("/metrics", Scope::Read, get(page))
+    }
+
+    fn describe(&self, name: &KeyName, kind: Kind, help: SharedString) {
+        let mut families = self.0.families.write().unwrap_or_else(PoisonError::into_inner);
+        let family =
+            families.entry(metric_name(name.as_str())).or_insert_with(|| Family::new(kind));
+        family.help = help.into_owned();
+    }
+
+    /// The series of this key, or `None` where there is no room or the name means another kind.
+    fn series(&self, key: &Key, kind: Kind) -> Option<Arc<Series>> {
+        let name = metric_name(key.name());
+        let labels = Labels::of(key);
+        let known = |families: &BTreeMap<String, Family>| {
+            families.get(&name).filter(|family| family.kind == kind)?.series.get(&labels).cloned()
+        };
+        if let Some(series) = known(&self.0.families.read().unwrap_or_else(PoisonError::into_inner))
+        {
+            return Some(series);
+        }
+        let mut families = self.0.families.write().unwrap_or_else(PoisonError::into_inner);
+        let count: usize = families.values().map(|family| family.series.len()).sum();
+        let family = families.entry(name).or_insert_with(|| Family::new(kind));
+        if family.kind != kind || (count >= MOST_SERIES && !family.series.contains_key(&labels)) {
+            return None;
+        }
+        Some(family.series.entry(labels).or_default().clone())
+    }
+}
+
+#[derive(Debug, Default)]
+struct Registry {
+    families: RwLock<BTreeMap<String, Family>>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+/// All series of one name.
+#[derive(Debug)]
+struct Family {
+    kind: Kind,
+    help: String,
+    series: BTreeMap<Labels, Arc<Series>>,
+}
+
+impl Family {
+    fn new(kind: Kind) -> Self {
+        Self { kind, help: String::new(), series: BTreeMap::new() }
+    }
+
+    fn render(&self, name: &str, page: &mut String) -> fmt::Result {
+        if self.series.is_empty() {
+            return Ok(());
+        }
+        if !self.help.is_empty() {
+            writeln!(
+                page,
+                "# HELP {name} {}",
+                self.help.replace('\\', "\\\\").replace('\n', "\\n")
+            )?;
+        }
+        let kind = match self.kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
+        };
+        writeln!(page, "# TYPE {name} {kind}")?;
+        for (labels, series) in &self.series {
+            match self.kind {
+                Kind::Counter => {
+                    writeln!(
+                        page,
+                        "{name}{} {}",
+                        labels.shown(None),
+                        series.count.load(Ordering::Relaxed)
+                    )?;
+                }
+                Kind::Gauge => writeln!(page, "{name}{} {}", labels.shown(None), series.value())?,
+                Kind::Histogram => series.render_histogram(name, labels, page)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The labels of a series, in the order of their names, as they are written.
+#[derive(Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Labels(String);
+
+impl Labels {
+    fn of(key: &Key) -> Self {
+        let mut labels: Vec<(String, String)> =
+            key.labels().map(|label| (metric_name(label.key()), escaped(label.value()))).collect();
+        labels.sort();
+        let written: Vec<String> =
+            labels.iter().map(|(name, value)| format!("{name}=\"{value}\"")).collect();
+        Self(written.join(","))
+    }
+
+    /// In braces, with one more where a bucket's bound is asked for.
+    fn shown(&self, bound: Option<&str>) -> String {
+        match (self.0.as_str(), bound) {
+            ("", None) => String::new(),
+            (labels, None) => format!("{{{labels}}}"),
+            ("", Some(bound)) => format!("{{le=\"{bound}\"}}"),
+            (labels, Some(bound)) => format!("{{{labels},le=\"{bound}\"}}"),
+        }
+    }
+}
+
+/// The numbers of one series: a count, a value, and the buckets of a histogram, each used by the kinds that need it.
+#[derive(Debug, Default)]
+struct Series {
+    count: AtomicU64,
+    /// The bits of an `f64`: what a gauge shows, or the sum of a histogram.
+    value: AtomicU64,
+    buckets: [AtomicU64; BUCKETS.len()],
+}
+
+impl Series {
+    fn value(&self) -> f64 {
+        f64::from_bits(self.value.load(Ordering::Relaxed))
+    }
+
+    fn render_histogram(&self, name: &str, labels: &Labels, page: &mut String) -> fmt::Result {
+        let mut below = 0;
+        for (bound, bucket) in BUCKETS.iter().zip(&self.buckets) {
+            below += bucket.load(Ordering::Relaxed);
+            writeln!(page, "{name}_bucket{} {below}", labels.shown(Some(&bound.to_string())))?;
+        }
+        // Read last and never less than the buckets, which are added to first.
+        let count = self.count.load(Ordering::Relaxed).max(below);
+        writeln!(page, "{name}_bucket{} {count}", labels.shown(Some("+Inf")))?;
+        writeln!(page, "{name}_sum{} {}", labels.shown(None), self.value())?;
+        writeln!(page, "{name}_count{} {count}", labels.shown(None))
+    }
+}
+
+impl CounterFn for Series {
+    fn increment(&self, value: u64) {
+        self.count.fetch_add(value, Ordering::Relaxed);
+    }
+
+    fn absolute(&self, value: u64) {
+        self.count.fetch_max(value, Ordering::Relaxed);
+    }
+}
+
+impl ::metrics::GaugeFn for Series {
+    fn increment(&self, value: f64) {
+        let add = |bits| Some((f64::from_bits(bits) + value).to_bits());
+        // It always finds a value, so it ends well.
+        let _ = self.value.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+    }
+
+    fn decrement(&self, value: f64) {
+        ::metrics::GaugeFn::increment(self, -value);
+    }
+
+    fn set(&self, value: f64) {
+        self.value.store(value.to_bits(), Ordering::Relaxed);
+    }
+}
+
+impl HistogramFn for Series {
+    fn record(&self, value: f64) {
+        let bucket = BUCKETS.iter().position(|bound| value <= *bound);
+        if let Some(bucket) = bucket.and_then(|position| self.buckets.get(position)) {
+            bucket.fetch_add(1, Ordering::Relaxed);
+        }
+        ::metrics::GaugeFn::increment(self, value);
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Recorder for Metrics {
+    fn describe_counter(&self, name: KeyName, _: Option<Unit>, help: SharedString) {
+        self.describe(&name, Kind::Counter, help);
+    }
+
+    fn describe_gauge(&self, name: KeyName, _: Option<Unit>, help: SharedString) {
+        self.describe(&name, Kind::Gauge, help);
+    }
+
+    fn describe_histogram(&self, name: KeyName, _: Option<Unit>, help: SharedString) {
+        self.describe(&name, Kind::Histogram, help);
+    }
+
+    fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
+        self.series(key, Kind::Counter).map_or_else(Counter::noop, Counter::from_arc)
+    }
+
+    fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
+        self.series(key, Kind::Gauge).map_or_else(Gauge::noop, Gauge::from_arc)
+    }
+
+    fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
+        self.series(key, Kind::Histogram).map_or_else(Histogram::noop, Histogram::from_arc)
+    }
+}
+
+/// Prometheus takes letters, digits and underscores; everything else becomes one.
+fn metric_name(name: &str) -> String {
+    let mut written: String = name
+        .chars()
+        .map(|character| if character.is_ascii_alphanumeric() { character } else { '_' })
+        .collect();
+    if written.starts_with(|first: char| first.is_ascii_digit()) {
+        written.insert(0, '_');
+    }
+    written
+}
+
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// The process has another recorder.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the process has another recorder of metrics already")]
+pub struct MetricsError;
+
+#[cfg(test)]
+mod tests {
+    use ::metrics::{counter, describe_counter, gauge, histogram, with_local_recorder};
+
+    use super::*;
+
+    #[test]
+    fn the_page_that_prometheus_reads() {
+        let metrics = Metrics::new();
+        with_local_recorder(&metrics, || {
+            describe_counter!("answerback_calls_total", "calls \\ checked\nso far");
+            counter!("answerback_calls_total", "tool" => "a\"b\\c\nd").increment(2);
+            counter!("answerback_calls_total", "tool" => "add").increment(1);
+            counter!("answerback_calls_total", "tool" => "add").increment(1);
+            gauge!("open-streams").set(3);
+            gauge!("open-streams").decrement(0.5);
+            // A name keeps its first kind.
+            gauge!("answerback_calls_total").set(9);
+            for seconds in [0.001, 0.2, 99.0] {
+                histogram!("answerback_http_request_seconds", "route" => "/x").record(seconds);
+            }
+        });
+        insta::assert_snapshot!(metrics.render(), @"");
+    }
+
+    #[test]
+    fn series_are_bounded() {
+        let metrics = Metrics::new();
+        with_local_recorder(&metrics, || {
+            for number in 0..MOST_SERIES + 5 {
+                counter!("many", "number" => number.to_string()).increment(1);
+            }
+            counter!("many", "number" => "0").increment(1);
+        });
+        let page = metrics.render();
+        assert_eq!(page.lines().count(), MOST_SERIES + 1);
+        assert!(page.contains("many{number=\"0\"} 2\n"));
+    }
+}

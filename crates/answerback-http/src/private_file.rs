@@ -1,0 +1,126 @@
+//! Small files that only their owner may read.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use zeroize::Zeroizing;
+
+/// More than any secret needs: a wrong path shall not be read whole.
+const LARGEST: u64 = 4096;
+
+/// The text of a file, or `None` when there is no file.
+pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<String>>, PrivateFileError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(at(path, error)),
+    };
+    // Asked of the open file: a path could mean another one by now.
+    if is_open_to_others(&file).map_err(|error| at(path, error))? {
+        return Err(PrivateFileError::OpenToOthers(path.to_owned()));
+    }
+    let mut text = Zeroizing::new(String::new());
+    file.take(LARGEST).read_to_string(&mut text).map_err(|error| at(path, error))?;
+    Ok(Some(text))
+}
+
+/// Makes a file that is not there yet, and says whether it did: of two processes that start together the first one's
+/// file stays.
+pub(crate) fn create(path: &Path, text: &str) -> Result<bool, PrivateFileError> {
+    // Written aside and linked into place: nobody ever reads half a secret.
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(format!(".new-{}", std::process::id()));
+    let aside = PathBuf::from(aside);
+    remove(&aside)?;
+    write_new(&aside, text).map_err(|error| at(&aside, error))?;
+    let linked = fs::hard_link(&aside, path);
+    remove(&aside)?;
+    match linked {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(at(path, error)),
+    }
+}
+
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+fn remove(path: &Path) -> Result<(), PrivateFileError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(path, error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn is_open_to_others(file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::PermissionsExt;
+    // The last six bits are what the group and everybody else may do.
+    Ok(file.metadata()?.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_open_to_others(_: &File) -> io::Result<bool> {
+    Ok(false)
+}
+
+fn at(path: &Path, source: io::Error) -> PrivateFileError {
+    PrivateFileError::File { path: path.to_owned(), source }
+}
+
+/// Why a file that holds a secret cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrivateFileError {
+    /// Others may read or write it.
+    #[error("others can read or write {path}; change it with: chmod 600 {path}", path = .0.display())]
+    OpenToOthers(PathBuf),
+    /// It cannot be read or written.
+    #[error("{} cannot be used", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn the_first_file_stays_and_is_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        assert!(read(&path).unwrap().is_none());
+        assert!(create(&path, "one").unwrap());
+        assert!(!create(&path, "two").unwrap());
+        assert_eq!(read(&path).unwrap().unwrap().as_str(), "one");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_open_to_others_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        create(&path, "one").unwrap();
+        for mode in [0o640, 0o620, 0o604, 0o602, 0o610] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let refused = read(&path).unwrap_err().to_string();
+            let expected = format!("chmod 600 {}", path.display());
+            assert!(refused.ends_with(&expected), "{mode:o}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,312 @@
+use std::fmt;
+use std::time::SystemTime;
+
+use answerback::Timestamp;
+use answerback::contract::atdf::{EnrichedResponse, ErrorBuilder};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+/// What kind of problem a request has met: its status, and what is said where nobody says more.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// 400
+    BadRequest,
+    /// 401
+    Unauthenticated,
+    /// 403
+    Forbidden,
+    /// 404
+    NotFound,
+    /// 405
+    MethodNotAllowed,
+    /// 409
+    Conflict,
+    /// 413
+    TooLarge,
+    /// 415
+    UnsupportedMediaType,
+    /// 421
+    Misdirected,
+    /// 429
+    TooManyRequests,
+    /// 500
+    Internal,
+    /// 503
+    Unavailable,
+}
+
+/// Status, code, message, field, condition and solution of a kind.
+struct Words {
+    status: StatusCode,
+    code: &'static str,
+    message: &'static str,
+    field: &'static str,
+    condition: &'static str,
+    solution: &'static str,
+}
+
+impl ProblemKind {
+    const ALL: [Self; 12] = [
+        Self::BadRequest,
+        Self::Unauthenticated,
+        Self::Forbidden,
+        Self::NotFound,
+        Self::MethodNotAllowed,
+        Self::Conflict,
+        Self::TooLarge,
+        Self::UnsupportedMediaType,
+        Self::Misdirected,
+        Self::TooManyRequests,
+        Self::Internal,
+        Self::Unavailable,
+    ];
+
+    /// The status of the answer.
+    pub const fn status(self) -> StatusCode {
+        self.words().status
+    }
+
+    /// The kind that has this status.
+    pub fn of(status: StatusCode) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.status() == status)
+    }
+
+    const fn words(self) -> Words {
+        let (status, code, message, field, condition, solution) = match self {
+            Self::BadRequest => (
+                StatusCode::BAD_REQUEST,
+                "BAD_REQUEST",
+                "The request cannot be read",
+                "request",
+                "The request is well-formed HTTP with the parameters and the body that the route describes",
+                "Compare the request with the description of the route",
+            ),
+            Self::Unauthenticated => (
+                StatusCode::UNAUTHORIZED,
+                "UNAUTHENTICATED",
+                "The request carries no token that is known here",
+                "Authorization",
+                "The header Authorization is: Bearer ab_…; a token in the address is not read",
+                "Send the token that the server showed when it started, or ask whoever runs it for one",
+            ),
+            Self::Forbidden => (
+                StatusCode::FORBIDDEN,
+                "FORBIDDEN",
+                "The request is not allowed",
+                "request",
+                "The caller may do what it asks for",
+                "Ask whoever runs the server",
+            ),
+            Self::NotFound => (
+                StatusCode::NOT_FOUND,
+                "NOT_FOUND",
+                "There is nothing at this address",
+                "path",
+                "The address names something that is here",
+                "Check the address",
+            ),
+            Self::MethodNotAllowed => (
+                StatusCode::METHOD_NOT_ALLOWED,
+                "METHOD_NOT_ALLOWED",
+                "The address does not take this method",
+                "method",
+                "The method is one of those in the header Allow",
+                "Use one of the methods in the header Allow",
+            ),
+            Self::Conflict => (
+                StatusCode::CONFLICT,
+                "CONFLICT",
+                "What the request is about has changed",
+                "request",
+                "The request is about the present state",
+                "Read the present state, then decide again",
+            ),
+            Self::TooLarge => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "BODY_TOO_LARGE",
+                "The body is larger than the route takes",
+                "body",
+                "The body stays within the limit of the route",
+                "Send less at a time",
+            ),
+            Self::UnsupportedMediaType => (
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "UNSUPPORTED_MEDIA_TYPE",
+                "The body is of a type that the route does not read",
+                "Content-Type",
+                "The header Content-Type is application/json",
+                "Send JSON and say so in the header Content-Type",
+            ),
+            Self::Misdirected => (
+                StatusCode::MISDIRECTED_REQUEST,
+                "HOST_UNKNOWN",
+                "The request was meant for another server",
+                "Host",
+                "The header Host is the address that the server listens on, or one that was configured",
+                "Use the address that the server showed when it started; behind a proxy, configure its name",
+            ),
+            Self::TooManyRequests => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "TOO_MANY_REQUESTS",
+                "There are too many requests of this kind",
+                "request",
+                "Requests come more slowly",
+                "Wait as long as the header Retry-After says, then try again",
+            ),
+            Self::Internal => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "INTERNAL",
+                "Something went wrong on our side",
+                "request",
+                "The server can do its own part",
+                "Look into the server's log; the request itself need not change",
+            ),
+            Self::Unavailable => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "UNAVAILABLE",
+                "The server cannot take the request now",
+                "request",
+                "The server is ready",
+                "Wait as long as the header Retry-After says, then try again",
+            ),
+        };
+        Words { status, code, message, field, condition, solution }
+    }
+
+    fn document(self) -> ErrorBuilder {
+        let words = self.words();
+        ErrorBuilder::new(words.code, words.message, words.field)
+            .condition(words.condition)
+            .solution(words.solution)
+    }
+}
+
+/// What an HTTP caller is told when a request fails: a status, and an ATDF enriched error as the body.
+///
+/// The code in it is stable; the words may change. What went wrong inside goes to the log alone.
+///
+/// ```
+/// use answerback::contract::atdf::ErrorBuilder;
+/// use answerback_http::{Problem, ProblemKind};
+///
+/// let plain = Problem::new(ProblemKind::NotFound);
+/// let special = Problem::told(
+///     ProblemKind::Conflict,
+///     ErrorBuilder::new("CASE_DECIDED", "Somebody else has decided", "case")
+///         .condition("The case is open")
+///         .solution("Read the decision"),
+/// );
+/// assert_eq!(special.code(), "CASE_DECIDED");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Problem {
+    kind: ProblemKind,
+    code: String,
+    body: String,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Problem {
+    /// A problem in the words of its kind.
+    pub fn new(kind: ProblemKind) -> Self {
+        Self::told(kind, kind.document())
+    }
+
+    /// A problem in words of its own.
+    ///
+    /// Words that do not make an ATDF error, such as a code in small letters, are a mistake of ours: it is logged,
+    /// and the caller gets the status and the code alone.
+    pub fn told(kind: ProblemKind, error: ErrorBuilder) -> Self {
+        match error.build(now()) {
+            Ok(response) => Self::enriched(kind, &response),
+            Err(invalid) => {
+                tracing::error!(?kind, error = %invalid, "a problem in words that are no ATDF error");
+                let code = kind.words().code.to_owned();
+                Self { kind, code, body: String::new(), headers: Vec::new() }
+            }
+        }
+    }
+
+    /// A problem that the library has put into words.
+    pub fn enriched(kind: ProblemKind, response: &EnrichedResponse) -> Self {
+        let code = response.code().unwrap_or(kind.words().code).to_owned();
+        Self { kind, code, body: response.to_document().to_string(), headers: Vec::new() }
+    }
+
+    /// Writes what went wrong inside to the log. The caller is not told.
+    #[must_use]
+    pub fn because(self, detail: impl fmt::Display) -> Self {
+        tracing::error!(code = self.code, %detail, "a request failed");
+        self
+    }
+
+    /// Adds a header to the answer.
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// Says in how many seconds to come back.
+    #[must_use]
+    pub fn with_retry_after(self, seconds: u16) -> Self {
+        self.with_header(header::RETRY_AFTER, seconds.into())
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> ProblemKind {
+        self.kind
+    }
+
+    /// Its stable code.
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let content_type = [(header::CONTENT_TYPE, "application/json")];
+        let mut response = (self.kind.status(), content_type, self.body).into_response();
+        response.headers_mut().extend(self.headers);
+        response
+    }
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_unix_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use answerback::contract::Profile;
+    use answerback::contract::atdf::check;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_is_an_atdf_error_without_a_finding() {
+        let told: Vec<String> = ProblemKind::ALL
+            .into_iter()
+            .map(|kind| {
+                let problem = Problem::new(kind);
+                let document: Value = serde_json::from_str(&problem.body).unwrap();
+                assert!(check(&document, Profile::Strict).is_empty(), "{kind:?}");
+                assert_eq!(ProblemKind::of(kind.status()), Some(kind));
+                format!("{} {}", kind.status().as_u16(), problem.code())
+            })
+            .collect();
+        insta::assert_snapshot!(told.join("\n"), @"");
+    }
+
+    #[test]
+    fn words_that_are_none_leave_the_status() {
+        let error = ErrorBuilder::new("not-a-code", "m", "f");
+        let problem = Problem::told(ProblemKind::Conflict, error);
+        assert_eq!((problem.code(), problem.body.as_str()), ("CONFLICT", ""));
+        assert_eq!(problem.into_response().status(), StatusCode::CONFLICT);
+    }
+}

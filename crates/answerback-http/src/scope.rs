@@ -1,0 +1,181 @@
+use std::fmt;
+use std::str::FromStr;
+
+/// What a token may be used for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Scope {
+    /// Call tools through the gateway.
+    Call,
+    /// Hand in replies and publish to live streams.
+    Ingest,
+    /// See what was recorded.
+    Read,
+    /// Decide what waits for a person.
+    Decide,
+    /// Run the server: reload, settings, sessions.
+    Admin,
+}
+
+impl Scope {
+    /// Every scope, in the order in which sets are printed.
+    pub const ALL: [Self; 5] = [Self::Call, Self::Ingest, Self::Read, Self::Decide, Self::Admin];
+
+    /// The word in configurations and messages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Ingest => "ingest",
+            Self::Read => "read",
+            Self::Decide => "decide",
+            Self::Admin => "admin",
+        }
+    }
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Scope {
+    type Err = UnknownScope;
+
+    fn from_str(word: &str) -> Result<Self, UnknownScope> {
+        let found = Self::ALL.into_iter().find(|scope| scope.as_str() == word);
+        found.ok_or_else(|| UnknownScope(word.chars().take(32).collect()))
+    }
+}
+
+/// A set of scopes, as it was granted.
+///
+/// ```
+/// use answerback_http::{Scope, Scopes};
+///
+/// let scopes: Scopes = "read, decide".parse()?;
+/// assert!(scopes.allow(Scope::Decide) && !scopes.allow(Scope::Call));
+/// assert!(!Scopes::from(Scope::Admin).allow(Scope::Decide));
+/// # Ok::<(), answerback_http::UnknownScope>(())
+/// ```
+#[derive(Clone, Copy, Default, Eq, PartialEq)]
+pub struct Scopes(u8);
+
+impl Scopes {
+    /// No scope at all.
+    pub const NONE: Self = Self(0);
+
+    /// The set with one more.
+    #[must_use]
+    pub const fn with(self, scope: Scope) -> Self {
+        Self(self.0 | scope.bit())
+    }
+
+    /// Whether the set allows what `scope` stands for.
+    ///
+    /// Admin allows everything but decisions. A decision is recorded as a person's own, so the right to make one
+    /// is granted by name: whoever keeps the server running does not thereby speak for the people who use it.
+    pub const fn allow(self, scope: Scope) -> bool {
+        let admin = !matches!(scope, Scope::Decide) && self.0 & Scope::Admin.bit() != 0;
+        admin || self.0 & scope.bit() != 0
+    }
+
+    /// The scopes that were granted by name.
+    pub fn iter(self) -> impl Iterator<Item = Scope> {
+        Scope::ALL.into_iter().filter(move |scope| self.0 & scope.bit() != 0)
+    }
+}
+
+impl From<Scope> for Scopes {
+    fn from(scope: Scope) -> Self {
+        Self::NONE.with(scope)
+    }
+}
+
+impl FromIterator<Scope> for Scopes {
+    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
+        scopes.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+impl<const N: usize> From<[Scope; N]> for Scopes {
+    fn from(scopes: [Scope; N]) -> Self {
+        scopes.into_iter().collect()
+    }
+}
+
+impl FromStr for Scopes {
+    type Err = UnknownScope;
+
+    /// Reads words that stand between commas or blanks.
+    fn from_str(text: &str) -> Result<Self, UnknownScope> {
+        let words = text.split([',', ' ']).filter(|word| !word.is_empty());
+        words.map(str::parse).collect()
+    }
+}
+
+impl fmt::Display for Scopes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, scope) in self.iter().enumerate() {
+            let separator = if position == 0 { "" } else { ", " };
+            write!(formatter, "{separator}{scope}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Scopes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Scopes({self})")
+    }
+}
+
+/// A word that names no scope.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("unknown scope {0:?}; a scope is call, ingest, read, decide or admin")]
+pub struct UnknownScope(String);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_read_back() {
+        for scope in Scope::ALL {
+            assert_eq!(scope.to_string().parse(), Ok(scope));
+        }
+        let scopes: Scopes = "decide read,,call".parse().unwrap();
+        assert_eq!(scopes.to_string(), "call, read, decide");
+        assert_eq!(scopes.to_string().parse(), Ok(scopes));
+        assert_eq!("".parse(), Ok(Scopes::NONE));
+        insta::assert_snapshot!(
+            "read, root".parse::<Scopes>().unwrap_err(),
+            @r#"unknown scope "root"; a scope is call, ingest, read, decide or admin"#
+        );
+    }
+
+    #[test]
+    fn what_a_grant_allows() {
+        let table: Vec<String> = Scope::ALL
+            .into_iter()
+            .map(|granted| {
+                let allowed =
+                    Scope::ALL.into_iter().filter(|asked| Scopes::from(granted).allow(*asked));
+                format!("{granted}: {}", allowed.collect::<Scopes>())
+            })
+            .collect();
+        insta::assert_snapshot!(table.join("\n"), @r"
+        call: call
+        ingest: ingest
+        read: read
+        decide: decide
+        admin: call, ingest, read, admin
+        ");
+        assert!(Scopes::from([Scope::Admin, Scope::Decide]).allow(Scope::Decide));
+        assert!(Scope::ALL.into_iter().all(|scope| !Scopes::NONE.allow(scope)));
+    }
+}

@@ -1,0 +1,131 @@
+use std::fmt;
+
+use data_encoding::BASE64URL_NOPAD;
+use sha2::{Digest, Sha256};
+use subtle::{Choice, ConstantTimeEq};
+use zeroize::Zeroizing;
+
+/// What the text of a token begins with, so that people and scanners of secrets recognise one.
+const PREFIX: &str = "ab_";
+const RANDOM_BYTES: usize = 32;
+
+/// A bearer token: `ab_` and 32 random bytes in base64url. It is not printed, and its memory is wiped when it is
+/// dropped.
+///
+/// Only this form is accepted, also from people who bring their own: a secret that somebody thought up can be
+/// guessed.
+#[derive(Clone)]
+pub struct Token(Zeroizing<String>);
+
+impl Token {
+    /// The token made of these random bytes.
+    pub fn new(random: &[u8; RANDOM_BYTES]) -> Self {
+        let encoded = Zeroizing::new(BASE64URL_NOPAD.encode(random));
+        Self(Zeroizing::new(format!("{PREFIX}{}", *encoded)))
+    }
+
+    /// A token that nobody has seen yet.
+    ///
+    /// # Errors
+    ///
+    /// When the system gives no randomness.
+    pub fn fresh() -> Result<Self, NoRandomness> {
+        let mut random = Zeroizing::new([0; RANDOM_BYTES]);
+        getrandom::fill(&mut *random).map_err(|_| NoRandomness)?;
+        Ok(Self::new(&random))
+    }
+
+    /// Reads the text of a token; blanks and line ends around it do not count.
+    ///
+    /// # Errors
+    ///
+    /// When it is not one. The text is not repeated: it may be a secret of another kind.
+    pub fn parse(text: &str) -> Result<Self, NotAToken> {
+        let text = text.trim();
+        let decoded = text
+            .strip_prefix(PREFIX)
+            .and_then(|encoded| BASE64URL_NOPAD.decode(encoded.as_bytes()).ok())
+            .map(Zeroizing::new);
+        match decoded {
+            Some(random) if random.len() == RANDOM_BYTES => {
+                Ok(Self(Zeroizing::new(text.to_owned())))
+            }
+            _ => Err(NotAToken),
+        }
+    }
+
+    /// The text that a client sends. Show it only to whom the token is for.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// What is kept in place of the token.
+    pub(crate) fn digest(&self) -> TokenDigest {
+        TokenDigest::of(&self.0)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Token(…)")
+    }
+}
+
+/// A text that is no token.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("not a token: ab_ and 43 characters of base64url")]
+pub struct NotAToken;
+
+/// The system gives no random bytes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the system gives no random bytes, so no token can be made")]
+pub struct NoRandomness;
+
+/// The SHA-256 of a token's text. A fast hash is enough, since there are 256 random bits behind it.
+#[derive(Clone, Copy)]
+pub(crate) struct TokenDigest([u8; 32]);
+
+impl TokenDigest {
+    pub(crate) fn of(text: &str) -> Self {
+        Self(Sha256::digest(text.as_bytes()).into())
+    }
+
+    /// Whether both are the same, in a time that does not tell how much of them is.
+    pub(crate) fn is(&self, other: &Self) -> Choice {
+        self.0.ct_eq(&other.0)
+    }
+}
+
+impl fmt::Debug for TokenDigest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("TokenDigest(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_reads_back_and_is_not_printed() {
+        let token = Token::new(&[7; 32]);
+        assert_eq!(token.text(), "ab_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc");
+        let read = Token::parse(&format!(" {}\n", token.text())).unwrap();
+        assert!(bool::from(read.digest().is(&token.digest())));
+        assert_eq!(format!("{token:?} {:?}", token.digest()), "Token(…) TokenDigest(…)");
+        assert_ne!(Token::fresh().unwrap().text(), Token::fresh().unwrap().text());
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        let token = Token::new(&[7; 32]);
+        let encoded = token.text().strip_prefix(PREFIX).unwrap();
+        let others =
+            ["", "ab_", "password", encoded, &token.text()[..45], &format!("{}A", token.text())];
+        for other in others {
+            assert_eq!(Token::parse(other).unwrap_err(), NotAToken, "{other}");
+        }
+        // The last character has two bits that say nothing; only one spelling of them is a token.
+        assert!(Token::parse(&token.text().replace("Bwc", "Bwd")).is_err());
+    }
+}

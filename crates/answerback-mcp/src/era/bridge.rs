@@ -1,0 +1,550 @@
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::legacy_client::LegacyClient;
+use super::modern_client::{ModernClient, hold};
+use super::outbox::Outbox;
+use super::own_ids::OwnIds;
+use super::splice;
+use super::terms::{MODERN, code, meta, method};
+use super::{Era, EraCache};
+use crate::link::Incoming;
+use crate::wire::{Id, Message, Shape};
+
+/// How long a server has to show its era before it is asked in another way.
+const PROBE: Duration = Duration::from_secs(10);
+
+/// The most answers that are waited for to be ignored.
+const STRAYS: usize = 16;
+
+/// What lies between a client and a server: it finds out which eras they speak, and then what has to be done.
+#[derive(Debug)]
+pub(super) struct Bridge {
+    cache: EraCache,
+    ids: OwnIds,
+    state: State,
+    strays: Strays,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Nothing that the client said shows its era. It crosses.
+    Undecided,
+    /// The server has a legacy client's `initialize`.
+    AskingLegacy(Box<AskingLegacy>),
+    /// The server has `server/discover`, on behalf of a modern client.
+    AskingModern {
+        probe: Id,
+        until: Instant,
+        held: Vec<Message>,
+    },
+    /// Both speak the same: everything crosses as it is.
+    Same,
+    LegacyClient(Box<LegacyClient>),
+    ModernClient {
+        client: Box<ModernClient>,
+        /// The question that was not answered in time. A server that was slow to start may yet do so.
+        probe: Option<Id>,
+    },
+}
+
+/// Requests that the server may still answer, though nobody waits any more.
+#[derive(Debug, Default)]
+struct Strays(VecDeque<Id>);
+
+#[derive(Debug)]
+struct AskingLegacy {
+    initialize: Message,
+    id: Id,
+    /// When the next step is due.
+    until: Option<Instant>,
+    /// The server's answer to `initialize`, an error.
+    refusal: Option<Incoming>,
+    /// What there is to be, if the server is modern.
+    client: LegacyClient,
+}
+
+impl Bridge {
+    /// A bridge to a server of which this is known.
+    pub(super) fn new(cache: EraCache) -> Self {
+        let (ids, strays) = (OwnIds::default(), Strays::default());
+        Self { cache, ids, state: State::Undecided, strays }
+    }
+
+    /// Takes a message of the client.
+    pub(super) fn hear_client(&mut self, message: Message, now: Instant, out: &mut Outbox) {
+        match &mut self.state {
+            State::Undecided => match era_of(&message) {
+                Some(Era::Legacy) => self.begin_legacy(message, now, out),
+                Some(Era::Modern) => self.begin_modern(message, now, out),
+                None => out.tell_server(message),
+            },
+            State::AskingModern { held, .. } => hold(held, message, out),
+            State::AskingLegacy(_) | State::Same => out.tell_server(message),
+            State::LegacyClient(client) => client.hear_client(message, out),
+            State::ModernClient { client, .. } => client.hear_client(message, now, out),
+        }
+    }
+
+    /// Takes a message of the server.
+    pub(super) fn hear_server(&mut self, incoming: Incoming, now: Instant, out: &mut Outbox) {
+        if let Shape::Response { id } = incoming.message.shape()
+            && self.strays.take(id)
+        {
+            return;
+        }
+        match &mut self.state {
+            State::Undecided | State::Same => out.tell_client(incoming),
+            State::AskingLegacy(_) => self.hear_asked_legacy(incoming, now, out),
+            State::AskingModern { .. } => self.hear_asked_modern(incoming, now, out),
+            State::LegacyClient(client) => client.hear_server(incoming, now, out),
+            State::ModernClient { client, probe } => {
+                if let Shape::Response { id } = incoming.message.shape()
+                    && probe.as_ref() == Some(id)
+                {
+                    if is_modern(incoming.message.text()) {
+                        self.turn_modern(incoming, out);
+                    } else {
+                        *probe = None;
+                        self.cache.learn(Era::Modern, false);
+                    }
+                    return;
+                }
+                client.hear_server(incoming, now, out);
+                if client.is_open()
+                    && let Some(probe) = probe.take()
+                {
+                    self.strays.add(Some(probe));
+                    self.cache.learn(Era::Modern, false);
+                }
+            }
+        }
+    }
+
+    /// When something is to be done without a message.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match &self.state {
+            State::Undecided | State::Same => None,
+            State::AskingLegacy(asking) => asking.until,
+            State::AskingModern { until, .. } => Some(*until),
+            State::LegacyClient(client) => client.deadline(),
+            State::ModernClient { client, .. } => client.deadline(),
+        }
+    }
+
+    /// Does it.
+    pub(super) fn wake(&mut self, now: Instant, out: &mut Outbox) {
+        match &mut self.state {
+            State::Undecided | State::Same => {}
+            State::AskingLegacy(asking) if asking.until.is_none_or(|until| until > now) => {}
+            State::AskingLegacy(asking) => match asking.client.discovering().cloned() {
+                None => asking.probe(now, out),
+                Some(probe) => {
+                    self.strays.add(Some(probe));
+                    self.give_up_probe(out);
+                }
+            },
+            State::AskingModern { until, .. } if *until > now => {}
+            State::AskingModern { probe, .. } => {
+                let probe = probe.clone();
+                self.turn_legacy(Some(probe), now, out);
+            }
+            State::LegacyClient(client) => client.wake(now, out),
+            State::ModernClient { client, .. } => client.wake(now, out),
+        }
+    }
+
+    fn begin_legacy(&mut self, initialize: Message, now: Instant, out: &mut Outbox) {
+        let Shape::Request { id, .. } = initialize.shape() else { return };
+        match self.cache.speaks(Era::Legacy) {
+            Some(true) => {
+                self.state = State::Same;
+                out.tell_server(initialize);
+            }
+            Some(false) => {
+                let mut client = LegacyClient::new(self.ids.clone());
+                client.hear_client(initialize, out);
+                self.state = State::LegacyClient(Box::new(client));
+            }
+            None => {
+                out.tell_server(initialize.clone());
+                self.state = State::AskingLegacy(Box::new(AskingLegacy {
+                    id: id.clone(),
+                    initialize,
+                    until: Some(now + PROBE),
+                    refusal: None,
+                    client: LegacyClient::new(self.ids.clone()),
+                }));
+            }
+        }
+    }
+
+    fn begin_modern(&mut self, message: Message, now: Instant, out: &mut Outbox) {
+        let Shape::Request { id, method } = message.shape() else { return };
+        match self.cache.speaks(Era::Modern) {
+            Some(true) => {
+                self.state = State::Same;
+                out.tell_server(message);
+            }
+            Some(false) => {
+                let mut client = Box::new(ModernClient::new(self.ids.clone()));
+                client.hear_client(message, now, out);
+                self.state = State::ModernClient { client, probe: None };
+            }
+            None => {
+                let probe = if method == method::DISCOVER {
+                    out.tell_server(message.clone());
+                    id.clone()
+                } else {
+                    let probe = self.ids.next();
+                    out.tell_server(probe_of(&probe, &message));
+                    probe
+                };
+                self.state = State::AskingModern { probe, until: now + PROBE, held: vec![message] };
+            }
+        }
+    }
+
+    /// Everything crosses, and two answers are looked at.
+    fn hear_asked_legacy(&mut self, incoming: Incoming, now: Instant, out: &mut Outbox) {
+        let State::AskingLegacy(asking) = &mut self.state else { return };
+        let Shape::Response { id } = incoming.message.shape() else {
+            out.tell_client(incoming);
+            return;
+        };
+        let text = incoming.message.text();
+        let probe = asking.client.discovering();
+        if *id == asking.id && asking.refusal.is_none() {
+            if splice::at(text, &["result"]).is_some() {
+                self.cache.learn(Era::Legacy, true);
+                self.strays.add(probe.cloned());
+                self.state = State::Same;
+                out.tell_client(incoming);
+            } else {
+                asking.refusal = Some(incoming);
+                if asking.client.discovering().is_none() {
+                    asking.probe(now, out);
+                }
+            }
+        } else if probe == Some(id) {
+            if !is_modern(text) {
+                return self.give_up_probe(out);
+            }
+            self.cache.learn(Era::Modern, true);
+            if asking.refusal.is_some() {
+                self.cache.learn(Era::Legacy, false);
+            } else {
+                self.strays.add(Some(asking.id.clone()));
+            }
+            let unused = LegacyClient::new(self.ids.clone());
+            let mut client = std::mem::replace(&mut asking.client, unused);
+            client.hear_server(incoming, now, out);
+            self.state = State::LegacyClient(Box::new(client));
+        } else {
+            out.tell_client(incoming);
+        }
+    }
+
+    /// The server does not say that it is modern. Where it refused `initialize` the client is told so and may try again;
+    /// else it may still answer.
+    fn give_up_probe(&mut self, out: &mut Outbox) {
+        let State::AskingLegacy(asking) = &mut self.state else { return };
+        asking.until = None;
+        asking.client = LegacyClient::new(self.ids.clone());
+        if let Some(refusal) = asking.refusal.take() {
+            out.tell_client(refusal);
+            self.state = State::Undecided;
+        }
+    }
+
+    fn hear_asked_modern(&mut self, incoming: Incoming, now: Instant, out: &mut Outbox) {
+        let State::AskingModern { probe, .. } = &self.state else { return };
+        match incoming.message.shape() {
+            Shape::Response { id } if id == probe => {
+                if is_modern(incoming.message.text()) {
+                    self.turn_modern(incoming, out);
+                } else {
+                    self.cache.learn(Era::Modern, false);
+                    self.turn_legacy(None, now, out);
+                }
+            }
+            // A server may see whether somebody is there before it does anything.
+            Shape::Request { id, method } if method == method::PING => {
+                out.tell_server(Message::result(id, "{}"));
+            }
+            // Nothing else is said before anything was asked.
+            _ => {}
+        }
+    }
+
+    /// The server is modern, as its client is: what was held crosses.
+    fn turn_modern(&mut self, answer: Incoming, out: &mut Outbox) {
+        self.cache.learn(Era::Modern, true);
+        let held = match std::mem::replace(&mut self.state, State::Same) {
+            State::AskingModern { held, .. } => held,
+            State::ModernClient { client, .. } => {
+                let (held, initialize) = client.release();
+                self.strays.add(initialize);
+                held
+            }
+            _ => return,
+        };
+        let Shape::Response { id: answered } = answer.message.shape() else { return };
+        let is_answered = |message: &Message| matches!(message.shape(), Shape::Request { id, .. } if id == answered);
+        let (asked, rest): (Vec<_>, Vec<_>) = held.into_iter().partition(is_answered);
+        for message in rest {
+            out.tell_server(message);
+        }
+        if !asked.is_empty() {
+            out.tell_client(answer);
+        }
+    }
+
+    /// The server is not modern, or does not say so: it gets the session that a legacy server needs.
+    fn turn_legacy(&mut self, probe: Option<Id>, now: Instant, out: &mut Outbox) {
+        let mut client = Box::new(ModernClient::new(self.ids.clone()));
+        if let State::AskingModern { held, .. } = std::mem::replace(&mut self.state, State::Same) {
+            for message in held {
+                client.hear_client(message, now, out);
+            }
+        }
+        self.state = State::ModernClient { client, probe };
+    }
+}
+
+impl AskingLegacy {
+    /// Asks a server that does not take `initialize` whether it is modern.
+    fn probe(&mut self, now: Instant, out: &mut Outbox) {
+        self.client.hear_client(self.initialize.clone(), out);
+        self.until = Some(now + PROBE);
+    }
+}
+
+impl Strays {
+    /// Adds one, where there is one. Of those that are never answered the oldest are forgotten.
+    fn add(&mut self, id: Option<Id>) {
+        self.0.extend(id);
+        if self.0.len() > STRAYS {
+            self.0.pop_front();
+        }
+    }
+
+    /// Whether this is one. It is answered once.
+    fn take(&mut self, id: &Id) -> bool {
+        let place = self.0.iter().position(|stray| stray == id);
+        place.and_then(|place| self.0.remove(place)).is_some()
+    }
+}
+
+/// The era of a client that says this, where it shows.
+fn era_of(message: &Message) -> Option<Era> {
+    let Shape::Request { method, .. } = message.shape() else { return None };
+    match method.as_str() {
+        method::INITIALIZE => Some(Era::Legacy),
+        method::DISCOVER => Some(Era::Modern),
+        _ => splice::at(message.text(), &["params", "_meta", meta::VERSION]).map(|_| Era::Modern),
+    }
+}
+
+/// Whether this answer to `server/discover` is a modern server's.
+fn is_modern(answer: &str) -> bool {
+    if let Some(error) = splice::at(answer, &["error", "code"]) {
+        return serde_json::from_str(error).is_ok_and(|error| code::MODERN.contains(&error));
+    }
+    let versions = splice::at(answer, &["result", "supportedVersions"]);
+    let versions: Vec<String> =
+        versions.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    // Revisions are dates, which are in the order of their text.
+    versions.iter().any(|version| version.as_str() >= MODERN)
+}
+
+/// The question whether a server is modern, in the name of the client that said this.
+fn probe_of(id: &Id, message: &Message) -> Message {
+    let meta: serde_json::Map<String, Value> = [meta::VERSION, meta::CAPABILITIES, meta::CLIENT]
+        .into_iter()
+        .filter_map(|name| {
+            let value = splice::at(message.text(), &["params", "_meta", name])?;
+            Some((name.to_owned(), serde_json::from_str(value).ok()?))
+        })
+        .collect();
+    Message::request(id, method::DISCOVER, &json!({"_meta": meta}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::Script;
+    use super::*;
+
+    const INITIALIZE: &str = r#"C {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"old","version":"1"}}}"#;
+    const DISCOVER: &str = r#"C {"id":"d","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
+    const CALL: &str = r#"C {"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"x":1}}}"#;
+
+    fn swapped(line: &str) -> String {
+        match line.split_at(1) {
+            ("C", rest) => format!("S{rest}\n"),
+            (_, rest) => format!("C{rest}\n"),
+        }
+    }
+
+    /// What crosses between two of one era, with what only a text that is not read again keeps.
+    const TRAFFIC: [&str; 10] = [
+        r#"C { "id" : 1.0, "method":"tools/call", "params":{"n":12345678901234567890123, "a":[ ]} }"#,
+        r#"S@1.0 {"method":"notifications/progress","params":{"progressToken":1e2}}"#,
+        r#"S@1.0 {"id":"e","method":"elicitation/create","params":{"message":"\u0041"}}"#,
+        r#"C {"id":"\u0065","result":{"action":"accept"},"z":0.10}"#,
+        r#"S {"id":1,"result":{"resultType":"input_required","content":[],"content":[]}}"#,
+        r#"C {"id":2,"method":"ping"}"#,
+        r#"S {"id":2,"error":{"code":-32002,"message":"x"}}"#,
+        r#"C {"method":"notifications/cancelled","params":{"requestId":2}}"#,
+        r#"C {"id":3,"method":"subscriptions/listen"}"#,
+        r#"S [{"id":3,"result":{}}]"#,
+    ];
+
+    #[test]
+    fn one_era_crosses_byte_for_byte() {
+        let result = r#"S {"id":0,"result":{"protocolVersion":"2025-06-18"} }"#;
+        let found = r#"S {"id":"d" ,"result":{"supportedVersions":["2026-07-28"]}}"#;
+        let refused = r#"S {"id":"d","error":{"code":-32022,"message":"no"}}"#;
+        for (era, opening) in [
+            (Era::Legacy, &[INITIALIZE, result][..]),
+            (Era::Modern, &[DISCOVER, found]),
+            (Era::Modern, &[DISCOVER, refused]),
+        ] {
+            let cache = EraCache::default();
+            // The second link asks nothing, and nothing is lost before the first that shows an era.
+            for _ in 0..2 {
+                let mut script = Script::new(&cache);
+                for line in opening.iter().chain(&TRAFFIC) {
+                    let expected = swapped(line).replace("@1.0", "@1");
+                    assert_eq!(script.play(&[line]), expected);
+                }
+            }
+            assert_eq!(cache.speaks(era), Some(true));
+        }
+    }
+
+    #[test]
+    fn what_shows_no_era_crosses() {
+        let cache = EraCache::default();
+        let mut script = Script::new(&cache);
+        for line in &TRAFFIC {
+            assert_eq!(script.play(&[line]), swapped(line).replace("@1.0", "@1"));
+        }
+        assert_eq!((cache.speaks(Era::Legacy), cache.speaks(Era::Modern)), (None, None));
+    }
+
+    #[test]
+    fn a_server_may_speak_both() {
+        let cache = EraCache::default();
+        let result = r#"S {"id":0,"result":{}}"#;
+        Script::new(&cache).play(&[INITIALIZE, result]);
+        let heard = Script::new(&cache).play(&[
+            CALL,
+            r#"S {"id":"answerback-era/1","result":{"supportedVersions":["2025-11-25","2026-07-28"]}}"#,
+        ]);
+        insta::assert_snapshot!(heard, @r#"
+        S {"jsonrpc":"2.0","id":"answerback-era/1","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}
+        S {"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"x":1}}}
+        "#);
+        assert_eq!(
+            (cache.speaks(Era::Legacy), cache.speaks(Era::Modern)),
+            (Some(true), Some(true))
+        );
+    }
+
+    #[test]
+    fn a_refused_initialize_is_told_where_the_server_is_not_modern() {
+        let refused = r#"S {"id":0,"error":{"code":-32602,"message":"no"}}"#;
+        let unknown = r#"S {"id":"answerback-era/1","error":{"code":-32601,"message":"what"}}"#;
+        for answer in [unknown, "T 10", r#"S {"id":"answerback-era/1","result":{}}"#] {
+            let cache = EraCache::default();
+            let mut script = Script::new(&cache);
+            script.play(&[INITIALIZE, refused]);
+            assert_eq!(script.play(&[answer]), swapped(refused));
+            // It may try again.
+            assert_eq!(script.play(&[INITIALIZE]), swapped(INITIALIZE));
+            assert_eq!(cache.speaks(Era::Legacy), None);
+        }
+    }
+
+    #[test]
+    fn a_slow_initialize_is_waited_for() {
+        let result = r#"S {"id":0,"result":{}}"#;
+        let mut script = Script::new(&EraCache::default());
+        script.play(&[INITIALIZE]);
+        assert!(script.play(&["T 10"]).contains("server/discover"));
+        assert_eq!(script.play(&["T 10", "T 100"]), "");
+        assert_eq!(script.play(&[result]), swapped(result));
+        // The answer to our question, when it comes, is nobody's.
+        let late = r#"S {"id":"answerback-era/1","error":{"code":-32601,"message":"what"}}"#;
+        assert_eq!(script.play(&[late]), "");
+        assert_eq!(script.play(&[TRAFFIC[0]]), swapped(TRAFFIC[0]));
+    }
+
+    #[test]
+    fn a_server_that_never_answers_the_probe_is_initialised() {
+        let cache = EraCache::default();
+        let mut script = Script::new(&cache);
+        insta::assert_snapshot!(script.play(&[CALL, "T 9", "T 1"]), @r#"
+        S {"jsonrpc":"2.0","id":"answerback-era/1","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}
+        S {"jsonrpc":"2.0","id":"answerback-era/2","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"answerback","version":"0.1.0"}}}
+        "#);
+        insta::assert_snapshot!(script.play(&[
+            r#"S {"id":"answerback-era/2","result":{"capabilities":{}}}"#,
+            r#"S {"id":"answerback-era/1","error":{"code":-32601,"message":"late"}}"#,
+            r#"S {"id":1,"result":{"tools":[]}}"#,
+        ]), @r#"
+        S {"jsonrpc":"2.0","method":"notifications/initialized","params":{}}
+        S {"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"x":1}}}
+        C {"id":1,"result":{"tools":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}}
+        "#);
+        assert_eq!(cache.speaks(Era::Modern), Some(false));
+        // The next link does not wait.
+        insta::assert_snapshot!(Script::new(&cache).play(&[DISCOVER]), @r#"
+        S {"jsonrpc":"2.0","id":"answerback-era/1","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"answerback","version":"0.1.0"}}}
+        "#);
+    }
+
+    #[test]
+    fn a_modern_server_may_be_slow_to_start() {
+        for first in [DISCOVER, CALL] {
+            let mut script = Script::new(&EraCache::default());
+            script.play(&[first, "T 10"]);
+            let id = if first == CALL { r#""answerback-era/1""# } else { r#""d""# };
+            let found =
+                format!(r#"S {{"id":{id},"result":{{"supportedVersions":["2026-07-28"]}}}}"#);
+            let expected = if first == CALL { swapped(CALL) } else { swapped(&found) };
+            assert_eq!(script.play(&[&found]), expected);
+            // It does not know the session that we tried meanwhile.
+            let number = if first == CALL { 2 } else { 1 };
+            let refused = format!(
+                r#"S {{"id":"answerback-era/{number}","error":{{"code":-32601,"message":"what"}}}}"#
+            );
+            assert_eq!(script.play(&[&refused]), "");
+            assert_eq!(script.play(&[TRAFFIC[0]]), swapped(TRAFFIC[0]));
+        }
+    }
+
+    #[test]
+    fn a_server_that_speaks_neither_is_said_to() {
+        let mut script = Script::new(&EraCache::default());
+        insta::assert_snapshot!(script.play(&[
+            DISCOVER,
+            CALL,
+            r#"C {"method":"notifications/cancelled","params":{"requestId":"d"}}"#,
+            r#"S {"id":"d","error":{"code":-32601,"message":"what"}}"#,
+            r#"S {"id":"answerback-era/1","error":{"code":-32601,"message":"what?"}}"#,
+            CALL,
+            "T 60",
+        ]), @r#"
+        S {"id":"d","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}
+        S {"jsonrpc":"2.0","id":"answerback-era/1","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"answerback","version":"0.1.0"}}}
+        C {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server speaks neither era of the protocol: what?"}}
+        S {"jsonrpc":"2.0","id":"answerback-era/2","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"answerback","version":"0.1.0"}}}
+        C {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server speaks neither era of the protocol: it did not answer initialize in time"}}
+        "#);
+    }
+}

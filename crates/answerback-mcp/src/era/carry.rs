@@ -1,0 +1,180 @@
+use tokio::time::Instant;
+
+use super::EraCache;
+use super::bridge::Bridge;
+use super::outbox::Outbox;
+use crate::link::{FarEnd, Link, WAITING};
+
+/// A link on which the client may speak either era, whatever the server speaks. Needs a tokio runtime.
+///
+/// It comes back at once. The first message that shows the client's era decides what is asked of the server; what
+/// that shows is kept in the cache, so that the next link to the same server asks nothing.
+pub fn bridged(server: Link, cache: EraCache) -> Link {
+    let (link, client) = Link::pair();
+    tokio::spawn(carry(client, server, Bridge::new(cache)));
+    link
+}
+
+/// Carries messages until the server said its last word. Nothing waits for a side that does not read except what is
+/// for that side: the other direction goes on.
+async fn carry(client: FarEnd, server: Link, mut bridge: Bridge) {
+    let FarEnd { mut told, say } = client;
+    let Link { to, mut from } = server;
+    let mut to = Some(to);
+    let mut out = Outbox::default();
+    let mut is_open = true;
+    loop {
+        if !is_open && out.to_server.is_empty() {
+            // The client is gone and everything it said was passed on: the server is told so.
+            to = None;
+        }
+        // A message may be answered to where it came from, so that direction is bounded as well, further out.
+        let has_client_room = out.to_server.len() < WAITING && out.to_client.len() < 2 * WAITING;
+        let has_server_room = out.to_client.len() < WAITING && out.to_server.len() < 2 * WAITING;
+        let deadline = bridge.deadline().filter(|_| is_open);
+        tokio::select! {
+            message = told.recv(), if is_open && has_client_room => match message {
+                Some(message) => bridge.hear_client(message, Instant::now(), &mut out),
+                None => is_open = false,
+            },
+            incoming = from.recv(), if has_server_room => match incoming {
+                Some(incoming) => bridge.hear_server(incoming, Instant::now(), &mut out),
+                None => break,
+            },
+            permit = say.reserve(), if !out.to_client.is_empty() => match permit {
+                Ok(permit) => {
+                    if let Some(said) = out.to_client.pop_front() {
+                        permit.send(said);
+                    }
+                }
+                Err(_) => {
+                    out.to_client.clear();
+                    is_open = false;
+                }
+            },
+            permit = async { match &to {
+                Some(to) => to.reserve().await.ok(),
+                None => None,
+            } }, if !out.to_server.is_empty() => match permit {
+                Some(permit) => {
+                    if let Some(said) = out.to_server.pop_front() {
+                        permit.send(said);
+                    }
+                }
+                // It hears nothing any more, but may still have something to say.
+                None => out.to_server.clear(),
+            },
+            () = until(deadline), if deadline.is_some() => bridge.wake(Instant::now(), &mut out),
+        }
+    }
+    for said in out.to_client {
+        if say.send(said).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Waits for a moment that may be none.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::link::Incoming;
+    use crate::wire::Message;
+
+    const INITIALIZE: &str = r#"{"id":1,"method":"initialize"}"#;
+    const CALL: &str = r#"{"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
+
+    fn message(text: &str) -> Message {
+        Message::read(text.to_owned()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_closed_link_closes_the_server_and_hears_its_last_words() {
+        let (server, mut far) = Link::pair();
+        let Link { to, mut from } = bridged(server, EraCache::default());
+        to.send(message(INITIALIZE)).await.unwrap();
+        drop(to);
+        assert_eq!(far.told.recv().await.unwrap().text(), INITIALIZE);
+        assert!(far.told.recv().await.is_none());
+        far.say.send(message(r#"{"id":1,"result":{}}"#).into()).await.unwrap();
+        assert!(from.recv().await.is_some());
+        drop(far.say);
+        assert!(from.recv().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_server_that_leaves_ends_the_link() {
+        let (server, mut far) = Link::pair();
+        let mut link = bridged(server, EraCache::default());
+        link.to.send(message(CALL)).await.unwrap();
+        assert!(far.told.recv().await.unwrap().text().contains("server/discover"));
+        far.say.send(message(r#"{"id":"p","method":"ping"}"#).into()).await.unwrap();
+        assert!(far.told.recv().await.unwrap().text().contains(r#""id":"p""#));
+        drop(far);
+        assert!(link.from.recv().await.is_none());
+        link.to.closed().await;
+    }
+
+    #[tokio::test]
+    async fn a_client_that_vanishes_closes_the_server() {
+        let (server, mut far) = Link::pair();
+        drop(bridged(server, EraCache::default()));
+        assert!(far.told.recv().await.is_none());
+        drop(far.say);
+    }
+
+    /// Both sides say much before they read anything. Who waits for the other to read must not stop what goes the other way.
+    #[tokio::test]
+    async fn one_direction_does_not_stop_the_other() {
+        let (server, mut far) = Link::pair();
+        let mut link = bridged(server, EraCache::default());
+        // Fills the way to the client: its queue, ours, and the server's.
+        let said = tokio::spawn(async move {
+            for number in 0..4 * WAITING {
+                let text = format!(r#"{{"method":"n{number}"}}"#);
+                far.say.send(Incoming::from(message(&text))).await.unwrap();
+            }
+            far
+        });
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(!said.is_finished());
+        for number in 0..2 * WAITING {
+            link.to.send(message(&format!(r#"{{"method":"c{number}"}}"#))).await.unwrap();
+        }
+        for number in 0..4 * WAITING {
+            let text = format!(r#"{{"method":"n{number}"}}"#);
+            assert_eq!(link.from.recv().await.unwrap().message.text(), text);
+        }
+        far = said.await.unwrap();
+        for number in 0..2 * WAITING {
+            let text = format!(r#"{{"method":"c{number}"}}"#);
+            assert_eq!(far.told.recv().await.unwrap().text(), text);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_is_silent_is_asked_again_and_given_up() {
+        let (server, mut far) = Link::pair();
+        let mut link = bridged(server, EraCache::default());
+        let begun = Instant::now();
+        link.to.send(message(CALL)).await.unwrap();
+        let mut asked = Vec::new();
+        for method in ["server/discover", "initialize"] {
+            assert!(far.told.recv().await.unwrap().text().contains(method));
+            asked.push(begun.elapsed().as_secs());
+        }
+        let answer = link.from.recv().await.unwrap().message;
+        assert!(answer.text().contains("neither era"), "{}", answer.text());
+        asked.push(begun.elapsed().as_secs());
+        assert_eq!(asked, [0, 10, 70]);
+    }
+}

@@ -1,0 +1,72 @@
+//! Answers of a legacy server as the modern era writes them.
+
+use super::splice;
+use super::terms::{code, method};
+use crate::link::Incoming;
+use crate::wire::{Object, ObjectError, code as wire_code};
+
+/// An answer with the members that a modern client wants to find, where they are absent. Nothing else changes.
+pub(super) fn completed(answer: Incoming, method: &str) -> Incoming {
+    match written(answer.message.text(), method) {
+        Ok(Some(text)) => Incoming { message: answer.message.with_text(text), about: answer.about },
+        // What is no object crosses as it is: the client says best what it thinks of it.
+        Ok(None) | Err(_) => answer,
+    }
+}
+
+fn written(text: &str, method: &str) -> Result<Option<String>, ObjectError> {
+    let message = Object::read(text)?;
+    if let Some(error) = message.get("error") {
+        let error = Object::read(error)?;
+        return Ok((error.get("code") == Some(code::RESOURCE_NOT_FOUND)).then(|| {
+            message.with("error", &error.with("code", &wire_code::INVALID_PARAMS.to_string()))
+        }));
+    }
+    let Some(result) = message.get("result") else { return Ok(None) };
+    let mut result = result.to_owned();
+    let cacheable = [("ttlMs", "0"), ("cacheScope", r#""private""#)];
+    let cacheable = if method::is_cacheable(method) { &cacheable[..] } else { &[] };
+    for (name, value) in [("resultType", r#""complete""#)].iter().chain(cacheable) {
+        let object = Object::read(&result)?;
+        if object.get(name).is_none() {
+            result = object.with(name, value);
+        }
+    }
+    splice::with(text, &["result"], &result).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Message;
+
+    #[test]
+    fn what_is_absent_is_added_and_nothing_else_changes() {
+        for (method, text, expected) in [
+            (
+                "tools/call",
+                r#"{"id":1, "result":{"content":[ ],"n":1.0}}"#,
+                r#"{"id":1, "result":{"content":[ ],"n":1.0,"resultType":"complete"}}"#,
+            ),
+            (
+                "tools/list",
+                r#"{"id":1,"result":{"ttlMs":5}}"#,
+                r#"{"id":1,"result":{"ttlMs":5,"resultType":"complete","cacheScope":"private"}}"#,
+            ),
+            (
+                "resources/read",
+                r#"{"id":1,"error":{"code":-32002,"message":"no","data":{"uri":"a"}}}"#,
+                r#"{"id":1,"error":{"code":-32602,"message":"no","data":{"uri":"a"}}}"#,
+            ),
+            (
+                "tools/call",
+                r#"{"id":1,"error":{"code":-32603,"message":"no"}}"#,
+                r#"{"id":1,"error":{"code":-32603,"message":"no"}}"#,
+            ),
+            ("tools/call", r#"{"id":1,"result":null}"#, r#"{"id":1,"result":null}"#),
+        ] {
+            let answer = Incoming::from(Message::read(text.to_owned()).unwrap());
+            assert_eq!(completed(answer, method).message.text(), expected);
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! A legacy client in front of a modern server.
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::cancelled;
+use super::outbox::Outbox;
+use super::own_ids::OwnIds;
+use super::rounds::Rounds;
+use super::splice;
+use super::subscriptions::Subscriptions;
+use super::terms::{LEGACY, MODERN, NEWEST_LEGACY, meta, method, notice};
+use crate::link::Incoming;
+use crate::wire::{Id, Message, Object, ObjectError, Shape, code};
+
+/// What is known of the client between two messages: a modern server knows nothing.
+#[derive(Debug, Default)]
+pub(super) struct LegacyClient {
+    ids: OwnIds,
+    /// What the client said of itself, as it was written.
+    info: Option<String>,
+    capabilities: Value,
+    /// The lowest level of the server's log that the client wants, as it was written.
+    level: Option<String>,
+    initializing: Option<Initializing>,
+    /// What the server can do.
+    serves: Value,
+    rounds: Rounds,
+    subscriptions: Subscriptions,
+}
+
+/// An `initialize` that is answered once the server said what it is.
+#[derive(Debug)]
+struct Initializing {
+    request: Id,
+    discover: Id,
+    version: &'static str,
+}
+
+impl LegacyClient {
+    /// A client that has said nothing yet.
+    pub(super) fn new(ids: OwnIds) -> Self {
+        Self { ids, ..Self::default() }
+    }
+
+    /// The id under which the server is being asked what it is.
+    pub(super) fn discovering(&self) -> Option<&Id> {
+        self.initializing.as_ref().map(|initializing| &initializing.discover)
+    }
+
+    /// Takes a message of the client.
+    pub(super) fn hear_client(&mut self, message: Message, out: &mut Outbox) {
+        match message.shape() {
+            Shape::Request { id, method } => {
+                let (id, method) = (id.clone(), method.clone());
+                self.hear_request(&id, &method, message, out);
+            }
+            Shape::Notification { method } => match method.as_str() {
+                notice::INITIALIZED => self.listen_for_lists(out),
+                // A server that keeps nothing has no use for it.
+                notice::ROOTS_CHANGED => {}
+                notice::CANCELLED => {
+                    let id = cancelled::named(&message);
+                    let is_ours = id.is_some_and(|id| {
+                        self.rounds.cancel(&id, &message, out)
+                            || self.subscriptions.cancel(&id, out)
+                    });
+                    if !is_ours {
+                        out.tell_server(message);
+                    }
+                }
+                _ => out.tell_server(message),
+            },
+            Shape::Response { id } => {
+                let is_ours = OwnIds::has_made(id);
+                if !self.rounds.client_answered(&message, &self.ids, out) && !is_ours {
+                    out.tell_server(message);
+                }
+            }
+            Shape::Batch => {
+                let text = "batches are not taken: send each message on its own";
+                out.tell_client(Message::error(None, code::INVALID_REQUEST, text, None));
+            }
+        }
+    }
+
+    fn hear_request(&mut self, id: &Id, method: &str, message: Message, out: &mut Outbox) {
+        match method {
+            method::INITIALIZE => self.initialize(id.clone(), &message, out),
+            method::PING => out.tell_client(Message::result(id, "{}")),
+            method::SET_LEVEL => {
+                let level = splice::at(message.text(), &["params", "level"]);
+                self.level = level.map(ToOwned::to_owned);
+                out.tell_client(Message::result(id, "{}"));
+            }
+            method::SUBSCRIBE | method::UNSUBSCRIBE => {
+                let Some(uri) = splice::string_at(message.text(), &["params", "uri"]) else {
+                    let text = "a subscription needs the uri of a resource";
+                    out.tell_client(Message::error(Some(id), code::INVALID_PARAMS, text, None));
+                    return;
+                };
+                if method == method::UNSUBSCRIBE {
+                    self.subscriptions.unsubscribe(&uri, out);
+                    out.tell_client(Message::result(id, "{}"));
+                    return;
+                }
+                let listen = self.ids.next();
+                if let Some(params) = self.subscriptions.subscribe(id, uri, listen.clone(), out) {
+                    self.request(&listen, method::LISTEN, &params, out);
+                }
+            }
+            _ => match self.dressed(&message) {
+                Ok(request) if method::may_need_input(method) => {
+                    self.rounds.begin(id.clone(), method, request, out);
+                }
+                Ok(request) => out.tell_server(request),
+                Err(error) => {
+                    let text = format!("the parameters or their _meta are {error}");
+                    out.tell_client(Message::error(Some(id), code::INVALID_PARAMS, &text, None));
+                }
+            },
+        }
+    }
+
+    /// Takes a message of the server.
+    pub(super) fn hear_server(&mut self, incoming: Incoming, now: Instant, out: &mut Outbox) {
+        match incoming.message.shape() {
+            Shape::Response { id } if self.discovering() == Some(id) => {
+                self.discovered(&incoming.message, out);
+            }
+            Shape::Response { .. } => {
+                let (ids, capabilities) = (&self.ids, &self.capabilities);
+                let rest = self.rounds.server_answered(incoming, capabilities, ids, now, out);
+                let Some(rest) = rest else { return };
+                if let Shape::Response { id } = rest.message.shape()
+                    && OwnIds::has_made(id)
+                {
+                    // What answers nothing any more answers a call that was cancelled.
+                    self.subscriptions.ended(id, Some(&rest.message), out);
+                    return;
+                }
+                out.tell_client(rest);
+            }
+            Shape::Notification { method } if method == notice::ACKNOWLEDGED => {
+                self.subscriptions.acknowledged(&incoming.message, out);
+            }
+            Shape::Notification { method } if method == notice::CANCELLED => {
+                let id = cancelled::named(&incoming.message);
+                if !id.is_some_and(|id| self.subscriptions.ended(&id, None, out)) {
+                    out.tell_client(incoming);
+                }
+            }
+            _ => out.tell_client(self.plain(incoming)),
+        }
+    }
+
+    /// When something is to be done without a message.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.rounds.deadline()
+    }
+
+    /// Does it.
+    pub(super) fn wake(&mut self, now: Instant, out: &mut Outbox) {
+        self.rounds.wake(now, &self.ids, out);
+    }
+
+    /// Asks the server what it is, so that the client can be told.
+    fn initialize(&mut self, request: Id, message: &Message, out: &mut Outbox) {
+        let text = message.text();
+        let asked = splice::string_at(text, &["params", "protocolVersion"]).unwrap_or_default();
+        let version = LEGACY.into_iter().find(|version| *version == asked);
+        self.info = splice::at(text, &["params", "clientInfo"]).map(ToOwned::to_owned);
+        let capabilities = splice::at(text, &["params", "capabilities"]);
+        let capabilities = capabilities.and_then(|text| serde_json::from_str(text).ok());
+        self.capabilities = capabilities.filter(Value::is_object).unwrap_or_else(|| json!({}));
+        let discover = self.ids.next();
+        self.request(&discover, method::DISCOVER, &json!({}), out);
+        let version = version.unwrap_or(NEWEST_LEGACY);
+        self.initializing = Some(Initializing { request, discover, version });
+    }
+
+    /// Answers `initialize` with what the server said of itself.
+    fn discovered(&mut self, answer: &Message, out: &mut Outbox) {
+        let Some(Initializing { request, version, .. }) = self.initializing.take() else { return };
+        let Some(result) = splice::at(answer.text(), &["result"]) else {
+            // Its error says best what is wrong.
+            let said = Incoming::from(answer.clone());
+            out.tell_client(splice::readdressed(said, &request));
+            return;
+        };
+        let capabilities = splice::at(result, &["capabilities"]).unwrap_or("{}");
+        self.serves = serde_json::from_str(capabilities).unwrap_or_default();
+        let server = splice::at(result, &["_meta", meta::SERVER]);
+        let server = server.unwrap_or(r#"{"name":"unnamed","version":"0.0.0"}"#);
+        let mut told = format!(
+            r#"{{"protocolVersion":"{version}","capabilities":{capabilities},"serverInfo":{server}"#
+        );
+        if let Some(instructions) = splice::at(result, &["instructions"]) {
+            told.push_str(r#","instructions":"#);
+            told.push_str(instructions);
+        }
+        told.push('}');
+        out.tell_client(Message::result(&request, &told));
+    }
+
+    fn listen_for_lists(&mut self, out: &mut Outbox) {
+        let listen = self.ids.next();
+        if let Some(params) = self.subscriptions.lists(&self.serves, listen.clone()) {
+            self.request(&listen, method::LISTEN, &params, out);
+        }
+    }
+
+    /// Asks the server something of our own.
+    fn request(&self, id: &Id, method: &str, params: &Value, out: &mut Outbox) {
+        let request = Message::request(id, method, params);
+        out.tell_server(self.dressed(&request).unwrap_or(request));
+    }
+
+    /// A request with what a modern server wants to find in each.
+    fn dressed(&self, request: &Message) -> Result<Message, ObjectError> {
+        let text = request.text();
+        let version = Value::from(MODERN).to_string();
+        let capabilities = self.capabilities.to_string();
+        let mut members = splice::at(text, &["params", "_meta"]).unwrap_or("{}").to_owned();
+        let ours = [
+            (meta::VERSION, Some(&version)),
+            (meta::CAPABILITIES, Some(&capabilities)),
+            (meta::CLIENT, self.info.as_ref()),
+            (meta::LEVEL, self.level.as_ref()),
+        ];
+        for (name, value) in ours {
+            if let Some(value) = value {
+                members = Object::read(&members)?.with(name, value);
+            }
+        }
+        let text = splice::with(text, &["params", "_meta"], &members)?;
+        Ok(request.clone().with_text(text))
+    }
+
+    /// A notification without the mark of a subscription that the client knows nothing of.
+    fn plain(&self, incoming: Incoming) -> Incoming {
+        let text = incoming.message.text();
+        let path = ["params", "_meta"];
+        let is_marked = matches!(incoming.message.shape(), Shape::Notification { .. })
+            && splice::at(text, &["params", "_meta", meta::SUBSCRIPTION]).is_some();
+        if is_marked && let Ok(text) = splice::without(text, &path, meta::SUBSCRIPTION) {
+            return Incoming::from(incoming.message.with_text(text));
+        }
+        let about = incoming.about.map(|about| self.rounds.caller(about));
+        Incoming { message: incoming.message, about }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::Script;
+    use super::super::{Era, EraCache};
+
+    const DISCOVERED: &str = r#"S {"id":"answerback-era/1","result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},"instructions":"be kind","ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"new","version":"2"}}}}"#;
+
+    fn initialize(version: &str, capabilities: &str) -> String {
+        format!(
+            r#"C {{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{capabilities},"clientInfo":{{"name":"old","version":"1"}}}}}}"#
+        )
+    }
+
+    /// A client with these capabilities that has been initialised.
+    fn opened(capabilities: &str) -> Script {
+        let cache = EraCache::default();
+        cache.learn(Era::Legacy, false);
+        let mut script = Script::new(&cache);
+        script.play(&[&initialize("2025-11-25", capabilities), DISCOVERED]);
+        script
+    }
+
+    #[test]
+    fn a_refused_initialize_is_answered_from_discovery() {
+        let cache = EraCache::default();
+        let heard = Script::new(&cache).play(&[
+            &initialize("2025-03-26", "{}"),
+            r#"S {"id":0,"error":{"code":-32601,"message":"what"}}"#,
+            DISCOVERED,
+            r#"C {"method":"notifications/initialized"}"#,
+            r#"C {"id":1,"method":"ping"}"#,
+        ]);
+        insta::assert_snapshot!(heard, @r#"
+        S {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"old","version":"1"}}}
+        S {"jsonrpc":"2.0","id":"answerback-era/1","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"old","version":"1"}}}}
+        C {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-03-26","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},"serverInfo":{"name":"new","version":"2"},"instructions":"be kind"}}
+        S {"jsonrpc":"2.0","id":"answerback-era/2","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"old","version":"1"}}}}
+        C {"jsonrpc":"2.0","id":1,"result":{}}
+        "#);
+        assert_eq!(cache.speaks(Era::Legacy), Some(false));
+        // A revision that we do not know gets the newest that we do.
+        let heard = Script::new(&cache).play(&[&initialize("2099-01-01", "{}"), DISCOVERED]);
+        assert!(heard.contains(r#"{"protocolVersion":"2025-11-25","#), "{heard}");
+    }
+
+    #[test]
+    fn requests_carry_what_a_modern_server_wants() {
+        let mut script = opened(r#"{"roots":{}}"#);
+        insta::assert_snapshot!(script.play(&[
+            r#"C {"id":1, "method":"tools/list"}"#,
+            r#"S {"id":1, "result":{"tools":[ ]}}"#,
+            r#"C {"id":2,"method":"logging/setLevel","params":{"level":"error"}}"#,
+            r#"C {"id":3,"method":"tools/call","params":{"n":1.0, "_meta":{"progressToken":7}}}"#,
+            r#"S@3 {"method":"notifications/progress","params":{"progressToken":7,"progress":1}}"#,
+            r#"S@3 {"id":3,"result":{"content":[ ],"resultType":"complete"}}"#,
+            r#"C {"id":4,"method":"tools/call","params":[]}"#,
+            r#"C [{"id":5,"method":"ping"}]"#,
+            r#"C {"method":"notifications/roots/list_changed"}"#,
+        ]), @r#"
+        S {"id":1, "method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/clientInfo":{"name":"old","version":"1"}}}}
+        C {"id":1, "result":{"tools":[ ]}}
+        C {"jsonrpc":"2.0","id":2,"result":{}}
+        S {"id":3,"method":"tools/call","params":{"n":1.0, "_meta":{"progressToken":7,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/clientInfo":{"name":"old","version":"1"},"io.modelcontextprotocol/logLevel":"error"}}}
+        C@3 {"method":"notifications/progress","params":{"progressToken":7,"progress":1}}
+        C@3 {"id":3,"result":{"content":[ ],"resultType":"complete"}}
+        C {"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"the parameters or their _meta are not a JSON object: invalid type: sequence, expected an object at line 1 column 0"}}
+        C {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not taken: send each message on its own"}}
+        "#);
+    }
+
+    #[test]
+    fn subscriptions_become_listening() {
+        let mut script = opened("{}");
+        insta::assert_snapshot!(script.play(&[
+            r#"C {"id":1,"method":"resources/subscribe","params":{"uri":"file:///a"}}"#,
+            r#"S {"method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"answerback-era/2"},"notifications":{"resourceSubscriptions":["file:///a"]}}}"#,
+            r#"S@"answerback-era/2" {"method":"notifications/resources/updated","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"answerback-era/2","x":1},"uri":"file:///a"}}"#,
+            r#"C {"id":2,"method":"resources/unsubscribe","params":{"uri":"file:///a"}}"#,
+            r#"S {"id":"answerback-era/2","result":{}}"#,
+            // One that the server does not take, one that it refuses, one that is cancelled, and none.
+            r#"C {"id":3,"method":"resources/subscribe","params":{"uri":"file:///b"}}"#,
+            r#"S {"method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"answerback-era/3"},"notifications":{}}}"#,
+            r#"C {"id":4,"method":"resources/subscribe","params":{"uri":"file:///c"}}"#,
+            r#"S {"id":"answerback-era/4","error":{"code":-32601,"message":"no"}}"#,
+            r#"C {"id":5,"method":"resources/subscribe","params":{"uri":"file:///d"}}"#,
+            r#"C {"method":"notifications/cancelled","params":{"requestId":5}}"#,
+            r#"C {"id":6,"method":"resources/subscribe"}"#,
+        ]), @r#"
+        S {"jsonrpc":"2.0","id":"answerback-era/2","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///a"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"old","version":"1"}}}}
+        C {"jsonrpc":"2.0","id":1,"result":{}}
+        C {"method":"notifications/resources/updated","params":{"_meta":{"x":1},"uri":"file:///a"}}
+        S {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"answerback-era/2"}}
+        C {"jsonrpc":"2.0","id":2,"result":{}}
+        S {"jsonrpc":"2.0","id":"answerback-era/3","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///b"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"old","version":"1"}}}}
+        S {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"answerback-era/3"}}
+        C {"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"the server takes no subscription of this resource"}}
+        S {"jsonrpc":"2.0","id":"answerback-era/4","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///c"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"old","version":"1"}}}}
+        C {"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"no"}}
+        S {"jsonrpc":"2.0","id":"answerback-era/5","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file:///d"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"old","version":"1"}}}}
+        S {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"answerback-era/5"}}
+        C {"jsonrpc":"2.0","id":6,"error":{"code":-32602,"message":"a subscription needs the uri of a resource"}}
+        "#);
+    }
+
+    #[test]
+    fn subscriptions_are_bounded() {
+        let mut script = opened("{}");
+        let most = super::super::subscriptions::MOST;
+        for number in 0..=most {
+            let line = format!(
+                r#"C {{"id":"s{number}","method":"resources/subscribe","params":{{"uri":"file:///{number}"}}}}"#
+            );
+            assert_eq!(script.play(&[&line]).starts_with("S "), number < most, "{number}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What a modern client listens for, as subscriptions at a legacy server.
+
+use serde_json::{Value, json};
+
+use super::outbox::Outbox;
+use super::own_ids::OwnIds;
+use super::splice;
+use super::terms::{meta, method, notice};
+use crate::link::Incoming;
+use crate::wire::{Id, Message, code};
+
+/// The most listening requests, and the most resources of one.
+const MOST: usize = 64;
+
+/// The listening requests of a client.
+#[derive(Debug, Default)]
+pub(super) struct Listeners(Vec<Listener>);
+
+#[derive(Debug)]
+struct Listener {
+    id: Id,
+    /// The names of the notifications of changed lists.
+    lists: Vec<&'static str>,
+    uris: Vec<String>,
+}
+
+impl Listeners {
+    /// Begins to listen, and says for what.
+    pub(super) fn listen(
+        &mut self,
+        id: &Id,
+        request: &Message,
+        capabilities: &Value,
+        ids: &OwnIds,
+        out: &mut Outbox,
+    ) {
+        let filter = splice::at(request.text(), &["params", "notifications"]);
+        let filter: Value =
+            filter.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let uris = filter["resourceSubscriptions"].as_array().map_or(&[][..], Vec::as_slice);
+        if self.0.len() >= MOST || uris.len() > MOST {
+            let text = format!("at most {MOST} listening requests of {MOST} resources are taken");
+            out.tell_client(Message::error(Some(id), code::INVALID_PARAMS, &text, None));
+            return;
+        }
+        let mut accepted = serde_json::Map::new();
+        let mut lists = Vec::new();
+        for (name, capability, member) in notice::LISTS {
+            let is_served = capabilities[capability]["listChanged"] == Value::Bool(true);
+            if is_served && filter[member] == Value::Bool(true) {
+                lists.push(name);
+                accepted.insert(member.to_owned(), Value::Bool(true));
+            }
+        }
+        let mut subscribed = Vec::new();
+        if capabilities["resources"]["subscribe"] == Value::Bool(true) {
+            subscribed.extend(uris.iter().filter_map(Value::as_str).map(ToOwned::to_owned));
+            if !subscribed.is_empty() {
+                accepted.insert("resourceSubscriptions".to_owned(), json!(subscribed));
+            }
+        }
+        let params = json!({"_meta": {meta::SUBSCRIPTION: json_of(id)}, "notifications": accepted});
+        let acknowledged = Message::notification(notice::ACKNOWLEDGED, &params);
+        out.tell_client(Incoming::about(acknowledged, id.clone()));
+        for uri in &subscribed {
+            if !self.has(uri) {
+                let params = json!({"uri": uri});
+                out.tell_server(Message::request(&ids.next(), method::SUBSCRIBE, &params));
+            }
+        }
+        self.0.push(Listener { id: id.clone(), lists, uris: subscribed });
+    }
+
+    /// Ends listening, and says whether there was such a request.
+    pub(super) fn cancel(&mut self, id: &Id, ids: &OwnIds, out: &mut Outbox) -> bool {
+        let Some(place) = self.0.iter().position(|listener| listener.id == *id) else {
+            return false;
+        };
+        for uri in self.0.remove(place).uris {
+            if !self.has(&uri) {
+                let params = json!({"uri": uri});
+                out.tell_server(Message::request(&ids.next(), method::UNSUBSCRIBE, &params));
+            }
+        }
+        true
+    }
+
+    /// Tells everybody who listens what changed. A change that nobody listens for is told to nobody.
+    pub(super) fn tell(&self, name: &str, notification: &Message, out: &mut Outbox) {
+        let text = notification.text();
+        let uri = splice::string_at(text, &["params", "uri"]);
+        for listener in &self.0 {
+            let is_wanted = listener.lists.contains(&name)
+                || name == notice::UPDATED
+                    && uri.as_ref().is_some_and(|uri| listener.uris.contains(uri));
+            let path = ["params", "_meta", meta::SUBSCRIPTION];
+            if is_wanted && let Ok(text) = splice::with(text, &path, listener.id.as_json()) {
+                let message = notification.clone().with_text(text);
+                out.tell_client(Incoming::about(message, listener.id.clone()));
+            }
+        }
+    }
+
+    fn has(&self, uri: &String) -> bool {
+        self.0.iter().any(|listener| listener.uris.contains(uri))
+    }
+}
+
+fn json_of(id: &Id) -> Value {
+    serde_json::from_str(id.as_json()).unwrap_or_default()
+}

@@ -1,0 +1,408 @@
+//! A modern client in front of a legacy server.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::cancelled;
+use super::capability;
+use super::listeners::Listeners;
+use super::open_calls::{self, OpenCalls};
+use super::outbox::Outbox;
+use super::own_ids::OwnIds;
+use super::splice;
+use super::terms::{MODERN, NEWEST_LEGACY, meta, method, notice};
+use crate::link::{Incoming, WAITING};
+use crate::wire::{Id, Message, Shape, code as wire_code};
+
+/// How long a server has to answer `initialize`: it may have to be fetched first.
+const INITIALIZING: Duration = Duration::from_mins(1);
+
+/// The session that a legacy server needs, kept for a client that has none.
+#[derive(Debug, Default)]
+pub(super) struct ModernClient {
+    ids: OwnIds,
+    session: Session,
+    /// The level of the server's log, as it was last asked for.
+    level: Option<String>,
+    calls: OpenCalls,
+    listeners: Listeners,
+}
+
+#[derive(Debug, Default)]
+enum Session {
+    #[default]
+    None,
+    Opening {
+        initialize: Id,
+        until: Instant,
+        /// What the client said meanwhile.
+        held: Vec<Message>,
+    },
+    Open {
+        /// What the server can do.
+        serves: Value,
+        /// The result of `server/discover`.
+        discovered: String,
+    },
+}
+
+impl ModernClient {
+    /// A client that has said nothing yet.
+    pub(super) fn new(ids: OwnIds) -> Self {
+        Self { ids, ..Self::default() }
+    }
+
+    /// Whether the server has been initialised.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.session, Session::Open { .. })
+    }
+
+    /// Gives up opening a session: what the client said meanwhile, and the id of the request that nobody waits for.
+    pub(super) fn release(self) -> (Vec<Message>, Option<Id>) {
+        match self.session {
+            Session::Opening { initialize, held, .. } => (held, Some(initialize)),
+            Session::None | Session::Open { .. } => (Vec::new(), None),
+        }
+    }
+
+    /// Takes a message of the client.
+    pub(super) fn hear_client(&mut self, message: Message, now: Instant, out: &mut Outbox) {
+        match &mut self.session {
+            Session::None => self.open(message, now, out),
+            Session::Opening { held, .. } => hold(held, message, out),
+            Session::Open { .. } => self.pass(message, now, out),
+        }
+    }
+
+    /// Takes a message of the server.
+    pub(super) fn hear_server(&mut self, incoming: Incoming, now: Instant, out: &mut Outbox) {
+        match incoming.message.shape() {
+            Shape::Response { id } => {
+                if matches!(&self.session, Session::Opening { initialize, .. } if initialize == id)
+                {
+                    self.opened(&incoming.message, now, out);
+                } else if let Some(rest) = self.calls.server_answered(incoming, out)
+                    && let Shape::Response { id } = rest.message.shape()
+                    && !OwnIds::has_made(id)
+                {
+                    // It answers something that was cancelled: the client knows what to make of it.
+                    out.tell_client(rest);
+                }
+            }
+            Shape::Request { id, method } => match method.as_str() {
+                method::PING => out.tell_server(Message::result(id, "{}")),
+                method if capability::is_question(method) => {
+                    self.calls.server_asks(&incoming, now, out);
+                }
+                method => {
+                    open_calls::refuse(id, method, "a modern client takes no requests", out);
+                }
+            },
+            Shape::Notification { method } => {
+                let method = method.clone();
+                self.hear_notification(&method, incoming, out);
+            }
+            Shape::Batch => out.tell_client(incoming),
+        }
+    }
+
+    fn hear_notification(&mut self, method: &str, incoming: Incoming, out: &mut Outbox) {
+        let is_change =
+            method == notice::UPDATED || notice::LISTS.iter().any(|(name, _, _)| *name == method);
+        match method {
+            _ if is_change => self.listeners.tell(method, &incoming.message, out),
+            notice::PROGRESS => self.calls.progress(incoming, out),
+            // A client that did not ask for the log must not be told it.
+            notice::LOG if self.level.is_none() => {}
+            notice::ELICITED => {}
+            notice::CANCELLED => {
+                let id = cancelled::named(&incoming.message);
+                if !id.is_some_and(|id| self.calls.server_withdraws(&id)) {
+                    out.tell_client(incoming);
+                }
+            }
+            _ => {
+                let about = self.calls.holder(incoming.about.as_ref());
+                out.tell_client(Incoming { message: incoming.message, about });
+            }
+        }
+    }
+
+    /// When something is to be done without a message.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match &self.session {
+            Session::Opening { until, .. } => Some(*until),
+            Session::None | Session::Open { .. } => self.calls.deadline(),
+        }
+    }
+
+    /// Does it.
+    pub(super) fn wake(&mut self, now: Instant, out: &mut Outbox) {
+        if matches!(self.session, Session::Opening { until, .. } if until <= now) {
+            self.fail("it did not answer initialize in time", out);
+        }
+        self.calls.wake(now, out);
+    }
+
+    /// Initialises the server as the client describes itself.
+    fn open(&mut self, message: Message, now: Instant, out: &mut Outbox) {
+        let Shape::Request { .. } = message.shape() else {
+            // There is no session that it could be about.
+            return;
+        };
+        let member = |name| splice::at(message.text(), &["params", "_meta", name]);
+        let capabilities = member(meta::CAPABILITIES).unwrap_or("{}");
+        let ours = json!({"name": "answerback", "version": env!("CARGO_PKG_VERSION")}).to_string();
+        let client = member(meta::CLIENT).unwrap_or(&ours);
+        let initialize = self.ids.next();
+        let id = initialize.as_json();
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"{NEWEST_LEGACY}","capabilities":{capabilities},"clientInfo":{client}}}}}"#
+        );
+        if let Ok(request) = Message::read(text) {
+            out.tell_server(request);
+        }
+        let until = now + INITIALIZING;
+        self.session = Session::Opening { initialize, until, held: vec![message] };
+    }
+
+    /// Takes the answer to `initialize`.
+    fn opened(&mut self, answer: &Message, now: Instant, out: &mut Outbox) {
+        let Some(result) = splice::at(answer.text(), &["result"]) else {
+            let reason = splice::string_at(answer.text(), &["error", "message"]);
+            self.fail(reason.as_deref().unwrap_or("it does not say why"), out);
+            return;
+        };
+        let capabilities = splice::at(result, &["capabilities"]).unwrap_or("{}");
+        let serves = serde_json::from_str(capabilities).unwrap_or_default();
+        let mut discovered = format!(
+            r#"{{"resultType":"complete","supportedVersions":["{MODERN}"],"capabilities":{capabilities},"#
+        );
+        if let Some(instructions) = splice::at(result, &["instructions"]) {
+            discovered.push_str(r#""instructions":"#);
+            discovered.push_str(instructions);
+            discovered.push(',');
+        }
+        discovered.push_str(r#""ttlMs":0,"cacheScope":"private""#);
+        if let Some(server) = splice::at(result, &["serverInfo"]) {
+            for piece in [r#","_meta":{""#, meta::SERVER, r#"":"#, server, "}"] {
+                discovered.push_str(piece);
+            }
+        }
+        discovered.push('}');
+        out.tell_server(Message::notification(notice::INITIALIZED, &json!({})));
+        let opened = Session::Open { serves, discovered };
+        if let Session::Opening { held, .. } = std::mem::replace(&mut self.session, opened) {
+            for message in held {
+                self.pass(message, now, out);
+            }
+        }
+    }
+
+    /// Tells the client that there is no session. The next request tries again.
+    fn fail(&mut self, reason: &str, out: &mut Outbox) {
+        let Session::Opening { held, .. } = std::mem::take(&mut self.session) else { return };
+        let text = format!("the server speaks neither era of the protocol: {reason}");
+        for message in held {
+            if let Shape::Request { id, .. } = message.shape() {
+                out.tell_client(Message::error(Some(id), wire_code::INTERNAL_ERROR, &text, None));
+            }
+        }
+    }
+
+    /// Takes a message of the client to a server that has been initialised.
+    fn pass(&mut self, message: Message, now: Instant, out: &mut Outbox) {
+        let Session::Open { serves, discovered } = &self.session else { return };
+        match message.shape() {
+            Shape::Request { id, method } => match method.as_str() {
+                method::DISCOVER => out.tell_client(Message::result(id, discovered)),
+                method::LISTEN => {
+                    self.listeners.listen(id, &message, serves, &self.ids, out);
+                }
+                _ => {
+                    let level = splice::at(message.text(), &["params", "_meta", meta::LEVEL]);
+                    if let Some(level) = level.filter(|level| self.level.as_deref() != Some(level))
+                    {
+                        self.level = Some(level.to_owned());
+                        if serves.get("logging").is_some() {
+                            let level: Value = serde_json::from_str(level).unwrap_or_default();
+                            let params = json!({"level": level});
+                            let id = self.ids.next();
+                            out.tell_server(Message::request(&id, method::SET_LEVEL, &params));
+                        }
+                    }
+                    let (id, method) = (id.clone(), method.clone());
+                    let is_back = method::may_need_input(&method)
+                        && splice::at(message.text(), &["params", "requestState"]).is_some();
+                    if is_back {
+                        self.calls.resume(&id, &method, &message, now, out);
+                    } else {
+                        self.calls.begin(id, &method, message, &self.ids, out);
+                    }
+                }
+            },
+            Shape::Notification { method } if method == notice::CANCELLED => {
+                let id = cancelled::named(&message);
+                let is_known = id.is_some_and(|id| {
+                    self.listeners.cancel(&id, &self.ids, out)
+                        || self.calls.cancel(&id, &message, out)
+                });
+                if !is_known {
+                    out.tell_server(message);
+                }
+            }
+            Shape::Notification { .. } => out.tell_server(message),
+            // Nobody asked a modern client anything.
+            Shape::Response { .. } => {}
+            Shape::Batch => {
+                let text = "batches are not taken: send each message on its own";
+                out.tell_client(Message::error(None, wire_code::INVALID_REQUEST, text, None));
+            }
+        }
+    }
+}
+
+/// Keeps what a client says until it can be passed on. What it takes back meanwhile is forgotten.
+pub(super) fn hold(held: &mut Vec<Message>, message: Message, out: &mut Outbox) {
+    match message.shape() {
+        Shape::Notification { method } if method == notice::CANCELLED => {
+            let id = cancelled::named(&message);
+            held.retain(|one| !matches!(one.shape(), Shape::Request { id: own, .. } if Some(own) == id.as_ref()));
+        }
+        Shape::Request { id, .. } if held.len() >= WAITING => {
+            let text = "the server is not ready and too much waits for it";
+            out.tell_client(Message::error(Some(id), wire_code::INTERNAL_ERROR, text, None));
+        }
+        _ if held.len() >= WAITING => {}
+        _ => held.push(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::Script;
+    use super::super::{Era, EraCache};
+
+    const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"new","version":"2"}}"#;
+    const INITIALIZED: &str = r#"S {"id":"answerback-era/1","result":{"protocolVersion":"2025-06-18","capabilities":{"logging":{},"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true}},"serverInfo":{"name":"old","version":"1"},"instructions":"be kind"}}"#;
+
+    fn request(id: u32, method: &str, params: &str) -> String {
+        format!(r#"C {{"id":{id},"method":"{method}","params":{{{params}{META}}}}}"#)
+    }
+
+    fn opened() -> Script {
+        let cache = EraCache::default();
+        cache.learn(Era::Modern, false);
+        let mut script = Script::new(&cache);
+        script.play(&[&request(0, "server/discover", ""), INITIALIZED]);
+        script
+    }
+
+    #[test]
+    fn discovery_is_answered_from_initialize() {
+        insta::assert_snapshot!(Script::new(&EraCache::default()).play(&[
+            &request(0, "server/discover", ""),
+            r#"S {"id":"early","method":"ping"}"#,
+            r#"S {"id":0,"error":{"code":-32600,"message":"not initialised"}}"#,
+            &request(1, "tools/list", ""),
+            INITIALIZED,
+            r#"S@1 {"id":1,"result":{"tools":[ ]}}"#,
+        ]), @r#"
+        S {"id":0,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"new","version":"2"}}}}
+        S {"jsonrpc":"2.0","id":"early","result":{}}
+        S {"jsonrpc":"2.0","id":"answerback-era/1","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"new","version":"2"}}}
+        S {"jsonrpc":"2.0","method":"notifications/initialized","params":{}}
+        S {"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"new","version":"2"}}}}
+        C {"jsonrpc":"2.0","id":0,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"logging":{},"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true}},"instructions":"be kind","ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"old","version":"1"}}}}
+        C@1 {"id":1,"result":{"tools":[ ],"resultType":"complete","ttlMs":0,"cacheScope":"private"}}
+        "#);
+    }
+
+    #[test]
+    fn a_client_that_does_not_describe_itself_is_us() {
+        let heard = Script::new(&EraCache::default()).play(&[
+            r#"C {"id":0,"method":"server/discover"}"#,
+            r#"S {"id":0,"error":{"code":-32601,"message":"what"}}"#,
+        ]);
+        assert!(
+            heard.contains(r#""capabilities":{},"clientInfo":{"name":"answerback","#),
+            "{heard}"
+        );
+    }
+
+    #[test]
+    fn the_log_is_told_to_whoever_asked_for_it() {
+        let level = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/logLevel":"info"}"#;
+        let log = r#"S {"method":"notifications/message","params":{"level":"info"}}"#;
+        insta::assert_snapshot!(opened().play(&[
+            log,
+            &format!(r#"C {{"id":1,"method":"tools/list","params":{{{level}}}}}"#),
+            &format!(r#"C {{"id":2,"method":"tools/list","params":{{{level}}}}}"#),
+            r#"S {"id":"answerback-era/2","result":{}}"#,
+            log,
+        ]), @r#"
+        S {"jsonrpc":"2.0","id":"answerback-era/2","method":"logging/setLevel","params":{"level":"info"}}
+        S {"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/logLevel":"info"}}}
+        S {"id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/logLevel":"info"}}}
+        C@2 {"method":"notifications/message","params":{"level":"info"}}
+        "#);
+    }
+
+    #[test]
+    fn listening_becomes_subscriptions() {
+        let filter = r#""notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["file:///a"]},"#;
+        let changed = r#"S {"method":"notifications/tools/list_changed"}"#;
+        let updated =
+            r#"S {"method":"notifications/resources/updated","params":{"uri":"file:///a" }}"#;
+        insta::assert_snapshot!(opened().play(&[
+            changed,
+            &request(1, "subscriptions/listen", filter),
+            r#"S {"id":"answerback-era/2","result":{}}"#,
+            &request(2, "subscriptions/listen", r#""notifications":{"resourceSubscriptions":["file:///a"]},"#),
+            changed,
+            updated,
+            r#"S {"method":"notifications/resources/updated","params":{"uri":"file:///b"}}"#,
+            r#"S {"method":"notifications/prompts/list_changed"}"#,
+            r#"C {"method":"notifications/cancelled","params":{"requestId":1}}"#,
+            updated,
+            r#"C {"method":"notifications/cancelled","params":{"requestId":2}}"#,
+            updated,
+        ]), @r#"
+        S {"jsonrpc":"2.0","id":"answerback-era/2","method":"resources/subscribe","params":{"uri":"file:///a"}}
+        C@1 {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1},"notifications":{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}}}
+        C@2 {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":2},"notifications":{"resourceSubscriptions":["file:///a"]}}}
+        C@1 {"method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}
+        C@1 {"method":"notifications/resources/updated","params":{"uri":"file:///a" ,"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}
+        C@2 {"method":"notifications/resources/updated","params":{"uri":"file:///a" ,"_meta":{"io.modelcontextprotocol/subscriptionId":2}}}
+        C@2 {"method":"notifications/resources/updated","params":{"uri":"file:///a" ,"_meta":{"io.modelcontextprotocol/subscriptionId":2}}}
+        S {"jsonrpc":"2.0","id":"answerback-era/3","method":"resources/unsubscribe","params":{"uri":"file:///a"}}
+        "#);
+    }
+
+    #[test]
+    fn what_has_no_counterpart_crosses_or_is_answered() {
+        insta::assert_snapshot!(opened().play(&[
+            &request(1, "ping", ""),
+            r#"S {"id":"a","method":"ping"}"#,
+            r#"S {"id":"b","method":"tasks/list"}"#,
+            r#"S {"id":"c","method":"roots/list"}"#,
+            r#"S {"method":"notifications/elicitation/complete","params":{}}"#,
+            r#"S {"method":"notifications/vendor","params":{}}"#,
+            r#"S {"id":"unknown","result":{}}"#,
+            r#"C {"id":"unasked","result":{}}"#,
+            r#"C [{"id":1}]"#,
+            r#"C {"method":"notifications/vendor"}"#,
+        ]), @r#"
+        S {"id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"new","version":"2"}}}}
+        S {"jsonrpc":"2.0","id":"a","result":{}}
+        S {"jsonrpc":"2.0","id":"b","error":{"code":-32601,"message":"a modern client takes no requests"}}
+        S {"jsonrpc":"2.0","id":"c","error":{"code":-32601,"message":"no request of the client is under way"}}
+        C@1 {"method":"notifications/vendor","params":{}}
+        C {"id":"unknown","result":{}}
+        C {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not taken: send each message on its own"}}
+        S {"method":"notifications/vendor"}
+        "#);
+    }
+}

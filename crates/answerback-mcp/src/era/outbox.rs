@@ -1,0 +1,23 @@
+use std::collections::VecDeque;
+
+use crate::link::Incoming;
+use crate::wire::Message;
+
+/// What is to be said to both sides, in order.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    pub(super) to_client: VecDeque<Incoming>,
+    pub(super) to_server: VecDeque<Message>,
+}
+
+impl Outbox {
+    /// Tells the client something.
+    pub(super) fn tell_client(&mut self, said: impl Into<Incoming>) {
+        self.to_client.push_back(said.into());
+    }
+
+    /// Tells the server something.
+    pub(super) fn tell_server(&mut self, said: Message) {
+        self.to_server.push_back(said);
+    }
+}

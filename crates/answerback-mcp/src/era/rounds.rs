@@ -1,0 +1,484 @@
+//! Calls of a legacy client that a modern server answers with what it needs first: the client is asked, and the call
+//! is repeated with its answers.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::cancelled;
+use super::capability;
+use super::outbox::Outbox;
+use super::own_ids::OwnIds;
+use super::splice;
+use super::terms::method;
+use crate::link::Incoming;
+use crate::wire::{Id, Message, Object, ObjectError, Shape, code};
+
+/// The most calls under way.
+const MOST_CALLS: usize = 1024;
+/// How often a server may need something for one call.
+const MOST_ROUNDS: u32 = 10;
+/// How long a server rests that needs nothing but to be asked again; twice as long each time.
+const REST: Duration = Duration::from_millis(50);
+
+/// The calls under way, by the client's id.
+#[derive(Debug, Default)]
+pub(super) struct Rounds {
+    calls: HashMap<Id, Call>,
+    /// The id under which the server has a call → the client's.
+    running: HashMap<Id, Id>,
+    /// Our questions to the client → the call that each is about.
+    questions: HashMap<Id, Id>,
+}
+
+#[derive(Debug)]
+struct Call {
+    /// As it is sent, but for the id and what is added in later rounds.
+    request: Message,
+    method: String,
+    rounds: u32,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// The server has it, under this id.
+    Running(Id),
+    /// The client has these questions.
+    Asking { open: Vec<Question>, answers: String, state: Option<String> },
+    /// It is repeated at this moment.
+    Resting { until: Instant, state: Option<String> },
+}
+
+#[derive(Debug)]
+struct Question {
+    id: Id,
+    key: String,
+    method: String,
+}
+
+/// What a server needs before it can answer.
+struct Needs {
+    requests: Vec<(String, String)>,
+    /// As it is written, since it has to come back exactly.
+    state: Option<String>,
+}
+
+impl Needs {
+    /// Reads an answer, which is none of these when the call is done.
+    fn read(answer: &str) -> Option<Self> {
+        let result = Object::read(splice::at(answer, &["result"])?).ok()?;
+        let kind: String = serde_json::from_str(result.get("resultType")?).ok()?;
+        if kind != "input_required" {
+            return None;
+        }
+        let requests = result.get("inputRequests").and_then(|text| Object::read(text).ok());
+        let requests = requests.map(|requests| {
+            let members = requests.members();
+            members.map(|(key, request)| (key.to_owned(), request.get().to_owned())).collect()
+        });
+        let state = result.get("requestState").map(ToOwned::to_owned);
+        Some(Self { requests: requests.unwrap_or_default(), state })
+    }
+}
+
+impl Rounds {
+    /// Sends a call for the first time.
+    pub(super) fn begin(&mut self, id: Id, method: &str, request: Message, out: &mut Outbox) {
+        let refusal = if self.calls.contains_key(&id) {
+            Some((code::INVALID_REQUEST, "a request with this id is under way".to_owned()))
+        } else if self.calls.len() >= MOST_CALLS {
+            Some((code::INTERNAL_ERROR, format!("{MOST_CALLS} requests are under way already")))
+        } else {
+            None
+        };
+        if let Some((code, text)) = refusal {
+            out.tell_client(Message::error(Some(&id), code, &text, None));
+            return;
+        }
+        out.tell_server(request.clone());
+        self.running.insert(id.clone(), id.clone());
+        let (method, stage) = (method.to_owned(), Stage::Running(id.clone()));
+        self.calls.insert(id, Call { request, method, rounds: 0, stage });
+    }
+
+    /// Takes an answer of the server. What answers no call comes back.
+    pub(super) fn server_answered(
+        &mut self,
+        answer: Incoming,
+        capabilities: &Value,
+        ids: &OwnIds,
+        now: Instant,
+        out: &mut Outbox,
+    ) -> Option<Incoming> {
+        let Shape::Response { id } = answer.message.shape() else { return Some(answer) };
+        let Some(call) = self.running.remove(id) else { return Some(answer) };
+        match Needs::read(answer.message.text()) {
+            Some(needs) => {
+                if let Err(text) = self.ask(&call, needs, capabilities, ids, now, out) {
+                    self.fail(&call, &text, out);
+                }
+            }
+            None => {
+                self.calls.remove(&call);
+                out.tell_client(splice::readdressed(answer, &call));
+            }
+        }
+        None
+    }
+
+    /// Takes an answer of the client, and says whether it is to a question of ours.
+    pub(super) fn client_answered(
+        &mut self,
+        answer: &Message,
+        ids: &OwnIds,
+        out: &mut Outbox,
+    ) -> bool {
+        let Shape::Response { id } = answer.shape() else { return false };
+        let Some(call) = self.questions.remove(id) else { return false };
+        let Some(Call { stage: Stage::Asking { open, answers, state }, .. }) =
+            self.calls.get_mut(&call)
+        else {
+            return true;
+        };
+        let Some(place) = open.iter().position(|question| question.id == *id) else { return true };
+        let question = open.swap_remove(place);
+        let text = answer.text();
+        match (splice::at(text, &["result"]), question.method.as_str()) {
+            (Some(result), _) => {
+                *answers = splice::with(answers, &[&question.key], result)
+                    .unwrap_or_else(|_| std::mem::take(answers));
+            }
+            // A form that could not be shown is one that was not filled in.
+            (None, method::ELICIT) => {
+                *answers = splice::with(answers, &[&question.key], r#"{"action":"cancel"}"#)
+                    .unwrap_or_else(|_| std::mem::take(answers));
+            }
+            (None, method) => {
+                let reason = splice::string_at(text, &["error", "message"]).unwrap_or_default();
+                let text = format!("the client did not answer {method}: {reason}");
+                self.fail(&call, &text, out);
+                return true;
+            }
+        }
+        if open.is_empty() {
+            let (answers, state) = (std::mem::take(answers), state.take());
+            self.resume(&call, Some(&answers), state.as_deref(), ids, out);
+        }
+        true
+    }
+
+    /// Cancels a call of the client wherever it is, and says whether there is one.
+    pub(super) fn cancel(&mut self, id: &Id, notice: &Message, out: &mut Outbox) -> bool {
+        let Some(call) = self.calls.remove(id) else { return false };
+        match call.stage {
+            Stage::Running(upstream) => {
+                self.running.remove(&upstream);
+                out.tell_server(cancelled::renamed(notice, id, &upstream));
+            }
+            Stage::Asking { open, .. } => self.withdraw(id, open, out),
+            Stage::Resting { .. } => {}
+        }
+        true
+    }
+
+    /// The client's id of the call that the server knows under this one.
+    pub(super) fn caller(&self, upstream: Id) -> Id {
+        self.running.get(&upstream).cloned().unwrap_or(upstream)
+    }
+
+    /// When a call is repeated next.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let moments = self.calls.values().filter_map(|call| match call.stage {
+            Stage::Resting { until, .. } => Some(until),
+            _ => None,
+        });
+        moments.min()
+    }
+
+    /// Repeats the calls whose rest is over.
+    pub(super) fn wake(&mut self, now: Instant, ids: &OwnIds, out: &mut Outbox) {
+        let due = |call: &Call| matches!(call.stage, Stage::Resting { until, .. } if until <= now);
+        let due: Vec<Id> =
+            self.calls.iter().filter(|(_, call)| due(call)).map(|(id, _)| id.clone()).collect();
+        for id in due {
+            if let Some(Call { stage: Stage::Resting { state, .. }, .. }) = self.calls.get_mut(&id)
+            {
+                let state = state.take();
+                self.resume(&id, None, state.as_deref(), ids, out);
+            }
+        }
+    }
+
+    /// Asks the client what a server needs, or says why that cannot be.
+    fn ask(
+        &mut self,
+        id: &Id,
+        needs: Needs,
+        capabilities: &Value,
+        ids: &OwnIds,
+        now: Instant,
+        out: &mut Outbox,
+    ) -> Result<(), String> {
+        let Some(call) = self.calls.get_mut(id) else { return Ok(()) };
+        call.rounds += 1;
+        if call.rounds > MOST_ROUNDS {
+            return Err(format!("the server needed something more than {MOST_ROUNDS} times"));
+        }
+        if needs.requests.is_empty() {
+            if needs.state.is_none() {
+                return Err("the server needs something and does not say what".to_owned());
+            }
+            let until = now + REST * (1 << call.rounds.min(5));
+            call.stage = Stage::Resting { until, state: needs.state };
+            return Ok(());
+        }
+        let mut open = Vec::new();
+        let mut messages = Vec::new();
+        for (key, request) in needs.requests {
+            let method = splice::string_at(&request, &["method"]).unwrap_or_default();
+            let params = splice::at(&request, &["params"]).unwrap_or("{}");
+            let params: Value = serde_json::from_str(params).unwrap_or_default();
+            if !capability::allows(capabilities, &method, &params) {
+                let mode = params.get("mode").and_then(Value::as_str);
+                let mode = mode.map(|mode| format!(" (mode {mode})")).unwrap_or_default();
+                return Err(format!(
+                    "the server needs an answer to {method}{mode}, which this client does not declare"
+                ));
+            }
+            let id = ids.next();
+            messages.push(question(&id, &request, &method, &params).map_err(|e| e.to_string())?);
+            open.push(Question { id, key, method });
+        }
+        for (question, message) in open.iter().zip(messages) {
+            self.questions.insert(question.id.clone(), id.clone());
+            out.tell_client(Incoming::about(message, id.clone()));
+        }
+        call.stage = Stage::Asking { open, answers: "{}".to_owned(), state: needs.state };
+        Ok(())
+    }
+
+    /// Repeats a call under an id of our own, with what the client answered and the server's state exactly as it was.
+    fn resume(
+        &mut self,
+        id: &Id,
+        answers: Option<&str>,
+        state: Option<&str>,
+        ids: &OwnIds,
+        out: &mut Outbox,
+    ) {
+        let Some(call) = self.calls.get_mut(id) else { return };
+        let upstream = ids.next();
+        let repeated = || -> Result<String, ObjectError> {
+            let mut text = splice::with(call.request.text(), &["id"], upstream.as_json())?;
+            if let Some(answers) = answers {
+                text = splice::with(&text, &["params", "inputResponses"], answers)?;
+            }
+            if let Some(state) = state {
+                text = splice::with(&text, &["params", "requestState"], state)?;
+            }
+            Ok(text)
+        };
+        // The text was read when it came, so both cannot fail.
+        let repeated = repeated().ok().and_then(|text| Message::read(text).ok());
+        let Some(repeated) = repeated else {
+            return self.fail(id, "the call cannot be repeated", out);
+        };
+        call.stage = Stage::Running(upstream.clone());
+        self.running.insert(upstream, id.clone());
+        out.tell_server(repeated);
+    }
+
+    /// Answers a call that cannot go on. A model reads the result of a tool, so a tool's call gets one.
+    fn fail(&mut self, id: &Id, text: &str, out: &mut Outbox) {
+        let Some(call) = self.calls.remove(id) else { return };
+        if let Stage::Asking { open, .. } = call.stage {
+            self.withdraw(id, open, out);
+        }
+        out.tell_client(if call.method == method::CALL {
+            let result = json!({"content": [{"type": "text", "text": text}], "isError": true});
+            Message::result(id, &result.to_string())
+        } else {
+            Message::error(Some(id), code::INVALID_REQUEST, text, None)
+        });
+    }
+
+    /// Takes questions back.
+    fn withdraw(&mut self, call: &Id, open: Vec<Question>, out: &mut Outbox) {
+        for question in open {
+            self.questions.remove(&question.id);
+            let message = cancelled::cancelled(&question.id);
+            out.tell_client(Incoming::about(message, call.clone()));
+        }
+    }
+}
+
+/// A question to the client: the server's words, as a request.
+fn question(id: &Id, request: &str, method: &str, params: &Value) -> Result<Message, ObjectError> {
+    let mut text = splice::with(request, &["jsonrpc"], r#""2.0""#)?;
+    text = splice::with(&text, &["id"], id.as_json())?;
+    let is_url = params.get("mode").and_then(Value::as_str) == Some("url");
+    if method == method::ELICIT && is_url && params.get("elicitationId").is_none() {
+        // The legacy era asks for one, the modern era has none.
+        text = splice::with(&text, &["params", "elicitationId"], id.as_json())?;
+    }
+    Ok(Message::read(text).unwrap_or_else(|_| Message::request(id, method, params)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::Script;
+    use super::super::{Era, EraCache};
+    use super::*;
+
+    const CALL: &str =
+        r#"C {"id":1,"method":"tools/call","params":{"name":"book","arguments":{"n":1.0}}}"#;
+    const NEEDS: &str = r#""resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"n":1.0}}}},"requestState":"a\u0062\/c""#;
+
+    fn opened(capabilities: &str) -> Script {
+        let cache = EraCache::default();
+        cache.learn(Era::Legacy, false);
+        let mut script = Script::new(&cache);
+        script.play(&[
+            &format!(
+                r#"C {{"id":0,"method":"initialize","params":{{"capabilities":{capabilities}}}}}"#
+            ),
+            r#"S {"id":"answerback-era/1","result":{"supportedVersions":["2026-07-28"]}}"#,
+        ]);
+        script
+    }
+
+    fn needs(id: &str) -> String {
+        format!(r#"S@{id} {{"id":{id},"result":{{{NEEDS}}}}}"#)
+    }
+
+    #[test]
+    fn the_client_is_asked_and_the_call_repeated() {
+        let mut script = opened(r#"{"elicitation":{}}"#);
+        insta::assert_snapshot!(script.play(&[
+            CALL,
+            &needs("1"),
+            r#"C {"id":"answerback-era/2","result":{"action":"accept","content":{"n":2.0}}}"#,
+            r#"S@"answerback-era/3" {"method":"notifications/message","params":{}}"#,
+            r#"S@"answerback-era/3" {"id":"answerback-era/3","result":{"content":[ ],"resultType":"complete"}}"#,
+        ]), @r#"
+        S {"id":1,"method":"tools/call","params":{"name":"book","arguments":{"n":1.0},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}
+        C@1 {"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"n":1.0}},"jsonrpc":"2.0","id":"answerback-era/2"}
+        S {"id":"answerback-era/3","method":"tools/call","params":{"name":"book","arguments":{"n":1.0},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}},"inputResponses":{"who":{"action":"accept","content":{"n":2.0}}},"requestState":"a\u0062\/c"}}
+        C@1 {"method":"notifications/message","params":{}}
+        C@1 {"id":1,"result":{"content":[ ],"resultType":"complete"}}
+        "#);
+    }
+
+    #[test]
+    fn several_questions_are_asked_at_once() {
+        let mut script = opened(r#"{"elicitation":{"url":{}},"sampling":{},"roots":{}}"#);
+        insta::assert_snapshot!(script.play(&[
+            r#"C {"id":1,"method":"resources/read","params":{"uri":"a"}}"#,
+            r#"S {"id":1,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://x.test"}},"b":{"method":"roots/list"},"c":{"method":"sampling/createMessage","params":{}}}}}"#,
+            r#"C {"id":"answerback-era/3","result":{"roots":[]}}"#,
+            // What could not be shown was not filled in.
+            r#"C {"id":"answerback-era/2","error":{"code":-32603,"message":"no browser"}}"#,
+            r#"C {"id":"answerback-era/4","result":{"role":"assistant"}}"#,
+            r#"S {"id":"answerback-era/5","error":{"code":-32602,"message":"gone"}}"#,
+        ]), @r#"
+        S {"id":1,"method":"resources/read","params":{"uri":"a","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"url":{}},"sampling":{},"roots":{}}}}}
+        C@1 {"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://x.test","elicitationId":"answerback-era/2"},"jsonrpc":"2.0","id":"answerback-era/2"}
+        C@1 {"method":"roots/list","jsonrpc":"2.0","id":"answerback-era/3"}
+        C@1 {"method":"sampling/createMessage","params":{},"jsonrpc":"2.0","id":"answerback-era/4"}
+        S {"id":"answerback-era/5","method":"resources/read","params":{"uri":"a","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"url":{}},"sampling":{},"roots":{}}},"inputResponses":{"b":{"roots":[]},"a":{"action":"cancel"},"c":{"role":"assistant"}}}}
+        C {"id":1,"error":{"code":-32602,"message":"gone"}}
+        "#);
+    }
+
+    #[test]
+    fn what_the_client_cannot_answer_ends_the_call() {
+        let mut script = opened(r#"{"sampling":{}}"#);
+        let sample = r#""resultType":"input_required","inputRequests":{"a":{"method":"sampling/createMessage"},"b":{"method":"sampling/createMessage"}}"#;
+        insta::assert_snapshot!(script.play(&[
+            CALL,
+            &needs("1"),
+            r#"C {"id":2,"method":"prompts/get","params":{"name":"p"}}"#,
+            &needs("2"),
+            r#"C {"id":3,"method":"tools/call","params":{"name":"t"}}"#,
+            &format!(r#"S {{"id":3,"result":{{{sample}}}}}"#),
+            r#"C {"id":"answerback-era/2","error":{"code":-1,"message":"the user said no"}}"#,
+            r#"C {"id":"answerback-era/3","result":{}}"#,
+            r#"C {"id":4,"method":"tools/call","params":{"name":"t"}}"#,
+            r#"S {"id":4,"result":{"resultType":"input_required"}}"#,
+        ]), @r#"
+        S {"id":1,"method":"tools/call","params":{"name":"book","arguments":{"n":1.0},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}}}
+        C {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"the server needs an answer to elicitation/create, which this client does not declare"}],"isError":true}}
+        S {"id":2,"method":"prompts/get","params":{"name":"p","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}}}
+        C {"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"the server needs an answer to elicitation/create, which this client does not declare"}}
+        S {"id":3,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}}}
+        C@3 {"method":"sampling/createMessage","jsonrpc":"2.0","id":"answerback-era/2"}
+        C@3 {"method":"sampling/createMessage","jsonrpc":"2.0","id":"answerback-era/3"}
+        C@3 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"answerback-era/3"}}
+        C {"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"the client did not answer sampling/createMessage: the user said no"}],"isError":true}}
+        S {"id":4,"method":"tools/call","params":{"name":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}}}
+        C {"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"the server needs something and does not say what"}],"isError":true}}
+        "#);
+    }
+
+    #[test]
+    fn a_cancelled_call_is_cancelled_wherever_it_is() {
+        let cancel =
+            r#"C {"method":"notifications/cancelled","params":{"requestId":1, "reason":"r"}}"#;
+        let mut script = opened(r#"{"elicitation":{}}"#);
+        insta::assert_snapshot!(script.play(&[CALL, cancel]), @r#"
+        S {"id":1,"method":"tools/call","params":{"name":"book","arguments":{"n":1.0},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}
+        S {"method":"notifications/cancelled","params":{"requestId":1, "reason":"r"}}
+        "#);
+        insta::assert_snapshot!(script.play(&[CALL, &needs("1"), cancel]), @r#"
+        S {"id":1,"method":"tools/call","params":{"name":"book","arguments":{"n":1.0},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}
+        C@1 {"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"n":1.0}},"jsonrpc":"2.0","id":"answerback-era/2"}
+        C@1 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"answerback-era/2"}}
+        "#);
+        let answer = r#"C {"id":"answerback-era/3","result":{}}"#;
+        insta::assert_snapshot!(script.play(&[CALL, &needs("1"), answer, cancel]), @r#"
+        S {"id":1,"method":"tools/call","params":{"name":"book","arguments":{"n":1.0},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}
+        C@1 {"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"n":1.0}},"jsonrpc":"2.0","id":"answerback-era/3"}
+        S {"id":"answerback-era/4","method":"tools/call","params":{"name":"book","arguments":{"n":1.0},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}},"inputResponses":{"who":{}},"requestState":"a\u0062\/c"}}
+        S {"method":"notifications/cancelled","params":{"requestId":"answerback-era/4", "reason":"r"}}
+        "#);
+        // The server's last word on it is nobody's.
+        assert_eq!(script.play(&[r#"S {"id":"answerback-era/4","result":{}}"#]), "");
+    }
+
+    #[test]
+    fn rounds_are_bounded() {
+        let mut script = opened(r#"{"elicitation":{}}"#);
+        let mut heard = script.play(&[CALL]);
+        for round in 0.. {
+            let Some((_, rest)) = heard.split_once(r#""id":"#) else { break };
+            let id = rest.split([',', '}']).next().unwrap();
+            // State alone: the server wants to be asked again later.
+            heard = script.play(&[
+                &format!(r#"S {{"id":{id},"result":{{"resultType":"input_required","requestState":"s"}}}}"#),
+                "T 2",
+            ]);
+            if round == MOST_ROUNDS {
+                insta::assert_snapshot!(heard, @r#"
+                C {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"the server needed something more than 10 times"}],"isError":true}}
+                "#);
+                return;
+            }
+        }
+        panic!("the call ended early");
+    }
+
+    #[test]
+    fn calls_are_bounded() {
+        let mut script = opened("{}");
+        for number in 0..=MOST_CALLS {
+            let line = format!(r#"C {{"id":{number},"method":"tools/call","params":{{}}}}"#);
+            let heard = script.play(&[&line, &line]);
+            let second =
+                r#""error":{"code":-32600,"message":"a request with this id is under way"}"#;
+            assert_eq!(heard.contains(second), number < MOST_CALLS, "{heard}");
+        }
+    }
+}

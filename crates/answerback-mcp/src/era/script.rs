@@ -1,0 +1,72 @@
+//! Conversations for tests: what each side says, and what the other hears.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::EraCache;
+use super::bridge::Bridge;
+use super::outbox::Outbox;
+use crate::link::Incoming;
+use crate::wire::{Id, Message};
+
+/// Stands for the state of ours that was told last.
+const STATE: &str = "STATE";
+
+/// A client and a server with a bridge between them.
+pub(super) struct Script {
+    bridge: Bridge,
+    now: Instant,
+    state: String,
+}
+
+impl Script {
+    pub(super) fn new(cache: &EraCache) -> Self {
+        Self { bridge: Bridge::new(cache.clone()), now: Instant::now(), state: String::new() }
+    }
+
+    /// Plays lines: `C message` of the client, `S message` and `S@id message` of the server, `T seconds` that pass.
+    /// What is heard for each stands in the same way in what comes back.
+    pub(super) fn play(&mut self, lines: &[&str]) -> String {
+        let mut heard = String::new();
+        for line in lines {
+            let (who, said) = line.split_once(' ').unwrap();
+            let said = said.replace(STATE, &self.state);
+            let message = || Message::read(said.clone()).unwrap();
+            let mut out = Outbox::default();
+            match who.split_once('@') {
+                None if who == "C" => self.bridge.hear_client(message(), self.now, &mut out),
+                None if who == "S" => self.bridge.hear_server(message().into(), self.now, &mut out),
+                Some((_, id)) => {
+                    let id = Id::read(serde_json::from_str(id).unwrap()).unwrap();
+                    let incoming = Incoming::about(message(), id);
+                    self.bridge.hear_server(incoming, self.now, &mut out);
+                }
+                None => {
+                    self.now += Duration::from_secs_f64(said.parse().unwrap());
+                    if self.bridge.deadline().is_some_and(|deadline| deadline <= self.now) {
+                        self.bridge.wake(self.now, &mut out);
+                    }
+                }
+            }
+            for message in out.to_server {
+                writeln!(heard, "S {}", message.text()).unwrap();
+            }
+            for Incoming { message, about } in out.to_client {
+                let about = about.map(|id| format!("@{}", id.as_json())).unwrap_or_default();
+                writeln!(heard, "C{about} {}", self.without_state(message.text())).unwrap();
+            }
+        }
+        heard
+    }
+
+    /// A text in which a random state is not to be seen.
+    fn without_state(&mut self, text: &str) -> String {
+        let mark = r#""requestState":""#;
+        let Some((before, rest)) = text.split_once(mark) else { return text.to_owned() };
+        let Some((state, after)) = rest.split_once('"') else { return text.to_owned() };
+        state.clone_into(&mut self.state);
+        format!("{before}{mark}{STATE}\"{after}")
+    }
+}

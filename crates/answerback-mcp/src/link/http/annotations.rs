@@ -1,0 +1,190 @@
+//! Arguments that stand in headers, too.
+
+use std::collections::HashMap;
+
+use http::header::{HeaderMap, HeaderName};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::mirror::header_value;
+use crate::wire::Message;
+
+/// By which a property of a tool's input schema asks for a header.
+const ANNOTATION: &str = "x-mcp-header";
+/// How many tools we remember.
+const MOST_TOOLS: usize = 4096;
+
+/// Which arguments of which tools a server wants in headers, as far as its lists of tools have told.
+#[derive(Debug, Default)]
+pub(super) struct Annotations {
+    tools: HashMap<String, Vec<Annotated>>,
+}
+
+/// An argument that stands in a header.
+#[derive(Debug)]
+struct Annotated {
+    /// The names of the properties that lead to it.
+    path: Vec<String>,
+    header: HeaderName,
+}
+
+#[derive(serde::Deserialize)]
+struct Answer<'t> {
+    #[serde(borrow)]
+    result: Listed<'t>,
+}
+
+#[derive(serde::Deserialize)]
+struct Listed<'t> {
+    #[serde(borrow)]
+    tools: Vec<&'t RawValue>,
+}
+
+#[derive(serde::Deserialize)]
+struct Tool {
+    name: String,
+    #[serde(rename = "inputSchema")]
+    schema: Value,
+}
+
+impl Annotations {
+    /// Learns from the answer to `tools/list`. A tool whose annotations break the protocol's rules gets no headers;
+    /// whoever reads logs is told why.
+    pub(super) fn learn(&mut self, server: &str, answer: &Message) {
+        let is_there = memchr::memmem::find(answer.text().as_bytes(), ANNOTATION.as_bytes());
+        // Most servers have none.
+        if is_there.is_none() && self.tools.is_empty() {
+            return;
+        }
+        let Ok(Answer { result }) = serde_json::from_str::<Answer<'_>>(answer.text()) else {
+            return;
+        };
+        for tool in result.tools {
+            let Ok(Tool { name, schema }) = serde_json::from_str(tool.get()) else { continue };
+            let annotated = annotated(&schema).unwrap_or_else(|fault| {
+                tracing::warn!(upstream = %server, tool = %name, fault, "a tool asks for headers against the rules");
+                Vec::new()
+            });
+            if annotated.is_empty() {
+                self.tools.remove(&name);
+            } else if self.tools.len() < MOST_TOOLS || self.tools.contains_key(&name) {
+                self.tools.insert(name, annotated);
+            }
+        }
+    }
+
+    /// Adds the headers for a call of a tool with these arguments.
+    pub(super) fn mirror(&self, tool: &str, arguments: Option<&str>, headers: &mut HeaderMap) {
+        let Some(annotated) = self.tools.get(tool) else { return };
+        let arguments = arguments.and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let Some(arguments) = arguments else { return };
+        for Annotated { path, header } in annotated {
+            let argument = path.iter().try_fold(&arguments, |value, name| value.get(name));
+            let text = match argument {
+                Some(Value::String(text)) => text.clone(),
+                Some(Value::Bool(truth)) => truth.to_string(),
+                Some(Value::Number(number)) => number.to_string(),
+                _ => continue,
+            };
+            headers.insert(header.clone(), header_value(&text));
+        }
+    }
+}
+
+/// The annotations of a schema, along chains of `properties`; or which rule they break.
+fn annotated(schema: &Value) -> Result<Vec<Annotated>, &'static str> {
+    let mut found: Vec<Annotated> = Vec::new();
+    let mut waiting = vec![(Vec::new(), schema)];
+    while let Some((path, schema)) = waiting.pop() {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for (name, property) in properties.into_iter().flatten() {
+            let mut path = path.clone();
+            path.push(name.clone());
+            if let Some(annotation) = property.get(ANNOTATION) {
+                let kind = property.get("type").and_then(Value::as_str);
+                if !matches!(kind, Some("string" | "integer" | "boolean")) {
+                    return Err("only a string, an integer or a boolean goes into a header");
+                }
+                let annotation = annotation.as_str().filter(|text| !text.is_empty());
+                let header = annotation
+                    .map(|text| format!("mcp-param-{text}"))
+                    .and_then(|text| HeaderName::from_bytes(text.as_bytes()).ok())
+                    .ok_or("the name of the header is none")?;
+                if found.iter().any(|other| other.header == header) {
+                    return Err("two arguments ask for one header");
+                }
+                found.push(Annotated { path: path.clone(), header });
+            }
+            waiting.push((path, property));
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn list(tools: &Value) -> Message {
+        let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}});
+        Message::read(answer.to_string()).unwrap()
+    }
+
+    fn tool(name: &str, properties: Value) -> Value {
+        json!({"name": name, "inputSchema": {"type": "object", "properties": properties}})
+    }
+
+    fn mirrored(annotations: &Annotations, name: &str, arguments: Value) -> String {
+        let mut headers = HeaderMap::new();
+        annotations.mirror(name, Some(&arguments.to_string()), &mut headers);
+        let mut lines: Vec<_> = headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+            .collect();
+        lines.sort();
+        lines.join("\n")
+    }
+
+    #[test]
+    fn arguments_stand_in_the_headers_that_their_tool_asks_for() {
+        let mut annotations = Annotations::default();
+        annotations.learn("up", &list(&json!([
+            {"name": "broken"},
+            tool("query", json!({
+                "region": {"type": "string", "x-mcp-header": "Region"},
+                "limit": {"type": "integer", "x-mcp-header": "Limit"},
+                "deep": {"type": "object", "properties": {"dry": {"type": "boolean", "x-mcp-header": "Dry-Run"}}},
+                "text": {"type": "string"},
+            })),
+        ])));
+        let whole = json!({"region": "ü", "limit": 42, "deep": {"dry": true}, "text": "secret"});
+        insta::assert_snapshot!(mirrored(&annotations, "query", whole), @r#"
+        mcp-param-dry-run: true
+        mcp-param-limit: 42
+        mcp-param-region: =?base64?w7w=?=
+        "#);
+        // What is null or missing has no header.
+        assert_eq!(mirrored(&annotations, "query", json!({"region": null, "deep": 1})), "");
+        assert_eq!(mirrored(&annotations, "other", json!({"region": "a"})), "");
+        annotations.learn("up", &list(&json!([tool("query", json!({}))])));
+        assert_eq!(mirrored(&annotations, "query", json!({"region": "a"})), "");
+    }
+
+    #[test]
+    fn annotations_against_the_rules_are_told() {
+        let property = |kind: &str, header: Value| json!({"type": kind, "x-mcp-header": header});
+        for properties in [
+            json!({"a": property("number", json!("A"))}),
+            json!({"a": property("object", json!("A"))}),
+            json!({"a": property("string", json!(""))}),
+            json!({"a": property("string", json!("a b"))}),
+            json!({"a": property("string", json!("a\r\nb"))}),
+            json!({"a": property("string", json!(1))}),
+            json!({"a": property("string", json!("A")), "b": property("string", json!("a"))}),
+        ] {
+            assert!(annotated(&json!({"properties": properties})).is_err(), "{properties}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! A stream of server-sent events.
+
+use std::time::Duration;
+
+/// The longest id of an event that we keep: it goes back in a header.
+const LONGEST_ID: usize = 4096;
+/// What stands before the data in a line of it, at most.
+const BEFORE_DATA: usize = "data: ".len();
+
+/// What an event has to say.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) enum Event {
+    /// Its data.
+    Data(String),
+    /// It has more data than is taken.
+    TooLong,
+    /// Its data is not UTF-8.
+    NotText,
+}
+
+/// Reads events out of bytes, however they are split.
+#[derive(Debug)]
+pub(super) struct EventReader {
+    most: usize,
+    /// The line so far, none of its end.
+    line: Vec<u8>,
+    /// Whether the line went on after what we keep of it.
+    is_cut: bool,
+    /// A line ended with a carriage return: a line feed that follows belongs to it.
+    after_return: bool,
+    is_first_line: bool,
+    draft: Draft,
+    last_id: Option<String>,
+    wait: Option<Duration>,
+    has_progressed: bool,
+}
+
+/// The event whose end has not come.
+#[derive(Debug, Default)]
+struct Draft {
+    data: Option<Vec<u8>>,
+    is_too_long: bool,
+    /// Something else than a message.
+    is_other: bool,
+    id: Option<String>,
+}
+
+impl EventReader {
+    /// A reader that takes no more than so many bytes of data an event.
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            most,
+            line: Vec::new(),
+            is_cut: false,
+            after_return: false,
+            is_first_line: true,
+            draft: Draft::default(),
+            last_id: None,
+            wait: None,
+            has_progressed: false,
+        }
+    }
+
+    /// The next event that these bytes complete. They are used up when there is none.
+    pub(super) fn next(&mut self, bytes: &mut &[u8]) -> Option<Event> {
+        while !bytes.is_empty() {
+            if std::mem::take(&mut self.after_return) && bytes[0] == b'\n' {
+                *bytes = &bytes[1..];
+                continue;
+            }
+            let end = memchr::memchr2(b'\r', b'\n', bytes);
+            let (piece, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+            let room = (self.most + BEFORE_DATA).saturating_sub(self.line.len());
+            self.line.extend_from_slice(&piece[..piece.len().min(room)]);
+            self.is_cut |= piece.len() > room;
+            *bytes = rest;
+            let Some((end, rest)) = rest.split_first() else { return None };
+            *bytes = rest;
+            self.after_return = *end == b'\r';
+            if let Some(event) = self.end_line() {
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    /// The id by which the stream can be taken up again.
+    pub(super) fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
+    }
+
+    /// How long the server wants to be left alone before the stream is taken up again.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        self.wait
+    }
+
+    /// Whether an event was complete since this was asked last.
+    pub(super) fn has_progressed(&mut self) -> bool {
+        std::mem::take(&mut self.has_progressed)
+    }
+
+    /// Begins with another stream, which goes on where the last one ended. What was incomplete comes again.
+    pub(super) fn resume(&mut self) {
+        let (last_id, wait) = (self.last_id.take(), self.wait);
+        *self = Self { last_id, wait, ..Self::new(self.most) };
+    }
+
+    fn end_line(&mut self) -> Option<Event> {
+        let is_cut = std::mem::take(&mut self.is_cut);
+        let mut line = &self.line[..];
+        if std::mem::take(&mut self.is_first_line) {
+            line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+        }
+        if line.is_empty() {
+            self.line.clear();
+            return self.end_event();
+        }
+        let (field, value) = match memchr::memchr(b':', line) {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, &line[line.len()..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => self.draft.add(value, is_cut, self.most),
+            b"event" => self.draft.is_other = !value.is_empty() && value != b"message",
+            b"id" if !is_cut && value.len() <= LONGEST_ID && !value.contains(&0) => {
+                self.draft.id = str::from_utf8(value).ok().map(str::to_owned);
+            }
+            b"retry" if value.iter().all(u8::is_ascii_digit) => {
+                let number = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                self.wait = number.map(Duration::from_millis).or(self.wait);
+            }
+            // A comment, or what nobody knows.
+            _ => {}
+        }
+        self.line.clear();
+        None
+    }
+
+    fn end_event(&mut self) -> Option<Event> {
+        let Draft { data, is_too_long, is_other, id } = std::mem::take(&mut self.draft);
+        self.has_progressed |= data.is_some() || id.is_some();
+        if let Some(id) = id {
+            // An empty id says that there is none any more.
+            self.last_id = Some(id).filter(|id| !id.is_empty());
+        }
+        match data {
+            _ if is_other => None,
+            _ if is_too_long => Some(Event::TooLong),
+            // An event without data only carries its id.
+            Some(data) if !data.is_empty() => {
+                Some(String::from_utf8(data).map_or(Event::NotText, Event::Data))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Draft {
+    /// Adds a line of data.
+    fn add(&mut self, value: &[u8], is_cut: bool, most: usize) {
+        let between = usize::from(self.data.is_some());
+        let data = self.data.get_or_insert_default();
+        self.is_too_long |= is_cut || data.len() + between + value.len() > most;
+        if self.is_too_long {
+            *data = Vec::new();
+            return;
+        }
+        if between == 1 {
+            data.push(b'\n');
+        }
+        data.extend_from_slice(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(text: &str) -> Event {
+        Event::Data(text.to_owned())
+    }
+
+    /// Reads a stream that comes in pieces of so many bytes.
+    fn read(stream: &[u8], size: usize, most: usize) -> (Vec<Event>, EventReader) {
+        let mut reader = EventReader::new(most);
+        let mut events = Vec::new();
+        for mut piece in stream.chunks(size) {
+            while let Some(event) = reader.next(&mut piece) {
+                events.push(event);
+            }
+            assert!(piece.is_empty());
+        }
+        (events, reader)
+    }
+
+    #[test]
+    fn events_however_the_bytes_are_split() {
+        for (stream, expected, last_id) in [
+            ("data: a\n\n", vec![data("a")], None),
+            ("data:a\r\n\r\ndata: b\r\rdata:  c\n\n", vec![data("a"), data("b"), data(" c")], None),
+            ("\u{feff}data: a\n\n", vec![data("a")], None),
+            (": hello\n\n:\r\n\r\ndata: a\n: in between\ndata: b\n\n", vec![data("a\nb")], None),
+            (
+                "event: message\nid: 1\ndata: a\n\nevent: endpoint\ndata: /x\n\n",
+                vec![data("a")],
+                Some("1"),
+            ),
+            // An event with an id and nothing else says where to go on.
+            ("id: 7\ndata:\n\n", vec![], Some("7")),
+            ("id: 7\n\nid\n\n", vec![], None),
+            ("id: 7\n\nid: \0\n\n", vec![], Some("7")),
+            // What is incomplete does not count.
+            ("id: 7\ndata: a\n\nid: 8\ndata: b\n", vec![data("a")], Some("7")),
+            ("data: {\"é\":\"→\"}\n\n", vec![data("{\"é\":\"→\"}")], None),
+            ("unknown: x\ndatax: y\ndata\ndata: a\n\n", vec![data("\na")], None),
+        ] {
+            for size in 1..=stream.len() {
+                let (events, reader) = read(stream.as_bytes(), size, 100);
+                assert_eq!(events, expected, "{stream:?} in pieces of {size}");
+                assert_eq!(reader.last_id(), last_id, "{stream:?} in pieces of {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_or_no_text_is_told_and_the_next_event_is_read() {
+        let stream = b"data: 1234567890\n\ndata: 12345678901\n\ndata: 12345\ndata: 67890\n\n:12345678901234567890\n\
+            data: \xff\n\nid: 12345678901234567890\ndata: z\n\n";
+        for size in 1..=stream.len() {
+            let (events, reader) = read(stream, size, 10);
+            let expected =
+                [data("1234567890"), Event::TooLong, Event::TooLong, Event::NotText, data("z")];
+            assert_eq!(events, expected, "pieces of {size}");
+            assert_eq!(reader.last_id(), None);
+            assert!(reader.line.capacity() <= 64 && reader.draft.data.is_none());
+        }
+    }
+
+    #[test]
+    fn a_stream_is_taken_up_again() {
+        let (_, mut reader) = read(b"retry: 250\nid: 3\ndata: a\n\nid: 4\ndata: half", 5, 100);
+        assert!(reader.has_progressed() && !reader.has_progressed());
+        reader.resume();
+        assert_eq!(
+            (reader.last_id(), reader.wait()),
+            (Some("3"), Some(Duration::from_millis(250)))
+        );
+        assert_eq!(reader.next(&mut &b"id: 4\ndata: whole\n\n"[..]), Some(data("whole")));
+        assert_eq!(reader.last_id(), Some("4"));
+        let (_, reader) = read(b"retry: soon\nretry: -1\n\n", 5, 100);
+        assert_eq!(reader.wait(), None);
+    }
+}

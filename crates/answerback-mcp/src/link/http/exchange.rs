@@ -1,0 +1,291 @@
+//! One request and its answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::HeaderMap;
+use http::{Response, StatusCode};
+use http_body_util::BodyExt;
+use hyper::body::Incoming as Body;
+use serde_json::Value;
+
+use super::events::{Event, EventReader};
+use super::fault::Fault;
+use super::server::{Kind, Server, drain, kind};
+use crate::link::Incoming;
+use crate::wire::{Id, Message, MessageError, Shape};
+
+/// How often in a row a broken stream is taken up again without anything new on it.
+const RESUMPTIONS: u32 = 5;
+/// What is waited before a stream is taken up again where the server has no wish, at first and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+/// What is waited whatever the server wishes.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+/// How much of a server's own words about a failure is repeated.
+const REPEATED: usize = 300;
+
+/// A request under way.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) server: Arc<Server>,
+    pub(super) id: Id,
+    pub(super) method: String,
+    pub(super) is_modern: bool,
+    /// Whether whoever asked has told the server that the answer is not wanted any more.
+    pub(super) is_given_up: Arc<AtomicBool>,
+}
+
+/// How a stream of events ended.
+enum Ended {
+    /// With the answer.
+    Answered,
+    /// Before it, for this reason.
+    Early(Fault),
+}
+
+impl Exchange {
+    /// Whether the request is for a stream of whatever the server may have to say.
+    pub(super) fn is_subscription(&self) -> bool {
+        self.method == "subscriptions/listen"
+    }
+
+    /// Asks, and passes on what the server says to it. A request that fails is answered by us: none stays unanswered,
+    /// unless the link ends.
+    pub(super) async fn run(self, message: Message, modern: Option<HeaderMap>) -> Id {
+        match self.ask(message, modern).await {
+            Ok(()) => {}
+            Err(Fault::SessionGone) => self.server.session_gone.notify_one(),
+            Err(_) if self.is_given_up() => {}
+            Err(fault) => self.pass_on(fault.answer(&self.id)).await,
+        }
+        self.id
+    }
+
+    async fn ask(&self, message: Message, modern: Option<HeaderMap>) -> Result<(), Fault> {
+        if self.is_opening() {
+            self.server.begin_session();
+        }
+        let response = self.server.post(message, modern, self.patience()).await?;
+        let status = response.status();
+        if self.is_opening() && status.is_success() {
+            self.server.keep_session(response.headers());
+        }
+        match kind(response.headers()) {
+            Kind::Events if status.is_success() => self.take_events(response.into_body()).await,
+            Kind::Json if !status.is_redirection() => self.take_json(response).await,
+            _ => {
+                let words = told_of(&response);
+                drain(response.into_body()).await;
+                Err(Fault::of_answer(status, words))
+            }
+        }
+    }
+
+    /// Takes an answer that is one message, whatever its status: the modern era has errors of the protocol come with a
+    /// status that says the same.
+    async fn take_json(&self, response: Response<Body>) -> Result<(), Fault> {
+        let status = response.status();
+        let text = match self.read_all(response.into_body()).await {
+            Ok(text) => text,
+            // Then the status is what we know.
+            Err(_) if !status.is_success() => Vec::new(),
+            Err(fault) => return Err(fault),
+        };
+        let refusal = (!status.is_success()).then(|| refused_with(status, &text));
+        let fault = match String::from_utf8(text).map(read) {
+            Ok(Ok(answer)) if self.is_answer(&answer) => {
+                self.pass_on(answer).await;
+                return Ok(());
+            }
+            Ok(Ok(_)) => "the server's answer is none to this request".to_owned(),
+            Ok(Err(error)) => format!("the server's answer is no message: {error}"),
+            Err(_) => "the server's answer is not UTF-8".to_owned(),
+        };
+        Err(Fault::of_answer(status, refusal.unwrap_or(fault)))
+    }
+
+    /// Takes an answer that is a stream, and where the server is a legacy one and let us know how, goes on with it
+    /// when it breaks.
+    async fn take_events(&self, mut body: Body) -> Result<(), Fault> {
+        let mut events = EventReader::new(self.server.most);
+        let mut attempt = 0;
+        loop {
+            let reason = match self.take_stream(body, &mut events).await? {
+                Ended::Answered => return Ok(()),
+                Ended::Early(reason) => reason,
+            };
+            if events.has_progressed() {
+                attempt = 0;
+            }
+            let can_resume = !self.is_modern && events.last_id().is_some();
+            body = loop {
+                attempt += 1;
+                if !can_resume || attempt > RESUMPTIONS || self.is_given_up() {
+                    return Err(reason);
+                }
+                tokio::time::sleep(pause(&events, attempt)).await;
+                match self.server.get(events.last_id()).await {
+                    Ok(response) if is_stream(&response) => break response.into_body(),
+                    Ok(response) if response.status().is_server_error() => {}
+                    Ok(response) => {
+                        let words = "the server's stream ended before the answer and cannot be taken up again";
+                        return Err(Fault::of_answer(response.status(), words));
+                    }
+                    Err(Fault::SessionGone) => return Err(Fault::SessionGone),
+                    Err(Fault::Failed { .. }) => {}
+                }
+            };
+            events.resume();
+        }
+    }
+
+    /// Passes on what a stream has until the answer or its end.
+    async fn take_stream(&self, mut body: Body, events: &mut EventReader) -> Result<Ended, Fault> {
+        loop {
+            let bytes = match self.next_bytes(&mut body).await {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => {
+                    let reason = Fault::new("the server's stream ended before the answer");
+                    return Ok(Ended::Early(reason));
+                }
+                Err(reason) => return Ok(Ended::Early(reason)),
+            };
+            let mut bytes = &bytes[..];
+            while let Some(event) = events.next(&mut bytes) {
+                let message = read_event(event, self.server.most).map_err(Fault::new)?;
+                let is_answer = self.is_answer(&message);
+                self.pass_on(message).await;
+                if is_answer {
+                    drain(body).await;
+                    return Ok(Ended::Answered);
+                }
+            }
+        }
+    }
+
+    /// The whole of an answer.
+    async fn read_all(&self, mut body: Body) -> Result<Vec<u8>, Fault> {
+        let mut whole = Vec::new();
+        while let Some(bytes) = self.next_bytes(&mut body).await? {
+            if whole.len() + bytes.len() > self.server.most {
+                return Err(Fault::new(too_long(self.server.most)));
+            }
+            whole.extend_from_slice(&bytes);
+        }
+        Ok(whole)
+    }
+
+    async fn next_bytes(&self, body: &mut Body) -> Result<Option<Bytes>, Fault> {
+        let patience = self.patience();
+        loop {
+            return match tokio::time::timeout(patience, body.frame()).await {
+                Ok(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(bytes) => Ok(Some(bytes)),
+                    // Trailers say nothing to us.
+                    Err(_) => continue,
+                },
+                Ok(Some(Err(error))) => Err(Fault::of_connection(
+                    "the connection broke before the answer was whole",
+                    &error,
+                )),
+                Ok(None) => Ok(None),
+                Err(_) => Err(Fault::new(format!("the server was silent for {patience:?}"))),
+            };
+        }
+    }
+
+    /// Passes a message on. What the answer tells us is known before whoever asked can act on it.
+    async fn pass_on(&self, message: Message) {
+        if self.is_answer(&message) {
+            if self.is_opening() {
+                self.server.keep_version(&message);
+            } else if self.is_modern && self.method == "tools/list" {
+                self.server.learn_annotations(&message);
+            }
+        }
+        // Where nobody listens any more, the link ends.
+        let _ = self.server.say.send(Incoming::about(message, self.id.clone())).await;
+    }
+
+    fn is_answer(&self, message: &Message) -> bool {
+        matches!(message.shape(), Shape::Response { id } if *id == self.id)
+    }
+
+    fn is_opening(&self) -> bool {
+        !self.is_modern && self.method == "initialize"
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.is_given_up.load(Ordering::Relaxed)
+    }
+
+    fn patience(&self) -> Duration {
+        if self.is_subscription() { Duration::MAX } else { self.server.idle() }
+    }
+}
+
+/// Whether an answer is a stream that we can read.
+pub(super) fn is_stream(response: &Response<Body>) -> bool {
+    response.status().is_success() && kind(response.headers()) == Kind::Events
+}
+
+/// How long to wait before a stream is taken up again: as long as the server wishes, or longer each time.
+pub(super) fn pause(events: &EventReader, attempt: u32) -> Duration {
+    let (first, most) = PAUSES;
+    let grown = first.saturating_mul(1 << attempt.saturating_sub(1).min(16));
+    events.wait().unwrap_or(grown).clamp(SHORTEST_PAUSE, most)
+}
+
+/// Reads the message of an event, or says why there is none.
+pub(super) fn read_event(event: Event, most: usize) -> Result<Message, String> {
+    match event {
+        Event::Data(text) => read(text)
+            .map_err(|error| format!("the server sent an event that is no message: {error}")),
+        Event::TooLong => Err(too_long(most)),
+        Event::NotText => Err("the server sent an event that is not UTF-8".to_owned()),
+    }
+}
+
+/// Reads a message. On most ways on it has to be one line: where JSON has a line's end, it may as well have a space.
+fn read(text: String) -> Result<Message, MessageError> {
+    let message = Message::read(text)?;
+    if !message.text().contains(['\r', '\n']) {
+        return Ok(message);
+    }
+    // It was read, so none of them stands in a string.
+    let text = message.text().replace(['\r', '\n'], " ");
+    Ok(message.with_text(text))
+}
+
+fn too_long(most: usize) -> String {
+    format!("the server's message has more than {most} bytes")
+}
+
+/// What is said of an answer that has no message.
+fn told_of(response: &Response<Body>) -> String {
+    let status = response.status();
+    if status.is_redirection() {
+        format!(
+            "the server answered {status}, and redirects are not followed: use the URL to which it leads"
+        )
+    } else if status.is_success() {
+        format!("the server answered {status} without a message")
+    } else {
+        format!("the server answered {status}")
+    }
+}
+
+/// What is said of an answer that is JSON, but no answer to the request: servers refuse so what they did not read, and
+/// say why.
+fn refused_with(status: StatusCode, body: &[u8]) -> String {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    match body["error"]["message"].as_str() {
+        Some(reason) => {
+            let reason: String = reason.chars().take(REPEATED).collect();
+            format!("the server answered {status}: {reason}")
+        }
+        None => format!("the server answered {status}"),
+    }
+}

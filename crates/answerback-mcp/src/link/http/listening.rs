@@ -1,0 +1,69 @@
+//! What a legacy server says by itself.
+
+use http::StatusCode;
+use http_body_util::BodyExt;
+use hyper::body::Incoming as Body;
+
+use super::events::EventReader;
+use super::exchange::{is_stream, pause, read_event};
+use super::fault::Fault;
+use super::server::Server;
+use crate::link::Incoming;
+
+/// Listens until the server has no such stream, or nobody wants to hear. A stream that breaks is taken up again where
+/// it ended.
+pub(super) async fn listen(server: &Server) {
+    let mut events = EventReader::new(server.most);
+    let mut attempt = 0;
+    loop {
+        match server.get(events.last_id()).await {
+            Ok(response) if is_stream(&response) => {
+                events.resume();
+                if !pass_on(server, response.into_body(), &mut events).await {
+                    return;
+                }
+            }
+            Ok(response) if may_change(response.status()) => {}
+            Ok(response) => {
+                let status = response.status();
+                tracing::debug!(upstream = %server.name, %status, "the server says nothing by itself");
+                return;
+            }
+            Err(Fault::SessionGone) => return server.session_gone.notify_one(),
+            Err(fault @ Fault::Failed { .. }) => {
+                tracing::debug!(upstream = %server.name, fault = fault.words(), "the server cannot be listened to");
+            }
+        }
+        attempt = if events.has_progressed() { 1 } else { attempt + 1 };
+        tokio::time::sleep(pause(&events, attempt)).await;
+    }
+}
+
+/// Passes messages on until the stream ends or breaks. Says whether somebody still wants to hear.
+async fn pass_on(server: &Server, mut body: Body, events: &mut EventReader) -> bool {
+    // A server may have nothing to say for as long as it likes. Whether it is there, TCP asks.
+    while let Some(Ok(frame)) = body.frame().await {
+        let Ok(bytes) = frame.into_data() else { continue };
+        let mut bytes = &bytes[..];
+        while let Some(event) = events.next(&mut bytes) {
+            match read_event(event, server.most) {
+                Ok(message) => {
+                    if server.say.send(Incoming::from(message)).await.is_err() {
+                        return false;
+                    }
+                }
+                Err(fault) => {
+                    tracing::warn!(upstream = %server.name, fault, "the server sent an event that is no message");
+                }
+            }
+        }
+    }
+    true
+}
+
+/// Whether a server that answers so may answer otherwise later.
+fn may_change(status: StatusCode) -> bool {
+    let passing =
+        [StatusCode::REQUEST_TIMEOUT, StatusCode::CONFLICT, StatusCode::TOO_MANY_REQUESTS];
+    status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED || passing.contains(&status)
+}

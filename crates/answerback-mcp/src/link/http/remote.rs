@@ -1,0 +1,223 @@
+//! What is known of a server behind a URL.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Uri, uri::Scheme};
+
+use super::dial::Dial;
+use super::server::Server;
+use super::task;
+use crate::link::{FarEnd, Link};
+
+/// A server behind a URL.
+#[derive(Clone)]
+#[must_use]
+pub struct Remote {
+    pub(super) uri: Uri,
+    pub(super) headers: HeaderMap,
+    pub(super) timeouts: Timeouts,
+    url: String,
+    dial: Dial,
+}
+
+/// How long is waited for a server behind a URL.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_structs, reason = "there is nothing else to wait for")]
+pub struct Timeouts {
+    /// For a connection: name, TCP and TLS together.
+    pub connect: Duration,
+    /// For the next byte of an answer. Streams that are open for whatever a server may say are exempt.
+    pub idle: Duration,
+}
+
+impl Default for Timeouts {
+    /// Ten seconds, and five minutes: a call that takes long need not say anything in between.
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(10), idle: Duration::from_secs(300) }
+    }
+}
+
+/// Something that is no server behind a URL.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoteError {
+    /// The text is no URL.
+    #[error("not a URL: {0}")]
+    NotUrl(#[source] http::uri::InvalidUri),
+    /// Neither http nor https.
+    #[error("the URL of a server begins with http:// or https://")]
+    Scheme,
+    /// A user or a password stands in the URL, where logs and other programs see it.
+    #[error("a URL with a user or password in it is not taken: use a header")]
+    Credentials,
+    /// This program was built without TLS.
+    #[error("this program was built without TLS, which https needs")]
+    NoTls,
+    /// TLS cannot be set up.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(String),
+    /// A header whose name or value HTTP does not allow. The value is not told.
+    #[error("HTTP does not allow the header {0:?}, or its value")]
+    Header(String),
+    /// A header that belongs to the transport.
+    #[error("the header {0} is set by the transport")]
+    OwnHeader(HeaderName),
+}
+
+impl Remote {
+    /// The server behind this URL.
+    ///
+    /// # Errors
+    ///
+    /// When it is none for http or https, or holds a user or password.
+    pub fn new(url: &str) -> Result<Self, RemoteError> {
+        let uri: Uri = url.parse().map_err(RemoteError::NotUrl)?;
+        let is_secure = uri.scheme() == Some(&Scheme::HTTPS);
+        if !is_secure && uri.scheme() != Some(&Scheme::HTTP) {
+            return Err(RemoteError::Scheme);
+        }
+        let authority = uri.authority().ok_or(RemoteError::Scheme)?;
+        if authority.as_str().contains('@') {
+            return Err(RemoteError::Credentials);
+        }
+        if is_secure && cfg!(not(feature = "tls")) {
+            return Err(RemoteError::NoTls);
+        }
+        let scheme = if is_secure { "https" } else { "http" };
+        let url = format!("{scheme}://{authority}{}", uri.path());
+        let (headers, timeouts) = (HeaderMap::new(), Timeouts::default());
+        Ok(Self { uri, headers, timeouts, url, dial: Dial::new()? })
+    }
+
+    /// With this header on every request. Its value is a secret and stays one.
+    ///
+    /// # Errors
+    ///
+    /// When HTTP does not allow the name or the value, or the transport sets the header itself.
+    pub fn with_header(mut self, name: &str, value: &str) -> Result<Self, RemoteError> {
+        let refused = || RemoteError::Header(name.to_owned());
+        let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| refused())?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| refused())?;
+        if is_own(&header) {
+            return Err(RemoteError::OwnHeader(header));
+        }
+        value.set_sensitive(true);
+        self.headers.insert(header, value);
+        Ok(self)
+    }
+
+    /// With these timeouts.
+    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// The URL as it may be shown: without its query, which may hold a secret.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Opens a link. Connections are made when there is something to send; a server that cannot be reached is told as
+    /// the answer to each request. No message of the server may have more than so many bytes.
+    ///
+    /// The link ends by itself when the server does not know its session any more.
+    ///
+    /// It has to be called within a runtime of tokio.
+    pub fn connect(&self, name: &str, most: usize) -> Link {
+        let (link, FarEnd { told, say }) = Link::pair();
+        let client = self.dial.client(self.timeouts.connect);
+        let server = Arc::new(Server::new(name, self.clone(), client, most, say));
+        tokio::spawn(task::run(server, told));
+        link
+    }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers: Vec<_> = self.headers.keys().map(HeaderName::as_str).collect();
+        let mut shown = formatter.debug_struct("Remote");
+        shown.field("url", &self.url).field("headers", &headers);
+        shown.field("timeouts", &self.timeouts).finish_non_exhaustive()
+    }
+}
+
+/// Whether the transport sets a header itself.
+fn is_own(name: &HeaderName) -> bool {
+    let own = [
+        header::ACCEPT,
+        header::CONNECTION,
+        header::CONTENT_LENGTH,
+        header::CONTENT_TYPE,
+        header::HOST,
+        header::TE,
+        header::TRAILER,
+        header::TRANSFER_ENCODING,
+        header::UPGRADE,
+    ];
+    own.contains(name) || name == "last-event-id" || name.as_str().starts_with("mcp-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_that_are_taken() {
+        for (url, shown) in [
+            ("http://localhost:8000/mcp", "http://localhost:8000/mcp"),
+            ("http://[::1]:80", "http://[::1]:80/"),
+            ("HTTP://localhost/mcp?token=s3cret#part", "http://localhost/mcp"),
+        ] {
+            assert_eq!(Remote::new(url).unwrap().url(), shown);
+        }
+        assert_eq!(Remote::new("https://localhost/mcp").is_ok(), cfg!(feature = "tls"));
+    }
+
+    #[test]
+    fn urls_that_are_refused() {
+        let told: String = [
+            "",
+            "/mcp",
+            "localhost:80",
+            "ftp://localhost/",
+            "http://u:p4ss@localhost/",
+            "http://a b/",
+        ]
+        .into_iter()
+        .map(|url| format!("{url}: {}\n", Remote::new(url).unwrap_err()))
+        .collect();
+        insta::assert_snapshot!(told, @r#"
+        : not a URL: empty string
+        /mcp: the URL of a server begins with http:// or https://
+        localhost:80: the URL of a server begins with http:// or https://
+        ftp://localhost/: the URL of a server begins with http:// or https://
+        http://u:p4ss@localhost/: a URL with a user or password in it is not taken: use a header
+        http://a b/: not a URL: invalid uri character
+        "#);
+    }
+
+    #[test]
+    fn headers_are_checked_and_their_values_never_shown() {
+        let remote = || Remote::new("http://localhost/mcp?key=s3cret").unwrap();
+        let with = remote().with_header("Authorization", "Bearer s3cret").unwrap();
+        insta::assert_snapshot!(format!("{with:?}"), @r#"Remote { url: "http://localhost/mcp", headers: ["authorization"], timeouts: Timeouts { connect: 10s, idle: 300s }, .. }"#);
+        let told: String = [
+            ("a b", "s3cret"),
+            ("X-Key", "s3cret\n"),
+            ("Mcp-Session-Id", "s3cret"),
+            ("host", "s3cret"),
+        ]
+        .into_iter()
+        .map(|(name, value)| format!("{}\n", remote().with_header(name, value).unwrap_err()))
+        .collect();
+        insta::assert_snapshot!(told, @r#"
+        HTTP does not allow the header "a b", or its value
+        HTTP does not allow the header "X-Key", or its value
+        the header mcp-session-id is set by the transport
+        the header host is set by the transport
+        "#);
+    }
+}

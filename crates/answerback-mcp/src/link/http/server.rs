@@ -1,0 +1,259 @@
+//! The server as the tasks of a link see it: how it is asked, and what is known of its session.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming as Body;
+use tokio::sync::{Notify, mpsc};
+
+use super::annotations::Annotations;
+use super::dial::HttpClient;
+use super::fault::Fault;
+use super::mirror::{self, PROTOCOL_VERSION};
+use super::remote::Remote;
+use crate::link::Incoming;
+use crate::wire::Message;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+/// How long a server has to take what wants no answer.
+const TAKING: Duration = Duration::from_secs(30);
+/// How long it has to take our leave.
+const LEAVING: Duration = Duration::from_secs(2);
+
+/// A server and what is known of it.
+#[derive(Debug)]
+pub(super) struct Server {
+    /// As whoever operates us calls it.
+    pub(super) name: String,
+    /// How many bytes a message may have.
+    pub(super) most: usize,
+    /// To whom its messages go.
+    pub(super) say: mpsc::Sender<Incoming>,
+    /// Rung when the server does not know our session any more.
+    pub(super) session_gone: Notify,
+    remote: Remote,
+    client: HttpClient,
+    session: Mutex<Session>,
+    annotations: Mutex<Annotations>,
+}
+
+/// What legacy servers have us repeat.
+#[derive(Debug, Default)]
+struct Session {
+    id: Option<HeaderValue>,
+    version: Option<HeaderValue>,
+}
+
+#[derive(serde::Deserialize)]
+struct Initialized {
+    result: InitializeResult,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InitializeResult {
+    protocol_version: String,
+}
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    Json,
+    Events,
+    Other,
+}
+
+impl Server {
+    pub(super) fn new(
+        name: &str,
+        remote: Remote,
+        client: HttpClient,
+        most: usize,
+        say: mpsc::Sender<Incoming>,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            most,
+            say,
+            session_gone: Notify::new(),
+            remote,
+            client,
+            session: Mutex::default(),
+            annotations: Mutex::default(),
+        }
+    }
+
+    /// How long its next byte may take.
+    pub(super) fn idle(&self) -> Duration {
+        self.remote.timeouts.idle
+    }
+
+    /// The headers that make a message modern. A legacy one has none.
+    pub(super) fn mirror(&self, message: &Message) -> Option<HeaderMap> {
+        mirror::mirror(message, &lock(&self.annotations))
+    }
+
+    /// Learns which arguments its tools want in headers.
+    pub(super) fn learn_annotations(&self, answer: &Message) {
+        lock(&self.annotations).learn(&self.name, answer);
+    }
+
+    /// Forgets the session, since another one begins.
+    pub(super) fn begin_session(&self) {
+        *lock(&self.session) = Session::default();
+    }
+
+    /// Remembers the session that the answer to `initialize` opened.
+    pub(super) fn keep_session(&self, headers: &HeaderMap) {
+        lock(&self.session).id = headers.get(&SESSION).cloned().map(|mut id| {
+            id.set_sensitive(true);
+            id
+        });
+    }
+
+    /// Remembers the version that the answer to `initialize` names.
+    pub(super) fn keep_version(&self, answer: &Message) {
+        let version = serde_json::from_str::<Initialized>(answer.text()).ok();
+        let version = version.and_then(|answer| answer.result.protocol_version.parse().ok());
+        lock(&self.session).version = version;
+    }
+
+    /// Posts a message, with the headers of a modern one or the session of a legacy one, and waits for the head of the
+    /// answer.
+    pub(super) async fn post(
+        &self,
+        message: Message,
+        modern: Option<HeaderMap>,
+        limit: Duration,
+    ) -> Result<Response<Body>, Fault> {
+        let is_legacy = modern.is_none();
+        let mut headers = modern.unwrap_or_else(|| self.session_headers());
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        let had_session = is_legacy && headers.contains_key(&SESSION);
+        let body = Bytes::from(message.into_text());
+        self.send(Method::POST, headers, body, had_session, limit).await
+    }
+
+    /// Tells the server what wants no answer. Whether it took it is told to whoever reads logs.
+    pub(super) async fn tell(&self, message: Message) {
+        let modern = self.mirror(&message);
+        let telling = async {
+            let response = self.post(message, modern, TAKING).await?;
+            let status = response.status();
+            if !status.is_success() {
+                return Err(Fault::of_answer(status, format!("the server answered {status}")));
+            }
+            // There should be nothing, but a connection is only used again after its end.
+            drain(response.into_body()).await;
+            Ok(())
+        };
+        match telling.await {
+            Ok(()) => {}
+            Err(Fault::SessionGone) => self.session_gone.notify_one(),
+            Err(fault) => {
+                tracing::warn!(upstream = %self.name, fault = fault.words(), "the server did not take a message");
+            }
+        }
+    }
+
+    /// Opens the stream of what a legacy server says by itself, or goes on with a stream that broke after an event.
+    pub(super) async fn get(&self, last_event: Option<&str>) -> Result<Response<Body>, Fault> {
+        let mut headers = self.session_headers();
+        headers.insert(ACCEPT, HeaderValue::from_static(EVENTS));
+        if let Some(id) = last_event.and_then(|id| HeaderValue::from_str(id).ok()) {
+            headers.insert(LAST_EVENT, id);
+        }
+        let had_session = headers.contains_key(&SESSION);
+        self.send(Method::GET, headers, Bytes::new(), had_session, self.idle()).await
+    }
+
+    /// Ends the session, if there is one.
+    pub(super) async fn leave(&self) {
+        let headers = self.session_headers();
+        if headers.contains_key(&SESSION) {
+            // A server that does not let sessions be ended, or is gone, ends them by itself.
+            let _ = self.send(Method::DELETE, headers, Bytes::new(), true, LEAVING).await;
+        }
+    }
+
+    fn session_headers(&self) -> HeaderMap {
+        let Session { id, version } = &*lock(&self.session);
+        let known = [(SESSION, id), (PROTOCOL_VERSION, version)];
+        known.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        headers: HeaderMap,
+        body: Bytes,
+        had_session: bool,
+        limit: Duration,
+    ) -> Result<Response<Body>, Fault> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = self.remote.uri.clone();
+        *request.headers_mut() = self.remote.headers.clone();
+        request.headers_mut().extend(headers);
+        let response = match tokio::time::timeout(limit, self.client.request(request)).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => {
+                let is_connect = error.is_connect();
+                let words = if is_connect {
+                    "the server cannot be reached"
+                } else {
+                    "the connection to the server broke"
+                };
+                return Err(Fault::of_connection(words, &error));
+            }
+            Err(_) => {
+                return Err(Fault::new(format!("the server did not answer within {limit:?}")));
+            }
+        };
+        if had_session && response.status() == StatusCode::NOT_FOUND {
+            return Err(Fault::SessionGone);
+        }
+        Ok(response)
+    }
+}
+
+/// How an answer is written, by what it says of itself.
+pub(super) fn kind(headers: &HeaderMap) -> Kind {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = value.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case(JSON) {
+        Kind::Json
+    } else if essence.eq_ignore_ascii_case(EVENTS) {
+        Kind::Events
+    } else {
+        Kind::Other
+    }
+}
+
+/// Reads what is left of an answer that nobody needs, a little of it and not for long.
+pub(super) async fn drain(mut body: Body) {
+    const ENOUGH: usize = 1 << 16;
+    const LONG: Duration = Duration::from_millis(500);
+    let reading = async {
+        let mut read = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            read += frame.data_ref().map_or(0, Buf::remaining);
+            if read > ENOUGH {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(LONG, reading).await;
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

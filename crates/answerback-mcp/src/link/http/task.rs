@@ -1,0 +1,192 @@
+//! The task of a link: it takes what the server is told, and decides how.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
+use tokio::time::Instant;
+
+use super::exchange::Exchange;
+use super::fault::Fault;
+use super::listening::listen;
+use super::server::Server;
+use crate::link::{Incoming, WAITING};
+use crate::wire::{Id, Message, Object, Shape};
+
+/// How many requests may be under way.
+const MOST_REQUESTS: usize = 256;
+/// How long requests under way have to be answered after the link was closed, as a child has to end.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Carries messages until the link is closed, or the server forgot its session.
+pub(super) async fn run(server: Arc<Server>, mut told: mpsc::Receiver<Message>) {
+    let mut tasks = Tasks::new(server.clone());
+    loop {
+        tokio::select! {
+            message = told.recv() => match message {
+                Some(message) => tasks.take(message).await,
+                None => return tasks.end().await,
+            },
+            Some(ended) = tasks.exchanges.join_next_with_id() => {
+                if let Ok((task, request)) = ended {
+                    tasks.forget(task, &request);
+                }
+            }
+            () = server.say.closed() => return tasks.end().await,
+            () = server.session_gone.notified() => {
+                tracing::info!(upstream = %server.name, "the server does not know the session any more");
+                return tasks.abandon();
+            }
+        }
+    }
+}
+
+/// What is under way on a link.
+struct Tasks {
+    server: Arc<Server>,
+    exchanges: JoinSet<Id>,
+    under_way: HashMap<Id, UnderWay>,
+    /// What wants no answer is sent by one task, so that its order is kept.
+    telling: JoinHandle<()>,
+    to_tell: mpsc::Sender<Message>,
+    listening: Option<JoinHandle<()>>,
+}
+
+/// A request under way.
+struct UnderWay {
+    task: AbortHandle,
+    is_modern: bool,
+    is_subscription: bool,
+    is_given_up: Arc<AtomicBool>,
+}
+
+impl Tasks {
+    fn new(server: Arc<Server>) -> Self {
+        let (to_tell, mut telling) = mpsc::channel(WAITING);
+        let teller = server.clone();
+        let telling = tokio::spawn(async move {
+            while let Some(message) = telling.recv().await {
+                teller.tell(message).await;
+            }
+        });
+        let (exchanges, under_way) = (JoinSet::new(), HashMap::new());
+        Self { server, exchanges, under_way, telling, to_tell, listening: None }
+    }
+
+    async fn take(&mut self, message: Message) {
+        match message.shape() {
+            Shape::Request { id, method } => {
+                let (id, method) = (id.clone(), method.clone());
+                self.ask(message, id, method).await;
+            }
+            Shape::Notification { method } if method == "notifications/cancelled" => {
+                self.cancel(message).await;
+            }
+            Shape::Notification { method } if method == "notifications/initialized" => {
+                // Requests that follow have to find a server that knows it.
+                self.server.tell(message).await;
+                if self.listening.is_none() {
+                    let server = self.server.clone();
+                    self.listening = Some(tokio::spawn(async move { listen(&server).await }));
+                }
+            }
+            Shape::Notification { .. } | Shape::Response { .. } => self.tell(message).await,
+            Shape::Batch => {
+                tracing::warn!(upstream = %self.server.name, "a batch of messages was not sent");
+            }
+        }
+    }
+
+    async fn ask(&mut self, message: Message, id: Id, method: String) {
+        if self.exchanges.len() >= MOST_REQUESTS {
+            let fault =
+                Fault::new(format!("{MOST_REQUESTS} requests to the server are under way already"));
+            let _ = self.server.say.send(Incoming::about(fault.answer(&id), id)).await;
+            return;
+        }
+        let headers = self.server.mirror(&message);
+        let is_modern = headers.is_some();
+        let is_given_up = Arc::new(AtomicBool::new(false));
+        let exchange = Exchange {
+            server: self.server.clone(),
+            id: id.clone(),
+            method,
+            is_modern,
+            is_given_up: is_given_up.clone(),
+        };
+        let is_subscription = exchange.is_subscription();
+        let task = self.exchanges.spawn(exchange.run(message, headers));
+        self.under_way.insert(id, UnderWay { task, is_modern, is_subscription, is_given_up });
+    }
+
+    async fn tell(&self, message: Message) {
+        // The task that takes it ends after this one.
+        let _ = self.to_tell.send(message).await;
+    }
+
+    /// Gives a request up. A modern server sees that by its stream, which is closed; a legacy one has to be told and may
+    /// answer nevertheless. What is answered already is not worth a word.
+    async fn cancel(&mut self, message: Message) {
+        let request = cancelled(&message);
+        let Some(under_way) = request.as_ref().and_then(|id| self.under_way.get(id)) else {
+            return;
+        };
+        if under_way.is_modern {
+            under_way.task.abort();
+            self.under_way.retain(|id, _| Some(id) != request.as_ref());
+        } else {
+            under_way.is_given_up.store(true, Ordering::Relaxed);
+            self.tell(message).await;
+        }
+    }
+
+    fn forget(&mut self, task: tokio::task::Id, request: &Id) {
+        // The id may be another request's by now.
+        if self.under_way.get(request).is_some_and(|under_way| under_way.task.id() == task) {
+            self.under_way.remove(request);
+        }
+    }
+
+    /// Ends what is under way, with a while for requests to be answered if anybody still listens, and takes leave.
+    async fn end(mut self) {
+        self.stop_listening();
+        for under_way in self.under_way.values().filter(|under_way| under_way.is_subscription) {
+            under_way.task.abort();
+        }
+        let Self { server, mut exchanges, mut telling, to_tell, .. } = self;
+        drop(to_tell);
+        let deadline = Instant::now() + GRACE;
+        let answering = async { while exchanges.join_next().await.is_some() {} };
+        tokio::select! {
+            _ = tokio::time::timeout_at(deadline, answering) => {}
+            () = server.say.closed() => {}
+        }
+        exchanges.shutdown().await;
+        if tokio::time::timeout_at(deadline, &mut telling).await.is_err() {
+            telling.abort();
+        }
+        server.leave().await;
+    }
+
+    /// Ends what is under way at once. Whoever asked sees it by the end of the link.
+    fn abandon(mut self) {
+        self.stop_listening();
+        self.telling.abort();
+    }
+
+    fn stop_listening(&mut self) {
+        if let Some(listening) = self.listening.take() {
+            listening.abort();
+        }
+    }
+}
+
+/// The request that a message takes back.
+fn cancelled(message: &Message) -> Option<Id> {
+    let message = Object::read(message.text()).ok()?;
+    let params = Object::read(message.get("params")?).ok()?;
+    Id::read(params.raw("requestId")?)
+}

@@ -1,0 +1,340 @@
+//! A link that outlives its server: what ends is started again.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::{Child, FarEnd, Incoming, Link, broken};
+use crate::wire::{Id, Message, Shape};
+
+/// The wait before the first new start; it doubles with each.
+const FIRST_WAIT: Duration = Duration::from_millis(250);
+/// The longest wait.
+const LAST_WAIT: Duration = Duration::from_secs(30);
+/// A server that ran for so long is not one that fails at its start.
+const PROVEN: Duration = Duration::from_secs(60);
+/// How long a server has to answer the greeting that it is told again.
+const GREETING: Duration = Duration::from_secs(30);
+/// A server that was started or reached.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "whoever opens a server makes one")]
+pub struct Opened {
+    /// The connection.
+    pub link: Link,
+    /// The process, where it is one of ours.
+    pub child: Option<Child>,
+}
+
+/// How a server does, for whoever operates us.
+#[derive(Debug, Default)]
+pub struct Health {
+    is_up: AtomicBool,
+    starts: AtomicU32,
+}
+
+impl Health {
+    /// Whether it is there now.
+    pub fn is_up(&self) -> bool {
+        self.is_up.load(Ordering::Acquire)
+    }
+
+    /// How often it was started or reached.
+    pub fn starts(&self) -> u32 {
+        self.starts.load(Ordering::Acquire)
+    }
+}
+
+/// A link to a server that is started again when it ends: at once, and then after ever longer waits. Requests that
+/// are under way when it ends, or come while it is down, are answered as [`broken`]. A server that was greeted is
+/// greeted again in the same words, and the client hears that the tools may have changed.
+pub fn steady(
+    open: impl Fn() -> std::io::Result<Opened> + Send + 'static,
+    health: Arc<Health>,
+) -> Link {
+    let (link, far) = Link::pair();
+    tokio::spawn(async move {
+        let FarEnd { told, say } = far;
+        let keeper =
+            Keeper { say, health, under_way: Mutex::default(), greeting: Mutex::default() };
+        keeper.keep(open, told).await;
+    });
+    link
+}
+
+/// What a client says once, at the beginning.
+#[derive(Debug, Default)]
+struct Greeting {
+    initialize: Option<Message>,
+    initialized: Option<Message>,
+}
+
+struct Keeper {
+    say: mpsc::Sender<Incoming>,
+    health: Arc<Health>,
+    under_way: Mutex<HashSet<Id>>,
+    greeting: Mutex<Greeting>,
+}
+
+/// Why a server is not carried any more.
+enum Left {
+    Client,
+    Server,
+}
+
+impl Keeper {
+    async fn keep(
+        self,
+        open: impl Fn() -> std::io::Result<Opened>,
+        mut told: mpsc::Receiver<Message>,
+    ) {
+        let mut wait = FIRST_WAIT;
+        let mut is_first = true;
+        loop {
+            let reason = match open() {
+                Ok(opened) => {
+                    let started = Instant::now();
+                    self.health.starts.fetch_add(1, Ordering::AcqRel);
+                    let left = self.carry(opened, &mut told, is_first).await;
+                    self.health.is_up.store(false, Ordering::Release);
+                    if matches!(left, Left::Client) {
+                        return;
+                    }
+                    if started.elapsed() >= PROVEN {
+                        wait = FIRST_WAIT;
+                    }
+                    "the server ended".to_owned()
+                }
+                Err(error) => format!("the server cannot be started: {error}"),
+            };
+            is_first = false;
+            self.break_all(&reason).await;
+            tracing::warn!(reason, again_in_ms = wait.as_millis(), "a server is gone");
+            if matches!(self.refuse_for(wait, &reason, &mut told).await, Left::Client) {
+                return;
+            }
+            wait = (wait * 2).min(LAST_WAIT);
+        }
+    }
+
+    /// Carries messages until one side leaves.
+    async fn carry(
+        &self,
+        opened: Opened,
+        told: &mut mpsc::Receiver<Message>,
+        is_first: bool,
+    ) -> Left {
+        let Opened { link: Link { to, mut from }, mut child } = opened;
+        if !is_first && !self.greet(&to, &mut from).await {
+            drop(to);
+            end(child.as_mut()).await;
+            return Left::Server;
+        }
+        self.health.is_up.store(true, Ordering::Release);
+        // Each direction has a loop of its own: a server that waits until somebody reads what it says must not be
+        // waited for until it reads what it is told.
+        let outward = async {
+            while let Some(message) = told.recv().await {
+                self.remember(&message);
+                if to.send(message).await.is_err() {
+                    return Left::Server;
+                }
+            }
+            Left::Client
+        };
+        let left = {
+            let inward = self.inward(&mut from);
+            tokio::pin!(inward);
+            tokio::select! {
+                left = &mut inward => left,
+                left = outward => left,
+            }
+        };
+        drop(to);
+        // What the server said before it went is still heard.
+        let last_words = async {
+            self.inward(&mut from).await;
+        };
+        tokio::join!(end(child.as_mut()), last_words);
+        left
+    }
+
+    async fn inward(&self, from: &mut mpsc::Receiver<Incoming>) -> Left {
+        while let Some(incoming) = from.recv().await {
+            if let Shape::Response { id } = incoming.message.shape() {
+                self.under_way().remove(id);
+            }
+            if self.say.send(incoming).await.is_err() {
+                return Left::Client;
+            }
+        }
+        Left::Server
+    }
+
+    fn under_way(&self) -> std::sync::MutexGuard<'_, HashSet<Id>> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remember(&self, message: &Message) {
+        let greeting = || self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
+        match message.shape() {
+            Shape::Request { id, method } => {
+                if method == "initialize" {
+                    greeting().initialize = Some(message.clone());
+                }
+                self.under_way().insert(id.clone());
+            }
+            Shape::Notification { method } if method == "notifications/initialized" => {
+                greeting().initialized = Some(message.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// Greets a server as the one before it was greeted. Says whether it is fit to go on with.
+    async fn greet(&self, to: &mpsc::Sender<Message>, from: &mut mpsc::Receiver<Incoming>) -> bool {
+        let (initialize, initialized) = {
+            let greeting = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
+            (greeting.initialize.clone(), greeting.initialized.clone())
+        };
+        // A client that did not get that far greets the server itself.
+        let (Some(initialize), Some(initialized)) = (initialize, initialized) else { return true };
+        let Shape::Request { id, .. } = initialize.shape().clone() else { return true };
+        if to.send(initialize).await.is_err() {
+            return false;
+        }
+        let answered = tokio::time::timeout(GREETING, async {
+            while let Some(incoming) = from.recv().await {
+                if matches!(incoming.message.shape(), Shape::Response { id: answered } if *answered == id)
+                {
+                    return true;
+                }
+                let _ = self.say.send(incoming).await;
+            }
+            false
+        });
+        if !matches!(answered.await, Ok(true)) || to.send(initialized).await.is_err() {
+            return false;
+        }
+        let changed = Message::notification("notifications/tools/list_changed", &json!({}));
+        self.say.send(changed.into()).await.is_ok()
+    }
+
+    /// Answers what no server will answer any more.
+    async fn break_all(&self, reason: &str) {
+        let requests = std::mem::take(&mut *self.under_way());
+        for id in requests {
+            let _ = self.say.send(Incoming::from(broken(&id, reason, None))).await;
+        }
+    }
+
+    /// Answers requests while there is no server.
+    async fn refuse_for(
+        &self,
+        wait: Duration,
+        reason: &str,
+        told: &mut mpsc::Receiver<Message>,
+    ) -> Left {
+        let until = Instant::now() + wait;
+        loop {
+            match tokio::time::timeout_at(until, told.recv()).await {
+                Err(_) => return Left::Server,
+                Ok(None) => return Left::Client,
+                Ok(Some(message)) => {
+                    if let Shape::Request { id, .. } = message.shape() {
+                        let reason = format!("{reason}; it is started again");
+                        let _ = self.say.send(broken(id, &reason, None).into()).await;
+                    }
+                }
+            }
+        }
+    }
+}
+
+async fn end(child: Option<&mut Child>) {
+    if let Some(child) = child
+        && let Err(error) = child.end().await
+    {
+        tracing::warn!(%error, "a server cannot be waited for");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::super::broken_because;
+    use super::*;
+
+    /// A server that answers every request with its number of starts, and ends at the method `end`.
+    fn server(starts: &Arc<AtomicUsize>) -> std::io::Result<Opened> {
+        let start = starts.fetch_add(1, Ordering::SeqCst);
+        // The second start fails.
+        if start == 1 {
+            return Err(std::io::Error::other("no such program"));
+        }
+        let (link, FarEnd { mut told, say }) = Link::pair();
+        tokio::spawn(async move {
+            while let Some(message) = told.recv().await {
+                match message.shape() {
+                    Shape::Request { method, .. } if method == "end" => return,
+                    Shape::Request { id, .. } => {
+                        let answer = Message::result(id, &format!("{{\"start\":{start}}}"));
+                        let _ = say.send(answer.into()).await;
+                    }
+                    _ => {}
+                }
+            }
+        });
+        Ok(Opened { link, child: None })
+    }
+
+    async fn ask(link: &mut Link, text: &str) -> String {
+        link.to.send(Message::read(text.to_owned()).unwrap()).await.unwrap();
+        link.from.recv().await.unwrap().message.into_text()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_ends_is_started_again_and_greeted() {
+        let starts = Arc::new(AtomicUsize::new(0));
+        let health = Arc::new(Health::default());
+        let mut link = steady(
+            {
+                let starts = Arc::clone(&starts);
+                move || server(&starts)
+            },
+            Arc::clone(&health),
+        );
+        let greeted = ask(&mut link, r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}"#).await;
+        assert_eq!(greeted, r#"{"jsonrpc":"2.0","id":0,"result":{"start":0}}"#);
+        let initialized = Message::notification("notifications/initialized", &json!({}));
+        link.to.send(initialized).await.unwrap();
+        let broken = ask(&mut link, r#"{"jsonrpc":"2.0","id":1,"method":"end"}"#).await;
+        let broken = Message::read(broken).unwrap();
+        assert_eq!(broken_because(&broken).as_deref(), Some("the server ended"));
+        // While it is down, a request is answered at once.
+        let refused = ask(&mut link, r#"{"jsonrpc":"2.0","id":2,"method":"x"}"#).await;
+        assert!(refused.contains("started again"), "{refused}");
+        assert!(!health.is_up());
+        // The client hears of the new start, and goes on as if nothing had been.
+        let changed = link.from.recv().await.unwrap().message.into_text();
+        assert!(changed.contains("list_changed"), "{changed}");
+        let answer = ask(&mut link, r#"{"jsonrpc":"2.0","id":3,"method":"x"}"#).await;
+        assert_eq!(answer, r#"{"jsonrpc":"2.0","id":3,"result":{"start":2}}"#);
+        assert!(health.is_up());
+        assert_eq!(health.starts(), 2);
+    }
+
+    #[tokio::test]
+    async fn leaving_ends_the_server_and_the_link() {
+        let starts = Arc::new(AtomicUsize::new(0));
+        let link = steady(move || server(&starts), Arc::default());
+        let Link { to, mut from } = link;
+        drop(to);
+        assert!(from.recv().await.is_none());
+    }
+}

@@ -1,0 +1,158 @@
+//! Servers that do not do what they should.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use super::server::*;
+
+/// What a request is answered when the server does this.
+async fn answer<F>(server: impl Fn(Asked) -> F + Send + Sync + 'static) -> String
+where
+    F: Future<Output = Answer> + Send + 'static,
+{
+    let (remote, _) = serve(server).await;
+    let mut link = remote.connect("up", MOST);
+    link.to.send(request(1, "tools/call", json!({"name": "a"}))).await.unwrap();
+    told(&mut link).await
+}
+
+#[tokio::test]
+async fn a_failure_is_told_in_words() {
+    const REFUSAL: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: no session"}}"#;
+    let html = answer(async |_| plain(500, "text/html", "<h1>Oops</h1>")).await;
+    insta::assert_snapshot!(html, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 500 Internal Server Error","data":{"status":500}}}"#);
+    let refused = answer(async |_| plain(400, "application/json", REFUSAL)).await;
+    insta::assert_snapshot!(refused, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 400 Bad Request: Bad Request: no session","data":{"status":400}}}"#);
+    let json = answer(async |_| plain(401, "application/json", r#"{"detail":"no"}"#)).await;
+    insta::assert_snapshot!(json, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 401 Unauthorized","data":{"status":401}}}"#);
+    let moved = answer(async |_| {
+        let mut answer = empty(307);
+        answer.headers_mut().insert("Location", "http://127.0.0.1:9/".parse().unwrap());
+        answer
+    });
+    insta::assert_snapshot!(moved.await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 307 Temporary Redirect, and redirects are not followed: use the URL to which it leads","data":{"status":307}}}"#);
+    insta::assert_snapshot!(answer(async |_| empty(202)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 202 Accepted without a message","data":{"status":202}}}"#);
+    insta::assert_snapshot!(answer(async |_| plain(200, "text/html", "<h1>Hi</h1>")).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 200 OK without a message","data":{"status":200}}}"#);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_is_told() {
+    insta::assert_snapshot!(answer(async |_| json_answer("{\"jsonrpc\":")).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's answer is no message: not JSON: EOF while parsing a value at line 1 column 11","data":{"status":200}}}"#);
+    insta::assert_snapshot!(answer(async |_| json_answer(&b"\xff"[..])).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's answer is not UTF-8","data":{"status":200}}}"#);
+    insta::assert_snapshot!(answer(async |_| json_answer(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's answer is none to this request","data":{"status":200}}}"#);
+    insta::assert_snapshot!(answer(async |_| json_answer(vec![b' '; MOST + 1])).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's message has more than 4096 bytes"}}"#);
+    let long = format!("data: {}\n\n", "x".repeat(MOST + 1));
+    insta::assert_snapshot!(answer(move |_| { let long = long.clone(); async { pieces(vec![long], false) } }).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's message has more than 4096 bytes"}}"#);
+    insta::assert_snapshot!(answer(async |_| pieces(vec!["data: x\n\n".to_owned()], false)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server sent an event that is no message: not JSON: expected value at line 1 column 1"}}"#);
+    // A line's end within a string is no JSON, and stays none.
+    let split = "data: {\"id\":1,\"resu\ndata: lt\":{}}\n\n";
+    insta::assert_snapshot!(answer(move |_| async { pieces(vec![split.to_owned()], false) }).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server sent an event that is no message: not JSON: control character (\\u0000-\\u001F) found while parsing a string at line 2 column 0"}}"#);
+    insta::assert_snapshot!(answer(async |_| pieces(vec!["data: {\"id\"".to_owned()], false)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's stream ended before the answer"}}"#);
+}
+
+#[tokio::test]
+async fn a_broken_connection_is_told() {
+    // Whose words the system's are.
+    let cut = answer(async |_| pieces(vec!["data: {\"id\"".to_owned()], true)).await;
+    assert!(
+        cut.contains(
+            r#""code":-32603,"message":"the connection broke before the answer was whole: "#
+        ),
+        "{cut}"
+    );
+
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    drop(listener);
+    let mut link = remote(&url).connect("up", MOST);
+    link.to.send(request(1, "ping", json!({}))).await.unwrap();
+    let refused = told(&mut link).await;
+    assert!(
+        refused.contains(r#""code":-32603,"message":"the server cannot be reached: "#),
+        "{refused}"
+    );
+}
+
+/// A server that writes these bytes, whatever it is asked, and ends.
+async fn raw(bytes: Vec<u8>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(&bytes).await;
+        }
+    });
+    let mut link = remote(&url).connect("up", MOST);
+    link.to.send(request(1, "ping", json!({}))).await.unwrap();
+    told(&mut link).await
+}
+
+#[tokio::test]
+async fn half_an_answer_is_told() {
+    let body = r#"{"jsonrpc":"2.0","id":1,"#;
+    let half = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{body}"
+    );
+    let half = raw(half.into_bytes()).await;
+    assert!(half.contains("the connection broke before the answer was whole: "), "{half}");
+    for bytes in [b"HTTP/1.1 200".to_vec(), Vec::new(), b"SSH-2.0-nope\r\n".to_vec()] {
+        let told = raw(bytes).await;
+        assert!(told.contains("the connection to the server broke: "), "{told}");
+    }
+    // A head has a limit, too.
+    let head =
+        format!("HTTP/1.1 200 OK\r\nx: {}\r\ncontent-length: 0\r\n\r\n", "x".repeat(1 << 17));
+    let told = raw(head.into_bytes()).await;
+    assert!(told.contains("the connection to the server broke: "), "{told}");
+}
+
+#[tokio::test]
+async fn a_silent_server_is_told_and_harms_nobody_else() {
+    let (remote, _) = serve(async |asked: Asked| match asked.what().as_str() {
+        "hang" => std::future::pending().await,
+        "stall" => {
+            let (mut sender, answer) = stream();
+            tokio::spawn(async move {
+                let _ = sender.send_data(": hello\n\n".into()).await;
+                tokio::time::sleep(Duration::from_secs(60)).await;
+            });
+            answer
+        }
+        _ => json_answer(asked.result(json!({}))),
+    })
+    .await;
+    let mut link = remote.connect("up", MOST);
+    for (id, method) in [(1, "hang"), (2, "stall")] {
+        link.to.send(request(id, method, json!({}))).await.unwrap();
+    }
+    for id in 3..40 {
+        link.to.send(request(id, "ping", json!({}))).await.unwrap();
+    }
+    let mut answers = Vec::new();
+    for _ in 1..40 {
+        answers.push(told(&mut link).await);
+    }
+    // Those who hang come last.
+    answers[37..].sort();
+    insta::assert_snapshot!(answers[37..].join("\n"), @r#"
+    1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server did not answer within 2s"}}
+    2 {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"the server was silent for 2s"}}
+    "#);
+}
+
+#[tokio::test]
+async fn more_requests_than_a_link_takes_are_answered() {
+    let (remote, log) = serve(async |_: Asked| std::future::pending().await).await;
+    let mut link = remote.connect("up", MOST);
+    for id in 0..257 {
+        link.to.send(request(id, "hang", json!({}))).await.unwrap();
+    }
+    insta::assert_snapshot!(told(&mut link).await, @r#"256 {"jsonrpc":"2.0","id":256,"error":{"code":-32603,"message":"256 requests to the server are under way already"}}"#);
+    // Whoever goes away altogether is not waited for.
+    drop(link);
+    assert!(log.what().len() <= 256);
+}
