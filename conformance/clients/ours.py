@@ -10,6 +10,11 @@ from pathlib import Path
 PATIENCE = 30
 
 
+def can_serve(program):
+    """Whether it has our HTTP face at all."""
+    return subprocess.run([program, "serve", "--help"], capture_output=True).returncode == 0
+
+
 class Ours:
     """One gateway with a record of its own in `room`."""
 
@@ -26,9 +31,6 @@ class Ours:
             "XDG_CONFIG_HOME": str(self.room),
         }
         self.serving = None
-
-    def can_serve(self):
-        return subprocess.run([self.program, "serve", "--help"], capture_output=True).returncode == 0
 
     def wrap(self, name, command, config=None):
         """How a client starts a server behind us."""
