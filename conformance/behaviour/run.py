@@ -74,7 +74,7 @@ def output(gateway, tool, kept):
     if "error" in value:
         return f"{value['error']['code']}, payload lost"
     result = value["result"]
-    payload = "" if kept in json.dumps(result) else ", payload lost"
+    payload = "" if any(block.get("text") == kept for block in result["content"]) else ", payload lost"
     if result.get("isError"):
         return f"`isError`{payload}"
     warned = "OUTPUT_MISMATCH" in json.dumps(result.get("_meta", {}))
@@ -136,7 +136,7 @@ CASES = {
     "missing required": lambda it: refused(it, {"id": 1}, ["size"]),
     "wrong type": lambda it: refused(it, {"id": "one", "size": "small"}, ["id"]),
     "bad enum + extra key": lambda it: refused(it, {"id": 1, "size": "huge", "colour": "red"}, ["size", "colour"]),
-    "output violates outputSchema": lambda it: output(it, "bad_output", "many"),
+    "output violates outputSchema": lambda it: output(it, "bad_output", '{"total":"many"}'),
     "declared outputSchema, none returned": lambda it: output(it, "no_output", "no total"),
     "upstream JSON-RPC error with `data`": failure,
     "unknown fields in tool, result, content, `_meta`": unknown_fields,
