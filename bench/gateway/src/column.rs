@@ -15,7 +15,7 @@ use crate::process::{Group, Tree};
 use crate::session::Session;
 
 /// How long a program may take to be ready.
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_mins(1);
 /// How long its first answer is waited for before it is asked again.
 const PATIENCE: Duration = Duration::from_millis(2);
 
@@ -243,16 +243,15 @@ impl Ground {
     /// One of our commands, with a configuration of its own.
     fn ours(&self, command: &str, ours: Ours, upstream: Option<&str>) -> anyhow::Result<Command> {
         let config = self.scratch.join("config.yml");
-        let mut text = "gateway:\n".to_owned();
-        if ours == Ours::Transparent {
-            text += "  input: \"off\"\n  output: \"off\"\n  envelope: \"off\"\n";
+        let checks = if ours == Ours::Transparent {
+            "  input: \"off\"\n  output: \"off\"\n  envelope: \"off\"\n"
         } else {
-            text += "  input: enforce\n";
-        }
-        if let Some(upstream) = upstream {
-            text += &format!("  listen: 127.0.0.1:0\n  upstreams:\n    stub: {upstream}\n");
-        }
-        std::fs::write(&config, text)?;
+            "  input: enforce\n"
+        };
+        let upstreams = upstream.map_or_else(String::new, |upstream| {
+            format!("  listen: 127.0.0.1:0\n  upstreams:\n    stub: {upstream}\n")
+        });
+        std::fs::write(&config, format!("gateway:\n{checks}{upstreams}"))?;
         let mut made = Command::new(&self.answerback);
         made.arg(command).arg("--config").arg(config);
         if ours == Ours::Recording {

@@ -30,14 +30,16 @@ pub(crate) enum Door {
 
 /// A way to one server.
 pub(crate) enum Link {
-    Http(Http),
+    Http(Box<Http>),
     Stdio(Arc<Pipes>),
 }
 
 impl Link {
     pub(crate) fn through(door: &Door) -> anyhow::Result<Self> {
         Ok(match door {
-            Door::Http { uri, token } => Self::Http(Http::new(uri.clone(), token.as_deref())?),
+            Door::Http { uri, token } => {
+                Self::Http(Http::new(uri.clone(), token.as_deref())?.into())
+            }
             Door::Stdio(pipes) => Self::Stdio(Arc::clone(pipes)),
         })
     }

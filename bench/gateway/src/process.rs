@@ -17,11 +17,9 @@ pub(crate) struct Group {
 
 impl Group {
     pub(crate) fn spawn(command: &mut Command) -> anyhow::Result<Self> {
-        let child = command
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
-            .with_context(|| format!("cannot start {:?}", command.as_std().get_program()))?;
+        let child = command.process_group(0).kill_on_drop(true).spawn().with_context(|| {
+            format!("cannot start {}", command.as_std().get_program().display())
+        })?;
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         Ok(Self { child, pid: pid.context("the process ended at once")? })
     }

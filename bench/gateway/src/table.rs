@@ -31,7 +31,7 @@ impl Row {
             let shown = self.cells.iter().map(|cell| cell.as_ref().map_or("–".to_owned(), show));
             shown.collect::<Vec<_>>().join(" / ")
         };
-        let mut line = format!(
+        let figures = format!(
             "| {} | {} | {} | {} | {} | {} | {} | {} | {:.0} |",
             self.column.name(),
             self.column.faces(),
@@ -43,10 +43,9 @@ impl Row {
             mebibytes(self.idle),
             self.ready.as_secs_f64() * 1e3,
         );
-        for failure in self.cells.iter().filter_map(|cell| cell.as_ref().err()) {
-            line += &format!("\n| | | | {} |", one_line(failure));
-        }
-        line
+        let failures = self.cells.iter().filter_map(|cell| cell.as_ref().err());
+        let failures = failures.map(|failure| format!("\n| | | | {} |", one_line(failure)));
+        figures + &failures.collect::<String>()
     }
 }
 
@@ -75,7 +74,7 @@ fn millis(time: Duration) -> String {
 }
 
 fn mebibytes(bytes: u64) -> String {
-    format!("{}.{}", bytes >> 20, (bytes & 0xF_FFFF) * 10 >> 20)
+    format!("{}.{}", bytes >> 20, ((bytes & 0xF_FFFF) * 10) >> 20)
 }
 
 #[cfg(test)]
