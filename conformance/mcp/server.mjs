@@ -25,6 +25,10 @@ import { prompts, resources, templated, tools } from './catalogue.mjs';
 
 const codec = createRequestStateCodec({ key: randomBytes(32) });
 const bus = new InMemoryServerEventBus();
+const toolbox = tools(codec, {
+  toolsChanged: () => bus.publish({ kind: 'tools_list_changed' }),
+  promptsChanged: () => bus.publish({ kind: 'prompts_list_changed' }),
+});
 
 /** A server for one request or one connection. */
 function made() {
@@ -45,10 +49,6 @@ function made() {
       cacheHints: Object.fromEntries(lists.map(method => [method, hint])),
     }
   );
-  const toolbox = tools(codec, {
-    toolsChanged: () => bus.publish({ kind: 'tools_list_changed' }),
-    promptsChanged: () => bus.publish({ kind: 'prompts_list_changed' }),
-  });
   server.setRequestHandler('tools/list', () => ({
     tools: Object.entries(toolbox).map(([name, [inputSchema]]) => ({ name, description: `Does ${name}.`, inputSchema })),
   }));
@@ -90,6 +90,24 @@ function made() {
   return server;
 }
 
+/** The refusal of a call in the new era whose `Mcp-Param-` headers do not say what its arguments say. */
+async function refusal(request) {
+  const { id, method, params } = await request.clone().json().catch(() => ({}));
+  const schema = method === 'tools/call' && toolbox[params?.name]?.[0];
+  for (const [name, { 'x-mcp-header': header }] of Object.entries(schema?.properties ?? {})) {
+    const given = params.arguments?.[name];
+    if (!header || given === undefined) continue;
+    const value = request.headers.get(`Mcp-Param-${header}`);
+    const encoded = /^=\?base64\?(.*)\?=$/.exec(value ?? '')?.[1];
+    const decoded = encoded === undefined ? value : Buffer.from(encoded, 'base64').toString();
+    const isSpeltRight = encoded === undefined || Buffer.from(decoded).toString('base64') === encoded;
+    if (!isSpeltRight || decoded !== String(given)) {
+      const error = { code: -32020, message: `Mcp-Param-${header} does not match '${name}'` };
+      return Response.json({ jsonrpc: '2.0', id, error }, { status: 400 });
+    }
+  }
+}
+
 /** Serves the old era, a session a client, and the new, which has none. */
 function serveHttp(port) {
   const modern = createMcpHandler(made, { legacy: 'reject', bus });
@@ -122,7 +140,7 @@ function serveHttp(port) {
     const response =
       hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
       originValidationResponse(request, localhostAllowedOrigins()) ??
-      ((await isLegacyRequest(request)) ? await legacy(request) : await modern.fetch(request));
+      ((await isLegacyRequest(request)) ? await legacy(request) : ((await refusal(request)) ?? (await modern.fetch(request))));
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
     if (!response.body) return outgoing.end();
     const body = Readable.fromWeb(response.body);
