@@ -152,11 +152,11 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def started(command, port, folder):
+def started(command, port, folder, path="mcp"):
     """A peer that listens."""
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(list(map(str, command)), cwd=folder, env={**os.environ, "HOME": str(folder)}, **quiet)
-    return Http(f"http://127.0.0.1:{port}/mcp", process=process)
+    return Http(f"http://127.0.0.1:{port}/{path}", process=process)
 
 
 def columns(program, peers):
@@ -185,7 +185,7 @@ def columns(program, peers):
         listen = f'[proxy]\nname = "probe"\n[proxy.listen]\nhost = "127.0.0.1"\nport = {port}\n'
         backend = f'[[backends]]\nname = "stub"\ntransport = "stdio"\ncommand = {json.dumps(stub[0])}\n'
         file.write_text(f"{listen}{backend}args = {json.dumps(stub[1:])}\n")
-        return started([peers / "rust/bin/mcp-proxy", "--config", file], port, folder)
+        return started([peers / "rust/bin/mcp-proxy", "--config", file], port, folder, path="")
 
     def wrap(stub, folder):
         how = Ours(program, folder / "ours").wrap("stub", stub)

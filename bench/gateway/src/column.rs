@@ -161,7 +161,8 @@ impl Ground {
                 if let Some((_input, output)) = program.pipes() {
                     drain(output);
                 }
-                let uri = format!("http://127.0.0.1:{port}/mcp");
+                let path = if column == Column::RustProxy { "" } else { "mcp" };
+                let uri = format!("http://127.0.0.1:{port}/{path}");
                 Door::Http { uri: uri.parse()?, token: None }
             }
         };
