@@ -1,12 +1,17 @@
 // Passes HTTP on with our token, which the official suite has no option for: `node bearer.mjs PORT TO TOKEN`. Everything
-// else crosses as it came, Host and Origin too, because the suite looks whether they are checked.
+// else crosses as it came. The suite looks whether Host and Origin are checked, so of them only our own port is replaced.
 import { createServer, request } from 'node:http';
 
 const [port, to, token] = process.argv.slice(2);
 const target = new URL(to);
 createServer((incoming, outgoing) => {
   const headers = { ...incoming.headers, ...(token && { authorization: `Bearer ${token}` }) };
-  const options = { host: target.hostname, port: target.port, path: target.pathname, method: incoming.method, headers };
+  for (const name of ['host', 'origin']) {
+    if (headers[name]) headers[name] = headers[name].replace(`:${port}`, `:${target.port}`);
+  }
+  // A connection a request: one that the other side just closed is no verdict about it.
+  const options = { agent: false, hostname: target.hostname, port: target.port, path: target.pathname, headers };
+  options.method = incoming.method;
   const passed = request(options, answer => {
     outgoing.writeHead(answer.statusCode, answer.headers);
     outgoing.flushHeaders();

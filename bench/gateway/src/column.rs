@@ -135,18 +135,18 @@ impl Ground {
             upstream.map_or((String::new(), None), |(group, uri)| (uri, Some(group)));
         let port = free_port().await?.to_string();
         let mut command = self.command(column, &me, &port, &uri).await?;
-        command
-            .kill_on_drop(true)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        // A program that listens would take the end of its input for the end of its parent.
+        let is_on_pipes = matches!(column, Column::DirectStdio | Column::Wrap(_));
+        let input = if is_on_pipes { Stdio::piped() } else { Stdio::null() };
+        command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         let began = Instant::now();
         let mut program = Group::spawn(&mut command)?;
         let errors = program.errors().context("no standard error")?;
         let door = match column {
             Column::DirectStdio | Column::Wrap(_) => {
                 drain(errors);
-                let (input, output) = program.pipes().context("no pipes")?;
+                let input = program.input().context("no standard input")?;
+                let output = program.output().context("no standard output")?;
                 Door::Stdio(Pipes::new(input, output))
             }
             Column::Serve(_) | Column::ServeStdio(_) => {
@@ -158,9 +158,7 @@ impl Ground {
             }
             _ => {
                 drain(errors);
-                if let Some((_input, output)) = program.pipes() {
-                    drain(output);
-                }
+                drain(program.output().context("no standard output")?);
                 let path = if column == Column::RustProxy { "" } else { "mcp" };
                 let uri = format!("http://127.0.0.1:{port}/{path}");
                 Door::Http { uri: uri.parse()?, token: None }

@@ -32,8 +32,8 @@ pub(crate) struct Measured {
 }
 
 impl Load {
-    /// Calls of each worker before the clock starts.
-    const WARM: usize = 10;
+    /// Calls of all workers together before the clock starts.
+    const WARM: usize = 64;
 
     /// Measures the processes while `sessions` call, a worker each; where there are fewer, workers share them.
     pub(crate) async fn measure(
@@ -83,7 +83,7 @@ impl Load {
         barrier: Arc<Barrier>,
         left: Arc<AtomicUsize>,
     ) -> anyhow::Result<Vec<Duration>> {
-        for _ in 0..Self::WARM {
+        for _ in 0..Self::WARM.div_ceil(self.workers) {
             session.call(self.size).await?;
         }
         barrier.wait().await;

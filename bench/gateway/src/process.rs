@@ -24,8 +24,12 @@ impl Group {
         Ok(Self { child, pid: pid.context("the process ended at once")? })
     }
 
-    pub(crate) fn pipes(&mut self) -> Option<(ChildStdin, ChildStdout)> {
-        Some((self.child.stdin.take()?, self.child.stdout.take()?))
+    pub(crate) fn input(&mut self) -> Option<ChildStdin> {
+        self.child.stdin.take()
+    }
+
+    pub(crate) fn output(&mut self) -> Option<ChildStdout> {
+        self.child.stdout.take()
     }
 
     pub(crate) fn errors(&mut self) -> Option<ChildStderr> {
