@@ -124,7 +124,8 @@ impl Ground {
         } else {
             let port = free_port().await?;
             let mut command = Command::new(&me);
-            command.args(["stub-http", &port.to_string()]).stdin(Stdio::null());
+            command.args(["stub-http", &port.to_string()]);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             let group = Group::spawn(&mut command)?;
             let uri = format!("http://127.0.0.1:{port}/mcp");
             let door = Door::Http { uri: uri.parse()?, token: None };

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use tokio::signal::unix::{SignalKind, signal};
 
 use column::{Column, Ground, Standing};
 use link::Door;
@@ -44,7 +45,13 @@ async fn main() -> anyhow::Result<()> {
                 rest.get(at).map_or(Ok(default), |it| it.parse()).context("not a whole number")
             };
             let name = rest.get(2).copied().unwrap_or_default();
-            measure(peers, answerback, number(0, 2000)?, number(1, 20)?, name).await
+            let mut terminate = signal(SignalKind::terminate())?;
+            // Whoever stops us stops what we started: it is ended when the measurement is dropped.
+            tokio::select! {
+                measured = measure(peers, answerback, number(0, 2000)?, number(1, 20)?, name) => measured,
+                _ = terminate.recv() => bail!("stopped"),
+                _ = tokio::signal::ctrl_c() => bail!("stopped"),
+            }
         }
         _ => bail!("usage: bench-gateway measure PEERS ANSWERBACK [REQUESTS [SECONDS [NAME]]]"),
     }
