@@ -5,6 +5,7 @@ mod command;
 mod configuration;
 mod exit;
 mod folders;
+mod gateway;
 mod input;
 mod options;
 mod output;

@@ -10,6 +10,7 @@
 mod admit;
 mod ask;
 mod attempt;
+mod attest;
 mod call;
 mod catalogue;
 mod client;
@@ -17,9 +18,14 @@ mod decide;
 mod deliver;
 mod envelope;
 mod gateway;
+mod in_force;
+mod opening;
+mod original;
+mod permitted;
 mod pins;
 mod record;
 mod relay;
+mod seal;
 mod settings;
 mod silence;
 mod surroundings;
@@ -27,11 +33,13 @@ mod told;
 pub mod wrap;
 
 pub use admit::{Admission, Asked, Forwarded, Running};
+pub use attest::{AttestError, Attestor};
 pub use call::{CallError, ToolCall};
 pub use catalogue::{Toolbox, ToolboxError};
 pub use client::Client;
 pub use decide::decide;
 pub use gateway::{Gateway, Upstream};
+pub use in_force::{Governing, InForce, identified, named};
 pub use pins::{PinError, Pins};
 pub use record::Recorder;
 pub use settings::{

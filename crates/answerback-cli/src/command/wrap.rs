@@ -4,16 +4,15 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use answerback::contract::tool::McpHost;
+use answerback_gateway::Client;
 use answerback_gateway::wrap::{Ended, Wrapped, wrap};
-use answerback_gateway::{Client, Gateway, GatewaySettings, Recorder};
 use answerback_mcp::link::Program;
 use anyhow::Context;
 use tracing_subscriber::filter::LevelFilter;
 
 use super::ledger::location::Location;
-use crate::configuration::for_all;
 use crate::exit::Exit;
+use crate::gateway::gateway;
 use crate::output::say;
 
 /// The variable that says how much is told on standard error.
@@ -63,24 +62,12 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let [program, rest @ ..] = arguments.command.as_slice() else {
         anyhow::bail!("no server is named; write its command after --");
     };
-    let config = &arguments.location.configuration()?.config;
-    let mut validation = config.validation.clone();
-    if arguments.strict {
-        for_all(&mut validation, |settings| settings.strict = true);
-    }
-    let parsed = serde_json::json!({ "gateway": config.gateway });
-    let (settings, warnings) = GatewaySettings::from_value("the configuration", &parsed)?;
-    for warning in warnings {
-        say(&format!("warning: {warning}"));
-    }
-    let host = McpHost::detect(|variable| std::env::var_os(variable).is_some());
-    let mut gateway = Gateway::new(validation, settings).with_host(host);
+    let (location, no_record) = (&arguments.location, arguments.no_record);
+    let gateway = gateway(location.configuration()?, location, arguments.strict, no_record)?;
     let name = arguments.name.clone().unwrap_or_else(|| name_of(program));
     let mut wrapped = Wrapped::new(&name, Program::new(program, rest.to_vec()));
-    if !arguments.no_record {
-        let store = arguments.location.start()?;
-        wrapped = wrapped.with_pins(pins(&arguments.location, &name)?);
-        gateway = gateway.with_recorder(Recorder::new(store)?);
+    if !no_record {
+        wrapped = wrapped.with_pins(pins(location, &name)?);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
