@@ -1,13 +1,16 @@
 //! The gateway that a configuration describes, for whichever command carries its messages.
 
 use answerback::contract::tool::McpHost;
-use answerback_gateway::{Gateway, GatewaySettings, Recorder};
+use answerback_gateway::{Attestor, Gateway, GatewaySettings, Recorder};
+use answerback_store::Store;
+use anyhow::{Context, bail};
 
 use crate::command::ledger::location::Location;
 use crate::configuration::{Configuration, for_all};
 use crate::output::say;
 
-/// The gateway with its record. The record begins here if it is not there yet.
+/// The gateway with its record, and with the agent that answers for results where one is configured. The record
+/// begins here if it is not there yet.
 pub(crate) fn gateway(
     configuration: &Configuration,
     location: &Location,
@@ -27,7 +30,37 @@ pub(crate) fn gateway(
     let host = McpHost::detect(|variable| std::env::var_os(variable).is_some());
     let gateway = Gateway::new(validation, settings).with_host(host);
     if no_record {
+        if config.governance.agent.is_some() {
+            say("warning: governance.agent is set, and nothing is attested without a record");
+        }
         return Ok(gateway);
     }
-    Ok(gateway.with_recorder(Recorder::new(location.start()?)?))
+    // Before the record begins: who cannot speak leaves nothing behind.
+    let attestor = attestor(configuration)?;
+    let store = location.start()?;
+    let gateway = match attestor {
+        Some(attestor) => gateway.with_attestor(in_force(attestor, &store)?),
+        None => gateway,
+    };
+    Ok(gateway.with_recorder(Recorder::new(store)?))
+}
+
+/// The agent under whose identity results are given, where there is one.
+fn attestor(configuration: &Configuration) -> anyhow::Result<Option<Attestor>> {
+    let governance = &configuration.config.governance;
+    let Some(agent) = &governance.agent else { return Ok(None) };
+    let (Some(manifest), Some(lock)) = (&governance.manifest, &governance.lock) else {
+        bail!(
+            "governance.agent speaks under a manifest and a lock; name governance.manifest and governance.lock"
+        );
+    };
+    let (manifest, lock) = (configuration.path(manifest), configuration.path(lock));
+    let attestor = Attestor::open(manifest, lock, agent);
+    attestor.map(Some).with_context(|| format!("governance.agent {agent} cannot speak"))
+}
+
+/// Notes what is in force before anything is said under it.
+fn in_force(attestor: Attestor, store: &Store) -> anyhow::Result<Attestor> {
+    attestor.log(store).context("manifest and lock could not be recorded")?;
+    Ok(attestor)
 }
