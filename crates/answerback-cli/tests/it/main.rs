@@ -20,6 +20,8 @@ mod program;
 #[cfg(unix)]
 mod prompt;
 mod replay;
+#[cfg(unix)]
+mod serve;
 mod show;
 mod tools;
 mod trust;
