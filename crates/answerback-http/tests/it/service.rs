@@ -1,3 +1,5 @@
+use std::io;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use answerback_http::{Health, ListenError, ListenSettings, Listener, Metrics, Routes, Scope};
@@ -183,4 +185,68 @@ async fn who_does_not_finish_a_head_is_let_go() {
         assert!(!answer.contains("alive"), "{answer}");
     }
     served.stop().await;
+}
+
+#[tokio::test]
+async fn a_head_beyond_the_limit_is_refused() {
+    let served = Served::new().await;
+    let answer =
+        served.ask("GET /api/name/7", &[&format!("X-Long: {}", "x".repeat(60 << 10))]).await;
+    assert_eq!(answer.told(), "200 editor");
+    let answer =
+        served.ask("GET /api/name/7", &[&format!("X-Long: {}", "x".repeat(64 << 10))]).await;
+    assert_eq!(answer.status, 431);
+    served.stop().await;
+}
+
+/// What was logged.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_logged_without_what_it_carries() {
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+        .with_ansi(false)
+        .without_time()
+        .with_writer(move || writer.clone())
+        .finish();
+    // The server's tasks run on this thread, too.
+    let guard = tracing::subscriber::set_default(subscriber);
+    let served = Served::new().await;
+    served.ask("GET /api/name/secret-id?secret=query", &["X-Header: secret-header"]).await;
+    served.ask("GET /secret-path", &[]).await;
+    let host = format!("Host: {}", served.address);
+    served.send("GET /api/name/7", &[&host, "Authorization: Bearer secret-token"], "").await;
+    let token = served.token.text().to_owned();
+    served.stop().await;
+    drop(guard);
+    let logged = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let requests: Vec<String> = logged
+        .lines()
+        .filter(|line| line.contains(": request"))
+        .map(|line| {
+            let is_time = |word: &&str| !word.starts_with("seconds=");
+            line.split_whitespace().filter(is_time).collect::<Vec<_>>().join(" ")
+        })
+        .collect();
+    insta::assert_snapshot!(requests.join("\n"), @r#"
+    INFO answerback_http::answer: request method="GET" route="/api/name/{id}" status=200 principal="editor"
+    INFO answerback_http::answer: request method="GET" route="none" status=404 principal="editor"
+    INFO answerback_http::answer: request method="GET" route="/api/name/{id}" status=401
+    "#);
+    assert!(!logged.contains("secret") && !logged.contains(&token), "{logged}");
 }

@@ -62,13 +62,11 @@ async fn a_stream_that_listens_ends_in_order() {
     let mut idle = open(&served, "/api/name/7").await;
     read_until(&mut idle, "editor").await;
     let address = served.address;
-    let started = Instant::now();
-    let server = served.begin_to_stop();
+    let stopping = served.begin_to_stop();
     let (rest, in_order) = read_to_end(&mut stream).await;
     assert!(rest.contains("data: last") && rest.ends_with("0\r\n\r\n") && in_order, "{rest:?}");
     assert_eq!(read_to_end(&mut idle).await, (String::new(), true));
-    server.await.unwrap();
-    assert!(started.elapsed() < Duration::from_secs(5), "nobody was waited for in vain");
+    stopping.await.unwrap();
     assert!(TcpStream::connect(address).await.is_err());
 }
 
@@ -79,13 +77,13 @@ async fn a_stream_that_does_not_listen_is_cut() {
     let mut stream = open(&served, "/api/stubborn").await;
     read_until(&mut stream, "data: one").await;
     let started = Instant::now();
-    let server = served.begin_to_stop();
+    let stopping = served.begin_to_stop();
     let (rest, _) = read_to_end(&mut stream).await;
     assert!(
         !rest.contains("0\r\n\r\n"),
         "a stream that was cut does not look like one that ended: {rest:?}"
     );
-    server.await.unwrap();
+    stopping.await.unwrap();
     assert!(started.elapsed() >= Duration::from_millis(200));
 }
 
@@ -96,10 +94,10 @@ async fn a_stream_outlives_the_time_for_a_head() {
     let mut stream = open(&served, "/api/polite").await;
     read_until(&mut stream, "data: one").await;
     tokio::time::sleep(Duration::from_millis(200)).await;
-    let server = served.begin_to_stop();
+    let stopping = served.begin_to_stop();
     let (rest, _) = read_to_end(&mut stream).await;
     assert!(rest.contains("data: last"), "{rest:?}");
-    server.await.unwrap();
+    stopping.await.unwrap();
 }
 
 #[tokio::test]
