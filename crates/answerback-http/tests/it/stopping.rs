@@ -55,7 +55,9 @@ async fn open(served: &Served, path: &str) -> TcpStream {
 
 #[tokio::test]
 async fn a_stream_that_listens_ends_in_order() {
-    let served = Served::with(streams(), ListenSettings::default()).await;
+    // Whoever is cut after all is cut after the test has lost its patience.
+    let settings = ListenSettings::default().with_shutdown_grace(Duration::from_hours(1));
+    let served = Served::with(streams(), settings).await;
     let mut stream = open(&served, "/api/polite").await;
     // An event is here before the next one is made: nothing gathers them.
     read_until(&mut stream, "data: one").await;
