@@ -127,7 +127,7 @@ impl Attestor {
         let response = match built {
             Ok(response) => response,
             Err(invalid) => {
-                return Ok(Attested::unbuilt(response_id, invalid.findings));
+                return Ok(Attested::unbuilt(response_id, &invalid.findings));
             }
         };
         let in_force = self.in_force(recorder.store()).await;
@@ -213,9 +213,6 @@ impl Doubt {
     /// The tool's definition was not looked at.
     pub(crate) const DEFINITION: Self =
         Self { flag: Flag::BoundariesRespected, why: "the tool's definition was not compared" };
-    /// The tool is none that the gateway offers.
-    pub(crate) const TOOL: Self =
-        Self { flag: Flag::WithinScope, why: "the tool is not one that is offered" };
 
     /// What something that was found puts into doubt.
     pub(crate) fn of(code: &str) -> Option<Self> {
@@ -233,7 +230,8 @@ impl Doubt {
     }
 }
 
-/// What can be attested: every flag that nothing speaks against.
+/// What can be attested: every flag that nothing speaks against. A tool that is not offered is not called, so that what
+/// ran is within what the operator lets the agent do.
 fn attestation(doubts: &[Doubt]) -> Attestation {
     let attestation = doubts
         .iter()
@@ -276,11 +274,11 @@ impl Attested {
     }
 
     /// An answer that the contract cannot hold.
-    fn unbuilt(response_id: UuidV4, findings: Vec<ValidationError>) -> Self {
+    fn unbuilt(response_id: UuidV4, findings: &[ValidationError]) -> Self {
         use answerback::contract::governed::RefusalReason::QualityCannotBeMet;
         let explanation = "The result cannot be made a governed response.";
         let refusal = Some(Refusal::new(QualityCannotBeMet, explanation));
-        let codes = codes(&findings);
+        let codes = codes(findings);
         Self { response_id, response: None, in_force: None, refusal, codes }
     }
 

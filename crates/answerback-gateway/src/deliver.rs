@@ -134,7 +134,6 @@ impl Gateway {
         let modes = self.settings.of(&running.call.name);
         let is_unpinned = self.settings.pinning == CheckMode::Off || upstream.pins.is_none();
         let unseen = [
-            (!running.about.tool.1, Doubt::TOOL),
             (is_unpinned, Doubt::DEFINITION),
             (modes.input == CheckMode::Off, Doubt::INPUT),
             (modes.output == CheckMode::Off, Doubt::OUTPUT),
