@@ -8,6 +8,7 @@
 #![warn(missing_docs)]
 
 mod admit;
+mod advice;
 mod ask;
 mod attempt;
 mod attest;
@@ -36,6 +37,7 @@ mod told;
 pub mod wrap;
 
 pub use admit::{Admission, Asked, Forwarded, Running};
+pub use advice::{Remark, Weight, remarks};
 pub use attest::{AttestError, Attestor};
 pub use call::{CallError, ToolCall};
 pub use catalogue::{Toolbox, ToolboxError};

@@ -23,7 +23,7 @@ use crate::folders;
 use crate::output::say;
 
 /// Where clients are listened for when nobody says otherwise.
-const PORT: u16 = 7311;
+pub(super) const PORT: u16 = 7311;
 /// On whose behalf the bearer of our own token calls.
 const PRINCIPAL: &str = "local";
 
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     for warning in warnings {
         say(&format!("warning: {warning}"));
     }
-    let backends = backends(arguments, configuration, &settings.servers)?;
+    let backends = backends(location, arguments.no_record, &settings.servers)?;
     let token_file = match &arguments.token_file {
         Some(file) => file.clone(),
         None => location.folder()?.join("serve.token"),
@@ -112,14 +112,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 }
 
 /// The servers of the configuration; our own tools, where there are none.
-fn backends(
-    arguments: &Arguments,
-    configuration: &Configuration,
+pub(super) fn backends(
+    location: &Location,
+    is_unpinned: bool,
     servers: &[ServerSettings],
 ) -> anyhow::Result<Vec<Backend>> {
     let mut backends = Vec::new();
     for server in servers {
-        backends.push((server.name.as_str(), place(configuration, server)?));
+        backends.push((server.name.as_str(), place(location.configuration()?, server)?));
     }
     if backends.is_empty() {
         let program = std::env::current_exe().context("our own program cannot be found")?;
@@ -128,10 +128,10 @@ fn backends(
     }
     let with_pins = |(name, place): (&str, Place)| {
         let backend = Backend::new(name, place);
-        if arguments.no_record {
+        if is_unpinned {
             return Ok(backend);
         }
-        Ok(backend.with_pins(pins(&arguments.location, name)?))
+        Ok(backend.with_pins(pins(location, name)?))
     };
     backends.into_iter().map(with_pins).collect()
 }

@@ -5,6 +5,7 @@ mod backend;
 mod body;
 mod endpoint;
 mod hub;
+mod inspect;
 mod merge;
 mod names;
 mod partner;
@@ -26,6 +27,7 @@ use axum::routing::any;
 use serde_json::json;
 
 pub use backend::{Backend, Place};
+pub use inspect::Inspected;
 pub(crate) use streams::Streams;
 
 use crate::outlet::Outlet;

@@ -52,6 +52,11 @@ impl Location {
         Ok(self.configuration.get_or_init(|| configuration))
     }
 
+    /// The file of the configuration, where there is one.
+    pub(crate) fn configuration_file(&self) -> Option<PathBuf> {
+        self.config.file()
+    }
+
     /// The URL of the store, where it is in a database.
     pub(crate) fn url(&self) -> anyhow::Result<Option<String>> {
         let path = self.path()?;
