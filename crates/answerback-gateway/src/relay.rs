@@ -240,7 +240,7 @@ impl Relay {
     /// Takes a call in.
     async fn begin(self: &Arc<Self>, id: Id, message: Message) {
         let call = match ToolCall::read(message) {
-            Ok(call) => call,
+            Ok(call) => call.of_turn(self.client.turn()),
             Err(error) => {
                 let answer =
                     Message::error(Some(&id), code::INVALID_PARAMS, &error.to_string(), None);
@@ -369,7 +369,7 @@ impl Relay {
         let recorder = self.gateway.recorder()?;
         let corrected = match &decision {
             Decision::Modify { arguments } => call.corrected(arguments).ok()?,
-            _ => call.clone(),
+            _ => call.clone().of_turn(None),
         };
         let conversation =
             self.client.conversation(&self.server.name, call.conversation.as_deref());
