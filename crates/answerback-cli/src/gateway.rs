@@ -17,6 +17,33 @@ pub(crate) fn gateway(
     strict: bool,
     no_record: bool,
 ) -> anyhow::Result<Gateway> {
+    if no_record {
+        if configuration.config.governance.agent.is_some() {
+            say("warning: governance.agent is set, and nothing is attested without a record");
+        }
+        return judging(configuration, strict);
+    }
+    recorded(configuration, strict, || Ok(Recorder::new(location.start()?)?))
+}
+
+/// The gateway with a record, which is opened when all else is well: who cannot speak leaves nothing behind.
+pub(crate) fn recorded(
+    configuration: &Configuration,
+    strict: bool,
+    open: impl FnOnce() -> anyhow::Result<Recorder>,
+) -> anyhow::Result<Gateway> {
+    let gateway = judging(configuration, strict)?;
+    let attestor = attestor(configuration)?;
+    let recorder = open()?;
+    let gateway = match attestor {
+        Some(attestor) => gateway.with_attestor(in_force(attestor, recorder.store())?),
+        None => gateway,
+    };
+    Ok(gateway.with_recorder(recorder))
+}
+
+/// The gateway as it judges, without a record.
+pub(crate) fn judging(configuration: &Configuration, strict: bool) -> anyhow::Result<Gateway> {
     let config = &configuration.config;
     let mut validation = config.validation.clone();
     if strict {
@@ -28,21 +55,7 @@ pub(crate) fn gateway(
         say(&format!("warning: {warning}"));
     }
     let host = McpHost::detect(|variable| std::env::var_os(variable).is_some());
-    let gateway = Gateway::new(validation, settings).with_host(host);
-    if no_record {
-        if config.governance.agent.is_some() {
-            say("warning: governance.agent is set, and nothing is attested without a record");
-        }
-        return Ok(gateway);
-    }
-    // Before the record begins: who cannot speak leaves nothing behind.
-    let attestor = attestor(configuration)?;
-    let store = location.start()?;
-    let gateway = match attestor {
-        Some(attestor) => gateway.with_attestor(in_force(attestor, &store)?),
-        None => gateway,
-    };
-    Ok(gateway.with_recorder(Recorder::new(store)?))
+    Ok(Gateway::new(validation, settings).with_host(host))
 }
 
 /// The agent under whose identity results are given, where there is one.

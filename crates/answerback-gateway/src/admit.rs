@@ -154,7 +154,12 @@ impl Desk<'_> {
             None => (judged, None),
         };
         let correlation_id = self.correlation_id.to_string();
-        let attempt = Attempt::of(&judged, call.turn.unwrap_or_else(|| self.client.turn()), &correlation_id, random);
+        let attempt = Attempt::of(
+            &judged,
+            call.turn.unwrap_or_else(|| self.client.turn()),
+            &correlation_id,
+            random,
+        );
         let attempt = attempt.with_permit(permit.clone());
         let is_changed = judged.is_valid() && judged.repair.is_some() || permit.is_some();
         let changed = judged.arguments.value().filter(|_| is_changed);

@@ -72,7 +72,18 @@ impl ToolCall {
         });
         let params = params.to_owned();
         let turn = None;
-        Ok(Self { id, message, params, name, arguments, meta, conversation, is_modern, answers, turn })
+        Ok(Self {
+            id,
+            message,
+            params,
+            name,
+            arguments,
+            meta,
+            conversation,
+            is_modern,
+            answers,
+            turn,
+        })
     }
 
     /// The call as one of a turn: calls that arrive before the answer to a failing one was given are parallel, however

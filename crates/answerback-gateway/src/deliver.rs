@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::admit::Running;
 use crate::attest::{Answer, Attested, Doubt};
+use crate::cut::{Cut, cut};
 use crate::envelope::{Enveloped, data, found, of_findings, reference, whole};
 use crate::record::{delivered, outcome as with_outcome};
 use crate::settings::{CheckMode, EnvelopeMode};
@@ -20,7 +21,7 @@ use answerback_mcp::wire::{Message, Object};
 
 impl Gateway {
     /// Looks at the answer to a call before it is given: checks the result, adds what we say about it to its `_meta`,
-    /// and writes it down. The result itself is never changed. The answer is durable when this returns it.
+    /// and writes it down. The result itself is never changed, but cut where the configuration says so. The answer is durable when this returns it.
     pub async fn deliver(&self, upstream: &Upstream, running: Running, reply: Message) -> Message {
         let Ok(object) = Object::read(reply.text()) else { return reply };
         let Some(result) = object.get("result") else {
@@ -33,7 +34,12 @@ impl Gateway {
         if !running.notes.is_empty() {
             added.insert(meta::NOTES.to_owned(), json!(running.notes));
         }
-        let mut changed = with_notes(result, &running.notes).unwrap_or_else(|| result.to_owned());
+        let cut = self.cut(upstream, &running, result);
+        let shown = cut.as_ref().map_or(result, |cut| &cut.result);
+        if let Some(cut) = &cut {
+            added.insert(meta::CUT.to_owned(), cut.facts.clone());
+        }
+        let mut changed = with_notes(shown, &running.notes).unwrap_or_else(|| shown.to_owned());
         let envelope = self.envelope(upstream, &running, &checked, &value);
         if let Some(envelope) =
             envelope.as_ref().filter(|_| self.settings.envelope != EnvelopeMode::Off)
@@ -189,6 +195,16 @@ impl Gateway {
             }))),
             Err(error) => recorder.store().excuse(error).map(|()| None),
         }
+    }
+
+    /// The result as the model sees it, where it is too long and all of it is in the record. A tool that declares what
+    /// its results look like is left alone.
+    fn cut(&self, upstream: &Upstream, running: &Running, result: &str) -> Option<Cut> {
+        let most = self.settings.shown_bytes.filter(|most| result.len() > *most)?;
+        if self.recorder.is_none() || upstream.tools.has_output(&running.call.name) {
+            return None;
+        }
+        cut(result, most, &running.correlation_id.to_string())
     }
 
     fn wants_structured(&self, upstream: &Upstream, running: &Running, result: &Value) -> bool {

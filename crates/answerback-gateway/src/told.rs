@@ -16,6 +16,7 @@ pub(crate) mod meta {
     pub(crate) const ENVELOPE: &str = "dev.answerback/envelope";
     pub(crate) const RECEIPT: &str = "dev.answerback/receipt";
     pub(crate) const NOTES: &str = "dev.answerback/notes";
+    pub(crate) const CUT: &str = "dev.answerback/cut";
 }
 
 /// What a caller can do about a call that did not run.

@@ -99,7 +99,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         .context("cannot start")?;
     if let Some(settings) = &settings {
         runtime.block_on(look_at_port(settings, &mut findings));
-        match serve::backends(&arguments.location, true, &settings.servers) {
+        let location = &arguments.location;
+        let backends = location.configuration().and_then(|configuration| {
+            serve::backends(configuration, location, true, &settings.servers)
+        });
+        match backends {
             Ok(backends) => {
                 let is_meant = |backend: &&Backend| {
                     arguments.only.as_deref().is_none_or(|only| backend.name() == only)

@@ -224,7 +224,7 @@ fn a_client_with_a_session() {
         desk.leaves().iter().map(|leaf| leaf["kind"].as_str().unwrap().to_owned()).collect();
     assert_eq!(
         kinds,
-        ["config", "config", "config", "validation", "request", "response", "config"]
+        ["config", "config", "config", "config", "validation", "request", "response", "config"]
     );
 }
 
@@ -480,4 +480,46 @@ fn the_doctor_looks_at_everything() {
     assert!(has("advice", "tool 'count'", "does not know"), "{lines}");
     let output = desk.command().args(["doctor", "--only", "tools"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+}
+
+#[test]
+fn a_configuration_is_read_again_and_nobody_is_dropped() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &one_stub(), &[]);
+    let mut before = Session::begin(&gateway, "/mcp");
+    assert_eq!(text(&before.call("echo", json!({"text": "a"}))), "a");
+    desk.config(&format!("{}  deny: [echo]\n", two_stubs()));
+    let id = rustix::process::Pid::from_child(&gateway.child);
+    rustix::process::kill_process(id, rustix::process::Signal::HUP).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while !gateway.said.recv_timeout(PATIENCE).unwrap().contains("read again") {
+        assert!(Instant::now() < deadline);
+    }
+    // Who is there goes on as before; who comes now finds what is in force now.
+    assert_eq!(text(&before.call("echo", json!({"text": "b"}))), "b");
+    let mut after = Session::begin(&gateway, "/mcp/two");
+    assert_eq!(after.call("echo", json!({"text": "c"}))["error"]["code"], -32602);
+    assert_eq!(text(&after.call("count", json!({"n": 1}))), "1 kg");
+    // What cannot be used changes nothing.
+    desk.config("gateway: {upstreams: {x: {}}}\n");
+    rustix::process::kill_process(id, rustix::process::Signal::HUP).unwrap();
+    while !gateway.said.recv_timeout(PATIENCE).unwrap().contains("stays as it was") {
+        assert!(Instant::now() < deadline);
+    }
+    assert_eq!(text(&after.call("count", json!({"n": 2}))), "2 kg");
+}
+
+#[test]
+fn a_long_result_is_cut_for_the_model_and_kept() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &format!("{}  shown_bytes: 1000\n", one_stub()), &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    let answer = client.call("big", json!({"bytes": 5000}));
+    assert_eq!(text(&answer).len(), 1000, "{answer}");
+    assert_eq!(meta(&answer, "cut")["bytes"], 5000);
+    let note = answer["result"]["content"][1]["text"].as_str().unwrap();
+    assert!(note.contains("answerback ledger search --request"), "{note}");
+    let index = meta(&answer, "receipt")["index"].to_string();
+    let kept = desk.good(&["ledger", "show", &index, "--raw", "--part", "received"]);
+    assert!(kept.contains(&"x".repeat(5000)), "the record has all of it");
 }

@@ -138,7 +138,9 @@ impl Visit<'_> {
             return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), text);
         };
         let streams = Arc::new(Streams::default());
-        let partner = self.service.partner(self.endpoint, client, &streams);
+        let Some(partner) = self.service.partner(self.endpoint, client, &streams) else {
+            return refuse(StatusCode::NOT_FOUND, Some(&initialize), NO_SERVER);
+        };
         let session = Arc::new(Session::new(&self.principal, self.endpoint, streams, partner));
         let name = name.to_string();
         self.service.sessions.insert(name.clone(), Arc::clone(&session));
@@ -180,7 +182,9 @@ impl Visit<'_> {
         if let Err(answer) = stated::check(headers, &message, version) {
             return json(StatusCode::BAD_REQUEST, answer);
         }
-        let face = self.service.face(&self.principal, self.endpoint);
+        let Some(face) = self.service.face(&self.principal, self.endpoint) else {
+            return refuse(StatusCode::NOT_FOUND, Some(&message), NO_SERVER);
+        };
         let Shape::Request { id, .. } = message.shape() else {
             face.tell(message).await;
             return empty(StatusCode::ACCEPTED);
@@ -257,6 +261,7 @@ impl Drop for Leaving {
     }
 }
 
+const NO_SERVER: &str = "there is no such server here any more";
 const GONE: &str = "there is no such session; begin a new one with initialize";
 
 fn gone(message: &Message) -> Response {
