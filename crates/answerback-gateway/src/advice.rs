@@ -112,8 +112,8 @@ mod tests {
         assert_eq!(said(good), "");
         insta::assert_snapshot!(said(json!({"name": "a"})), @"Problem: has no inputSchema, so every call passes");
         insta::assert_snapshot!(said(json!({"name": "a", "description": "d", "inputSchema": {"type": "object", "properties": {"n": {}}, "required": ["m"], "additionalProperties": false}})), @r"
-        Problem: requires m, which it does not allow: no call can be right
-        Advice: does not describe n
+        Problem: requires 'm', which it does not allow: no call can be right
+        Advice: does not describe 'n'
         ");
         assert!(
             said(json!({"inputSchema": {"type": "dict"}}))

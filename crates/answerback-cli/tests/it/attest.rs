@@ -121,7 +121,7 @@ fn a_call_goes_through_all_five_contracts() {
             Some(line["leaf"]["subject"].as_str()?.to_owned())
         })
         .collect();
-    assert_eq!(subjects, ["start", "manifest", "lock", "start", "catalogue", "stop"]);
+    assert_eq!(subjects, ["start", "manifest", "lock", "start", "policy", "catalogue", "stop"]);
 }
 
 #[test]

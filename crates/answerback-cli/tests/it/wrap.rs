@@ -319,6 +319,7 @@ fn everything_is_recorded_before_it_is_answered_and_verifies() {
         [
             "config start",
             "config start",
+            "config policy",
             "config catalogue",
             "request forwarded",
             "response ok",

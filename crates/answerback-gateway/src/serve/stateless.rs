@@ -155,8 +155,11 @@ fn with(text: &str, place: &[&str], value: &str) -> Option<String> {
 /// The clients without sessions that were seen, by principal and endpoint.
 #[derive(Default)]
 pub(crate) struct Faces {
-    open: Mutex<HashMap<(String, Option<String>), Arc<Stateless>>>,
+    open: Mutex<HashMap<Whose, Arc<Stateless>>>,
 }
+
+/// A principal, and the server whose endpoint it is; none, where it is that of all.
+type Whose = (String, Option<String>);
 
 impl Faces {
     /// The face of a principal at an endpoint, made where there is none.
