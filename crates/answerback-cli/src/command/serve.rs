@@ -41,7 +41,7 @@ The servers stand in the configuration:
   gateway:
     upstreams:
       files: {command: npx, args: [-y, \"@modelcontextprotocol/server-filesystem\", /data]}
-      search: {url: \"https://example.org/mcp\", headers: {Authorization: {env: SEARCH_AUTHORIZATION}}}
+      search: {url: \"https://example.org/mcp\", headers: {Authorization: {env: TOKEN}}}
 
 Every request needs a token: the one in --token-file, made on first use, or one that gateway.tokens names. What waits
 for a person is in `answerback inbox` and at /api/cases. SIGHUP reads the configuration again, without dropping a call. /healthz and /readyz need no token, /metrics needs the scope read.

@@ -39,6 +39,8 @@ const COMMANDS: [&[&str]; 42] = [
     &["lock"],
     &["lock", "write"],
     &["lock", "verify"],
+    &["serve"],
+    &["doctor"],
     &["trust"],
     &["tools"],
     &["schema"],
