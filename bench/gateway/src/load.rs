@@ -1,0 +1,104 @@
+//! The load: so many workers, all at once, each with calls of its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
+
+use crate::process::Tree;
+use crate::session::Session;
+
+/// How much is asked of one cell of the table.
+#[derive(Clone, Copy)]
+pub(crate) struct Load {
+    pub(crate) workers: usize,
+    /// Bytes of a result.
+    pub(crate) size: usize,
+    pub(crate) requests: usize,
+    /// After this no further call begins, however many were made.
+    pub(crate) longest: Duration,
+}
+
+/// What one cell came to.
+pub(crate) struct Measured {
+    pub(crate) cpu_per_call: Duration,
+    pub(crate) p50: Duration,
+    pub(crate) p99: Duration,
+    /// The most memory that was held, in bytes.
+    pub(crate) peak: u64,
+}
+
+impl Load {
+    /// Calls of all workers together before the clock starts.
+    const WARM: usize = 64;
+
+    /// Measures the processes while `sessions` call, a worker each; where there are fewer, workers share them.
+    pub(crate) async fn measure(
+        self,
+        sessions: &[Arc<Session>],
+        tree: &Tree,
+    ) -> anyhow::Result<Measured> {
+        let barrier = Arc::new(Barrier::new(self.workers + 1));
+        let left = Arc::new(AtomicUsize::new(self.requests));
+        let mut workers = JoinSet::new();
+        for session in sessions.iter().cycle().take(self.workers) {
+            let worker = self.work(Arc::clone(session), Arc::clone(&barrier), Arc::clone(&left));
+            workers.spawn(worker);
+        }
+        // A worker that fails before the barrier would leave the others waiting at it.
+        let waited = tokio::time::timeout(self.longest * 3, barrier.wait());
+        tokio::select! {
+            biased;
+            Some(Ok(Err(error))) = workers.join_next() => return Err(error),
+            arrived = waited => { arrived.context("the first calls took too long")?; }
+        }
+        tree.reset_peak();
+        let before = tree.cpu()?;
+        let mut times = Vec::with_capacity(self.requests);
+        while let Some(worker) = workers.join_next().await {
+            times.extend(worker??);
+        }
+        let cpu = tree.cpu()?.saturating_sub(before);
+        let peak = tree.peak();
+        times.sort_unstable();
+        let quantile = |percent: usize| {
+            let at = (times.len() * percent).div_ceil(100).max(1) - 1;
+            times.get(at).copied().context("no call was made")
+        };
+        let calls = u32::try_from(times.len()).context("too many calls")?;
+        Ok(Measured {
+            p50: quantile(50)?,
+            p99: quantile(99)?,
+            cpu_per_call: cpu.checked_div(calls).unwrap_or_default(),
+            peak,
+        })
+    }
+
+    async fn work(
+        self,
+        session: Arc<Session>,
+        barrier: Arc<Barrier>,
+        left: Arc<AtomicUsize>,
+    ) -> anyhow::Result<Vec<Duration>> {
+        for _ in 0..Self::WARM.div_ceil(self.workers) {
+            session.call(self.size).await?;
+        }
+        barrier.wait().await;
+        let began = Instant::now();
+        let mut times = Vec::new();
+        let take = |left: usize| left.checked_sub(1);
+        while began.elapsed() < self.longest
+            && left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+        {
+            let asked = Instant::now();
+            tokio::time::timeout(self.longest, session.call(self.size))
+                .await
+                .context("a call took too long")??;
+            times.push(asked.elapsed());
+        }
+        Ok(times)
+    }
+}

@@ -1,0 +1,107 @@
+//! Measures what a gateway costs a call: ours beside a bare relay and the peers, all in one run. `scripts/bench-gateway`
+//! installs the peers and runs it; the README beside says how to read the table.
+//!
+//! - `bench-gateway measure PEERS ANSWERBACK [REQUESTS [SECONDS [NAME]]]` measures at most so many calls and seconds a
+//!   cell, of the programs with NAME in their name;
+//! - `bench-gateway stub-stdio`, `stub-http PORT` and `relay PORT URL` are what it starts itself.
+#![expect(clippy::print_stdout, reason = "it is a program that prints figures")]
+
+mod column;
+mod link;
+mod load;
+mod process;
+mod relay;
+mod session;
+mod stub;
+mod table;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+use column::{Column, Ground, Standing};
+use link::Door;
+use load::Load;
+use session::Session;
+use table::Row;
+
+const CONCURRENCIES: [usize; 3] = [1, 8, 32];
+/// Bytes of a result, and by how much fewer calls it is measured.
+const SIZES: [(usize, usize); 3] = [(1000, 1), (100_000, 4), (1_000_000, 20)];
+
+#[tokio::main(worker_threads = 2)]
+async fn main() -> anyhow::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["stub-stdio"] => stub::stdio().await,
+        ["stub-http", port] => stub::http(port.parse()?).await,
+        ["relay", port, uri] => relay::serve(port.parse()?, uri.parse()?).await,
+        ["measure", peers, answerback, ref rest @ ..] if rest.len() <= 3 => {
+            let number = |at: usize, default: usize| {
+                rest.get(at).map_or(Ok(default), |it| it.parse()).context("not a whole number")
+            };
+            let name = rest.get(2).copied().unwrap_or_default();
+            measure(peers, answerback, number(0, 2000)?, number(1, 20)?, name).await
+        }
+        _ => bail!("usage: bench-gateway measure PEERS ANSWERBACK [REQUESTS [SECONDS [NAME]]]"),
+    }
+}
+
+async fn measure(
+    peers: &str,
+    answerback: &str,
+    requests: usize,
+    seconds: usize,
+    name: &str,
+) -> anyhow::Result<()> {
+    let scratch = std::path::absolute(peers)?.join(format!("run-{}", std::process::id()));
+    std::fs::create_dir_all(&scratch)?;
+    let ground = Ground {
+        peers: peers.into(),
+        answerback: std::path::absolute(Path::new(answerback))?,
+        scratch: scratch.clone(),
+    };
+    let longest = Duration::from_secs(u64::try_from(seconds)?);
+    println!("{}", table::head(&CONCURRENCIES));
+    for column in Column::ALL.into_iter().filter(|it| it.name().contains(name)) {
+        match ground.start(column).await {
+            Ok(standing) => rows(column, standing, requests, longest).await?,
+            Err(error) => println!("{}", table::missing(column, &format!("{error:#}"))),
+        }
+    }
+    Ok(std::fs::remove_dir_all(&scratch)?)
+}
+
+/// All of one program, a row as soon as it is measured.
+async fn rows(
+    column: Column,
+    standing: Standing,
+    requests: usize,
+    longest: Duration,
+) -> anyhow::Result<()> {
+    let Standing { door, first, tree, ready, .. } = &standing;
+    // Idle is after the first client came, and before anything was asked.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let idle = tree.memory();
+    let mut sessions = vec![Arc::clone(first)];
+    for (size, fewer) in SIZES {
+        let mut cells = Vec::new();
+        for workers in CONCURRENCIES {
+            let load = Load { workers, size, requests: (requests / fewer).max(workers), longest };
+            let cell = async {
+                // On pipes there is one session, and as many calls under way as there are workers.
+                let wanted = if matches!(door, Door::Stdio(_)) { 1 } else { workers };
+                while sessions.len() < wanted {
+                    sessions.push(Arc::new(Session::open(door).await?));
+                }
+                load.measure(&sessions[..wanted], tree).await
+            };
+            cells.push(cell.await.map_err(|error: anyhow::Error| format!("{error:#}")));
+        }
+        println!("{}", Row { column, size, cells, ready: *ready, idle }.line());
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+"""A server that checks nothing and says things that gateways trip over: `stub.py NOTES`, on standard input and output.
+
+Each call that reaches it is noted in NOTES. What it says is written by hand as text, so that key order and the spelling
+of numbers are its own.
+"""
+
+import json
+import sys
+
+ORDER = (
+    '{"type":"object","properties":{"id":{"type":"integer"},"size":{"enum":["small","large"]}},'
+    '"required":["id","size"],"additionalProperties":false}'
+)
+ANY = '{"type":"object"}'
+OUTPUT = '{"type":"object","properties":{"total":{"type":"number"}},"required":["total"]}'
+TOOLS = (
+    f'{{"name":"order","description":"Checks nothing.","inputSchema":{ORDER}}},'
+    f'{{"name":"bad_output","description":"Breaks its word.","inputSchema":{ANY},"outputSchema":{OUTPUT}}},'
+    f'{{"name":"no_output","description":"Forgets its word.","inputSchema":{ANY},"outputSchema":{OUTPUT}}},'
+    f'{{"name":"rpc_error","description":"Fails.","inputSchema":{ANY}}},'
+    f'{{"name":"extras","description":"Says more.","inputSchema":{ANY},"x-tool":"kept"}}'
+)
+RESULTS = {
+    "order": '{"content":[{"type":"text","text":"ordered"}]}',
+    "bad_output": '{"content":[{"type":"text","text":"{\\"total\\":\\"many\\"}"}],"structuredContent":{"total":"many"}}',
+    "no_output": '{"content":[{"type":"text","text":"no total"}]}',
+    "extras": (
+        '{"x-result":"kept","content":[{"x-block":"kept","type":"text","text":"extras"}],'
+        '"structuredContent":{"z":1,"a":12345678901234567890123},"_meta":{"example.org/mark":"kept"}}'
+    ),
+}
+ERROR = '{"code":-32050,"message":"the crane is broken","data":{"crane":7,"until":"noon"}}'
+
+
+def answer(message):
+    """The member of the response that is not its id."""
+    method = message["method"]
+    if method == "initialize":
+        revision = json.dumps(message["params"]["protocolVersion"])
+        server = '"serverInfo":{"name":"stub","version":"1.0.0"}'
+        return f'"result":{{"protocolVersion":{revision},"capabilities":{{"tools":{{}}}},{server}}}'
+    if method == "tools/list":
+        return f'"result":{{"tools":[{TOOLS}]}}'
+    if method == "ping":
+        return '"result":{}'
+    if method != "tools/call":
+        return '"error":{"code":-32601,"message":"Method not found"}'
+    name = message["params"]["name"]
+    with open(sys.argv[1], "a") as notes:
+        notes.write(name + "\n")
+    if name == "rpc_error":
+        return f'"error":{ERROR}'
+    if name in RESULTS:
+        return f'"result":{RESULTS[name]}'
+    return f'"error":{{"code":-32602,"message":"Unknown tool: {name}"}}'
+
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" in message and "method" in message:
+        print(f'{{"jsonrpc":"2.0","id":{json.dumps(message["id"])},{answer(message)}}}', flush=True)

@@ -1,0 +1,195 @@
+"""Real clients and published servers with us between them: list, call, fail, correct, escalate, resolve, call again.
+
+    run.py ANSWERBACK ROOM wrap|serve [--write]
+
+ROOM is where scripts/fetch-conformance installed. Each step is a line of JSON; they are compared with `expected/`, one
+file a server, which every client must see alike. Ends with 1 where a line differs. `--write` makes the files anew from
+the first client.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from ours import Ours, can_serve
+
+HERE = Path(__file__).parent
+# No client may take longer for a step.
+PATIENCE = 60
+# More wrong calls than this are not made: by then a person has been asked.
+MOST_WRONG = 10
+
+
+def servers(room, folder):
+    """The published servers: how each is started, a right call of it and a wrong one."""
+    packages = room / "node/node_modules/@modelcontextprotocol"
+    entity = {"name": "harbour", "entityType": "place", "observations": ["has a crane"]}
+    return {
+        "everything": {
+            "command": ["node", f"{packages}/server-everything/dist/index.js"],
+            "tool": "get-sum",
+            "right": {"a": 2, "b": 3},
+            "wrong": {"a": "two"},
+        },
+        "filesystem": {
+            "command": ["node", f"{packages}/server-filesystem/dist/index.js", str(folder)],
+            "tool": "write_file",
+            "right": {"path": f"{folder}/note.txt", "content": "crane"},
+            "wrong": {"path": f"{folder}/note.txt", "contents": "crane"},
+        },
+        "memory": {
+            "command": ["env", f"MEMORY_FILE_PATH={folder}/memory.jsonl", "node", f"{packages}/server-memory/dist/index.js"],
+            "tool": "create_entities",
+            "right": {"entities": [entity]},
+            "wrong": {"entities": [{"name": "harbour", "entityType": "place"}]},
+        },
+    }
+
+
+def clients(room):
+    """The SDKs of both eras in both languages. Packages are found from where a program lies, so Node's are copied."""
+    node = room / "node/clients"
+    node.mkdir(exist_ok=True)
+    for file in HERE.glob("*.mjs"):
+        shutil.copy(file, node)
+    return {
+        "typescript-legacy": ["node", node / "client_legacy.mjs"],
+        "typescript-modern": ["node", node / "client_modern.mjs"],
+        "python-legacy": [room / "python-legacy/bin/python", HERE / "client_legacy.py"],
+        "python-modern": [room / "python-modern/bin/python", HERE / "client_modern.py"],
+    }
+
+
+class Client:
+    """A client under way."""
+
+    def __init__(self, command, target, log):
+        self.log = log
+        self.process = subprocess.Popen(
+            [*map(str, command), json.dumps(target)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log.open("wb"), text=True,
+        )  # fmt: skip
+
+    def do(self, **step):
+        self.process.stdin.write(json.dumps(step) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the client ended: {self.log.read_text()[-2000:]}")
+        return json.loads(line)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(PATIENCE)
+
+
+def said(answer, reached):
+    """What of an answer every client must see: verdict, words, retry facts, and how many calls reached the server."""
+    if "error" in answer:
+        return {"error": answer["error"], "reached": reached}
+    meta = answer.get("_meta") or {}
+    retry = meta.get("dev.answerback/retry") or {}
+    envelope = meta.get("dev.answerback/envelope") or {}
+    return {
+        "isError": answer.get("isError", False),
+        "text": [block.get("text") for block in answer["content"]],
+        "structured": answer.get("structuredContent"),
+        "retry": {key: retry[key] for key in ("attempt", "max", "retryable", "class", "code") if key in retry},
+        "status": envelope.get("status"),
+        "receipt": sorted(meta.get("dev.answerback/receipt") or {}),
+        "reached": reached,
+    }
+
+
+def play(client, server, ours, notes):
+    """The steps, each as it was seen."""
+
+    def reached():
+        return len(notes.read_text().splitlines()) if notes.exists() else 0
+
+    def call(arguments):
+        return said(client.do(do="call", name=server["tool"], arguments=arguments), reached())
+
+    listed = client.do(do="list")
+    yield "list", {"tools": sorted(tool["name"] for tool in listed["tools"])}
+    yield "call", call(server["right"])
+    yield "fail", call(server["wrong"])
+    yield "correct", call(server["right"])
+    for _ in range(MOST_WRONG):
+        answer = call(server["wrong"])
+        yield "fail again", answer
+        if answer["retry"].get("class") == "stop":
+            break
+    yield "escalated", call(server["right"])
+    cases = [json.loads(line) for line in ours.inbox("list", "--format", "json").splitlines()]
+    yield "inbox", {"waiting": len(cases), "tool": [case["content"]["tool"] for case in cases]}
+    decided = ours.decide("modify", cases[0]["case"]["id"], json.dumps(server["right"]))
+    yield "resolve", {"said": decided}
+    yield "call again", call(server["wrong"])
+    yield "and again", call(server["right"])
+    yield "inbox", {"waiting": ours.inbox("list").strip()}
+
+
+def steady(text, folder):
+    """A line without what no two runs share."""
+    text = text.replace(str(folder), "FOLDER")
+    text = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "ID", text)
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)", "TIME", text)
+
+
+def lines(client_command, name, room, program, face, scratch):
+    """One client with one server through us."""
+    folder = scratch / "files"
+    folder.mkdir(parents=True)
+    server = servers(room, folder)[name]
+    notes = scratch / "reached"
+    command = [sys.executable, str(HERE / "tap.py"), str(notes), *server["command"]]
+    ours = Ours(program, scratch / "ours")
+    try:
+        if face == "wrap":
+            target = ours.wrap(name, command)
+        else:
+            target = ours.serve({name: json.dumps({"command": command[0], "args": command[1:]})})
+        client = Client(client_command, target, scratch / "client.log")
+        try:
+            for step, seen in play(client, server, ours, notes):
+                yield steady(json.dumps({"step": step, **seen}, ensure_ascii=False), folder)
+        finally:
+            client.close()
+    finally:
+        ours.close()
+
+
+def main():
+    program, room, face = sys.argv[1], Path(sys.argv[2]).absolute(), sys.argv[3]
+    writes = "--write" in sys.argv
+    if face == "serve" and not can_serve(program):
+        print("clients through serve: skipped, this answerback has no `serve`")
+        return 0
+    differences = 0
+    for name in servers(room, room):
+        file = HERE / "expected" / f"{name}.jsonl"
+        for client, command in clients(room).items():
+            with tempfile.TemporaryDirectory(dir=room) as scratch:
+                try:
+                    seen = list(lines(command, name, room, program, face, Path(scratch)))
+                except (RuntimeError, subprocess.SubprocessError, LookupError) as error:
+                    seen = [f"failed: {error!r}"]
+            if writes and client == "typescript-legacy":
+                file.write_text("".join(line + "\n" for line in seen))
+            expected = file.read_text().splitlines()
+            wrong = [(a, b) for a, b in zip(expected, seen) if a != b]
+            wrong += [(line, "nothing") for line in expected[len(seen):]]
+            wrong += [("nothing", line) for line in seen[len(expected):]]
+            print(f"{face}: {client} with {name}: {len(seen)} steps, {len(wrong)} differ", flush=True)
+            for a, b in wrong[:3]:
+                print(f"  expected {a}\n  saw      {b}")
+            differences += len(wrong)
+    return 1 if differences else 0
+
+
+sys.exit(main())

@@ -1,0 +1,167 @@
+"""The official suite, direct and through us: what differs, check by check.
+
+    run.py ANSWERBACK ROOM REVISION FACE...
+
+ROOM is where scripts/fetch-conformance installed. A face is `serve-http` or `serve-stdio` (`answerback serve` before the
+reference server behind a URL or on pipes), or `wrap` (`answerback serve` before `answerback wrap` before it). Without one
+only the direct result is printed. Ends with 1 where a check differs that is not in `known.txt`, or where the reference server fails one that counts.
+"""
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "clients"))
+from ours import Ours, can_serve  # noqa: E402
+
+# What a whole set may take, in seconds.
+PATIENCE = 300
+
+
+def node(room):
+    """The suite needs Node 22; an npm package brings one for the usual machines."""
+    brought = sorted((room / "node/node_modules").glob("node-*/bin/node"))
+    return str(brought[0]) if brought else "node"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Running:
+    """A program that listens, ended with the block."""
+
+    def __init__(self, command, port, log):
+        self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        for _ in range(500):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    return
+            time.sleep(0.02)
+        raise RuntimeError(f"{command} does not listen")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+def suite(room, revision, url, token, scratch, log):
+    """Each check's verdicts, by scenario and id, and whether the suite was content with what counts."""
+    port = free_port()
+    results = scratch / "results"
+    with Running([node(room), HERE / "bearer.mjs", port, url, token], port, log):
+        command = [
+            node(room), room / "node/node_modules/@modelcontextprotocol/conformance/dist/index.js", "server",
+            "--url", f"http://127.0.0.1:{port}/mcp", "--requirements", revision, "-o", results,
+        ]  # fmt: skip
+        done = subprocess.run(list(map(str, command)), stdout=log, stderr=log, timeout=PATIENCE)
+    checks = {}
+    for file in sorted(results.glob("*/checks.json")):
+        # server-NAME-2026-11-16T06-48-06-352Z
+        scenario = file.parent.name.removeprefix("server-")[:-25]
+        for check in json.loads(file.read_text()):
+            said = (check["status"], check.get("errorMessage") or "")
+            checks.setdefault((scenario, check["id"]), []).append(said)
+    if not checks:
+        raise RuntimeError(f"the suite printed nothing; see {log.name}")
+    return checks, done.returncode == 0
+
+
+def measure(program, room, revision, face):
+    """The suite's verdicts with one face."""
+    with tempfile.TemporaryDirectory(dir=room) as folder, (room / f"{face}-{revision}.log").open("w") as log:
+        scratch = Path(folder)
+        # Packages are found from where a program lies.
+        shutil.copytree(HERE, room / "node/server", dirs_exist_ok=True, ignore=lambda _, names: [
+            name for name in names if not name.endswith(".mjs")
+        ])  # fmt: skip
+        server = [node(room), str(room / "node/server/server.mjs")]
+        port = free_port()
+        if face in ("direct", "serve-http"):
+            with Running([*server, "http", port], port, log):
+                url = f"http://127.0.0.1:{port}/mcp"
+                if face == "direct":
+                    return suite(room, revision, url, "", scratch, log)
+                return through(program, {"url": url}, room, revision, scratch, log)
+        command = [*server, "stdio"]
+        if face == "wrap":
+            inner = Ours(program, scratch / "inner").wrap("reference", command)
+            command = [inner["command"], *inner["args"]]
+        return through(program, {"command": command[0], "args": command[1:]}, room, revision, scratch, log)
+
+
+def through(program, upstream, room, revision, scratch, log):
+    ours = Ours(program, scratch / "ours")
+    try:
+        target = ours.serve({"reference": json.dumps(upstream)})
+        return suite(room, revision, target["url"], target["token"], scratch, log)
+    finally:
+        ours.close()
+        log.write((ours.room / "serve.log").read_text())
+
+
+def counted(checks):
+    return Counter(status for verdicts in checks.values() for status, _ in verdicts)
+
+
+def shown(count):
+    return ", ".join(f"{count[status]} {status.lower()}" for status in sorted(count))
+
+
+def differences(direct, ours):
+    """The checks whose verdicts are not the same: scenario and id, and in words."""
+    for key in sorted(direct.keys() | ours.keys()):
+        before, after = direct.get(key, []), ours.get(key, [])
+        if [status for status, _ in before] != [status for status, _ in after]:
+            said = "; ".join(filter(None, (message for _, message in after)))[:400]
+            verdicts = [",".join(status for status, _ in it) or "absent" for it in (before, after)]
+            yield key, f"  {key[0]} {key[1]}: direct {verdicts[0]}, through us {verdicts[1]} {said}"
+
+
+def known(revision):
+    """The checks that may differ."""
+    lines = (HERE / "known.txt").read_text().splitlines()
+    listed = (line.split() for line in lines if line and not line.startswith("#"))
+    return {(scenario, check) for of, scenario, check in listed if of == revision}
+
+
+def main():
+    program, room, revision, faces = sys.argv[1], Path(sys.argv[2]).absolute(), sys.argv[3], sys.argv[4:]
+    direct, is_content = measure(program, room, revision, "direct")
+    print(f"{revision} direct: {shown(counted(direct))}", flush=True)
+    if not is_content:
+        print("  the reference server itself fails what counts")
+    status = 0 if is_content else 1
+    for face in faces:
+        if not can_serve(program):
+            print(f"{revision} {face}: skipped, this answerback has no `serve`")
+            continue
+        ours, _ = measure(program, room, revision, face)
+        found = dict(differences(direct, ours))
+        allowed = known(revision)
+        new, stale = found.keys() - allowed, allowed - found.keys()
+        print(
+            f"{revision} {face}: {shown(counted(ours))}; {len(new)} checks differ, and {len(found) - len(new)} that may",
+            flush=True,
+        )
+        for key in sorted(new):
+            print(found[key])
+        for key in sorted(stale):
+            print(f"  {key[0]} {key[1]}: does not differ any more; take it out of known.txt")
+        status = 1 if new or stale else status
+    return status
+
+
+sys.exit(main())
