@@ -2,7 +2,7 @@
 
 use crate::program::{program, run, told};
 
-const COMMANDS: [&[&str]; 42] = [
+const COMMANDS: [&[&str]; 44] = [
     &[],
     &["check"],
     &["call"],
