@@ -29,6 +29,7 @@ pub(crate) enum Command {
     Show(command::show::Arguments),
     Wrap(command::wrap::Arguments),
     Serve(command::serve::Arguments),
+    Doctor(command::doctor::Arguments),
     Inbox(command::inbox::Arguments),
     Init(command::init::Arguments),
     Ledger(command::ledger::Arguments),

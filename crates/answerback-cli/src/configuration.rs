@@ -61,6 +61,11 @@ pub(crate) struct Configuration {
 }
 
 impl ConfigOption {
+    /// The file that is read, where there is one.
+    pub(crate) fn file(&self) -> Option<PathBuf> {
+        self.config.clone().or_else(found)
+    }
+
     /// Reads the configuration. What means nothing, and what is ignored, is told on standard error.
     pub(crate) fn read(&self) -> anyhow::Result<Configuration> {
         let (path, is_named) = match (&self.config, found()) {

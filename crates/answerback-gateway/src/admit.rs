@@ -5,16 +5,17 @@ use std::time::Instant;
 
 use answerback::contract::tool::ErrorObject;
 use answerback::finding::shown_text;
-use answerback::judge::{Judged, judge};
+use answerback::judge::{CallLine, Judged, judge};
 use answerback::retry::{Escalation, Outcome};
 use answerback::{Timestamp, UuidV4};
-use answerback_ledger::{Draft, Id, Part, Token};
-use answerback_store::{Appended, NewCase, StoreError, Transaction, entry_reference};
+use answerback_ledger::{Draft, Part, Token};
+use answerback_store::{Appended, StoreError, entry_reference};
 use serde_json::{Map, json};
 
 use crate::attempt::Attempt;
 use crate::call::ToolCall;
 use crate::envelope::{Enveloped, found, of_findings};
+use crate::opening::Opening;
 use crate::record::{About, Hide, outcome as with_outcome};
 use crate::settings::{CheckMode, EnvelopeMode, UnknownTool};
 use crate::told::{self, Class, Retry, meta, name};
@@ -132,7 +133,7 @@ impl Desk<'_> {
         };
         let conversation =
             self.client.conversation(&self.upstream.name, call.conversation.as_deref());
-        let line = line.with_conversation(conversation);
+        let line = line.with_conversation(conversation.clone());
         let judged = judge(self.upstream.tools.inputs(), line, &gateway.validation, gateway.limits);
         if mode == CheckMode::Warn {
             let (warnings, notes) = warned(&judged);
@@ -142,11 +143,27 @@ impl Desk<'_> {
             Ok(random) => random,
             Err(error) => return self.could_not_record(&call, &error.to_string()),
         };
+        // What a person corrected is judged like any other call.
+        let (judged, permit) = match gateway.permitted(&call, judged.key()).await {
+            Some((permit, arguments)) => {
+                let line = CallLine::new(&call.name, arguments).with_id(call.id.as_json());
+                let line = line.with_conversation(conversation);
+                let inputs = self.upstream.tools.inputs();
+                (judge(inputs, line, &gateway.validation, gateway.limits), Some(permit))
+            }
+            None => (judged, None),
+        };
         let correlation_id = self.correlation_id.to_string();
-        let attempt = Attempt::of(&judged, self.client.turn(), &correlation_id, random);
-        let repaired =
-            judged.arguments.value().filter(|_| judged.is_valid() && judged.repair.is_some());
-        let forwarded = match repaired.map(|arguments| call.with_arguments(arguments)).transpose() {
+        let attempt = Attempt::of(
+            &judged,
+            call.turn.unwrap_or_else(|| self.client.turn()),
+            &correlation_id,
+            random,
+        );
+        let attempt = attempt.with_permit(permit.clone());
+        let is_changed = judged.is_valid() && judged.repair.is_some() || permit.is_some();
+        let changed = judged.arguments.value().filter(|_| is_changed);
+        let forwarded = match changed.map(|arguments| call.with_arguments(arguments)).transpose() {
             Ok(forwarded) => forwarded,
             Err(error) => {
                 return Admission::Answer(told::error(&call, &error.to_string(), Map::new()));
@@ -170,6 +187,10 @@ impl Desk<'_> {
             Ok((outcome, appended)) => (outcome, appended.is_some()),
             Err(error) => {
                 match gateway.recorder.as_ref().map(|recorder| recorder.store().excuse(error)) {
+                    // What a person allowed once would run again.
+                    Some(Ok(())) if permit.is_some() => {
+                        return self.could_not_record(&call, "what a person corrected runs once");
+                    }
                     // Unrecorded, by configuration: what the check says still holds.
                     Some(Ok(())) => {
                         (judged.as_attempt(1, crate::surroundings::now(), random), false)
@@ -217,14 +238,15 @@ impl Desk<'_> {
     ) -> Result<(Outcome, Option<Appended>), StoreError> {
         let parts = Self::parts(recorder, call, sent, hide)?;
         let weight = parts.iter().map(|part| part.bytes().len()).sum::<usize>() + 4096;
-        let (about, attempt) = (self.about.clone(), attempt.clone());
+        let (about, attempt, seal) = (self.about.clone(), attempt.clone(), recorder.seal());
         let ticket = recorder.store().write_weighing(weight, move |transaction| {
             attempt.count(transaction, |transaction, outcome| {
                 let draft = about.on(entry(outcome, &attempt));
                 let draft = parts.iter().cloned().fold(draft, Draft::with_part);
                 let appended = transaction.append(&draft)?;
                 let reference = entry_reference(appended.index);
-                open_case(transaction, &attempt, &about, outcome, &reference)?;
+                let case = Opening { attempt: &attempt, about: &about, seal: seal.as_deref() };
+                case.open(transaction, outcome, &reference)?;
                 Ok((appended, reference))
             })
         })?;
@@ -436,25 +458,6 @@ fn entry(outcome: &Outcome, attempt: &Attempt) -> Draft {
             with_outcome(Draft::validation(most, most).with_codes(codes), "stopped")
         }
     }
-}
-
-/// Lays a new escalation before a person.
-fn open_case(
-    transaction: &mut dyn Transaction,
-    attempt: &Attempt,
-    about: &About,
-    outcome: &Outcome,
-    reference: &str,
-) -> Result<(), StoreError> {
-    let Some((case, content)) = attempt.case(outcome, transaction.now()) else { return Ok(()) };
-    let id = Id::try_from(&case.id).map_err(StoreError::unit)?;
-    let (digest, revision) = (case.digest, case.revision);
-    let private = json!({"retry_key": attempt.key.as_str()}).to_string();
-    let new = NewCase::new(case, content).with_reference(reference).with_private(private);
-    transaction.put_case(&new)?;
-    let draft = about.on(Draft::escalation(id, digest, revision));
-    transaction.append(&draft)?;
-    Ok(())
 }
 
 /// What goes with the result of a call that runs though something was found.

@@ -3,11 +3,13 @@
 use answerback::case::Case;
 use answerback::judge::{Heard, Judged};
 use answerback::retry::{
-    Call, Context, Event, HideSecrets, Outcome, Policy, RetryKey, Sent, State, Turn, step,
+    Call, Context, Event, HideSecrets, Outcome, Permit, Policy, RetryKey, Sent, State, Turn, step,
 };
 use answerback::{Timestamp, ValidationError};
 use answerback_store::{StoreError, Transaction};
 use serde_json::Value;
+
+use crate::original::Original;
 
 /// A judged call that owns everything by which it is counted, so that a unit of work can hold it.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub(crate) struct Attempt {
     pub(crate) policy: Policy,
     correlation_id: String,
     random: [u8; 10],
+    /// What the arguments were taken from, where a person corrected them.
+    permit: Option<Permit>,
 }
 
 impl Attempt {
@@ -45,7 +49,20 @@ impl Attempt {
             policy: judged.settings().retry,
             correlation_id: correlation_id.to_owned(),
             random,
+            permit: None,
         }
+    }
+
+    /// The attempt with arguments that a person's permit holds. It is used with this attempt.
+    pub(crate) fn with_permit(mut self, permit: Option<Permit>) -> Self {
+        self.permit = permit;
+        self
+    }
+
+    /// The arguments, where something in them is hidden from people.
+    pub(crate) fn original(&self) -> Option<Original> {
+        let Heard::Value(sent) = &self.arguments else { return None };
+        Original::of(sent, self.shown.as_ref())
     }
 
     pub(crate) fn call<'a>(&'a self, record: Option<&'a str>) -> Call<'a> {
@@ -81,10 +98,11 @@ impl Attempt {
     ) -> Result<(Outcome, T), StoreError> {
         let kept = transaction.attempt(&self.key)?;
         let now = transaction.now();
-        let (state, revision) = match kept {
+        let (before, revision) = match kept {
             Some(kept) => (Some(kept.state), Some(kept.revision)),
             None => (None, None),
         };
+        let state = self.redeem(before.clone())?;
         let first = self.step(state.clone(), None, now);
         let (recorded, reference) = record(transaction, &first.outcome)?;
         // The rule is a pure one: with the same input it says the same, and now the entry is known.
@@ -93,12 +111,23 @@ impl Attempt {
         } else {
             first
         };
-        if step.state != state
+        if step.state != before
             && !transaction.swap_attempt(&self.key, revision, step.state.as_ref())?
         {
             return Err(StoreError::Damaged("a retry state changed under the lock".into()));
         }
         Ok((step.outcome, recorded))
+    }
+
+    /// The state without the permit that this attempt uses up. Of two calls that found it the first has it.
+    fn redeem(&self, state: Option<State>) -> Result<Option<State>, StoreError> {
+        match (&self.permit, state) {
+            (None, state) => Ok(state),
+            (Some(permit), Some(state)) if state.permit() == Some(permit) => {
+                Ok(Some(state.without_permit()))
+            }
+            (Some(_), _) => Err(StoreError::unit("what a person corrected has run already")),
+        }
     }
 
     /// The case of a new escalation.

@@ -2,6 +2,7 @@ use std::borrow::Cow;
 
 use answerback::json::Limits;
 use answerback::judge::{CallLine, CallLineError};
+use answerback::retry::Turn;
 use serde_json::Value;
 
 use answerback_mcp::wire::{Id, Message, Object, ObjectError, Shape};
@@ -32,6 +33,8 @@ pub struct ToolCall {
     pub(crate) is_modern: bool,
     /// What it answers, where it is made again with what a person said.
     pub(crate) answers: Option<Answers>,
+    /// The turn in which it arrived; that in which it is looked at, where nobody noted it.
+    pub(crate) turn: Option<Turn>,
 }
 
 /// A call that is made again, with the answers to what it was answered with.
@@ -68,7 +71,26 @@ impl ToolCall {
             Answers { state, responses }
         });
         let params = params.to_owned();
-        Ok(Self { id, message, params, name, arguments, meta, conversation, is_modern, answers })
+        let turn = None;
+        Ok(Self {
+            id,
+            message,
+            params,
+            name,
+            arguments,
+            meta,
+            conversation,
+            is_modern,
+            answers,
+            turn,
+        })
+    }
+
+    /// The call as one of a turn: calls that arrive before the answer to a failing one was given are parallel, however
+    /// late they are looked at.
+    pub(crate) fn of_turn(mut self, turn: impl Into<Option<Turn>>) -> Self {
+        self.turn = turn.into();
+        self
     }
 
     /// Whether the client says in this request that it can put a form to its user.

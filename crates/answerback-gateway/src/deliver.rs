@@ -1,15 +1,17 @@
 //! Before a result is answered.
 
 use answerback::call::check;
-use answerback::contract::tool::ErrorObject;
-use answerback::finding::shown_text;
+use answerback::contract::tool::{EnvelopeResponse, ErrorObject};
+use answerback::finding::{secrets, shown_text};
 use answerback::json::canonical;
 use answerback_ledger::Draft;
 use answerback_store::{Appended, StoreError};
 use serde_json::{Map, Value, json};
 
 use crate::admit::Running;
-use crate::envelope::{Enveloped, found, of_findings, reference};
+use crate::attest::{Answer, Attested, Doubt};
+use crate::cut::{Cut, cut};
+use crate::envelope::{Enveloped, data, found, of_findings, reference, whole};
 use crate::record::{delivered, outcome as with_outcome};
 use crate::settings::{CheckMode, EnvelopeMode};
 use crate::silence::{self, Silence};
@@ -19,7 +21,7 @@ use answerback_mcp::wire::{Message, Object};
 
 impl Gateway {
     /// Looks at the answer to a call before it is given: checks the result, adds what we say about it to its `_meta`,
-    /// and writes it down. The result itself is never changed. The answer is durable when this returns it.
+    /// and writes it down. The result itself is never changed, but cut where the configuration says so. The answer is durable when this returns it.
     pub async fn deliver(&self, upstream: &Upstream, running: Running, reply: Message) -> Message {
         let Ok(object) = Object::read(reply.text()) else { return reply };
         let Some(result) = object.get("result") else {
@@ -32,35 +34,41 @@ impl Gateway {
         if !running.notes.is_empty() {
             added.insert(meta::NOTES.to_owned(), json!(running.notes));
         }
-        let correlation_id = running.correlation_id.to_string();
-        let mut changed = with_notes(result, &running.notes).unwrap_or_else(|| result.to_owned());
-        if self.settings.envelope != EnvelopeMode::Off && !checked.is_interim {
-            let enveloped = Enveloped {
-                tool: &running.call.name,
-                version: &upstream.version,
-                upstream: &upstream.name,
-                host: self.host,
-                correlation_id: &correlation_id,
-                took: running.started.elapsed(),
-                data: reference(&value),
-            };
-            let envelope =
-                enveloped.envelope(checked.errors, checked.warnings, crate::surroundings::now());
-            if let Some(envelope) = envelope {
-                if self.wants_structured(upstream, &running, &value) {
-                    let mut whole = envelope.to_document();
-                    whole["data"] =
-                        json!({"content": value.get("content").cloned().unwrap_or_default()});
-                    changed = structured(&changed, &whole).unwrap_or(changed);
-                }
-                added.insert(meta::ENVELOPE.to_owned(), envelope.to_document());
-            }
+        let cut = self.cut(upstream, &running, result);
+        let shown = cut.as_ref().map_or(result, |cut| &cut.result);
+        if let Some(cut) = &cut {
+            added.insert(meta::CUT.to_owned(), cut.facts.clone());
         }
+        let mut changed = with_notes(shown, &running.notes).unwrap_or_else(|| shown.to_owned());
+        let envelope = self.envelope(upstream, &running, &checked, &value);
+        if let Some(envelope) =
+            envelope.as_ref().filter(|_| self.settings.envelope != EnvelopeMode::Off)
+        {
+            if self.wants_structured(upstream, &running, &value) {
+                changed = structured(&changed, &whole(envelope, &value)).unwrap_or(changed);
+            }
+            added.insert(meta::ENVELOPE.to_owned(), envelope.to_document());
+        }
+        let attested = self.attest(upstream, &running, &checked, envelope.as_ref(), &value).await;
+        let attested = match attested {
+            Ok(attested) => attested,
+            Err(error) => return withheld(&running, &error.to_string()),
+        };
         let before_receipt = told::with_meta(&changed, &added).unwrap_or(changed);
-        let receipt = match self.record(&running, checked.outcome, result, &before_receipt).await {
+        let recorded = self
+            .record(&running, checked.outcome, result, &before_receipt, attested.as_ref())
+            .await;
+        let receipt = match recorded {
             Ok(receipt) => receipt,
             Err(error) => return withheld(&running, &error.to_string()),
         };
+        if let Some(refusal) = attested.and_then(|attested| attested.refusal) {
+            let tool = name(&running.call.name);
+            let reason = refusal.refusal_reason;
+            tracing::error!(tool_name = %tool, %reason, "a result is withheld, because nobody vouches for it");
+            let correlation_id = running.correlation_id.to_string();
+            return told::refused(&running.call, &correlation_id, &refusal, receipt);
+        }
         let told = match receipt {
             Some(receipt) => {
                 let added = Map::from_iter([(meta::RECEIPT.to_owned(), receipt)]);
@@ -70,6 +78,75 @@ impl Gateway {
         };
         let text = object.with("result", &told);
         reply.with_text(text)
+    }
+
+    /// The envelope of a result, where somebody wants it and the contract knows the tool's name.
+    fn envelope(
+        &self,
+        upstream: &Upstream,
+        running: &Running,
+        checked: &Looked,
+        result: &Value,
+    ) -> Option<EnvelopeResponse> {
+        let is_wanted = self.settings.envelope != EnvelopeMode::Off || self.attestor.is_some();
+        if !is_wanted || checked.is_interim {
+            return None;
+        }
+        let enveloped = Enveloped {
+            tool: &running.call.name,
+            version: &upstream.version,
+            upstream: &upstream.name,
+            host: self.host,
+            correlation_id: &running.correlation_id.to_string(),
+            took: running.started.elapsed(),
+            data: reference(result),
+        };
+        let now = crate::surroundings::now();
+        enveloped.envelope(checked.errors.clone(), checked.warnings.clone(), now)
+    }
+
+    /// The result as a governed response, where somebody answers for results.
+    async fn attest(
+        &self,
+        upstream: &Upstream,
+        running: &Running,
+        checked: &Looked,
+        envelope: Option<&EnvelopeResponse>,
+        result: &Value,
+    ) -> std::io::Result<Option<Attested>> {
+        let (Some(attestor), Some(recorder)) = (&self.attestor, &self.recorder) else {
+            return Ok(None);
+        };
+        // A question of the server's is no result.
+        if checked.is_interim {
+            return Ok(None);
+        }
+        let content = envelope.map_or_else(|| data(result), |envelope| whole(envelope, result));
+        let failed = checked.errors.first();
+        let answer = Answer {
+            tool: &running.call.name,
+            correlation_id: &running.correlation_id,
+            // It is recorded, so it is redacted like all that is.
+            content: secrets::redact_value(&content),
+            failure: failed
+                .map(|error| (error.code.clone(), secrets::redact(&error.message).into_owned())),
+            doubts: self.doubts(upstream, running, checked),
+        };
+        attestor.attest(recorder, answer).await.map(Some)
+    }
+
+    /// What speaks against attesting a result.
+    fn doubts(&self, upstream: &Upstream, running: &Running, checked: &Looked) -> Vec<Doubt> {
+        let modes = self.settings.of(&running.call.name);
+        let is_unpinned = self.settings.pinning == CheckMode::Off || upstream.pins.is_none();
+        let unseen = [
+            (is_unpinned, Doubt::DEFINITION),
+            (modes.input == CheckMode::Off, Doubt::INPUT),
+            (modes.output == CheckMode::Off, Doubt::OUTPUT),
+        ];
+        let unseen = unseen.into_iter().filter(|(applies, _)| *applies).map(|(_, doubt)| doubt);
+        let found = checked.errors.iter().chain(&checked.warnings);
+        unseen.chain(found.filter_map(|error| Doubt::of(&error.code))).collect()
     }
 
     /// The answer to a call that has no result: the server ended or took too long, or the client gave it up.
@@ -83,7 +160,7 @@ impl Gateway {
         );
         let message = told::result(&running.call, text.clone(), told::facts(&retry));
         let failure = json!({ "error": text }).to_string();
-        match self.record(&running, "no_result", &failure, &failure).await {
+        match self.record(&running, "no_result", &failure, &failure, None).await {
             Ok(_) => message,
             Err(error) => withheld(&running, &error.to_string()),
         }
@@ -91,7 +168,7 @@ impl Gateway {
 
     /// An error of the protocol crosses as it is.
     async fn deliver_error(&self, running: Running, reply: Message, error: &str) -> Message {
-        match self.record(&running, "protocol_error", error, "{}").await {
+        match self.record(&running, "protocol_error", error, "{}", None).await {
             Ok(_) => reply,
             Err(error) => withheld(&running, &error.to_string()),
         }
@@ -104,17 +181,30 @@ impl Gateway {
         outcome: &str,
         received: &str,
         told: &str,
+        attested: Option<&Attested>,
     ) -> Result<Option<Value>, StoreError> {
         let Some(recorder) = &self.recorder else { return Ok(None) };
-        match append(recorder, running, outcome, received, told).await {
+        let response_id =
+            attested.map_or(&running.correlation_id, |attested| &attested.response_id);
+        match append(recorder, running, outcome, received, told, attested).await {
             Ok(appended) => Ok(Some(json!({
                 "log": recorder.origin(),
                 "index": appended.index,
                 "leafHash": appended.leaf_hash.to_string(),
-                "responseId": running.correlation_id.to_string(),
+                "responseId": response_id.to_string(),
             }))),
             Err(error) => recorder.store().excuse(error).map(|()| None),
         }
+    }
+
+    /// The result as the model sees it, where it is too long and all of it is in the record. A tool that declares what
+    /// its results look like is left alone.
+    fn cut(&self, upstream: &Upstream, running: &Running, result: &str) -> Option<Cut> {
+        let most = self.settings.shown_bytes.filter(|most| result.len() > *most)?;
+        if self.recorder.is_none() || upstream.tools.has_output(&running.call.name) {
+            return None;
+        }
+        cut(result, most, &running.correlation_id.to_string())
     }
 
     fn wants_structured(&self, upstream: &Upstream, running: &Running, result: &Value) -> bool {
@@ -217,17 +307,32 @@ async fn append(
     outcome: &str,
     received: &str,
     told: &str,
+    attested: Option<&Attested>,
 ) -> Result<Appended, StoreError> {
-    let id = running.about.id;
-    let mut draft = running.about.on(Draft::response()).with_response_id(id).with_reply_id(id);
-    if let Ok(contract) = answerback_ledger::Token::new("tool") {
-        draft = draft.with_contract(&contract);
+    let mut draft = match attested {
+        Some(attested) => attested.draft(),
+        None => {
+            let draft = Draft::response().with_response_id(running.about.id);
+            match answerback_ledger::Token::new("tool") {
+                Ok(contract) => draft.with_contract(&contract),
+                Err(_) => draft,
+            }
+        }
+    };
+    let is_refused = attested.is_some_and(|attested| attested.refusal.is_some());
+    draft = running.about.on(draft).with_reply_id(running.about.id);
+    draft = with_outcome(draft, if is_refused { "refused" } else { outcome });
+    for part in
+        attested.map(|attested| attested.parts(recorder.store())).transpose()?.into_iter().flatten()
+    {
+        draft = draft.with_part(part);
     }
-    draft = with_outcome(draft, outcome);
     for part in recorder.parts("received", received, None)? {
         draft = draft.with_part(part);
     }
-    for part in recorder.parts("delivered", &delivered(told), None)? {
+    // Of what is withheld nothing was delivered.
+    let told = if is_refused { "null".to_owned() } else { delivered(told) };
+    for part in recorder.parts("delivered", &told, None)? {
         draft = draft.with_part(part);
     }
     Ok(recorder.store().append(draft)?.await?.value)

@@ -22,25 +22,36 @@ pub(crate) mod found {
     pub(crate) const INVALID_PARAMETER: &str = "INVALID_PARAMETER";
 }
 
+/// Our codes beside those of the contract, and what they say.
+const OURS: &[(&str, &str)] = &[
+    (found::TOOL_FAILED, "the tool ran and failed"),
+    (found::OUTPUT_MISMATCH, "the result does not fit the tool's output schema"),
+    (found::OUTPUT_UNCHECKED, "the tool's output schema cannot be used"),
+    (found::INPUT_UNCHECKED, "the tool's input schema cannot be used"),
+    (found::EMPTY_RESULT, "the tool succeeded and said nothing"),
+    (found::ERROR_IN_SUCCESS, "the result is marked as a success and reads like an error"),
+    (found::DEFINITION_CHANGED, "the tool's definition is not the one that was first seen"),
+    (found::REPAIR_APPLIED, "the arguments were repaired before the call"),
+    (found::CHECK_WAIVED, "a person waived the check of the arguments"),
+    (found::NOT_RECORDED, "the call could not be recorded"),
+];
+
 /// The codes of the contract and ours.
 static POLICY: LazyLock<Policy> = LazyLock::new(|| {
-    let ours = [
-        (found::TOOL_FAILED, "the tool ran and failed"),
-        (found::OUTPUT_MISMATCH, "the result does not fit the tool's output schema"),
-        (found::OUTPUT_UNCHECKED, "the tool's output schema cannot be used"),
-        (found::INPUT_UNCHECKED, "the tool's input schema cannot be used"),
-        (found::EMPTY_RESULT, "the tool succeeded and said nothing"),
-        (found::ERROR_IN_SUCCESS, "the result is marked as a success and reads like an error"),
-        (found::DEFINITION_CHANGED, "the tool's definition is not the one that was first seen"),
-        (found::REPAIR_APPLIED, "the arguments were repaired before the call"),
-        (found::CHECK_WAIVED, "a person waived the check of the arguments"),
-        (found::NOT_RECORDED, "the call could not be recorded"),
-    ];
-    let catalogue = ours.into_iter().fold(Catalogue::default(), |catalogue, (code, meaning)| {
-        catalogue.with_code(code, meaning)
+    let ours = OURS.iter();
+    let catalogue = ours.fold(Catalogue::default(), |catalogue, (code, meaning)| {
+        catalogue.with_code(*code, *meaning)
     });
     Policy::default().with_catalogue(catalogue)
 });
+
+/// What one of our codes says.
+pub(crate) fn meaning(code: &str) -> Option<&'static str> {
+    if code == found::INVALID_PARAMETER {
+        return Some("something was found in the arguments");
+    }
+    OURS.iter().find(|(ours, _)| *ours == code).map(|(_, meaning)| *meaning)
+}
 
 /// What an envelope is made of beside the findings.
 pub(crate) struct Enveloped<'a> {
@@ -100,4 +111,19 @@ pub(crate) fn reference(result: &Value) -> Value {
     let place =
         if result.get("structuredContent").is_some() { "/structuredContent" } else { "/content" };
     json!({ "ref": place })
+}
+
+/// An envelope with the result in it instead of a reference to it.
+pub(crate) fn whole(envelope: &EnvelopeResponse, result: &Value) -> Value {
+    let mut whole = envelope.to_document();
+    whole["data"] = data(result);
+    whole
+}
+
+/// A result as the data of an envelope.
+pub(crate) fn data(result: &Value) -> Value {
+    match result.get("structuredContent") {
+        Some(content @ Value::Object(_)) => content.clone(),
+        _ => json!({"content": result.get("content").cloned().unwrap_or_default()}),
+    }
 }

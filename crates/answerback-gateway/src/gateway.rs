@@ -1,4 +1,4 @@
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use answerback::RetryTracker;
 use answerback::config::ValidationConfig;
@@ -7,7 +7,7 @@ use answerback::json::Limits;
 use answerback::retry::{Context, FailureTally, HideSecrets, Outcome, observe};
 
 use crate::attempt::Attempt;
-use crate::{GatewaySettings, Pins, Recorder, Toolbox};
+use crate::{Attestor, GatewaySettings, Pins, Recorder, Toolbox};
 
 /// A server behind the gateway, as it is now.
 #[derive(Debug)]
@@ -64,6 +64,7 @@ pub struct Gateway {
     pub(crate) validation: ValidationConfig,
     pub(crate) settings: GatewaySettings,
     pub(crate) recorder: Option<Recorder>,
+    pub(crate) attestor: Option<Arc<Attestor>>,
     pub(crate) host: Option<McpHost>,
     pub(crate) limits: Limits,
     /// Counts attempts where there is no store.
@@ -76,14 +77,22 @@ impl Gateway {
     pub fn new(validation: ValidationConfig, settings: GatewaySettings) -> Self {
         let tracker = RetryTracker::new(&validation);
         let limits = Limits::default().with_max_bytes(settings.largest_message);
-        let (recorder, host, tally) = (None, None, Mutex::default());
-        Self { validation, settings, recorder, host, limits, tracker, tally }
+        let (recorder, attestor, host, tally) = (None, None, None, Mutex::default());
+        Self { validation, settings, recorder, attestor, host, limits, tracker, tally }
     }
 
     /// The gateway with a record of everything.
     #[must_use]
     pub fn with_recorder(mut self, recorder: Recorder) -> Self {
         self.recorder = Some(recorder);
+        self
+    }
+
+    /// The gateway with an agent that answers for results: each is recorded as a governed response of it. Without a
+    /// record nothing is attested.
+    #[must_use]
+    pub fn with_attestor(mut self, attestor: Attestor) -> Self {
+        self.attestor = Some(Arc::new(attestor));
         self
     }
 

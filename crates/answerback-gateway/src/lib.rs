@@ -8,19 +8,28 @@
 #![warn(missing_docs)]
 
 mod admit;
+mod advice;
 mod ask;
 mod attempt;
+mod attest;
 mod call;
 mod catalogue;
 mod client;
+mod cut;
 mod decide;
 mod deliver;
 mod envelope;
 mod gateway;
+mod in_force;
+mod opening;
+mod original;
 mod outlet;
+mod permitted;
 mod pins;
+mod policy;
 mod record;
 mod relay;
+mod seal;
 pub mod serve;
 mod servers;
 mod settings;
@@ -30,11 +39,14 @@ mod told;
 pub mod wrap;
 
 pub use admit::{Admission, Asked, Forwarded, Running};
+pub use advice::{Remark, Weight, remarks};
+pub use attest::{AttestError, Attestor};
 pub use call::{CallError, ToolCall};
 pub use catalogue::{Toolbox, ToolboxError};
 pub use client::Client;
 pub use decide::decide;
 pub use gateway::{Gateway, Upstream};
+pub use in_force::{Governing, InForce, identified, named};
 pub use pins::{PinError, Pins};
 pub use record::Recorder;
 pub use servers::{Listed, Secret, ServerSettings, ServiceSettings, TokenSettings};

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use answerback::UuidV4;
 use answerback::call::Schema;
@@ -10,11 +11,14 @@ use serde_json::{Value, json};
 
 use answerback_mcp::wire::Object;
 
+use crate::seal::Seal;
+
 /// Writes what crosses the gateway into the ledger, redacted first.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     store: Store,
     origin: String,
+    seal: Option<Arc<Seal>>,
 }
 
 /// What every entry about one call says of it.
@@ -66,7 +70,13 @@ impl Recorder {
     /// When the log's name cannot be read.
     pub fn new(store: Store) -> Result<Self, StoreError> {
         let origin = store.origin()?;
-        Ok(Self { store, origin })
+        let seal = Seal::of(&store).map(Arc::new);
+        Ok(Self { store, origin, seal })
+    }
+
+    /// What hides arguments that have to be kept.
+    pub(crate) fn seal(&self) -> Option<Arc<Seal>> {
+        self.seal.clone()
     }
 
     /// The store.

@@ -159,13 +159,20 @@ impl Relay {
         }
     }
 
-    /// What is in force from here on, or was until now.
-    pub(crate) async fn note(&self, subject: Subject, surface: &str) -> Result<(), StoreError> {
-        let Some(recorder) = self.gateway.recorder() else { return Ok(()) };
-        let (upstream, server) = (&self.server.name, &self.server.place);
-        let document = json!({"surface": surface, "upstream": upstream, "program": server});
-        let written = recorder.config(subject, Some(upstream), &document).await;
-        written.or_else(|error| recorder.store().excuse(error))
+    /// Notes that the relay begins, and what is in force from then on.
+    pub(crate) async fn note_start(&self, surface: &str) -> Result<(), StoreError> {
+        self.gateway.note_start(Some(&self.server.name), &self.described(surface)).await
+    }
+
+    /// Notes that the relay ends.
+    pub(crate) async fn note_stop(&self, surface: &str) -> Result<(), StoreError> {
+        let document = self.described(surface);
+        self.gateway.note(Subject::Stop, Some(&self.server.name), &document).await
+    }
+
+    fn described(&self, surface: &str) -> Value {
+        let Served { name, place, .. } = &self.server;
+        json!({"surface": surface, "upstream": name, "program": place})
     }
 
     /// Waits for the calls that are under way.
@@ -240,7 +247,7 @@ impl Relay {
     /// Takes a call in.
     async fn begin(self: &Arc<Self>, id: Id, message: Message) {
         let call = match ToolCall::read(message) {
-            Ok(call) => call,
+            Ok(call) => call.of_turn(self.client.turn()),
             Err(error) => {
                 let answer =
                     Message::error(Some(&id), code::INVALID_PARAMS, &error.to_string(), None);
@@ -369,7 +376,7 @@ impl Relay {
         let recorder = self.gateway.recorder()?;
         let corrected = match &decision {
             Decision::Modify { arguments } => call.corrected(arguments).ok()?,
-            _ => call.clone(),
+            _ => call.clone().of_turn(None),
         };
         let conversation =
             self.client.conversation(&self.server.name, call.conversation.as_deref());
@@ -638,18 +645,15 @@ impl Relay {
             self.take_over(&known, changes);
             return Some(known);
         }
-        if let Some(recorder) = self.gateway.recorder() {
-            let digests: Map<String, Value> = tools
-                .definitions()
-                .map(|(name, digest)| (name.to_owned(), digest.to_string().into()))
-                .collect();
-            let document = json!({"upstream": self.server.name, "tools": digests});
-            let written =
-                recorder.config(Subject::Catalogue, Some(&self.server.name), &document).await;
-            if let Err(error) = written.or_else(|error| recorder.store().excuse(error)) {
-                tracing::warn!(upstream = %self.server.name, %error, "the list of tools could not be recorded");
-                return None;
-            }
+        let digests: Map<String, Value> = tools
+            .definitions()
+            .map(|(name, digest)| (name.to_owned(), digest.to_string().into()))
+            .collect();
+        let (name, document) =
+            (&self.server.name, json!({"upstream": self.server.name, "tools": digests}));
+        if let Err(error) = self.gateway.note(Subject::Catalogue, Some(name), &document).await {
+            tracing::warn!(upstream = %name, %error, "the list of tools could not be recorded");
+            return None;
         }
         let version = self.version.read().unwrap_or_else(PoisonError::into_inner).clone();
         let pins = self.pins(&tools);

@@ -78,6 +78,8 @@ pub struct GatewaySettings {
     pub pinning: CheckMode,
     /// The largest message, in bytes.
     pub largest_message: usize,
+    /// How many bytes of a result's text a model is shown; all of them, where nothing is said.
+    pub shown_bytes: Option<usize>,
     /// How many calls may be under way at once.
     pub most_calls: usize,
     /// How long a call may take.
@@ -95,6 +97,7 @@ impl Default for GatewaySettings {
             envelope: EnvelopeMode::Meta,
             pinning: CheckMode::Warn,
             largest_message: 64 << 20,
+            shown_bytes: None,
             most_calls: 256,
             call_time: Duration::from_mins(10),
         }
@@ -140,6 +143,9 @@ impl GatewaySettings {
                     if let Some(bytes) = reading.number(&path, value, 1 << 10, 1 << 30) {
                         settings.largest_message = bytes;
                     }
+                }
+                "shown_bytes" => {
+                    settings.shown_bytes = reading.number(&path, value, 1 << 8, 1 << 30);
                 }
                 "most_calls" => {
                     if let Some(calls) = reading.number(&path, value, 1, 10_000) {

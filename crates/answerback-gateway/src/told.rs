@@ -1,6 +1,8 @@
 //! What the gateway itself says: results and errors that the server did not make.
 
 use answerback::ToolResult;
+use answerback::contract::governed::Refusal;
+use answerback::finding::shown_text;
 use answerback::provider::{Arguments, Provider};
 use serde_json::{Map, Value, json};
 
@@ -14,6 +16,7 @@ pub(crate) mod meta {
     pub(crate) const ENVELOPE: &str = "dev.answerback/envelope";
     pub(crate) const RECEIPT: &str = "dev.answerback/receipt";
     pub(crate) const NOTES: &str = "dev.answerback/notes";
+    pub(crate) const CUT: &str = "dev.answerback/cut";
 }
 
 /// What a caller can do about a call that did not run.
@@ -116,6 +119,26 @@ pub(crate) fn withheld(call: &ToolCall, correlation_id: &str, reason: &str) -> M
         name(&call.name)
     );
     result(call, text, facts(&retry))
+}
+
+/// The answer where the tool ran and nobody vouches for what it said.
+pub(crate) fn refused(
+    call: &ToolCall,
+    correlation_id: &str,
+    refusal: &Refusal,
+    receipt: Option<Value>,
+) -> Message {
+    let code = refusal.refusal_reason.as_str();
+    let retry = Retry { class: Class::Stop, code, attempt: None, correlation_id };
+    let text = format!(
+        "The tool {} ran, but its result is withheld, because it cannot be attested. {} Do not repeat the call: it may \
+         have taken effect. Ask a person to look at the manifest and the lock of the gateway.",
+        name(&call.name),
+        shown_text(&refusal.explanation, 500)
+    );
+    let mut added = facts(&retry);
+    added.extend(receipt.map(|receipt| (meta::RECEIPT.to_owned(), receipt)));
+    result(call, text, added)
 }
 
 /// An error of the protocol, with the facts as its data.

@@ -5,7 +5,6 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use answerback_ledger::leaf::Subject;
 use answerback_mcp::era::{EraCache, bridged};
 use answerback_mcp::link::{Link, Program, WAITING, read_lines, write_lines};
 use answerback_store::StoreError;
@@ -76,7 +75,7 @@ pub async fn wrap(
     let served = Served::new(wrapped.name, place, wrapped.pins);
     let relay =
         Arc::new(Relay::new(gateway, Arc::new(client), served, Outlet::Queue(to_client), to));
-    relay.note(Subject::Start, SURFACE).await.map_err(WrapError::Record)?;
+    relay.note_start(SURFACE).await.map_err(WrapError::Record)?;
     let mut from_server = tokio::spawn(Arc::clone(&relay).from_server(from));
     let ended = {
         let from_client = from_client(&relay, input, most);
@@ -94,7 +93,7 @@ pub async fn wrap(
         let _ = from_server.await;
     }
     relay.finish().await;
-    relay.note(Subject::Stop, SURFACE).await.map_err(WrapError::Record)?;
+    relay.note_stop(SURFACE).await.map_err(WrapError::Record)?;
     let ended = ended.map_or(Ended::Client, Ended::Server);
     drop(relay);
     // What was answered is written, unless the client is gone.

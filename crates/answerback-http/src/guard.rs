@@ -302,3 +302,43 @@ pub enum GuardError {
     )]
     Origin(String),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tokens;
+
+    fn guard() -> Guard {
+        Guard::new(TokenTable::new(Tokens::new()))
+    }
+
+    #[test]
+    fn the_hosts_of_an_address() {
+        let hosts = |address: &str| guard().listening_on(address.parse().unwrap()).hosts.join(" ");
+        assert_eq!(hosts("127.0.0.1:8080"), "127.0.0.1:8080 localhost:8080 [::1]:8080");
+        assert_eq!(hosts("0.0.0.0:8080"), hosts("127.0.0.1:8080"));
+        assert_eq!(
+            hosts("[fd00::7]:8080"),
+            "127.0.0.1:8080 localhost:8080 [::1]:8080 [fd00::7]:8080"
+        );
+        assert_eq!(
+            hosts("127.0.0.1:80"),
+            "127.0.0.1:80 127.0.0.1 localhost:80 localhost [::1]:80 [::1]"
+        );
+    }
+
+    #[test]
+    fn what_is_no_host_and_no_origin() {
+        for host in ["", "a b", "http://a.example", "user@a.example", "a.example/"] {
+            assert_eq!(guard().with_host(host).unwrap_err(), GuardError::Host(host.into()));
+        }
+        let origins =
+            ["", "*", "null", "a.example", "https://", "https://a.example/", "ftp://a.example"];
+        for origin in origins.into_iter().chain(["https://*.example", "https://u@a.example"]) {
+            assert_eq!(guard().with_origin(origin).unwrap_err(), GuardError::Origin(origin.into()));
+        }
+        assert!(
+            guard().with_host("a.example:8443").unwrap().with_origin("https://a.example").is_ok()
+        );
+    }
+}

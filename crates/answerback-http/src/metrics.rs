@@ -314,7 +314,30 @@ mod tests {
                 histogram!("answerback_http_request_seconds", "route" => "/x").record(seconds);
             }
         });
-        insta::assert_snapshot!(metrics.render(), @"");
+        insta::assert_snapshot!(metrics.render(), @r#"
+        # HELP answerback_calls_total calls \\ checked\nso far
+        # TYPE answerback_calls_total counter
+        answerback_calls_total{tool="a\"b\\c\nd"} 2
+        answerback_calls_total{tool="add"} 2
+        # TYPE answerback_http_request_seconds histogram
+        answerback_http_request_seconds_bucket{route="/x",le="0.001"} 1
+        answerback_http_request_seconds_bucket{route="/x",le="0.0025"} 1
+        answerback_http_request_seconds_bucket{route="/x",le="0.005"} 1
+        answerback_http_request_seconds_bucket{route="/x",le="0.01"} 1
+        answerback_http_request_seconds_bucket{route="/x",le="0.025"} 1
+        answerback_http_request_seconds_bucket{route="/x",le="0.05"} 1
+        answerback_http_request_seconds_bucket{route="/x",le="0.1"} 1
+        answerback_http_request_seconds_bucket{route="/x",le="0.25"} 2
+        answerback_http_request_seconds_bucket{route="/x",le="0.5"} 2
+        answerback_http_request_seconds_bucket{route="/x",le="1"} 2
+        answerback_http_request_seconds_bucket{route="/x",le="2.5"} 2
+        answerback_http_request_seconds_bucket{route="/x",le="10"} 2
+        answerback_http_request_seconds_bucket{route="/x",le="+Inf"} 3
+        answerback_http_request_seconds_sum{route="/x"} 99.201
+        answerback_http_request_seconds_count{route="/x"} 3
+        # TYPE open_streams gauge
+        open_streams 2.5
+        "#);
     }
 
     #[test]

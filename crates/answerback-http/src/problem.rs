@@ -299,7 +299,20 @@ mod tests {
                 format!("{} {}", kind.status().as_u16(), problem.code())
             })
             .collect();
-        insta::assert_snapshot!(told.join("\n"), @"");
+        insta::assert_snapshot!(told.join("\n"), @"
+        400 BAD_REQUEST
+        401 UNAUTHENTICATED
+        403 FORBIDDEN
+        404 NOT_FOUND
+        405 METHOD_NOT_ALLOWED
+        409 CONFLICT
+        413 BODY_TOO_LARGE
+        415 UNSUPPORTED_MEDIA_TYPE
+        421 HOST_UNKNOWN
+        429 TOO_MANY_REQUESTS
+        500 INTERNAL
+        503 UNAVAILABLE
+        ");
     }
 
     #[test]

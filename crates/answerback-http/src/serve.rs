@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Extension;
+use axum::http::{HeaderValue, header};
+use axum::middleware::from_fn;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -19,6 +21,8 @@ use crate::{Closing, Guard, Listener, Problem, ProblemKind, Routes, answer};
 const MOST_REFUSED: usize = 64;
 /// How long a connection that is only told so may take to say what it wants.
 const REFUSED_TIMEOUT: Duration = Duration::from_secs(2);
+/// The largest head of a request. Without a bound here each connection could have several hundred kilobytes of it kept.
+const HEAD_LIMIT: usize = 64 << 10;
 /// How long to wait when the system gives no more connections, as when descriptors have run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -32,11 +36,11 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) {
     let (close, closing) = Closing::watched();
-    let router =
+    let guarded =
         routes.behind(guard.listening_on(listener.address())).layer(Extension(closing.clone()));
     let settings = &listener.settings;
     let server = Server {
-        router,
+        router: guarded,
         closing,
         slots: Arc::new(Semaphore::new(settings.max_connections)),
         header_timeout: settings.header_timeout,
@@ -101,7 +105,10 @@ async fn carry(
     closing: Closing,
 ) {
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(header_timeout);
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(header_timeout)
+        .max_header_size(HEAD_LIMIT);
     let service = TowerToHyperService::new(router);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     let ended = tokio::select! {
@@ -119,12 +126,12 @@ async fn carry(
 
 fn full_house() -> Router {
     let told = || async {
-        let close = axum::http::HeaderValue::from_static("close");
+        let close = HeaderValue::from_static("close");
         Problem::new(ProblemKind::Unavailable)
             .with_retry_after(1)
-            .with_header(axum::http::header::CONNECTION, close)
+            .with_header(header::CONNECTION, close)
     };
-    Router::new().fallback(told).layer(axum::middleware::from_fn(answer::finish))
+    Router::new().fallback(told).layer(from_fn(answer::finish))
 }
 
 async fn after_failed_accept(error: &io::Error) {

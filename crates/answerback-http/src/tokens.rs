@@ -145,6 +145,11 @@ impl Tokens {
         self.principals.iter()
     }
 
+    /// Whether the principal's token is here, with the scopes that it had.
+    fn stands(&self, principal: &Principal) -> bool {
+        self.find(&principal.digest).is_some_and(|found| found.scopes == principal.scopes)
+    }
+
     /// Every entry is compared, found or not, so that the time does not tell which one it was.
     fn find(&self, digest: &TokenDigest) -> Option<&Principal> {
         self.principals.iter().fold(None, |found, principal| {
@@ -179,12 +184,6 @@ impl TokenTable {
         let mut tokens = self.0.subscribe();
         // The table cannot be dropped while `self` is borrowed, so there is no other way out.
         let _ = tokens.wait_for(|tokens| !tokens.stands(principal)).await;
-    }
-}
-
-impl Tokens {
-    fn stands(&self, principal: &Principal) -> bool {
-        self.find(&principal.digest).is_some_and(|found| found.scopes == principal.scopes)
     }
 }
 

@@ -1,15 +1,14 @@
 //! The key that signs checkpoints, and the file it lives in.
 
 use std::fmt;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use ed25519_dalek::Signer;
 use zeroize::Zeroizing;
 
+use crate::PrivateFile;
 use crate::base64::{decode, encode};
-use crate::durable::{create_private, sync_parent};
 use crate::note::{ED25519, VerifierKey, hex_id, is_name};
 
 /// A key that signs. It is not printed, and its memory is wiped when it is dropped.
@@ -86,18 +85,18 @@ impl fmt::Debug for SigningKey {
 /// the two files has the key that the log names.
 #[derive(Clone, Debug)]
 pub struct KeyFile {
-    path: PathBuf,
+    file: PrivateFile,
 }
 
 impl KeyFile {
     /// The key file at this path.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self { file: PrivateFile::new(path) }
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
     /// The key in the file, or `None` when there is no file.
@@ -106,7 +105,7 @@ impl KeyFile {
     ///
     /// When the file cannot be read, is open to others, or does not hold a key.
     pub fn read(&self) -> Result<Option<SigningKey>, KeyError> {
-        read(&self.path)
+        read(&self.file)
     }
 
     /// Puts a key into the file that is not there yet, and gives the key that is in it afterwards:
@@ -116,18 +115,7 @@ impl KeyFile {
     ///
     /// When the file cannot be written or read.
     pub fn create(&self, key: &SigningKey) -> Result<SigningKey, KeyError> {
-        // Written aside and linked into place: nobody ever reads half a key.
-        let aside = self.beside(&format!("new-{}", std::process::id()));
-        remove(&aside)?;
-        create_private(&aside, key.to_text().as_bytes()).map_err(|error| at(&aside, error))?;
-        let linked = fs::hard_link(&aside, &self.path);
-        remove(&aside)?;
-        match linked {
-            Ok(()) => sync_parent(&self.path).map_err(|error| at(&self.path, error))?,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(at(&self.path, error)),
-        }
-        self.read()?.ok_or_else(|| at(&self.path, io::ErrorKind::NotFound.into()))
+        parse(&self.file, &self.file.create(&key.to_text())?)
     }
 
     /// The key in the file if the log names it, else the one that a rotation left in `FILE.next`, which
@@ -140,12 +128,15 @@ impl KeyFile {
         if let Some(key) = self.read()?.filter(|key| key.verifier() == *named) {
             return Ok(key);
         }
-        match read(&self.beside("next"))?.filter(|key| key.verifier() == *named) {
+        match read(&self.file.beside("next"))?.filter(|key| key.verifier() == *named) {
             Some(key) => {
                 self.finish_rotation()?;
                 Ok(key)
             }
-            None => Err(KeyError::Other { path: self.path.clone(), named: named.to_string() }),
+            None => {
+                let path = self.path().to_owned();
+                Err(KeyError::Other { path, named: named.to_string() })
+            }
         }
     }
 
@@ -155,10 +146,8 @@ impl KeyFile {
     ///
     /// When it cannot be written.
     pub fn begin_rotation(&self, next: &SigningKey) -> Result<(), KeyError> {
-        let path = self.beside("next");
         // What lies there was never named by the log, or it would have taken its place.
-        remove(&path)?;
-        create_private(&path, next.to_text().as_bytes()).map_err(|error| at(&path, error))
+        self.file.beside("next").replace(&next.to_text())
     }
 
     /// Puts the next key into its place, after the log named it.
@@ -167,52 +156,16 @@ impl KeyFile {
     ///
     /// When it cannot be renamed.
     pub fn finish_rotation(&self) -> Result<(), KeyError> {
-        let next = self.beside("next");
-        fs::rename(&next, &self.path)
-            .and_then(|()| sync_parent(&self.path))
-            .map_err(|error| at(&next, error))
-    }
-
-    fn beside(&self, ending: &str) -> PathBuf {
-        let mut name = self.path.clone().into_os_string();
-        name.push(".");
-        name.push(ending);
-        PathBuf::from(name)
+        self.file.beside("next").rename_to(&self.file)
     }
 }
 
-fn read(path: &Path) -> Result<Option<SigningKey>, KeyError> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => Zeroizing::new(text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(at(path, error)),
-    };
-    refuse_open_to_others(path)?;
-    SigningKey::parse(&text).map(Some).map_err(|_| KeyError::NotAKey(path.to_owned()))
+fn read(file: &PrivateFile) -> Result<Option<SigningKey>, KeyError> {
+    file.read()?.map(|text| parse(file, &text)).transpose()
 }
 
-#[cfg(unix)]
-fn refuse_open_to_others(path: &Path) -> Result<(), KeyError> {
-    use std::os::unix::fs::PermissionsExt;
-    // The last six bits are what the group and everybody else may do.
-    let mode = fs::metadata(path).map_err(|error| at(path, error))?.permissions().mode();
-    if mode.trailing_zeros() >= 6 { Ok(()) } else { Err(KeyError::OpenToOthers(path.to_owned())) }
-}
-
-#[cfg(not(unix))]
-fn refuse_open_to_others(_: &Path) -> Result<(), KeyError> {
-    Ok(())
-}
-
-fn remove(path: &Path) -> Result<(), KeyError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at(path, error)),
-        _ => Ok(()),
-    }
-}
-
-fn at(path: &Path, source: io::Error) -> KeyError {
-    KeyError::File { path: path.to_owned(), source }
+fn parse(file: &PrivateFile, text: &str) -> Result<SigningKey, KeyError> {
+    SigningKey::parse(text).map_err(|_| KeyError::NotAKey(file.path().to_owned()))
 }
 
 /// Why a key cannot be used.
@@ -248,6 +201,8 @@ pub enum KeyError {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

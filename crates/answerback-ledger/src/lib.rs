@@ -4,7 +4,7 @@
 //!
 //! Nothing here knows a database. The store keeps rows and asks this crate what to write into them;
 //! the tree reads hashes back through [`tree::HashReader`]. Time and randomness are handed in. The only
-//! files it touches are the key file and the anchor.
+//! files it touches are those of keys and the anchor.
 //!
 //! The format is written down in `docs/ledger-format.md`. `answerback-verify` reads the same format
 //! and shares no code of the tree with this crate.
@@ -20,6 +20,7 @@ pub mod hash;
 pub mod key;
 pub mod leaf;
 pub mod note;
+mod private_file;
 pub mod receipt;
 pub mod tile;
 pub mod tree;
@@ -32,4 +33,5 @@ pub use hash::Hash;
 pub use key::{KeyFile, SigningKey};
 pub use leaf::{Draft, Id, Kind, Leaf, Token};
 pub use note::{Note, VerifierKey};
+pub use private_file::PrivateFile;
 pub use receipt::Receipt;

@@ -418,6 +418,11 @@ impl Store {
         self.head().map(|head| head.signer)
     }
 
+    /// The file of the key that signs; none, where the store was opened to read.
+    pub fn key_file(&self) -> Option<&Path> {
+        Some(self.0.settings.key.as_path()).filter(|path| !path.as_os_str().is_empty())
+    }
+
     /// The key in force at the first entry that is there, from which all later ones follow.
     ///
     /// # Errors

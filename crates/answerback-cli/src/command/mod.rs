@@ -4,6 +4,7 @@ pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod convert;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod inbox;
 pub(crate) mod init;
@@ -30,6 +31,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Show(arguments) => show::run(&arguments),
         Command::Wrap(arguments) => wrap::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Inbox(arguments) => inbox::run(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use answerback_gateway::serve::{Backend, Place, Service};
-use answerback_gateway::{Listed, Secret, ServerSettings, ServiceSettings};
+use answerback_gateway::{Listed, Recorder, Secret, ServerSettings, ServiceSettings};
 use answerback_http::{
     Guard, Health, ListenSettings, Listener, Metrics, Scope, Scopes, Token, TokenTable, Tokens,
 };
@@ -23,7 +23,7 @@ use crate::folders;
 use crate::output::say;
 
 /// Where clients are listened for when nobody says otherwise.
-const PORT: u16 = 7311;
+pub(super) const PORT: u16 = 7311;
 /// On whose behalf the bearer of our own token calls.
 const PRINCIPAL: &str = "local";
 
@@ -41,10 +41,10 @@ The servers stand in the configuration:
   gateway:
     upstreams:
       files: {command: npx, args: [-y, \"@modelcontextprotocol/server-filesystem\", /data]}
-      search: {url: \"https://example.org/mcp\", headers: {Authorization: {env: SEARCH_AUTHORIZATION}}}
+      search: {url: \"https://example.org/mcp\", headers: {Authorization: {env: TOKEN}}}
 
 Every request needs a token: the one in --token-file, made on first use, or one that gateway.tokens names. What waits
-for a person is in `answerback inbox` and at /api/cases. /healthz and /readyz need no token, /metrics needs the scope read.
+for a person is in `answerback inbox` and at /api/cases. SIGHUP reads the configuration again, without dropping a call. /healthz and /readyz need no token, /metrics needs the scope read.
 $ANSWERBACK_LOG (error, warn, info, debug) says how much is told on standard error.")]
 pub(crate) struct Arguments {
     /// Where to listen; otherwise gateway.listen of the configuration, else 127.0.0.1:7311. Port 0 is any that is free
@@ -75,12 +75,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     log()?;
     let location = &arguments.location;
     let configuration = location.configuration()?;
-    let parsed = json!({ "gateway": configuration.config.gateway });
-    let (settings, warnings) = ServiceSettings::from_value("the configuration", &parsed)?;
-    for warning in warnings {
-        say(&format!("warning: {warning}"));
-    }
-    let backends = backends(arguments, configuration, &settings.servers)?;
+    let settings = settings(configuration)?;
+    let backends = backends(configuration, location, arguments.no_record, &settings.servers)?;
     let token_file = match &arguments.token_file {
         Some(file) => file.clone(),
         None => location.folder()?.join("serve.token"),
@@ -90,6 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let metrics = Metrics::install()?;
     let gateway =
         crate::gateway::gateway(configuration, location, arguments.strict, arguments.no_record)?;
+    let recorder = gateway.recorder().cloned();
     let listen = arguments.listen.or(settings.listen);
     let listen = listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
     let listen = ListenSettings::from(listen).with_remote_allowed(arguments.allow_remote);
@@ -98,23 +95,101 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         .build()
         .context("cannot start the gateway")?;
     runtime.block_on(async {
-        // The port first: a second copy that cannot have it leaves nothing behind.
         let listener = Listener::bind(listen).await?;
         let service = Service::new(Arc::new(gateway), backends);
         service.start().await.context("nothing can be recorded, so nothing is served")?;
         let routes = service.routes().merge(health(&service).routes()).merge(metrics.routes());
         greet(&listener, &service, arguments, &token, &token_file);
-        let guard = Guard::new(TokenTable::new(tokens));
-        answerback_http::serve(listener, routes, guard, stop()).await;
+        let table = TokenTable::new(tokens);
+        let guard = Guard::new(table.clone());
+        let reloading = async {
+            let mut asked = Asked::new();
+            loop {
+                asked.again().await;
+                match reload(arguments, &token_file, &service, &table, recorder.clone()).await {
+                    Ok(()) => {
+                        say("the configuration was read again; it holds for clients that come now")
+                    }
+                    Err(error) => {
+                        say(&format!("error: the configuration stays as it was: {error:#}"))
+                    }
+                }
+            }
+        };
+        tokio::select! {
+            () = answerback_http::serve(listener, routes, guard, stop()) => {}
+            () = reloading => {}
+        }
         service.stop().await.context("the end could not be recorded")
     })?;
     Ok(Exit::Good)
 }
 
-/// The servers of the configuration; our own tools, where there are none.
-fn backends(
+/// Takes the configuration over as it is now. Who is served already goes on as before; where to listen, and where to
+/// record, stays.
+async fn reload(
     arguments: &Arguments,
+    token_file: &Path,
+    service: &Service,
+    table: &TokenTable,
+    recorder: Option<Recorder>,
+) -> anyhow::Result<()> {
+    let location = &arguments.location;
+    let configuration = location.configuration_anew()?;
+    let settings = settings(&configuration)?;
+    let backends = backends(&configuration, location, arguments.no_record, &settings.servers)?;
+    let (tokens, _) = tokens(token_file, &configuration, &settings)?;
+    let gateway = match recorder {
+        Some(recorder) => {
+            crate::gateway::recorded(&configuration, arguments.strict, || Ok(recorder))?
+        }
+        None => crate::gateway::judging(&configuration, arguments.strict)?,
+    };
+    service.replace(Arc::new(gateway), backends).await?;
+    table.replace(tokens);
+    Ok(())
+}
+
+/// When somebody asks for the configuration to be read again: a hang-up, as is the custom.
+struct Asked {
+    #[cfg(unix)]
+    hang_up: Option<tokio::signal::unix::Signal>,
+}
+
+impl Asked {
+    fn new() -> Self {
+        Self {
+            #[cfg(unix)]
+            hang_up: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup()).ok(),
+        }
+    }
+
+    async fn again(&mut self) {
+        #[cfg(unix)]
+        if let Some(hang_up) = &mut self.hang_up
+            && hang_up.recv().await.is_some()
+        {
+            return;
+        }
+        std::future::pending().await
+    }
+}
+
+/// Who is served and what lies behind, by the configuration.
+fn settings(configuration: &Configuration) -> anyhow::Result<ServiceSettings> {
+    let parsed = json!({ "gateway": configuration.config.gateway });
+    let (settings, warnings) = ServiceSettings::from_value("the configuration", &parsed)?;
+    for warning in warnings {
+        say(&format!("warning: {warning}"));
+    }
+    Ok(settings)
+}
+
+/// The servers of the configuration; our own tools, where there are none.
+pub(super) fn backends(
     configuration: &Configuration,
+    location: &Location,
+    is_unpinned: bool,
     servers: &[ServerSettings],
 ) -> anyhow::Result<Vec<Backend>> {
     let mut backends = Vec::new();
@@ -128,10 +203,10 @@ fn backends(
     }
     let with_pins = |(name, place): (&str, Place)| {
         let backend = Backend::new(name, place);
-        if arguments.no_record {
+        if is_unpinned {
             return Ok(backend);
         }
-        Ok(backend.with_pins(pins(&arguments.location, name)?))
+        Ok(backend.with_pins(pins(location, name)?))
     };
     backends.into_iter().map(with_pins).collect()
 }
@@ -198,20 +273,10 @@ fn tokens(
 }
 
 fn health(service: &Arc<Service>) -> Health {
-    let store = Arc::clone(service);
-    let health = Health::new().with_part("record", move || store.is_recording());
-    service.backends().iter().enumerate().fold(health, |health, (index, backend)| {
-        let service = Arc::clone(service);
-        health.with_part(&format!("upstream {}", backend.name()), move || {
-            let backend = &service.backends()[index];
-            // A server that nobody asked for anything yet is not started.
-            if backend.health().starts() == 0 || backend.health().is_up() {
-                Ok(())
-            } else {
-                Err("it ended, and is started again".to_owned())
-            }
-        })
-    })
+    let (record, upstreams) = (Arc::clone(service), Arc::clone(service));
+    Health::new()
+        .with_part("record", move || record.is_recording())
+        .with_part("upstreams", move || upstreams.is_up())
 }
 
 /// What a newcomer needs. The token is shown to a person only, and not to a file that keeps what is said.
@@ -223,9 +288,8 @@ fn greet(
     token_file: &Path,
 ) {
     let endpoint = format!("http://{}/mcp", listener.address());
-    let names: Vec<&str> = service.backends().iter().map(Backend::name).collect();
     say(&format!("endpoint {endpoint}"));
-    say(&format!("servers  {} (each also at /mcp/NAME)", names.join(", ")));
+    say(&format!("servers  {} (each also at /mcp/NAME)", service.servers().join(", ")));
     say(&format!("token    {}", token_file.display()));
     if std::io::stderr().is_terminal() {
         let client = json!({"mcpServers": {"answerback": {

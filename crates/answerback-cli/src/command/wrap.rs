@@ -62,12 +62,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let [program, rest @ ..] = arguments.command.as_slice() else {
         anyhow::bail!("no server is named; write its command after --");
     };
-    let location = &arguments.location;
-    let gateway =
-        gateway(location.configuration()?, location, arguments.strict, arguments.no_record)?;
+    let (location, no_record) = (&arguments.location, arguments.no_record);
+    let gateway = gateway(location.configuration()?, location, arguments.strict, no_record)?;
     let name = arguments.name.clone().unwrap_or_else(|| name_of(program));
     let mut wrapped = Wrapped::new(&name, Program::new(program, rest.to_vec()));
-    if !arguments.no_record {
+    if !no_record {
         wrapped = wrapped.with_pins(pins(location, &name)?);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()

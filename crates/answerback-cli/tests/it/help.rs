@@ -2,7 +2,7 @@
 
 use crate::program::{program, run, told};
 
-const COMMANDS: [&[&str]; 42] = [
+const COMMANDS: [&[&str]; 44] = [
     &[],
     &["check"],
     &["call"],
@@ -39,6 +39,8 @@ const COMMANDS: [&[&str]; 42] = [
     &["lock"],
     &["lock", "write"],
     &["lock", "verify"],
+    &["serve"],
+    &["doctor"],
     &["trust"],
     &["tools"],
     &["schema"],

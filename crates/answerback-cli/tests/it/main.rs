@@ -1,6 +1,7 @@
 //! The program as its users run it: exit code, standard output and standard error in one snapshot.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod attest;
 mod call;
 mod check;
 mod configured;
@@ -14,10 +15,13 @@ mod init;
 mod ledger;
 mod lock;
 mod masked;
+mod original;
 mod program;
 #[cfg(unix)]
 mod prompt;
 mod replay;
+#[cfg(unix)]
+mod serve;
 mod show;
 mod tools;
 mod trust;

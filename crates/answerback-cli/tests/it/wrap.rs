@@ -17,20 +17,20 @@ use crate::prompt::at_a_terminal;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A desk with a state of its own, at which wrapped servers are run.
-struct Desk {
+pub(crate) struct Desk {
     folder: tempfile::TempDir,
 }
 
 impl Desk {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = program(".");
         let home = self.folder.path();
         command.env_remove("ANSWERBACK_STORE").env_remove("ANSWERBACK_CONFIG").env("HOME", home);
@@ -41,14 +41,14 @@ impl Desk {
         command
     }
 
-    fn config(&self, text: &str) -> String {
+    pub(crate) fn config(&self, text: &str) -> String {
         let file = self.path("config.yml");
         fs::write(&file, text).unwrap();
         file.to_str().unwrap().to_owned()
     }
 
     /// A client of the wrapped stub, which has said hello.
-    fn client(&self, options: &[&str]) -> Client {
+    pub(crate) fn client(&self, options: &[&str]) -> Client {
         let mut command = self.command();
         command.arg("wrap").args(["--name", "stub"]).args(options);
         command.args(["--", "python3"]).arg(stub());
@@ -56,20 +56,20 @@ impl Desk {
     }
 
     /// What reached the server.
-    fn reached(&self) -> Vec<Value> {
+    pub(crate) fn reached(&self) -> Vec<Value> {
         let log = fs::read_to_string(self.path("calls.log")).unwrap_or_default();
         log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// Runs another command at this desk, which must do well.
-    fn good(&self, arguments: &[&str]) -> String {
+    pub(crate) fn good(&self, arguments: &[&str]) -> String {
         let output = self.command().args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{arguments:?}\n{}", told(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
     /// The leaves of the ledger.
-    fn leaves(&self) -> Vec<Value> {
+    pub(crate) fn leaves(&self) -> Vec<Value> {
         let lines = self.good(&["ledger", "tail", "-n", "1000", "--format", "json"]);
         lines
             .lines()
@@ -78,11 +78,11 @@ impl Desk {
     }
 }
 
-fn stub() -> PathBuf {
+pub(crate) fn stub() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/stub_server.py")
 }
 
-struct Client {
+pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -90,12 +90,12 @@ struct Client {
 }
 
 impl Client {
-    fn start(command: Command) -> Self {
+    pub(crate) fn start(command: Command) -> Self {
         Self::start_with(command, json!({}))
     }
 
     /// A client that can do what it says.
-    fn start_with(mut command: Command, capabilities: Value) -> Self {
+    pub(crate) fn start_with(mut command: Command, capabilities: Value) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -118,7 +118,7 @@ impl Client {
         client
     }
 
-    fn say(&mut self, line: &str) {
+    pub(crate) fn say(&mut self, line: &str) {
         let input = self.input.as_mut().unwrap();
         input.write_all(line.as_bytes()).and_then(|()| input.write_all(b"\n")).unwrap();
         input.flush().unwrap();
@@ -128,11 +128,11 @@ impl Client {
         self.lines.recv_timeout(PATIENCE).expect("an answer in time")
     }
 
-    fn hear(&self) -> Value {
+    pub(crate) fn hear(&self) -> Value {
         serde_json::from_str(&self.line()).unwrap()
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.next += 1;
         let id = self.next;
         self.say(
@@ -143,23 +143,23 @@ impl Client {
         answer
     }
 
-    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.ask("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
     /// Leaves, and waits for the program to end.
-    fn leave(mut self) -> (i32, String) {
+    pub(crate) fn leave(mut self) -> (i32, String) {
         drop(self.input.take());
         let output = self.child.wait_with_output().unwrap();
         (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
     }
 }
 
-fn text(answer: &Value) -> &str {
+pub(crate) fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_default()
 }
 
-fn meta<'a>(answer: &'a Value, name: &str) -> &'a Value {
+pub(crate) fn meta<'a>(answer: &'a Value, name: &str) -> &'a Value {
     &answer["result"]["_meta"][format!("dev.answerback/{name}").as_str()]
 }
 
@@ -319,6 +319,7 @@ fn everything_is_recorded_before_it_is_answered_and_verifies() {
         [
             "config start",
             "config start",
+            "config policy",
             "config catalogue",
             "request forwarded",
             "response ok",
@@ -337,7 +338,7 @@ fn everything_is_recorded_before_it_is_answered_and_verifies() {
     assert!(!contains(&bytes, b"correct horse battery"));
 }
 
-fn contains(bytes: &[u8], sought: &[u8]) -> bool {
+pub(crate) fn contains(bytes: &[u8], sought: &[u8]) -> bool {
     bytes.windows(sought.len()).any(|window| window == sought)
 }
 

@@ -77,7 +77,8 @@ fn refused(detail: impl std::fmt::Display) -> Problem {
 /// Judges one call. The body is a line of `answerback replay` with the tool's `inputSchema` as `schema`; where that is
 /// missing, the tool of a server behind the gateway is meant. Attempts are counted by conversation, where one is named.
 fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<Response, Problem> {
-    let gateway = &service.gateway;
+    let current = service.current();
+    let gateway = &current.gateway;
     let line = CallLine::read(body, gateway.limits).map_err(bad)?;
     let schema = serde_json::from_slice::<Value>(body).ok().and_then(|mut line| {
         let schema = line.get_mut("schema").map(Value::take);
@@ -87,7 +88,7 @@ fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<Respon
         .map(|schema| Catalogue::new([(line.tool.clone(), schema)]))
         .transpose()
         .map_err(bad)?;
-    let known = service.backends.iter().find_map(|backend| {
+    let known = current.backends.iter().find_map(|backend| {
         let known = backend.served.known.read().ok()?.clone()?;
         known.tools.contains(&line.tool).then_some(known)
     });
@@ -112,8 +113,10 @@ fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<Respon
 }
 
 fn store(service: &Service) -> Result<Store, Problem> {
-    let recorder = service.gateway.recorder();
-    let recorder = recorder
+    let current = service.current();
+    let recorder = current
+        .gateway
+        .recorder()
         .ok_or_else(|| Problem::new(ProblemKind::NotFound).because("nothing is recorded"))?;
     Ok(recorder.store().clone())
 }

@@ -48,8 +48,8 @@ pub(crate) async fn answer(
     let visit = Visit { service, endpoint, principal, closing: closing.clone() };
     match parts.method {
         Method::POST => {
-            if let Err(refusal) = fits(&parts.headers) {
-                return refusal;
+            if let Err(refused) = fits(&parts.headers) {
+                return unread(refused);
             }
             match body.collect().await {
                 Ok(body) => visit.post(&parts.headers, body.to_bytes()).await,
@@ -64,7 +64,7 @@ pub(crate) async fn answer(
 }
 
 /// Whether a client sends and takes what the transport has.
-fn fits(headers: &HeaderMap) -> Result<(), Response> {
+fn fits(headers: &HeaderMap) -> Result<(), Refused> {
     let is = |name, words: &[&str]| {
         headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).is_some_and(|text| {
             let text = text.to_ascii_lowercase();
@@ -73,13 +73,13 @@ fn fits(headers: &HeaderMap) -> Result<(), Response> {
     };
     if !is(header::CONTENT_TYPE, &["application/json"]) {
         let text = "the body has to be application/json";
-        return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, None, text));
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, code::INVALID_REQUEST, text.to_owned()));
     }
     let takes_json = is(header::ACCEPT, &["application/json", "application/*", "*/*"]);
     let takes_events = is(header::ACCEPT, &["text/event-stream", "text/*", "*/*"]);
     if !takes_json || !takes_events {
         let text = "the header Accept has to name application/json and text/event-stream";
-        return Err(refuse(StatusCode::NOT_ACCEPTABLE, None, text));
+        return Err((StatusCode::NOT_ACCEPTABLE, code::INVALID_REQUEST, text.to_owned()));
     }
     Ok(())
 }
@@ -88,7 +88,7 @@ impl Visit<'_> {
     async fn post(&self, headers: &HeaderMap, body: Bytes) -> Response {
         let message = match read(body) {
             Ok(message) => message,
-            Err(refusal) => return refusal,
+            Err(refused) => return unread(refused),
         };
         if matches!(message.shape(), Shape::Batch) {
             let text = "batches are not taken: send each message on its own";
@@ -138,7 +138,9 @@ impl Visit<'_> {
             return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), text);
         };
         let streams = Arc::new(Streams::default());
-        let partner = self.service.partner(self.endpoint, client, &streams);
+        let Some(partner) = self.service.partner(self.endpoint, client, &streams) else {
+            return refuse(StatusCode::NOT_FOUND, Some(&initialize), NO_SERVER);
+        };
         let session = Arc::new(Session::new(&self.principal, self.endpoint, streams, partner));
         let name = name.to_string();
         self.service.sessions.insert(name.clone(), Arc::clone(&session));
@@ -180,7 +182,9 @@ impl Visit<'_> {
         if let Err(answer) = stated::check(headers, &message, version) {
             return json(StatusCode::BAD_REQUEST, answer);
         }
-        let face = self.service.face(&self.principal, self.endpoint);
+        let Some(face) = self.service.face(&self.principal, self.endpoint) else {
+            return refuse(StatusCode::NOT_FOUND, Some(&message), NO_SERVER);
+        };
         let Shape::Request { id, .. } = message.shape() else {
             face.tell(message).await;
             return empty(StatusCode::ACCEPTED);
@@ -257,6 +261,7 @@ impl Drop for Leaving {
     }
 }
 
+const NO_SERVER: &str = "there is no such server here any more";
 const GONE: &str = "there is no such session; begin a new one with initialize";
 
 fn gone(message: &Message) -> Response {
@@ -267,18 +272,24 @@ fn is_greeting(message: &Message) -> bool {
     matches!(message.shape(), Shape::Request { method, .. } if method == "initialize")
 }
 
-fn read(body: Bytes) -> Result<Message, Response> {
-    let refused =
-        |code, text: &str| json(StatusCode::BAD_REQUEST, Message::error(None, code, text, None));
+/// Why something was not read as a message: the status, the code of the protocol, and the words.
+type Refused = (StatusCode, i32, String);
+
+fn read(body: Bytes) -> Result<Message, Refused> {
+    let bad = |code, text: &str| (StatusCode::BAD_REQUEST, code, text.to_owned());
     let text = String::from_utf8(body.into())
-        .map_err(|_| refused(code::PARSE_ERROR, "the body is not UTF-8"))?;
+        .map_err(|_| bad(code::PARSE_ERROR, "the body is not UTF-8"))?;
     Message::read(text).map_err(|error| {
         let code = match error {
             MessageError::NotJson(_) => code::PARSE_ERROR,
             MessageError::NoMessage => code::INVALID_REQUEST,
         };
-        refused(code, &error.to_string())
+        bad(code, &error.to_string())
     })
+}
+
+fn unread((status, code, text): Refused) -> Response {
+    json(status, Message::error(None, code, &text, None))
 }
 
 /// An error of the protocol with the status that fits it.

@@ -344,8 +344,7 @@ impl Hub {
         for (server, items) in lists {
             *lock(&self.servers[server].listed) = Some((Instant::now(), items));
         }
-        let listed: Vec<Vec<String>> =
-            self.servers.iter().map(|server| server.listed_lately()).collect();
+        let listed: Vec<Vec<String>> = self.servers.iter().map(Server::listed_lately).collect();
         let claimed = self.servers.iter().zip(&listed).map(|(server, items)| {
             let listed = items.iter().filter_map(|item| text(item, "name"));
             // What was pinned keeps its name while its server is down.

@@ -5,6 +5,7 @@ mod backend;
 mod body;
 mod endpoint;
 mod hub;
+mod inspect;
 mod merge;
 mod names;
 mod partner;
@@ -13,7 +14,7 @@ mod stated;
 mod stateless;
 mod streams;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use answerback_http::{Routes, Scope};
 use answerback_ledger::leaf::Subject;
@@ -23,9 +24,10 @@ use axum::extract::Path;
 use axum::http::{Request, StatusCode};
 use axum::response::IntoResponse;
 use axum::routing::any;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use backend::{Backend, Place};
+pub use inspect::Inspected;
 pub(crate) use streams::Streams;
 
 use crate::outlet::Outlet;
@@ -36,22 +38,68 @@ use stateless::{Faces, Stateless};
 
 /// The gateway as a service: every endpoint with every client of it.
 pub struct Service {
-    gateway: Arc<Gateway>,
-    backends: Vec<Backend>,
+    current: RwLock<Arc<Current>>,
     sessions: Arc<Sessions>,
     faces: Faces,
+}
+
+/// What holds for clients that come now.
+#[derive(Debug)]
+pub(crate) struct Current {
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) backends: Vec<Backend>,
 }
 
 impl Service {
     /// A service in front of these servers, in their order.
     pub fn new(gateway: Arc<Gateway>, backends: impl IntoIterator<Item = Backend>) -> Arc<Self> {
-        let backends = backends.into_iter().collect();
-        Arc::new(Self { gateway, backends, sessions: Arc::default(), faces: Faces::default() })
+        let current = Arc::new(Current { gateway, backends: backends.into_iter().collect() });
+        let (sessions, faces) = (Arc::default(), Faces::default());
+        Arc::new(Self { current: RwLock::new(current), sessions, faces })
     }
 
-    /// The servers.
-    pub fn backends(&self) -> &[Backend] {
-        &self.backends
+    /// Serves clients that come from now on with another gateway and other servers. Sessions that are open, and calls
+    /// that are under way, go on as they began.
+    ///
+    /// # Errors
+    ///
+    /// When what is in force from now on cannot be recorded. Then all stays as it was.
+    pub async fn replace(
+        &self,
+        gateway: Arc<Gateway>,
+        backends: impl IntoIterator<Item = Backend>,
+    ) -> Result<(), StoreError> {
+        let next = Arc::new(Current { gateway, backends: backends.into_iter().collect() });
+        next.gateway.note_start(None, &next.described()).await?;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
+        self.faces.retire();
+        Ok(())
+    }
+
+    pub(crate) fn current(&self) -> Arc<Current> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The names of the servers.
+    pub fn servers(&self) -> Vec<String> {
+        self.current().backends.iter().map(|backend| backend.name().to_owned()).collect()
+    }
+
+    /// Whether every server that was started is there; which are not, otherwise.
+    ///
+    /// # Errors
+    ///
+    /// When some are gone.
+    pub fn is_up(&self) -> Result<(), String> {
+        let current = self.current();
+        // A server that nobody asked for anything yet is not started.
+        let is_down =
+            |backend: &&Backend| backend.health().starts() > 0 && !backend.health().is_up();
+        let down: Vec<&str> = current.backends.iter().filter(is_down).map(Backend::name).collect();
+        if down.is_empty() {
+            return Ok(());
+        }
+        Err(format!("{} ended, and will be started again", down.join(", ")))
     }
 
     /// The endpoints: `/mcp` for all servers as one, `/mcp/NAME` for each.
@@ -61,12 +109,12 @@ impl Service {
             endpoint::answer(&all, None, request).await
         });
         let one = any(move |Path(name): Path<String>, request: Request<Body>| async move {
-            if one.backend(&name).is_none() {
+            if !one.current().backends.iter().any(|backend| backend.name() == name) {
                 return StatusCode::NOT_FOUND.into_response();
             }
             endpoint::answer(&one, Some(&name), request).await
         });
-        Routes::with_body_limit(self.gateway.settings().largest_message)
+        Routes::with_body_limit(self.current().gateway.settings().largest_message)
             .route("/mcp", Scope::Call, all)
             .route("/mcp/{name}", Scope::Call, one)
             .merge(api::routes(self))
@@ -78,7 +126,7 @@ impl Service {
     ///
     /// When the store does not take anything.
     pub fn is_recording(&self) -> Result<(), String> {
-        match self.gateway.recorder() {
+        match self.current().gateway.recorder() {
             Some(recorder) => {
                 recorder.store().head().map(|_| ()).map_err(|error| error.to_string())
             }
@@ -92,7 +140,8 @@ impl Service {
     ///
     /// When that cannot be recorded.
     pub async fn start(&self) -> Result<(), StoreError> {
-        self.note(Subject::Start).await?;
+        let current = self.current();
+        current.gateway.note_start(None, &current.described()).await?;
         tokio::spawn(Arc::clone(&self.sessions).sweep());
         Ok(())
     }
@@ -105,45 +154,49 @@ impl Service {
     pub async fn stop(&self) -> Result<(), StoreError> {
         self.sessions.end_all().await;
         self.faces.end_all().await;
-        self.note(Subject::Stop).await
+        let current = self.current();
+        current.gateway.note(Subject::Stop, None, &current.described()).await
     }
 
-    async fn note(&self, subject: Subject) -> Result<(), StoreError> {
-        let Some(recorder) = self.gateway.recorder() else { return Ok(()) };
-        let upstreams: serde_json::Map<_, _> = self
-            .backends
-            .iter()
-            .map(|backend| (backend.name().to_owned(), backend.served.place.clone().into()))
-            .collect();
-        let document = json!({"surface": "serve", "upstreams": upstreams});
-        let written = recorder.config(subject, None, &document).await;
-        written.or_else(|error| recorder.store().excuse(error))
-    }
-
-    fn backend(&self, name: &str) -> Option<&Backend> {
-        self.backends.iter().find(|backend| backend.name() == name)
-    }
-
-    /// What a client talks to at an endpoint.
-    fn partner(&self, endpoint: Option<&str>, client: Client, streams: &Arc<Streams>) -> Partner {
+    /// What a client talks to at an endpoint; nothing, where the endpoint is none any more.
+    fn partner(
+        &self,
+        endpoint: Option<&str>,
+        client: Client,
+        streams: &Arc<Streams>,
+    ) -> Option<Partner> {
+        let current = self.current();
         let outlet = Outlet::Streams(Arc::clone(streams));
-        let named = endpoint.and_then(|name| self.backend(name));
-        Partner::to(named, &self.backends, &self.gateway, &Arc::new(client), outlet)
+        let named = match endpoint {
+            Some(name) => Some(current.backends.iter().find(|backend| backend.name() == name)?),
+            None => None,
+        };
+        let (gateway, client) = (&current.gateway, Arc::new(client));
+        Some(Partner::to(named, &current.backends, gateway, &client, outlet))
     }
 
     /// What the clients of a principal talk to that have no sessions.
-    fn face(&self, principal: &str, endpoint: Option<&str>) -> Arc<Stateless> {
+    fn face(&self, principal: &str, endpoint: Option<&str>) -> Option<Arc<Stateless>> {
         self.faces.get(principal, endpoint, || {
             let streams = Arc::new(Streams::default());
-            let client = Client::stateless(principal);
-            let partner = self.partner(endpoint, client, &streams);
-            Stateless::new(partner, streams)
+            let partner = self.partner(endpoint, Client::stateless(principal), &streams)?;
+            Some(Stateless::new(partner, streams))
         })
+    }
+}
+
+impl Current {
+    fn described(&self) -> Value {
+        let place = |backend: &Backend| {
+            (backend.name().to_owned(), Value::from(backend.served.place.clone()))
+        };
+        let upstreams: serde_json::Map<_, _> = self.backends.iter().map(place).collect();
+        json!({"surface": "serve", "upstreams": upstreams})
     }
 }
 
 impl std::fmt::Debug for Service {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Service").field("backends", &self.backends).finish_non_exhaustive()
+        formatter.debug_struct("Service").field("current", &self.current).finish_non_exhaustive()
     }
 }

@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use answerback_mcp::wire::{Id, Message, Object, Shape};
 use serde_json::json;
@@ -9,6 +10,9 @@ use tokio::sync::mpsc;
 use super::Streams;
 use super::partner::Partner;
 use super::streams::SUBSCRIPTION;
+
+/// How often a face that leaves looks whether it can.
+const RETIRING: Duration = Duration::from_secs(1);
 
 /// Clients of one principal that have no sessions, on one connection to their servers: each request gets an id of its
 /// own among them, and its answer the client's id again.
@@ -151,8 +155,11 @@ fn with(text: &str, place: &[&str], value: &str) -> Option<String> {
 /// The clients without sessions that were seen, by principal and endpoint.
 #[derive(Default)]
 pub(crate) struct Faces {
-    open: Mutex<HashMap<(String, Option<String>), Arc<Stateless>>>,
+    open: Mutex<HashMap<Whose, Arc<Stateless>>>,
 }
+
+/// A principal, and the server whose endpoint it is; none, where it is that of all.
+type Whose = (String, Option<String>);
 
 impl Faces {
     /// The face of a principal at an endpoint, made where there is none.
@@ -160,11 +167,32 @@ impl Faces {
         &self,
         principal: &str,
         endpoint: Option<&str>,
-        make: impl FnOnce() -> Stateless,
-    ) -> Arc<Stateless> {
+        make: impl FnOnce() -> Option<Stateless>,
+    ) -> Option<Arc<Stateless>> {
         let key = (principal.to_owned(), endpoint.map(str::to_owned));
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(open.entry(key).or_insert_with(|| Arc::new(make())))
+        if let Some(face) = open.get(&key) {
+            return Some(Arc::clone(face));
+        }
+        let face = Arc::new(make()?);
+        open.insert(key, Arc::clone(&face));
+        Some(face)
+    }
+
+    /// Makes new faces from now on. The ones that there are leave when their requests were answered.
+    pub(crate) fn retire(&self) {
+        let retired: Vec<_> = {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.drain().map(|(_, face)| face).collect()
+        };
+        for face in retired {
+            tokio::spawn(async move {
+                while !face.streams.is_idle() {
+                    tokio::time::sleep(RETIRING).await;
+                }
+                face.leave().await;
+            });
+        }
     }
 
     pub(crate) async fn end_all(&self) {

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::legacy_client::LegacyClient;
@@ -100,7 +100,10 @@ impl Bridge {
             State::Undecided | State::Same => out.tell_client(incoming),
             State::AskingLegacy(_) => self.hear_asked_legacy(incoming, now, out),
             State::AskingModern { .. } => self.hear_asked_modern(incoming, now, out),
-            State::LegacyClient(client) => client.hear_server(incoming, now, out),
+            State::LegacyClient(client) => {
+                client.hear_server(incoming, now, out);
+                self.start_over();
+            }
             State::ModernClient { client, probe } => {
                 if let Shape::Response { id } = incoming.message.shape()
                     && probe.as_ref() == Some(id)
@@ -120,7 +123,23 @@ impl Bridge {
                     self.strays.add(Some(probe));
                     self.cache.learn(Era::Modern, false);
                 }
+                self.start_over();
             }
+        }
+    }
+
+    /// Takes the server's leaving.
+    pub(super) fn server_left(&mut self, out: &mut Outbox) {
+        match &mut self.state {
+            // Its last word was not passed on, since it could have been taken another way.
+            State::AskingLegacy(asking) => {
+                if let Some(refusal) = asking.refusal.take() {
+                    out.tell_client(refusal);
+                }
+            }
+            // There are legacy servers that end when the first thing they hear is not `initialize`.
+            State::AskingModern { .. } => self.cache.learn(Era::Modern, false),
+            _ => {}
         }
     }
 
@@ -153,7 +172,25 @@ impl Bridge {
                 self.turn_legacy(Some(probe), now, out);
             }
             State::LegacyClient(client) => client.wake(now, out),
-            State::ModernClient { client, .. } => client.wake(now, out),
+            State::ModernClient { client, .. } => {
+                client.wake(now, out);
+                self.start_over();
+            }
+        }
+    }
+
+    /// Forgets what turned out to be wrong: a server that is not what it was taken for is asked anew.
+    fn start_over(&mut self) {
+        let era = match &self.state {
+            State::LegacyClient(client) if client.has_failed() => Era::Legacy,
+            State::ModernClient { client, .. } if client.has_failed() => Era::Modern,
+            _ => return,
+        };
+        self.cache.learn(era, None);
+        if let State::ModernClient { probe, .. } =
+            std::mem::replace(&mut self.state, State::Undecided)
+        {
+            self.strays.add(probe);
         }
     }
 
@@ -218,12 +255,16 @@ impl Bridge {
         let text = incoming.message.text();
         let probe = asking.client.discovering();
         if *id == asking.id && asking.refusal.is_none() {
-            if splice::at(text, &["result"]).is_some() {
+            if takes_session(text, &asking.initialize) {
                 self.cache.learn(Era::Legacy, true);
                 self.strays.add(probe.cloned());
                 self.state = State::Same;
                 out.tell_client(incoming);
             } else {
+                // A server that says this in these words may end with it. The next link knows better.
+                if is_modern(text) {
+                    self.cache.learn(Era::Legacy, false);
+                }
                 asking.refusal = Some(incoming);
                 if asking.client.discovering().is_none() {
                     asking.probe(now, out);
@@ -349,28 +390,45 @@ fn era_of(message: &Message) -> Option<Era> {
     }
 }
 
-/// Whether this answer to `server/discover` is a modern server's.
+/// Whether this answer to `server/discover`, or this refusal of `initialize`, is a modern server's.
 fn is_modern(answer: &str) -> bool {
-    if let Some(error) = splice::at(answer, &["error", "code"]) {
-        return serde_json::from_str(error).is_ok_and(|error| code::MODERN.contains(&error));
-    }
-    let versions = splice::at(answer, &["result", "supportedVersions"]);
-    let versions: Vec<String> =
-        versions.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    // Revisions are dates, which are in the order of their text.
-    versions.iter().any(|version| version.as_str() >= MODERN)
+    let error = splice::at(answer, &["error", "code"]);
+    let path = match error.map(serde_json::from_str) {
+        None => &["result", "supportedVersions"][..],
+        Some(Ok(code::UNSUPPORTED_VERSION)) => &["error", "data", "supported"],
+        Some(error) => return error.is_ok_and(|error| code::MODERN.contains(&error)),
+    };
+    let versions = splice::at(answer, path).and_then(|text| serde_json::from_str(text).ok());
+    let versions: Vec<String> = versions.unwrap_or_default();
+    // A library may know the words of the era in which a server does not want to speak.
+    versions.iter().any(|version| is_modern_version(version))
+}
+
+/// Whether the answer to `initialize` opens a session. One of a revision that has none does not, unless the client asked
+/// for it.
+fn takes_session(answer: &str, initialize: &Message) -> bool {
+    let asked = splice::string_at(initialize.text(), &["params", "protocolVersion"]);
+    let told = splice::string_at(answer, &["result", "protocolVersion"]);
+    splice::at(answer, &["result"]).is_some()
+        && (told == asked || !told.is_some_and(|told| is_modern_version(&told)))
+}
+
+/// Revisions are dates, which are in the order of their text.
+fn is_modern_version(version: &str) -> bool {
+    version >= MODERN
 }
 
 /// The question whether a server is modern, in the name of the client that said this.
 fn probe_of(id: &Id, message: &Message) -> Message {
-    let meta: serde_json::Map<String, Value> = [meta::VERSION, meta::CAPABILITIES, meta::CLIENT]
-        .into_iter()
-        .filter_map(|name| {
-            let value = splice::at(message.text(), &["params", "_meta", name])?;
-            Some((name.to_owned(), serde_json::from_str(value).ok()?))
-        })
-        .collect();
-    Message::request(id, method::DISCOVER, &json!({"_meta": meta}))
+    // The two that every request must have, and one that it should.
+    let mut members = json!({meta::VERSION: MODERN, meta::CAPABILITIES: {}});
+    for name in [meta::VERSION, meta::CAPABILITIES, meta::CLIENT] {
+        let value = splice::at(message.text(), &["params", "_meta", name]);
+        if let Some(value) = value.and_then(|value| serde_json::from_str(value).ok()) {
+            members[name] = value;
+        }
+    }
+    Message::request(id, method::DISCOVER, &json!({"_meta": members}))
 }
 
 #[cfg(test)]
@@ -407,7 +465,7 @@ mod tests {
     fn one_era_crosses_byte_for_byte() {
         let result = r#"S {"id":0,"result":{"protocolVersion":"2025-06-18"} }"#;
         let found = r#"S {"id":"d" ,"result":{"supportedVersions":["2026-07-28"]}}"#;
-        let refused = r#"S {"id":"d","error":{"code":-32022,"message":"no"}}"#;
+        let refused = r#"S {"id":"d","error":{"code":-32022,"message":"no","data":{"supported":["2027-01-01"]}}}"#;
         for (era, opening) in [
             (Era::Legacy, &[INITIALIZE, result][..]),
             (Era::Modern, &[DISCOVER, found]),
@@ -471,6 +529,36 @@ mod tests {
     }
 
     #[test]
+    fn a_library_may_know_an_era_that_its_server_does_not_speak() {
+        let cache = EraCache::default();
+        let heard = Script::new(&cache).play(&[
+            DISCOVER,
+            r#"S {"id":"d","error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"]}}}"#,
+        ]);
+        assert!(heard.contains(r#""method":"initialize""#), "{heard}");
+        assert_eq!(cache.speaks(Era::Modern), Some(false));
+        // The session of a revision that has none is no session.
+        let heard = Script::new(&EraCache::default())
+            .play(&[INITIALIZE, r#"S {"id":0,"result":{"protocolVersion":"2026-07-28"}}"#]);
+        assert!(heard.contains(r#""method":"server/discover""#), "{heard}");
+    }
+
+    #[test]
+    fn what_turns_out_to_be_wrong_is_forgotten() {
+        let cache = EraCache::default();
+        cache.learn(Era::Legacy, false);
+        cache.learn(Era::Modern, false);
+        let refused = r#"S {"id":"answerback-era/1","error":{"code":-32601,"message":"what"}}"#;
+        for (first, era) in [(INITIALIZE, Era::Legacy), (DISCOVER, Era::Modern)] {
+            let mut script = Script::new(&cache);
+            let heard = script.play(&[first, refused]);
+            assert!(heard.contains("C {"), "{heard}");
+            assert_eq!(cache.speaks(era), None);
+            assert_eq!(script.play(&[first]), swapped(first));
+        }
+    }
+
+    #[test]
     fn a_slow_initialize_is_waited_for() {
         let result = r#"S {"id":0,"result":{}}"#;
         let mut script = Script::new(&EraCache::default());
@@ -498,7 +586,7 @@ mod tests {
             r#"S {"id":1,"result":{"tools":[]}}"#,
         ]), @r#"
         S {"jsonrpc":"2.0","method":"notifications/initialized","params":{}}
-        S {"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"x":1}}}
+        S {"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{},"x":1}}}
         C {"id":1,"result":{"tools":[],"resultType":"complete","ttlMs":0,"cacheScope":"private"}}
         "#);
         assert_eq!(cache.speaks(Era::Modern), Some(false));
@@ -538,12 +626,14 @@ mod tests {
             r#"S {"id":"d","error":{"code":-32601,"message":"what"}}"#,
             r#"S {"id":"answerback-era/1","error":{"code":-32601,"message":"what?"}}"#,
             CALL,
+            "T 10",
             "T 60",
         ]), @r#"
         S {"id":"d","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}
         S {"jsonrpc":"2.0","id":"answerback-era/1","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"answerback","version":"0.1.0"}}}
         C {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server speaks neither era of the protocol: what?"}}
-        S {"jsonrpc":"2.0","id":"answerback-era/2","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"answerback","version":"0.1.0"}}}
+        S {"jsonrpc":"2.0","id":"answerback-era/2","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}
+        S {"jsonrpc":"2.0","id":"answerback-era/3","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"answerback","version":"0.1.0"}}}
         C {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server speaks neither era of the protocol: it did not answer initialize in time"}}
         "#);
     }

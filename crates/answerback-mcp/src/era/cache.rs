@@ -30,12 +30,12 @@ impl EraCache {
         }
     }
 
-    /// Keeps what a server's answer showed.
-    pub(super) fn learn(&self, era: Era, speaks: bool) {
+    /// Keeps what a server showed, or that it is not known any more.
+    pub(super) fn learn(&self, era: Era, speaks: impl Into<Option<bool>>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match era {
-            Era::Legacy => known.legacy = Some(speaks),
-            Era::Modern => known.modern = Some(speaks),
+            Era::Legacy => known.legacy = speaks.into(),
+            Era::Modern => known.modern = speaks.into(),
         }
     }
 }

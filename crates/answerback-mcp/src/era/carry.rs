@@ -39,7 +39,7 @@ async fn carry(client: FarEnd, server: Link, mut bridge: Bridge) {
             },
             incoming = from.recv(), if has_server_room => match incoming {
                 Some(incoming) => bridge.hear_server(incoming, Instant::now(), &mut out),
-                None => break,
+                None => break bridge.server_left(&mut out),
             },
             permit = say.reserve(), if !out.to_client.is_empty() => match permit {
                 Ok(permit) => {
@@ -86,6 +86,7 @@ async fn until(moment: Option<Instant>) {
 mod tests {
     use std::time::Duration;
 
+    use super::super::Era;
     use super::*;
     use crate::link::Incoming;
     use crate::wire::Message;
@@ -130,6 +131,28 @@ mod tests {
         drop(bridged(server, EraCache::default()));
         assert!(far.told.recv().await.is_none());
         drop(far.say);
+    }
+
+    #[tokio::test]
+    async fn a_server_may_end_over_what_it_refuses() {
+        let refusal = r#"{"id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}}"#;
+        for (first, answer, era) in
+            [(INITIALIZE, Some(refusal), Era::Legacy), (CALL, None, Era::Modern)]
+        {
+            let cache = EraCache::default();
+            let (server, mut far) = Link::pair();
+            let mut link = bridged(server, cache.clone());
+            link.to.send(message(first)).await.unwrap();
+            far.told.recv().await.unwrap();
+            if let Some(answer) = answer {
+                far.say.send(message(answer).into()).await.unwrap();
+            }
+            drop(far);
+            let heard = link.from.recv().await.map(|incoming| incoming.message.into_text());
+            assert_eq!(heard.as_deref(), answer);
+            // The next link begins in another way.
+            assert_eq!(cache.speaks(era), Some(false));
+        }
     }
 
     /// Both sides say much before they read anything. Who waits for the other to read must not stop what goes the other way.

@@ -48,6 +48,11 @@ impl LegacyClient {
         self.initializing.as_ref().map(|initializing| &initializing.discover)
     }
 
+    /// Whether the server did not say what it is.
+    pub(super) fn has_failed(&self) -> bool {
+        self.initializing.is_none() && self.serves.is_null()
+    }
+
     /// Takes a message of the client.
     pub(super) fn hear_client(&mut self, message: Message, out: &mut Outbox) {
         match message.shape() {
@@ -189,7 +194,7 @@ impl LegacyClient {
             return;
         };
         let capabilities = splice::at(result, &["capabilities"]).unwrap_or("{}");
-        self.serves = serde_json::from_str(capabilities).unwrap_or_default();
+        self.serves = serde_json::from_str(capabilities).unwrap_or_else(|_| json!({}));
         let server = splice::at(result, &["_meta", meta::SERVER]);
         let server = server.unwrap_or(r#"{"name":"unnamed","version":"0.0.0"}"#);
         let mut told = format!(

@@ -59,6 +59,11 @@ impl ModernClient {
         matches!(self.session, Session::Open { .. })
     }
 
+    /// Whether the server could not be initialised.
+    pub(super) fn has_failed(&self) -> bool {
+        matches!(self.session, Session::None)
+    }
+
     /// Gives up opening a session: what the client said meanwhile, and the id of the request that nobody waits for.
     pub(super) fn release(self) -> (Vec<Message>, Option<Id>) {
         match self.session {
@@ -201,7 +206,7 @@ impl ModernClient {
         }
     }
 
-    /// Tells the client that there is no session. The next request tries again.
+    /// Tells the client that there is no session.
     fn fail(&mut self, reason: &str, out: &mut Outbox) {
         let Session::Opening { held, .. } = std::mem::take(&mut self.session) else { return };
         let text = format!("the server speaks neither era of the protocol: {reason}");
@@ -314,7 +319,7 @@ mod tests {
         S {"jsonrpc":"2.0","id":"early","result":{}}
         S {"jsonrpc":"2.0","id":"answerback-era/1","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"new","version":"2"}}}
         S {"jsonrpc":"2.0","method":"notifications/initialized","params":{}}
-        S {"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"new","version":"2"}}}}
+        S {"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"new","version":"2"}}}}
         C {"jsonrpc":"2.0","id":0,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"logging":{},"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true}},"instructions":"be kind","ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"old","version":"1"}}}}
         C@1 {"id":1,"result":{"tools":[ ],"resultType":"complete","ttlMs":0,"cacheScope":"private"}}
         "#);
@@ -344,8 +349,8 @@ mod tests {
             log,
         ]), @r#"
         S {"jsonrpc":"2.0","id":"answerback-era/2","method":"logging/setLevel","params":{"level":"info"}}
-        S {"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/logLevel":"info"}}}
-        S {"id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/logLevel":"info"}}}
+        S {"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/logLevel":"info"}}}
+        S {"id":2,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/logLevel":"info"}}}
         C@2 {"method":"notifications/message","params":{"level":"info"}}
         "#);
     }
@@ -395,7 +400,7 @@ mod tests {
             r#"C [{"id":1}]"#,
             r#"C {"method":"notifications/vendor"}"#,
         ]), @r#"
-        S {"id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"new","version":"2"}}}}
+        S {"id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"new","version":"2"}}}}
         S {"jsonrpc":"2.0","id":"a","result":{}}
         S {"jsonrpc":"2.0","id":"b","error":{"code":-32601,"message":"a modern client takes no requests"}}
         S {"jsonrpc":"2.0","id":"c","error":{"code":-32601,"message":"no request of the client is under way"}}

@@ -98,7 +98,7 @@ impl OpenCalls {
         };
         // A client may use an id again that was answered to it, while the server still works on what it named.
         let upstream = if self.calls.contains_key(&id) { ids.next() } else { id };
-        out.tell_server(splice::renamed(request, &upstream));
+        out.tell_server(splice::renamed(without_version(request), &upstream));
         self.calls.insert(upstream, call);
     }
 
@@ -344,6 +344,16 @@ fn digest(method: &str, text: &str) -> [u8; 32] {
         _ => add(Some(text)),
     }
     hash.finalize().into()
+}
+
+/// A request that does not claim to be of an era that its server does not speak: one that knows the word would refuse it.
+fn without_version(request: Message) -> Message {
+    let text = request.text();
+    if splice::at(text, &["params", "_meta", meta::VERSION]).is_none() {
+        return request;
+    }
+    let text = splice::without(text, &["params", "_meta"], meta::VERSION);
+    text.map_or_else(|_| request.clone(), |text| request.clone().with_text(text))
 }
 
 /// What may be asked of whoever said this.

@@ -68,6 +68,8 @@ pub(super) mod code {
     pub(in super::super) const METHOD_NOT_FOUND: i32 = -32601;
     /// A resource is not there, as the legacy era says it.
     pub(in super::super) const RESOURCE_NOT_FOUND: &str = "-32002";
-    /// Only a modern server says these: headers differ, a capability is missing, another revision is needed.
-    pub(in super::super) const MODERN: [i64; 3] = [-32020, -32021, -32022];
+    /// Only a modern server says these: headers differ, a capability is missing.
+    pub(in super::super) const MODERN: [i64; 2] = [-32020, -32021];
+    /// The server does not speak the revision of a request, and says which it does.
+    pub(in super::super) const UNSUPPORTED_VERSION: i64 = -32022;
 }

@@ -17,7 +17,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(250);
 /// The longest wait.
 const LAST_WAIT: Duration = Duration::from_secs(30);
 /// A server that ran for so long is not one that fails at its start.
-const PROVEN: Duration = Duration::from_secs(60);
+const PROVEN: Duration = Duration::from_mins(1);
 /// How long a server has to answer the greeting that it is told again.
 const GREETING: Duration = Duration::from_secs(30);
 /// A server that was started or reached.

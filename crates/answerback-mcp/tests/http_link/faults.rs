@@ -76,6 +76,18 @@ async fn a_broken_connection_is_told() {
     );
 }
 
+#[cfg(feature = "tls")]
+#[tokio::test]
+async fn a_server_without_tls_is_not_reached_by_https() {
+    let (remote, log) = serve(async |_| empty(200)).await;
+    let secure = remote.url().replace("http://", "https://");
+    let mut link = super::server::remote(&secure).connect("up", MOST);
+    link.to.send(request(1, "ping", json!({}))).await.unwrap();
+    let told = told(&mut link).await;
+    assert!(told.contains(r#""message":"the server cannot be reached: "#), "{told}");
+    assert_eq!(log.what().len(), 0);
+}
+
 /// A server that writes these bytes, whatever it is asked, and ends.
 async fn raw(bytes: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -118,7 +130,7 @@ async fn a_silent_server_is_told_and_harms_nobody_else() {
             let (mut sender, answer) = stream();
             tokio::spawn(async move {
                 let _ = sender.send_data(": hello\n\n".into()).await;
-                tokio::time::sleep(Duration::from_secs(60)).await;
+                tokio::time::sleep(Duration::from_mins(1)).await;
             });
             answer
         }

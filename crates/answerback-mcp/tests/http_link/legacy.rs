@@ -206,7 +206,7 @@ async fn a_request_that_is_given_up_is_told_and_not_answered_by_us() {
 async fn a_server_that_does_not_let_go_is_left() {
     let (remote, log) = serve(async |asked: Asked| {
         if asked.what() == "DELETE" {
-            tokio::time::sleep(Duration::from_secs(60)).await;
+            tokio::time::sleep(Duration::from_mins(1)).await;
         }
         usual(&asked)
     })

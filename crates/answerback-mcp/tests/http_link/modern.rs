@@ -136,6 +136,27 @@ async fn arguments_stand_in_the_headers_that_a_list_of_tools_asked_for() {
 }
 
 #[tokio::test]
+async fn a_connection_is_used_again() {
+    let (remote, log) = serve(async |asked: Asked| {
+        let answer = asked.result(json!({}));
+        if asked.what() == "json" {
+            json_answer(answer)
+        } else {
+            pieces(vec![format!("data: {answer}\n\n")], false)
+        }
+    })
+    .await;
+    let mut link = remote.connect("up", MOST);
+    for (id, method) in [(1, "json"), (2, "stream"), (3, "json"), (4, "stream")] {
+        link.to.send(request(id, method, modern(json!({})))).await.unwrap();
+        next(&mut link).await;
+        // An answer is passed on before its stream has ended.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!((log.what().len(), log.connections()), (4, 1));
+}
+
+#[tokio::test]
 async fn a_subscription_may_be_silent_and_ends_with_the_link() {
     let (remote, log) = serve(async |_: Asked| {
         let (mut sender, answer) = stream();
@@ -143,7 +164,7 @@ async fn a_subscription_may_be_silent_and_ends_with_the_link() {
             let said = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
             tokio::time::sleep(Duration::from_millis(2500)).await;
             let _ = sender.send_data(format!("data: {said}\n\n").into()).await;
-            tokio::time::sleep(Duration::from_secs(60)).await;
+            tokio::time::sleep(Duration::from_mins(1)).await;
         });
         answer
     })

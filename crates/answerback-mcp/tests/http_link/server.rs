@@ -1,6 +1,7 @@
 //! A server that does what a test says, and remembers what it was asked.
 
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -54,13 +55,21 @@ impl Asked {
     }
 }
 
-/// What a server was asked so far.
+/// What a server was asked so far, and on how many connections.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<Asked>>>);
+pub(crate) struct Log {
+    asked: Arc<Mutex<Vec<Asked>>>,
+    connections: Arc<AtomicUsize>,
+}
 
 impl Log {
     pub(crate) fn all(&self) -> Vec<Asked> {
-        self.0.lock().unwrap().clone()
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// How many connections there were.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
     }
 
     /// What was asked, in order.
@@ -91,6 +100,7 @@ where
     let (seen, answer) = (log.clone(), Arc::new(answer));
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
+            seen.connections.fetch_add(1, Ordering::SeqCst);
             let (seen, answer) = (seen.clone(), answer.clone());
             let service = service_fn(move |request: Request<hyper::body::Incoming>| {
                 let (seen, answer) = (seen.clone(), answer.clone());
@@ -99,7 +109,7 @@ where
                     let body = body.collect().await.unwrap().to_bytes();
                     let body = String::from_utf8(body.to_vec()).unwrap();
                     let asked = Asked { method: parts.method, headers: parts.headers, body };
-                    seen.0.lock().unwrap().push(asked.clone());
+                    seen.asked.lock().unwrap().push(asked.clone());
                     Ok::<_, Infallible>(answer(asked).await)
                 }
             });

@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fingerprint::Fingerprint;
 use super::redactor::bounded;
-use super::{Attempt, Call, Context, Escalation, Redactor, Sent};
+use super::{Attempt, Call, Context, Escalation, Permit, Redactor, Sent};
 use crate::finding::secrets;
 use crate::{Digest, Timestamp, UuidV7};
 
@@ -14,6 +14,9 @@ const TOOL_BYTES: usize = 128;
 const REFERENCE_BYTES: usize = 128;
 /// Room for a person's words to the model, in bytes of JSON.
 pub(super) const GUIDANCE_BYTES: usize = 1024;
+/// What a model is told about marks in arguments that a person corrected.
+const FILLED_IN: &str =
+    " Send marks such as [redacted: token] as they are: what they stand for is filled in.";
 
 /// All that is remembered of a key, in one value that stays under [`State::MAX_BYTES`] as JSON.
 ///
@@ -35,6 +38,9 @@ pub struct State {
     /// A person's words for the model, said once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     guidance: Option<String>,
+    /// A person's corrected arguments, where a model may not see all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    permit: Option<Permit>,
     /// When it is forgotten, in milliseconds since 1970.
     expires: i64,
 }
@@ -115,7 +121,8 @@ impl State {
     /// The version of this layout.
     pub const VERSION: u8 = 1;
 
-    /// Every state is shorter than this as JSON, whatever a model sends.
+    /// Every state is shorter than this as JSON, whatever a model sends; a [`Permit`], which a person's decision
+    /// leaves and the next valid call takes away, comes on top.
     pub const MAX_BYTES: usize = 10_000;
 
     /// How many attempts have failed.
@@ -166,6 +173,28 @@ impl State {
         }
     }
 
+    /// The arguments of a person that run when the model sends what it was told.
+    pub fn permit(&self) -> Option<&Permit> {
+        self.permit.as_ref()
+    }
+
+    /// Keeps arguments that a person corrected, and tells the model how to ask for them.
+    #[must_use]
+    pub fn with_permit(mut self, permit: Permit) -> Self {
+        if let Some(guidance) = &mut self.guidance {
+            *guidance = bounded(format!("{guidance}{FILLED_IN}"), GUIDANCE_BYTES);
+        }
+        self.permit = Some(permit);
+        self
+    }
+
+    /// Forgets them: a permit is used once.
+    #[must_use]
+    pub fn without_permit(mut self) -> Self {
+        self.permit = None;
+        self
+    }
+
     pub(super) fn open(call: &Call<'_>, digest: Digest, redactor: &dyn Redactor) -> Self {
         Self {
             version: Version,
@@ -176,6 +205,7 @@ impl State {
             answered: false,
             waived: Vec::new(),
             guidance: None,
+            permit: None,
             expires: i64::MAX,
         }
     }
@@ -235,11 +265,13 @@ impl State {
 
     pub(super) fn block(&mut self, case: UuidV7) {
         self.phase = Phase::Blocked { case };
+        self.permit = None;
     }
 
     pub(super) fn stop(&mut self, reason: Option<&str>, redactor: &dyn Redactor) {
         let reason = reason.map(|reason| bounded(redactor.text(reason), GUIDANCE_BYTES));
         self.phase = Phase::Stopped { reason };
+        self.permit = None;
         // What a stopped key did no longer matters, and the reason needs the room.
         self.attempts.clear();
     }
@@ -263,6 +295,7 @@ impl State {
         self.phase = Phase::Open;
         self.attempts.clear();
         self.answered = true;
+        self.permit = None;
         self.guidance = guidance.map(|guidance| bounded(guidance, GUIDANCE_BYTES));
     }
 

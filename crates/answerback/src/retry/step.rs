@@ -209,10 +209,10 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    use super::super::{HideSecrets, Turn};
+    use super::super::{HideSecrets, Permit, Turn};
     use super::*;
     use crate::json::Pointer;
-    use crate::{Severity, ValidationError};
+    use crate::{Digest, Severity, ValidationError};
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_unix_millis(1_800_000_000_000 + seconds * 1000)
@@ -616,6 +616,33 @@ mod tests {
             // The same events give the same state and the same outcomes.
             prop_assert_eq!(run(policy, &events), run(policy, &events));
         }
+    }
+
+    #[test]
+    fn a_permit_is_told_and_ends_with_the_next_answer() {
+        let corrected = || {
+            let mut key = Key::new(1);
+            key.fail(1);
+            key.decide(&Decision::Modify { arguments: json!({"token": "[redacted: token]"}) });
+            let case = UuidV7::from_time(at(0), [7; 10]);
+            let permit = Permit::new(case, Digest::of_bytes(b"told"), "sealed").unwrap();
+            key.state = key.state.map(|state| state.with_permit(permit));
+            key
+        };
+        let mut key = corrected();
+        let Outcome::Proceed(proceed) = key.succeed() else { panic!() };
+        insta::assert_snapshot!(proceed.guidance.unwrap(), @r#"A person corrected this call. Send these arguments: {"token":"[redacted: token]"} Send marks such as [redacted: token] as they are: what they stand for is filled in."#);
+        assert_eq!(key.state, None);
+        // A call that fails again asks anew, and what was allowed before is void.
+        let mut key = corrected();
+        assert!(key.state.as_ref().unwrap().permit().is_some());
+        assert_eq!(told(&key.fail(2)), "escalate 1");
+        assert_eq!(key.state.as_ref().unwrap().permit(), None);
+        let long = "x".repeat(Permit::MAX_BYTES + 1);
+        assert_eq!(
+            Permit::new(UuidV7::from_time(at(0), [7; 10]), Digest::of_bytes(b""), long),
+            None
+        );
     }
 
     /// The fullest state there can be: ten attempts with long everything.

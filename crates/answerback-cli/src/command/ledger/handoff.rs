@@ -5,13 +5,13 @@ use answerback::ValidationError;
 use answerback::contract::{Contract, Profile};
 use answerback::governance::Handoff;
 use answerback::json::{Limits, read};
+use answerback_gateway::{InForce, named};
 use answerback_ledger::{Draft, Id, Kind, Token};
 use answerback_store::{Filter, Store};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::authority::InForce;
-use super::record::{Arguments, named};
+use super::record::Arguments;
 use crate::input::Input;
 use crate::together::recognised;
 
@@ -36,7 +36,7 @@ impl HandedOff {
         let id = value.get("handoff_id").and_then(Value::as_str);
         let id = id.and_then(|id| Id::parse(id).ok());
         let id = id.with_context(|| format!("{name} has no handoff_id that is a UUID"))?;
-        let found = in_force.authority.check_handoff(&value, Profile::Strict);
+        let found = in_force.authority().check_handoff(&value, Profile::Strict);
         let is_sound = !found.iter().any(ValidationError::is_error);
         let source = Handoff::from_document(&value).ok().filter(|_| is_sound);
         Ok(Self { name, bytes, value, id, source })

@@ -52,6 +52,16 @@ impl Location {
         Ok(self.configuration.get_or_init(|| configuration))
     }
 
+    /// The configuration as it is now.
+    pub(crate) fn configuration_anew(&self) -> anyhow::Result<Configuration> {
+        self.config.read()
+    }
+
+    /// The file of the configuration, where there is one.
+    pub(crate) fn configuration_file(&self) -> Option<PathBuf> {
+        self.config.file()
+    }
+
     /// The URL of the store, where it is in a database.
     pub(crate) fn url(&self) -> anyhow::Result<Option<String>> {
         let path = self.path()?;

@@ -5,14 +5,15 @@ use answerback::contract::governed::AgentIdentity;
 use answerback::contract::{Contract, Profile, recognise};
 use answerback::governance::Verification;
 use answerback::json::{Limits, read};
-use answerback::{Digest, Timestamp, UuidV4, ValidationError};
+use answerback::{Timestamp, UuidV4, ValidationError};
+use answerback_gateway::{InForce, identified};
 use answerback_ledger::leaf::{Attestation, Outcome};
 use answerback_ledger::{Draft, Id, Kind, Token};
 use answerback_store::{Filter, Store};
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
-use super::authority::{AuthorityOptions, InForce};
+use super::authority::AuthorityOptions;
 use super::handoff::HandedOff;
 use super::location::Location;
 use crate::exit::Exit;
@@ -198,7 +199,7 @@ impl<'a> Document<'a> {
         let (found, agent) = match verified {
             Some(in_force) => {
                 let handoff = handoff.map(|handoff| &handoff.value);
-                match in_force.authority.verify_document(&document, handoff, Profile::Strict) {
+                match in_force.authority().verify_document(&document, handoff, Profile::Strict) {
                     Verification::Accepted(accepted) => (Vec::new(), Some(accepted.agent)),
                     Verification::Refused(refused) => (refused.findings, None),
                 }
@@ -361,25 +362,6 @@ impl<'a> Document<'a> {
             quality_standards_met: flag("quality_standards_met")?,
             constraints_followed: flag("constraints_followed")?,
         })
-    }
-}
-
-/// Names the agent that manifest and lock vouch for, and its prompt.
-fn identified(draft: Draft, agent: &AgentIdentity) -> Draft {
-    let draft = named(draft, agent);
-    match Digest::try_from(agent.prompt_hash.as_str().to_owned()) {
-        Ok(prompt) => draft.with_prompt(prompt),
-        Err(_) => draft,
-    }
-}
-
-/// Names the agent that manifest and lock vouch for.
-pub(super) fn named(draft: Draft, agent: &AgentIdentity) -> Draft {
-    let tokens = [agent.agent_id.as_str(), agent.agent_type.as_str(), agent.agent_version.as_str()]
-        .map(Token::new);
-    match tokens {
-        [Ok(id), Ok(kind), Ok(version)] => draft.with_agent(&id, &kind, &version),
-        _ => draft,
     }
 }
 

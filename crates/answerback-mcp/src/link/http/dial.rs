@@ -21,7 +21,7 @@ const UNUSED: Duration = Duration::from_secs(4);
 /// How many bytes the head of an answer may have.
 const LONGEST_HEAD: usize = 1 << 16;
 /// When a silent connection is asked whether somebody is there, and how often. A stream may be silent for long.
-const ALIVE: (Duration, Duration, u32) = (Duration::from_secs(60), Duration::from_secs(15), 4);
+const ALIVE: (Duration, Duration, u32) = (Duration::from_mins(1), Duration::from_secs(15), 4);
 
 /// Sends requests and keeps connections. It follows no redirect, keeps no cookie and asks no proxy.
 pub(super) type HttpClient = Client<Dial, Full<Bytes>>;
@@ -88,7 +88,7 @@ impl Service<Uri> for Dial {
         let (connecting, limit) = (self.connector.call(uri), self.limit);
         Box::pin(async move {
             match tokio::time::timeout(limit, connecting).await {
-                Ok(connected) => connected.map_err(Into::into),
+                Ok(connected) => Ok(connected?),
                 Err(_) => Err(format!("no connection after {limit:?}").into()),
             }
         })

@@ -7,6 +7,11 @@ const LONGEST_ID: usize = 4096;
 /// What stands before the data in a line of it, at most.
 const BEFORE_DATA: usize = "data: ".len();
 
+/// What is waited before a stream is taken up again where the server has no wish, and the limits of its wishes.
+const PAUSE: Duration = Duration::from_secs(1);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
 /// What an event has to say.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Event {
@@ -22,17 +27,23 @@ pub(super) enum Event {
 #[derive(Debug)]
 pub(super) struct EventReader {
     most: usize,
-    /// The line so far, none of its end.
-    line: Vec<u8>,
-    /// Whether the line went on after what we keep of it.
-    is_cut: bool,
+    line: Line,
     /// A line ended with a carriage return: a line feed that follows belongs to it.
     after_return: bool,
     is_first_line: bool,
     draft: Draft,
     last_id: Option<String>,
-    wait: Option<Duration>,
+    /// How long the server wants to be left alone after the stream broke.
+    wish: Option<Duration>,
     has_progressed: bool,
+}
+
+/// The line whose end has not come.
+#[derive(Debug, Default)]
+struct Line {
+    bytes: Vec<u8>,
+    /// Whether it went on after what we keep of it.
+    is_cut: bool,
 }
 
 /// The event whose end has not come.
@@ -50,13 +61,12 @@ impl EventReader {
     pub(super) fn new(most: usize) -> Self {
         Self {
             most,
-            line: Vec::new(),
-            is_cut: false,
+            line: Line::default(),
             after_return: false,
             is_first_line: true,
             draft: Draft::default(),
             last_id: None,
-            wait: None,
+            wish: None,
             has_progressed: false,
         }
     }
@@ -70,11 +80,9 @@ impl EventReader {
             }
             let end = memchr::memchr2(b'\r', b'\n', bytes);
             let (piece, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
-            let room = (self.most + BEFORE_DATA).saturating_sub(self.line.len());
-            self.line.extend_from_slice(&piece[..piece.len().min(room)]);
-            self.is_cut |= piece.len() > room;
+            self.line.add(piece, self.most + BEFORE_DATA);
             *bytes = rest;
-            let Some((end, rest)) = rest.split_first() else { return None };
+            let (end, rest) = rest.split_first()?;
             *bytes = rest;
             self.after_return = *end == b'\r';
             if let Some(event) = self.end_line() {
@@ -89,9 +97,12 @@ impl EventReader {
         self.last_id.as_deref()
     }
 
-    /// How long the server wants to be left alone before the stream is taken up again.
-    pub(super) fn wait(&self) -> Option<Duration> {
-        self.wait
+    /// How long to wait before the stream is taken up again, for the first time or after vain attempts: as long as
+    /// the server wishes, and longer each time.
+    pub(super) fn pause(&self, attempt: u32) -> Duration {
+        let first = self.wish.unwrap_or(PAUSE).max(SHORTEST_PAUSE);
+        let doublings = attempt.saturating_sub(1).min(16);
+        first.saturating_mul(1 << doublings).min(LONGEST_PAUSE)
     }
 
     /// Whether an event was complete since this was asked last.
@@ -101,18 +112,18 @@ impl EventReader {
 
     /// Begins with another stream, which goes on where the last one ended. What was incomplete comes again.
     pub(super) fn resume(&mut self) {
-        let (last_id, wait) = (self.last_id.take(), self.wait);
-        *self = Self { last_id, wait, ..Self::new(self.most) };
+        let (last_id, wish) = (self.last_id.take(), self.wish);
+        *self = Self { last_id, wish, ..Self::new(self.most) };
     }
 
     fn end_line(&mut self) -> Option<Event> {
-        let is_cut = std::mem::take(&mut self.is_cut);
-        let mut line = &self.line[..];
+        let is_cut = std::mem::take(&mut self.line.is_cut);
+        let mut line = &self.line.bytes[..];
         if std::mem::take(&mut self.is_first_line) {
             line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
         }
         if line.is_empty() {
-            self.line.clear();
+            self.line.bytes.clear();
             return self.end_event();
         }
         let (field, value) = match memchr::memchr(b':', line) {
@@ -123,17 +134,21 @@ impl EventReader {
         match field {
             b"data" => self.draft.add(value, is_cut, self.most),
             b"event" => self.draft.is_other = !value.is_empty() && value != b"message",
-            b"id" if !is_cut && value.len() <= LONGEST_ID && !value.contains(&0) => {
+            b"id"
+                if !is_cut
+                    && value.len() <= LONGEST_ID
+                    && !value.iter().any(u8::is_ascii_control) =>
+            {
                 self.draft.id = str::from_utf8(value).ok().map(str::to_owned);
             }
-            b"retry" if value.iter().all(u8::is_ascii_digit) => {
+            b"retry" if !is_cut && value.iter().all(u8::is_ascii_digit) => {
                 let number = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-                self.wait = number.map(Duration::from_millis).or(self.wait);
+                self.wish = number.map(Duration::from_millis).or(self.wish);
             }
             // A comment, or what nobody knows.
             _ => {}
         }
-        self.line.clear();
+        self.line.bytes.clear();
         None
     }
 
@@ -153,6 +168,15 @@ impl EventReader {
             }
             _ => None,
         }
+    }
+}
+
+impl Line {
+    /// Adds a piece, and keeps no more of the line than so many bytes.
+    fn add(&mut self, piece: &[u8], most: usize) {
+        let room = most.saturating_sub(self.bytes.len());
+        self.bytes.extend_from_slice(&piece[..piece.len().min(room)]);
+        self.is_cut |= piece.len() > room;
     }
 }
 
@@ -233,7 +257,7 @@ mod tests {
                 [data("1234567890"), Event::TooLong, Event::TooLong, Event::NotText, data("z")];
             assert_eq!(events, expected, "pieces of {size}");
             assert_eq!(reader.last_id(), None);
-            assert!(reader.line.capacity() <= 64 && reader.draft.data.is_none());
+            assert!(reader.line.bytes.capacity() <= 64 && reader.draft.data.is_none());
         }
     }
 
@@ -242,13 +266,30 @@ mod tests {
         let (_, mut reader) = read(b"retry: 250\nid: 3\ndata: a\n\nid: 4\ndata: half", 5, 100);
         assert!(reader.has_progressed() && !reader.has_progressed());
         reader.resume();
-        assert_eq!(
-            (reader.last_id(), reader.wait()),
-            (Some("3"), Some(Duration::from_millis(250)))
-        );
+        assert_eq!((reader.last_id(), reader.wish), (Some("3"), Some(Duration::from_millis(250))));
         assert_eq!(reader.next(&mut &b"id: 4\ndata: whole\n\n"[..]), Some(data("whole")));
         assert_eq!(reader.last_id(), Some("4"));
         let (_, reader) = read(b"retry: soon\nretry: -1\n\n", 5, 100);
-        assert_eq!(reader.wait(), None);
+        assert_eq!(reader.wish, None);
+    }
+
+    #[test]
+    fn pauses_grow_from_what_the_server_wishes() {
+        for (wish, attempts, expected) in [
+            (
+                "",
+                vec![0, 1, 2, 3, 5, 6, u32::MAX],
+                vec![1000, 1000, 2000, 4000, 16000, 30000, 30000],
+            ),
+            ("retry: 250\n", vec![1, 2, 3], vec![250, 500, 1000]),
+            ("retry: 99999999\n", vec![1], vec![30000]),
+            // Nobody wishes to be asked without end.
+            ("retry: 0\n", vec![1, 2, 12], vec![10, 20, 20480]),
+        ] {
+            let (_, reader) = read(wish.as_bytes(), 5, 100);
+            let pauses: Vec<_> =
+                attempts.into_iter().map(|attempt| reader.pause(attempt).as_millis()).collect();
+            assert_eq!(pauses, expected, "{wish}");
+        }
     }
 }

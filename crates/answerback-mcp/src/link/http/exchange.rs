@@ -19,10 +19,8 @@ use crate::wire::{Id, Message, MessageError, Shape};
 
 /// How often in a row a broken stream is taken up again without anything new on it.
 const RESUMPTIONS: u32 = 5;
-/// What is waited before a stream is taken up again where the server has no wish, at first and at most.
-const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
-/// What is waited whatever the server wishes.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+/// How often it is at all: a server may have us ask again and again, each time with something new.
+const ALL_RESUMPTIONS: u32 = 1000;
 /// How much of a server's own words about a failure is repeated.
 const REPEATED: usize = 300;
 
@@ -110,7 +108,7 @@ impl Exchange {
     /// when it breaks.
     async fn take_events(&self, mut body: Body) -> Result<(), Fault> {
         let mut events = EventReader::new(self.server.most);
-        let mut attempt = 0;
+        let (mut attempt, mut attempts) = (0, 0);
         loop {
             let reason = match self.take_stream(body, &mut events).await? {
                 Ended::Answered => return Ok(()),
@@ -122,10 +120,12 @@ impl Exchange {
             let can_resume = !self.is_modern && events.last_id().is_some();
             body = loop {
                 attempt += 1;
-                if !can_resume || attempt > RESUMPTIONS || self.is_given_up() {
+                attempts += 1;
+                let is_enough = attempt > RESUMPTIONS || attempts > ALL_RESUMPTIONS;
+                if !can_resume || is_enough || self.is_given_up() {
                     return Err(reason);
                 }
-                tokio::time::sleep(pause(&events, attempt)).await;
+                tokio::time::sleep(events.pause(attempt)).await;
                 match self.server.get(events.last_id()).await {
                     Ok(response) if is_stream(&response) => break response.into_body(),
                     Ok(response) if response.status().is_server_error() => {}
@@ -229,13 +229,6 @@ impl Exchange {
 /// Whether an answer is a stream that we can read.
 pub(super) fn is_stream(response: &Response<Body>) -> bool {
     response.status().is_success() && kind(response.headers()) == Kind::Events
-}
-
-/// How long to wait before a stream is taken up again: as long as the server wishes, or longer each time.
-pub(super) fn pause(events: &EventReader, attempt: u32) -> Duration {
-    let (first, most) = PAUSES;
-    let grown = first.saturating_mul(1 << attempt.saturating_sub(1).min(16));
-    events.wait().unwrap_or(grown).clamp(SHORTEST_PAUSE, most)
 }
 
 /// Reads the message of an event, or says why there is none.

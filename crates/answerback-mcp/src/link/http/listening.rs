@@ -5,7 +5,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming as Body;
 
 use super::events::EventReader;
-use super::exchange::{is_stream, pause, read_event};
+use super::exchange::{is_stream, read_event};
 use super::fault::Fault;
 use super::server::Server;
 use crate::link::Incoming;
@@ -35,7 +35,7 @@ pub(super) async fn listen(server: &Server) {
             }
         }
         attempt = if events.has_progressed() { 1 } else { attempt + 1 };
-        tokio::time::sleep(pause(&events, attempt)).await;
+        tokio::time::sleep(events.pause(attempt)).await;
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Timeouts {
 impl Default for Timeouts {
     /// Ten seconds, and five minutes: a call that takes long need not say anything in between.
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), idle: Duration::from_secs(300) }
+        Self { connect: Duration::from_secs(10), idle: Duration::from_mins(5) }
     }
 }
 

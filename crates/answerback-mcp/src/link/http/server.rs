@@ -168,7 +168,7 @@ impl Server {
     pub(super) async fn get(&self, last_event: Option<&str>) -> Result<Response<Body>, Fault> {
         let mut headers = self.session_headers();
         headers.insert(ACCEPT, HeaderValue::from_static(EVENTS));
-        if let Some(id) = last_event.and_then(|id| HeaderValue::from_str(id).ok()) {
+        if let Some(id) = last_event.and_then(|id| HeaderValue::from_bytes(id.as_bytes()).ok()) {
             headers.insert(LAST_EVENT, id);
         }
         let had_session = headers.contains_key(&SESSION);

@@ -88,10 +88,10 @@ impl Tasks {
             Shape::Notification { method } if method == "notifications/initialized" => {
                 // Requests that follow have to find a server that knows it.
                 self.server.tell(message).await;
-                if self.listening.is_none() {
-                    let server = self.server.clone();
-                    self.listening = Some(tokio::spawn(async move { listen(&server).await }));
-                }
+                // An earlier stream would be of an earlier session.
+                self.stop_listening();
+                let server = self.server.clone();
+                self.listening = Some(tokio::spawn(async move { listen(&server).await }));
             }
             Shape::Notification { .. } | Shape::Response { .. } => self.tell(message).await,
             Shape::Batch => {
@@ -130,13 +130,11 @@ impl Tasks {
     /// Gives a request up. A modern server sees that by its stream, which is closed; a legacy one has to be told and may
     /// answer nevertheless. What is answered already is not worth a word.
     async fn cancel(&mut self, message: Message) {
-        let request = cancelled(&message);
-        let Some(under_way) = request.as_ref().and_then(|id| self.under_way.get(id)) else {
-            return;
-        };
+        let Some(request) = cancelled(&message) else { return };
+        let Some(under_way) = self.under_way.get(&request) else { return };
         if under_way.is_modern {
             under_way.task.abort();
-            self.under_way.retain(|id, _| Some(id) != request.as_ref());
+            self.under_way.remove(&request);
         } else {
             under_way.is_given_up.store(true, Ordering::Relaxed);
             self.tell(message).await;

@@ -108,6 +108,20 @@ fn marked(text: &str, secrets: Vec<Secret>) -> Cow<'_, str> {
     Cow::Owned(redacted)
 }
 
+/// Where marks stand in a text, in bytes: those of [`SecretKind::mark`], and `[redacted]`, which stands for what a
+/// schema calls secret.
+pub fn marks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    const BEGINNING: &str = "[redacted";
+    text.match_indices(BEGINNING).filter_map(|(start, _)| {
+        let rest = &text[start + BEGINNING.len()..];
+        let kind = &rest[..rest.find(']')?];
+        let is_word = |byte: u8| byte.is_ascii_alphabetic() || byte == b' ';
+        let is_mark = kind.is_empty()
+            || kind.strip_prefix(": ").is_some_and(|kind| kind.bytes().all(is_word));
+        is_mark.then(|| start..start + BEGINNING.len() + kind.len() + 1)
+    })
+}
+
 /// The text of a JSON Pointer with its secret parts marked, token by token, so that what escaping did to a
 /// secret does not hide it. It stays a pointer.
 pub fn redact_pointer(pointer: &str) -> Cow<'_, str> {

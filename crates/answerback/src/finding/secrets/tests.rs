@@ -229,6 +229,23 @@ fn has_piece_of(text: &str, secret: &str) -> bool {
     body.as_bytes().windows(8).any(|piece| text.as_bytes().windows(8).any(|window| window == piece))
 }
 
+#[test]
+fn marks_are_found_where_they_stand() {
+    for (text, expected) in [
+        ("[redacted]", vec!["[redacted]"]),
+        (
+            "a [redacted: API key]:[redacted: password]@b",
+            vec!["[redacted: API key]", "[redacted: password]"],
+        ),
+        ("[redacted: ]", vec!["[redacted: ]"]),
+        ("[redacted", vec![]),
+        ("[redacted-1] [redacted: a1] redacted", vec![]),
+    ] {
+        let found: Vec<&str> = marks(text).map(|range| &text[range]).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 10_000, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
 

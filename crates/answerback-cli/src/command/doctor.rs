@@ -1,0 +1,261 @@
+//! `answerback doctor`: whether everything that serve and wrap need is there, and how to mend what is not.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use answerback_gateway::serve::Backend;
+use answerback_gateway::{GatewaySettings, ServiceSettings, Weight, remarks};
+use answerback_http::{ListenSettings, Listener};
+use anyhow::Context;
+use serde_json::{Value, json};
+
+use super::ledger::location::Location;
+use super::serve;
+use crate::exit::Exit;
+use crate::options::Format;
+use crate::output::sanitise;
+
+/// Check the configuration, the servers, their tools' schemas and the store, and say how to mend what is wrong
+///
+/// Every server of the configuration is started or reached, greeted, and asked for its tools; nothing is called.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback doctor
+  answerback doctor --config .agent/config.yml --format json
+  answerback doctor --only files
+
+Ends with 0 when nothing is broken (advice does not count), with 1 when something is.")]
+pub(crate) struct Arguments {
+    /// Look at this server only
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    #[command(flatten)]
+    location: Location,
+}
+
+/// What was found about one thing.
+struct Finding {
+    standing: Standing,
+    about: String,
+    what: String,
+    mend: Option<String>,
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Standing {
+    Good,
+    Advice,
+    Problem,
+}
+
+impl Standing {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Advice => "advice",
+            Self::Problem => "problem",
+        }
+    }
+}
+
+#[derive(Default)]
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn good(&mut self, about: &str, what: impl Into<String>) {
+        self.add(Standing::Good, about, what, None);
+    }
+
+    fn add(
+        &mut self,
+        standing: Standing,
+        about: &str,
+        what: impl Into<String>,
+        mend: Option<&str>,
+    ) {
+        let (about, mend) = (about.to_owned(), mend.map(str::to_owned));
+        self.0.push(Finding { standing, about, what: what.into(), mend });
+    }
+
+    fn problem(&mut self, about: &str, error: &anyhow::Error, mend: &str) {
+        self.add(Standing::Problem, about, format!("{error:#}"), Some(mend));
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    let mut findings = Findings::default();
+    let settings = look_at_configuration(arguments, &mut findings);
+    look_at_store(arguments, &mut findings);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start")?;
+    if let Some(settings) = &settings {
+        runtime.block_on(look_at_port(settings, &mut findings));
+        let location = &arguments.location;
+        let backends = location.configuration().and_then(|configuration| {
+            serve::backends(configuration, location, true, &settings.servers)
+        });
+        match backends {
+            Ok(backends) => {
+                let is_meant = |backend: &&Backend| {
+                    arguments.only.as_deref().is_none_or(|only| backend.name() == only)
+                };
+                let meant: Vec<&Backend> = backends.iter().filter(is_meant).collect();
+                if meant.is_empty() {
+                    let names: Vec<&str> = backends.iter().map(Backend::name).collect();
+                    anyhow::bail!("there is no such server; there are {}", names.join(", "));
+                }
+                for backend in meant {
+                    runtime.block_on(look_at_server(backend, &mut findings));
+                }
+            }
+            Err(error) => {
+                findings.problem("servers", &error, "mend gateway.upstreams of the configuration");
+            }
+        }
+    }
+    runtime.shutdown_background();
+    print(&findings, arguments.format)?;
+    let is_broken = findings.0.iter().any(|finding| finding.standing == Standing::Problem);
+    Ok(if is_broken { Exit::NotGood } else { Exit::Good })
+}
+
+fn look_at_configuration(
+    arguments: &Arguments,
+    findings: &mut Findings,
+) -> Option<ServiceSettings> {
+    const ABOUT: &str = "configuration";
+    let configuration = match arguments.location.configuration() {
+        Ok(configuration) => configuration,
+        Err(error) => {
+            findings.problem(
+                ABOUT,
+                &error,
+                "mend the file; `answerback init` writes one to begin with",
+            );
+            return None;
+        }
+    };
+    match arguments.location.configuration_file() {
+        Some(path) => findings.good(ABOUT, path.display().to_string()),
+        None => findings.add(
+            Standing::Good,
+            ABOUT,
+            "none; the defaults hold and `answerback tools` is served",
+            Some("`answerback init` writes one with everything explained"),
+        ),
+    }
+    let config = &configuration.config;
+    if !config.ignored.is_empty() {
+        let what = format!("is not trusted, so it does not set {}", config.ignored.join(", "));
+        findings.add(Standing::Problem, ABOUT, what, Some("read it, then: answerback trust"));
+    }
+    let parsed = json!({ "gateway": config.gateway });
+    let read = GatewaySettings::from_value(ABOUT, &parsed)
+        .and_then(|(_, warnings)| Ok((warnings, ServiceSettings::from_value(ABOUT, &parsed)?)));
+    match read {
+        Ok((warnings, (settings, _))) => {
+            for warning in warnings {
+                findings.add(
+                    Standing::Advice,
+                    ABOUT,
+                    warning,
+                    Some("remove it, or look at its spelling"),
+                );
+            }
+            Some(settings)
+        }
+        Err(error) => {
+            findings.problem(ABOUT, &error.into(), "mend what is named");
+            None
+        }
+    }
+}
+
+fn look_at_store(arguments: &Arguments, findings: &mut Findings) {
+    const ABOUT: &str = "store";
+    let location = &arguments.location;
+    let is_there = match location.path() {
+        Ok(path) => path.exists() || matches!(location.url(), Ok(Some(_))),
+        Err(error) => return findings.problem(ABOUT, &error, "name one with --store FILE"),
+    };
+    if !is_there {
+        return findings.good(ABOUT, "none yet; the first call makes it");
+    }
+    // Opening compares the store with its key and its anchor, as before every first word of a gateway.
+    let opened = location.write().and_then(|store| Ok((store.origin()?, store.head()?.size)));
+    match opened {
+        Ok((origin, size)) => findings.good(ABOUT, format!("{origin}, {size} entries")),
+        Err(error) => {
+            findings.problem(ABOUT, &error, "see what is wrong with: answerback ledger verify");
+        }
+    }
+}
+
+async fn look_at_port(settings: &ServiceSettings, findings: &mut Findings) {
+    let usual: SocketAddr = (Ipv4Addr::LOCALHOST, serve::PORT).into();
+    let address = settings.listen.unwrap_or(usual);
+    match Listener::bind(ListenSettings::from(address)).await {
+        Ok(listener) => findings.good("port", format!("{} is free", listener.address())),
+        Err(error) => findings.add(
+            Standing::Advice,
+            "port",
+            format!("{:#}", anyhow::Error::from(error)),
+            Some("a gateway may be running already; otherwise choose another with --listen"),
+        ),
+    }
+}
+
+async fn look_at_server(backend: &Backend, findings: &mut Findings) {
+    let about = format!("server {}", backend.name());
+    let inspected = match backend.inspect().await {
+        Ok(inspected) => inspected,
+        Err(reason) => {
+            let mend = "run its command by hand, or open its URL, and see what it says";
+            return findings.add(Standing::Problem, &about, reason, Some(mend));
+        }
+    };
+    let said = |member: &str| inspected.info[member].as_str().unwrap_or("?").to_owned();
+    let (name, version, revision) = (said("name"), said("version"), &inspected.revision);
+    let count = inspected.tools.len();
+    findings.good(&about, format!("{name} {version}, revision {revision}, {count} tools"));
+    for tool in &inspected.tools {
+        let name = answerback::finding::shown_name(tool["name"].as_str().unwrap_or("(nameless)"));
+        for remark in remarks(tool) {
+            let standing = match remark.weight {
+                Weight::Problem => Standing::Problem,
+                Weight::Advice => Standing::Advice,
+            };
+            let about = format!("{about}, tool {name}");
+            findings.add(standing, &about, remark.what, Some(remark.mend));
+        }
+    }
+}
+
+fn print(findings: &Findings, format: Format) -> anyhow::Result<()> {
+    let mut text = String::new();
+    for Finding { standing, about, what, mend } in &findings.0 {
+        match format {
+            Format::Json => {
+                let line: Value = json!({"standing": standing.as_str(), "about": about, "what": what, "mend": mend});
+                writeln!(text, "{line}")?;
+            }
+            Format::Text => {
+                writeln!(text, "{:<8} {}: {}", standing.as_str(), sanitise(about), sanitise(what))?;
+                if let Some(mend) = mend {
+                    writeln!(text, "{:<8}   {}", "", sanitise(mend))?;
+                }
+            }
+        }
+    }
+    anstream::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! Results as governed responses, from the client's call to the proof of the record.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::folder::Folder;
+use crate::program::told;
+use crate::wrap::{Desk, meta, text};
+
+/// A desk whose results are answered for by an agent of the example's manifest.
+struct Governed {
+    desk: Desk,
+    prompts: Folder,
+    config: String,
+}
+
+impl Governed {
+    fn new(name: &str, agent: &str) -> Self {
+        let (desk, prompts) = (Desk::new(), Folder::of_prompts(name));
+        let folder = prompts.path();
+        let config = desk.config(&format!(
+            "governance:\n  manifest: {folder}/prompt-manifest.json\n  lock: {folder}/prompt-lock.json\n  agent: {agent}\n"
+        ));
+        Self { desk, prompts, config }
+    }
+
+    fn ledger(&self, words: &[&str]) -> String {
+        self.desk.good(&[&["ledger", "--config", &self.config], words].concat())
+    }
+
+    fn leaf(&self, receipt: &Value) -> Value {
+        let index = receipt["index"].to_string();
+        let entry = self.ledger(&["show", &index, "--format", "json"]);
+        let entry: Value = serde_json::from_str(&entry).unwrap();
+        assert_eq!(entry["hash"], receipt["leafHash"], "{entry}");
+        entry["leaf"].clone()
+    }
+
+    /// A part of an entry, as a file.
+    fn part(&self, receipt: &Value, name: &str) -> String {
+        let index = receipt["index"].to_string();
+        let bytes = self.ledger(&["show", &index, "--part", name, "--raw"]);
+        self.prompts.put(&format!("{name}.json"), &bytes)
+    }
+
+    fn against(&self) -> [String; 4] {
+        let folder = self.prompts.path();
+        [
+            "--manifest".to_owned(),
+            format!("{folder}/prompt-manifest.json"),
+            "--lock".to_owned(),
+            format!("{folder}/prompt-lock.json"),
+        ]
+    }
+}
+
+#[test]
+fn a_call_goes_through_all_five_contracts() {
+    let governed = Governed::new("attest-all", "domain-01-analysis");
+    let desk = &governed.desk;
+    let mut client = desk.client(&["--config", &governed.config]);
+    // The retry contract: what is wrong is told, and the server does not see it.
+    let wrong = client.call("count", json!({"n": "three"}));
+    assert_eq!(meta(&wrong, "retry")["class"], "arguments", "{wrong}");
+    assert!(text(&wrong).contains("/n (VAL-002)"), "{wrong}");
+    // A call that did not run has no response that anybody answers for.
+    assert_eq!(meta(&wrong, "receipt"), &Value::Null);
+    // The tool envelope, and the receipt of the governed response.
+    let answer = client.call("count", json!({"n": 3}));
+    assert_eq!(text(&answer), "3 kg");
+    let envelope = governed.prompts.write("envelope.json", meta(&answer, "envelope"));
+    desk.good(&["check", "--as", "tool", &envelope]);
+    let receipt = meta(&answer, "receipt").clone();
+    client.leave();
+
+    // The governed response, recorded and vouched for.
+    let leaf = governed.leaf(&receipt);
+    assert_eq!((&leaf["kind"], &leaf["contract"]), (&json!("response"), &json!("governed")));
+    assert_eq!(leaf["response_id"], receipt["responseId"]);
+    assert_eq!(leaf["agent_id"], "domain-01-analysis");
+    assert_eq!(leaf["verdict"], json!({"failed": [], "result": "accepted"}));
+    let response = governed.part(&receipt, "response");
+    let document: Value = serde_json::from_str(&fs::read_to_string(&response).unwrap()).unwrap();
+    assert_eq!(document["response_id"], receipt["responseId"]);
+    let correlation_id = &meta(&answer, "envelope")["audit"]["correlation_id"];
+    assert_eq!(&document["request_context"]["request_id"], correlation_id);
+    assert_eq!(document["response"]["content"]["data"]["tool"], "count");
+    let data = &document["response"]["content"]["data"]["data"];
+    assert_eq!(data["content"][0]["text"], "3 kg", "{document}");
+    for flag in
+        ["within_scope", "boundaries_respected", "quality_standards_met", "constraints_followed"]
+    {
+        assert_eq!(document["governance"][flag], true, "{document}");
+    }
+    let against = governed.against();
+    let against: Vec<&str> = against.iter().map(String::as_str).collect();
+    let checked = desk.good(&[&["check", "--as", "governed"], &*against, &[&response]].concat());
+    assert!(checked.contains("accepted: domain domain-01-analysis"), "{checked}");
+
+    // The other two contracts, made of the recorded document.
+    for contract in ["ui", "atdf"] {
+        let converted = desk.good(&["convert", "--to", contract, &response]);
+        let converted = governed.prompts.put(&format!("{contract}.json"), &converted);
+        desk.good(&["check", "--as", contract, &converted]);
+    }
+
+    // The ledger holds at all levels, and proves the receipt.
+    let report = governed.ledger(&["verify", "--format", "json"]);
+    let report: Value = serde_json::from_str(report.trim()).unwrap();
+    let levels = report["levels"].as_array().unwrap();
+    assert_eq!(levels.iter().filter(|level| level["held"] == true).count(), 5, "{report}");
+    let proof = governed.ledger(&["prove", &receipt["index"].to_string()]);
+    let proof = governed.prompts.put("receipt.txt", &proof);
+    governed.ledger(&["verify", "--receipt", &proof]);
+    let leaves = governed.ledger(&["tail", "-n", "100", "--format", "json"]);
+    let subjects: Vec<String> = leaves
+        .lines()
+        .filter_map(|line| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            Some(line["leaf"]["subject"].as_str()?.to_owned())
+        })
+        .collect();
+    assert_eq!(subjects, ["start", "manifest", "lock", "start", "policy", "catalogue", "stop"]);
+}
+
+#[test]
+fn what_cannot_be_attested_is_not_claimed() {
+    let governed = Governed::new("attest-doubts", "archetype-01-product-thinker");
+    let mut client = governed.desk.client(&["--config", &governed.config]);
+    for (tool, arguments, status, flag, why) in [
+        ("say_nothing", json!({}), "success", "quality_standards_met", "said nothing"),
+        (
+            "broken_schema",
+            json!({}),
+            "success",
+            "constraints_followed",
+            "input schema cannot be used",
+        ),
+        ("fail", json!({}), "error", "quality_standards_met", "ran and failed"),
+        ("echo", json!({"text": "api_key=sk_live_4eC39HqLyjWDarjtT1zdp7dc"}), "success", "", ""),
+    ] {
+        let answer = client.call(tool, arguments);
+        let receipt = meta(&answer, "receipt");
+        let response = fs::read_to_string(governed.part(receipt, "response")).unwrap();
+        assert!(!response.contains("sk_live_4eC39HqLyjWDarjtT1zdp7dc"), "{response}");
+        let response: Value = serde_json::from_str(&response).unwrap();
+        assert_eq!(response["response"]["status"], status, "{response}");
+        if flag.is_empty() {
+            assert_eq!(response["governance"]["explanation"], Value::Null, "{response}");
+            continue;
+        }
+        assert_eq!(response["governance"][flag], false, "{response}");
+        let explanation = response["governance"]["explanation"].as_str().unwrap();
+        assert!(explanation.contains(flag) && explanation.contains(why), "{explanation}");
+    }
+    client.leave();
+    governed.ledger(&["verify"]);
+}
+
+#[test]
+fn a_result_that_nobody_vouches_for_is_withheld() {
+    let governed = Governed::new("attest-refused", "domain-01-analysis");
+    let mut client = governed.desk.client(&["--config", &governed.config]);
+    assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
+    // The prompt is locked anew, and this gateway still speaks under the old one.
+    governed.prompts.edit("prompt-lock.json", "81c7615", "91c7615");
+    let answer = client.call("echo", json!({"text": "swordfish"}));
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    let retry = meta(&answer, "retry");
+    assert_eq!(
+        (&retry["class"], &retry["code"], &retry["retryable"]),
+        (&json!("stop"), &json!("HASH_VERIFICATION_FAILURE"), &json!(false))
+    );
+    assert!(text(&answer).contains("Do not repeat the call"), "{answer}");
+    assert!(!answer.to_string().contains("swordfish"), "{answer}");
+    let receipt = meta(&answer, "receipt").clone();
+    let leaf = governed.leaf(&receipt);
+    assert_eq!((&leaf["kind"], &leaf["outcome"]), (&json!("rejected"), &json!("refused")));
+    assert_eq!((&leaf["verdict"]["result"], leaf.get("agent_id")), (&json!("refused"), None));
+    let refusal = fs::read_to_string(governed.part(&receipt, "refusal")).unwrap();
+    assert!(refusal.contains("HASH_VERIFICATION_FAILURE"), "{refusal}");
+    // A lock that is none is no better.
+    governed.prompts.put("prompt-lock.json", "{");
+    let answer = client.call("echo", json!({"text": "b"}));
+    assert_eq!(meta(&answer, "retry")["class"], "stop", "{answer}");
+    // When the lock is what it was, so is the agent.
+    let example =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/governance/prompt-lock.json");
+    governed.prompts.put("prompt-lock.json", &fs::read_to_string(example).unwrap());
+    assert_eq!(text(&client.call("echo", json!({"text": "c"}))), "c");
+    client.leave();
+    governed.ledger(&["verify"]);
+}
+
+#[test]
+fn who_cannot_speak_does_not_start() {
+    for (agent, expected) in
+        [("domain-09-magic", "domain-09-magic"), ("domain-01-analysi", "domain-01-analysis")]
+    {
+        let governed = Governed::new("attest-nobody", agent);
+        let command = &mut governed.desk.command();
+        let output = command.args(["wrap", "--config", &governed.config, "--", "true"]).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(told(&output).contains(expected), "{}", told(&output));
+        assert!(!governed.desk.path("ledger.db").exists());
+    }
+    let desk = Desk::new();
+    let config = desk.config("governance: {agent: domain-01-analysis}\n");
+    let output = desk.command().args(["wrap", "--config", &config, "--", "true"]).output().unwrap();
+    assert!(
+        told(&output).contains("name governance.manifest and governance.lock"),
+        "{}",
+        told(&output)
+    );
+}

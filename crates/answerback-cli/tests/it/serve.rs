@@ -1,0 +1,525 @@
+//! `answerback serve` from outside: clients over HTTP in front, servers behind.
+
+use std::io::{BufRead, BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::program::told;
+use crate::wrap::{Desk, meta, stub, text};
+
+/// The longest that something may take here, on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(1);
+const MODERN: &str = "2026-07-28";
+
+/// A running gateway.
+struct Gateway {
+    child: Child,
+    said: Receiver<String>,
+    endpoint: String,
+    token: String,
+}
+
+impl Gateway {
+    fn start(desk: &Desk, config: &str, options: &[&str]) -> Self {
+        let mut command = desk.command();
+        let config = desk.config(config);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--config", &config]).args(options);
+        if !options.contains(&"--no-record") {
+            // Where the other commands at this desk look for it.
+            command.arg("--store").arg(desk.path("state/answerback/ledger.db"));
+        }
+        Self::run(command, desk)
+    }
+
+    fn run(mut command: Command, desk: &Desk) -> Self {
+        let file = desk.path("token");
+        command.arg("--token-file").arg(&file).stdin(Stdio::null()).stdout(Stdio::null());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let errors = child.stderr.take().unwrap();
+        let (sender, said) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(errors).lines().map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
+        let deadline = Instant::now() + PATIENCE;
+        let endpoint = loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let line = said.recv_timeout(left).expect("a gateway that is ready");
+            if let Some(endpoint) = line.strip_prefix("endpoint ") {
+                break endpoint.to_owned();
+            }
+        };
+        let token = std::fs::read_to_string(file).unwrap().trim().to_owned();
+        Self { child, said, endpoint, token }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.endpoint.strip_suffix("/mcp").unwrap())
+    }
+
+    /// Sends a request as it is, and gives status, session, and body.
+    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut request = ureq::http::Request::builder().method(method).uri(self.url(path));
+        let has = |name: &str| headers.iter().any(|(header, _)| header.eq_ignore_ascii_case(name));
+        let bearer = format!("Bearer {}", self.token);
+        let usual = [
+            ("Authorization", bearer.as_str()),
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+        ];
+        for (name, value) in usual.iter().filter(|(name, _)| !has(name)).chain(headers) {
+            if !value.is_empty() {
+                request = request.header(*name, *value);
+            }
+        }
+        let agent: ureq::Agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(PATIENCE))
+            .allow_non_standard_methods(true)
+            .build()
+            .into();
+        let mut answer = agent.run(request.body(body.to_owned()).unwrap()).unwrap();
+        let session = answer.headers().get("mcp-session-id");
+        let session = session.map(|name| name.to_str().unwrap().to_owned());
+        let status = answer.status().as_u16();
+        let is_stream = answer
+            .headers()
+            .get("content-type")
+            .is_some_and(|kind| kind.to_str().unwrap().starts_with("text/event-stream"));
+        let mut body = String::new();
+        answer.body_mut().as_reader().read_to_string(&mut body).unwrap();
+        let events = if is_stream {
+            body.lines().filter_map(|line| line.strip_prefix("data: ")).map(json_of).collect()
+        } else {
+            body.is_empty().then(Vec::new).unwrap_or_else(|| vec![json_of(&body)])
+        };
+        Answer { status, session, events }
+    }
+
+    fn stop(mut self) -> (i32, Vec<String>) {
+        let id = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+        let status = self.child.wait().unwrap();
+        (status.code().unwrap_or(-1), self.said.iter().collect())
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+struct Answer {
+    status: u16,
+    session: Option<String>,
+    events: Vec<Value>,
+}
+
+impl Answer {
+    /// The last thing that was said, which is the answer.
+    fn last(&self) -> &Value {
+        self.events.last().unwrap_or(&Value::Null)
+    }
+}
+
+/// A client of the revisions with sessions.
+struct Session<'g> {
+    gateway: &'g Gateway,
+    path: &'static str,
+    name: String,
+    next: u64,
+}
+
+impl<'g> Session<'g> {
+    fn begin(gateway: &'g Gateway, path: &'static str) -> Self {
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello});
+        let answer = gateway.send("POST", path, &[], &hello.to_string());
+        assert_eq!(answer.status, 200, "{:?}", answer.events);
+        assert!(answer.last()["result"]["serverInfo"].is_object(), "{:?}", answer.events);
+        let session = Self { gateway, path, name: answer.session.unwrap(), next: 0 };
+        let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        assert_eq!(session.send("POST", initialized).status, 202);
+        session
+    }
+
+    fn send(&self, method: &str, body: &str) -> Answer {
+        self.gateway.send(method, self.path, &[("Mcp-Session-Id", &self.name)], body)
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.next += 1;
+        let request =
+            json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
+        let answer = self.send("POST", &request.to_string());
+        assert_eq!(answer.last()["id"], self.next, "{:?}", answer.events);
+        answer.last().clone()
+    }
+
+    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.ask("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+}
+
+/// A request of the stateless revision.
+fn stateless(gateway: &Gateway, path: &str, method: &str, mut params: Value) -> Answer {
+    if params["_meta"].is_null() {
+        params["_meta"] = json!({});
+    }
+    params["_meta"]["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
+    if params["_meta"]["io.modelcontextprotocol/clientCapabilities"].is_null() {
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    }
+    let name = params["name"].as_str().unwrap_or_default().to_owned();
+    let request = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+    let headers = [("MCP-Protocol-Version", MODERN), ("Mcp-Method", method), ("Mcp-Name", &name)];
+    gateway.send("POST", path, &headers, &request.to_string())
+}
+
+fn one_stub() -> String {
+    format!(
+        "gateway:\n  upstreams:\n    stub: {{command: python3, args: [{}]}}\n",
+        stub().display()
+    )
+}
+
+fn two_stubs() -> String {
+    let stub = stub();
+    let stub = stub.display();
+    format!(
+        "gateway:\n  upstreams:\n    one: {{command: python3, args: [{stub}]}}\n    two: {{command: python3, args: [{stub}], env: {{STUB_PAGE: \"3\"}}}}\n"
+    )
+}
+
+#[test]
+fn a_client_with_a_session() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &one_stub(), &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    let tools = client.ask("tools/list", json!({}));
+    assert_eq!(tools["result"]["tools"][0]["vendor"]["x"].to_string(), "1.0", "{tools}");
+    let wrong = client.call("count", json!({"n": "7", "unit": "KG"}));
+    assert_eq!(wrong["result"]["isError"], true, "{wrong}");
+    assert_eq!(meta(&wrong, "retry")["class"], "arguments");
+    assert!(desk.reached().is_empty());
+    let right = client.call("count", json!({"n": 7, "unit": "kg"}));
+    assert_eq!(text(&right), "7 kg");
+    assert!(meta(&right, "receipt")["index"].is_u64(), "{right}");
+    assert_eq!(client.send("DELETE", "").status, 200);
+    assert_eq!(client.send("POST", r#"{"id":9,"method":"ping"}"#).status, 404);
+    let (code, said) = gateway.stop();
+    assert_eq!(code, 0, "{said:?}");
+    desk.good(&["ledger", "verify"]);
+    let kinds: Vec<_> =
+        desk.leaves().iter().map(|leaf| leaf["kind"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(
+        kinds,
+        ["config", "config", "config", "config", "validation", "request", "response", "config"]
+    );
+}
+
+#[test]
+fn a_client_without_a_session_speaks_to_a_server_of_the_other_era() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &one_stub(), &[]);
+    let discovered = stateless(&gateway, "/mcp", "server/discover", json!({}));
+    let found = &discovered.last()["result"];
+    assert!(found["supportedVersions"].to_string().contains(MODERN), "{found}");
+    let tools = stateless(&gateway, "/mcp/stub", "tools/list", json!({}));
+    assert_eq!(tools.last()["result"]["resultType"], "complete", "{:?}", tools.events);
+    let call = |arguments| {
+        let params = json!({"name": "count", "arguments": arguments});
+        stateless(&gateway, "/mcp", "tools/call", params).last().clone()
+    };
+    assert_eq!(call(json!({}))["result"]["isError"], true);
+    let right = call(json!({"n": 2}));
+    assert_eq!((text(&right), &right["id"]), ("2 kg", &json!(7)), "{right}");
+    // What headers and message say must agree.
+    let lie = r#"{"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let headers = [("MCP-Protocol-Version", MODERN), ("Mcp-Method", "tools/call")];
+    let refused = gateway.send("POST", "/mcp", &headers, lie);
+    assert_eq!((refused.status, &refused.last()["error"]["code"]), (400, &json!(-32020)));
+    let unknown = stateless(&gateway, "/mcp", "no/such", json!({}));
+    assert_eq!((unknown.status, &unknown.last()["error"]["code"]), (404, &json!(-32601)));
+    assert_eq!(gateway.send("GET", "/mcp", &[], "").status, 405);
+}
+
+#[test]
+fn servers_are_one_and_each_is_itself() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &two_stubs(), &[]);
+    let mut all = Session::begin(&gateway, "/mcp");
+    let tools = all.ask("tools/list", json!({}));
+    let tools = tools["result"]["tools"].as_array().unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), 28, "{names:?}");
+    assert_eq!((names[0], names[14]), ("echo", "two_echo"), "the first keeps its name");
+    assert_eq!(text(&all.call("two_echo", json!({"text": "b"}))), "b");
+    assert_eq!(text(&all.call("echo", json!({"text": "a"}))), "a");
+    let called: Vec<_> = desk.reached().iter().map(|call| call["params"]["name"].clone()).collect();
+    assert_eq!(called, ["echo", "echo"], "a server hears its own name");
+    let unknown = all.call("two_eco", json!({"text": "a"}));
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    assert!(unknown["error"]["message"].as_str().unwrap().contains("two_echo"), "{unknown}");
+    let mut one = Session::begin(&gateway, "/mcp/two");
+    assert_eq!(text(&one.call("echo", json!({"text": "c"}))), "c");
+    assert_eq!(gateway.send("POST", "/mcp/three", &[], "{}").status, 404);
+    let prompts = all.ask("prompts/list", json!({}));
+    assert_eq!(prompts["result"]["prompts"], json!([]), "nobody has any");
+}
+
+#[test]
+fn a_server_that_dies_is_started_again_and_harms_no_other() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &two_stubs(), &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    let died = client.call("die", json!({}));
+    assert_eq!(meta(&died, "retry")["class"], "wait", "{died}");
+    assert_eq!(text(&client.call("two_echo", json!({"text": "b"}))), "b");
+    let deadline = Instant::now() + PATIENCE;
+    while text(&client.call("echo", json!({"text": "a"}))) != "a" {
+        assert!(Instant::now() < deadline, "it is started again");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_gateway_may_be_a_server_of_another() {
+    let desk = Desk::new();
+    let behind = Gateway::start(&desk, &one_stub(), &["--no-record"]);
+    let bearer = format!("Bearer {}", behind.token);
+    let config = format!(
+        "gateway:\n  upstreams:\n    far: {{url: \"{}\", headers: {{Authorization: {{env: FAR_TOKEN}}}}}}\n",
+        behind.endpoint
+    );
+    let front = Desk::new();
+    let mut command = front.command();
+    let file = front.config(&config);
+    command.env("FAR_TOKEN", bearer);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--config", &file]);
+    let front_gateway = Gateway::run(command, &front);
+    let mut client = Session::begin(&front_gateway, "/mcp");
+    assert_eq!(text(&client.call("echo", json!({"text": "far"}))), "far");
+    let odd = client.call("odd", json!({}));
+    assert_eq!(odd["result"]["content"][0]["vendor"].to_string(), "1.5", "{odd}");
+    let modern = stateless(
+        &front_gateway,
+        "/mcp",
+        "tools/call",
+        json!({"name": "echo", "arguments": {"text": "m"}}),
+    );
+    assert_eq!(text(modern.last()), "m", "{:?}", modern.events);
+    // The server behind goes: the model is told to wait, and nothing hangs.
+    drop(behind);
+    let gone = client.call("echo", json!({"text": "x"}));
+    assert_eq!(meta(&gone, "retry")["class"], "wait", "{gone}");
+}
+
+#[test]
+fn a_person_answers_a_client_without_a_session() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &one_stub(), &[]);
+    let call = |more: Value| {
+        let mut params = json!({
+            "name": "count", "arguments": {"n": "many"},
+            "_meta": {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}},
+        });
+        for (name, value) in more.as_object().unwrap() {
+            params[name] = value.clone();
+        }
+        stateless(&gateway, "/mcp", "tools/call", params).last()["result"].clone()
+    };
+    let mut last = Value::Null;
+    for _ in 0..3 {
+        last = call(json!({}));
+    }
+    assert_eq!(last["resultType"], "input_required", "{last}");
+    let form = &last["inputRequests"]["answerback"];
+    assert_eq!(form["method"], "elicitation/create", "{last}");
+    let answer =
+        json!({"action": "accept", "content": {"decision": "correct", "arguments": "{\"n\": 3}"}});
+    let ran = call(
+        json!({"inputResponses": {"answerback": answer}, "requestState": last["requestState"]}),
+    );
+    assert_eq!(ran["content"][0]["text"], "3 kg", "{ran}");
+    let kinds: Vec<_> = desk.leaves().iter().map(|leaf| leaf["kind"].clone()).collect();
+    assert!(
+        kinds.contains(&json!("escalation")) && kinds.contains(&json!("decision")),
+        "{kinds:?}"
+    );
+    // Once is once.
+    let again = call(
+        json!({"inputResponses": {"answerback": {"action": "accept", "content": {"decision": "correct", "arguments": "{\"n\": 4}"}}}, "requestState": last["requestState"]}),
+    );
+    assert_eq!(again["isError"], true, "{again}");
+}
+
+#[test]
+fn who_may_not_gets_nothing() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &one_stub(), &[]);
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for (headers, status) in [
+        (&[("Authorization", "")][..], 401),
+        (&[("Authorization", "Bearer ab_nothing")], 401),
+        (&[("Origin", "https://evil.example")], 403),
+        (&[("Host", "evil.example")], 421),
+        (&[("Content-Type", "text/plain")], 415),
+        (&[("Accept", "text/html")], 406),
+        (&[], 400),
+    ] {
+        let answer = gateway.send("POST", "/mcp", headers, ping);
+        assert_eq!(answer.status, status, "{headers:?}: {:?}", answer.events);
+    }
+    let decision = gateway.send("POST", "/api/cases/x/decision", &[], "{}");
+    assert_eq!(decision.status, 403, "our own token decides nothing");
+    assert_eq!(gateway.send("GET", "/healthz", &[("Authorization", "")], "").status, 200);
+    assert_eq!(gateway.send("GET", "/metrics", &[("Authorization", "")], "").status, 401);
+}
+
+#[test]
+fn any_program_can_have_a_call_judged() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &one_stub(), &["--no-record"]);
+    let schema =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let check = |line: Value| gateway.send("POST", "/api/calls/check", &[], &line.to_string());
+    let answer = check(json!({"id": "a", "tool": "t", "arguments": {"n": "x"}, "schema": schema}));
+    assert_eq!(
+        (answer.status, &answer.last()["status"]),
+        (200, &json!("retry")),
+        "{:?}",
+        answer.events
+    );
+    let counted =
+        json!({"id": "a", "tool": "t", "arguments": {}, "schema": schema, "conversation": "c"});
+    check(counted.clone());
+    assert_eq!(check(counted).last()["attempt"], 2);
+    let broken = check(json!({"tool": 1}));
+    assert_eq!(broken.status, 400);
+    assert_eq!(broken.last()["data"]["code"], "INVALID_PARAMETER", "{:?}", broken.events);
+}
+
+#[test]
+fn a_token_that_may_decide_decides() {
+    let desk = Desk::new();
+    let config =
+        format!("{}  tokens:\n    desk: {{scopes: [read, decide], env: DESK_TOKEN}}\n", one_stub());
+    let file = desk.config(&config);
+    let mut command = desk.command();
+    let token = format!("ab_{}", "A".repeat(43));
+    command.env("DESK_TOKEN", &token);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--config", &file]);
+    let gateway = Gateway::run(command, &desk);
+    let mut client = Session::begin(&gateway, "/mcp");
+    for _ in 0..3 {
+        client.call("count", json!({"n": "many"}));
+    }
+    let bearer = format!("Bearer {token}");
+    let desk_headers = [("Authorization", bearer.as_str())];
+    let cases = gateway.send("GET", "/api/cases", &desk_headers, "");
+    let case = cases.last()["cases"][0]["case"].clone();
+    let path = format!("/api/cases/{}/decision", case["id"].as_str().unwrap());
+    let decision = |message: &str| {
+        json!({"decision": "respond", "message": message, "digest": case["digest"], "revision": case["revision"]}).to_string()
+    };
+    let decided = gateway.send("POST", &path, &desk_headers, &decision("use a number"));
+    assert_eq!(decided.status, 200, "{:?}", decided.events);
+    let late = gateway.send("POST", &path, &desk_headers, &decision("something else"));
+    assert_eq!(late.status, 409, "{:?}", late.events);
+    let guided = client.call("count", json!({"n": 5}));
+    assert!(guided.to_string().contains("use a number"), "{guided}");
+}
+
+#[test]
+fn without_a_configuration_our_own_tools_are_served() {
+    let desk = Desk::new();
+    let mut command = desk.command();
+    command.args(["serve", "--listen", "127.0.0.1:0"]);
+    let gateway = Gateway::run(command, &desk);
+    let mut client = Session::begin(&gateway, "/mcp/tools");
+    let answer = client.call("validate_email", json!({"email": "a@example.org"}));
+    assert_ne!(answer["result"]["isError"], true, "{answer}");
+    // A second copy cannot have the port, and says so.
+    let address = gateway.endpoint.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
+    let second = desk.command().args(["serve", "--listen", address]).output().unwrap();
+    assert_eq!(second.status.code(), Some(2), "{}", told(&second));
+    assert!(told(&second).contains("in use"), "{}", told(&second));
+}
+
+#[test]
+fn the_doctor_looks_at_everything() {
+    let desk = Desk::new();
+    let config = format!("{}    gone: {{command: no-such-program}}\n", one_stub());
+    let file = desk.config(&config);
+    let output =
+        desk.command().args(["doctor", "--format", "json", "--config", &file]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let found: Vec<Value> = lines.lines().map(json_of).collect();
+    let has = |standing: &str, about: &str, what: &str| {
+        found.iter().any(|line| {
+            line["standing"] == standing
+                && line["about"].as_str().unwrap().contains(about)
+                && line["what"].as_str().unwrap().contains(what)
+        })
+    };
+    assert!(has("good", "server stub", "stub 1.2.3"), "{lines}");
+    assert!(has("problem", "tool 'broken_schema'", "cannot be used"), "{lines}");
+    assert!(has("problem", "server gone", "cannot be started"), "{lines}");
+    assert!(has("advice", "tool 'count'", "does not know"), "{lines}");
+    let output = desk.command().args(["doctor", "--only", "tools"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+}
+
+#[test]
+fn a_configuration_is_read_again_and_nobody_is_dropped() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &one_stub(), &[]);
+    let mut before = Session::begin(&gateway, "/mcp");
+    assert_eq!(text(&before.call("echo", json!({"text": "a"}))), "a");
+    desk.config(&format!("{}  deny: [echo]\n", two_stubs()));
+    let id = rustix::process::Pid::from_child(&gateway.child);
+    rustix::process::kill_process(id, rustix::process::Signal::HUP).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while !gateway.said.recv_timeout(PATIENCE).unwrap().contains("read again") {
+        assert!(Instant::now() < deadline);
+    }
+    // Who is there goes on as before; who comes now finds what is in force now.
+    assert_eq!(text(&before.call("echo", json!({"text": "b"}))), "b");
+    let mut after = Session::begin(&gateway, "/mcp/two");
+    assert_eq!(after.call("echo", json!({"text": "c"}))["error"]["code"], -32602);
+    assert_eq!(text(&after.call("count", json!({"n": 1}))), "1 kg");
+    // What cannot be used changes nothing.
+    desk.config("gateway: {upstreams: {x: {}}}\n");
+    rustix::process::kill_process(id, rustix::process::Signal::HUP).unwrap();
+    while !gateway.said.recv_timeout(PATIENCE).unwrap().contains("stays as it was") {
+        assert!(Instant::now() < deadline);
+    }
+    assert_eq!(text(&after.call("count", json!({"n": 2}))), "2 kg");
+}
+
+#[test]
+fn a_long_result_is_cut_for_the_model_and_kept() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &format!("{}  shown_bytes: 1000\n", one_stub()), &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    let answer = client.call("big", json!({"bytes": 5000}));
+    assert_eq!(text(&answer).len(), 1000, "{answer}");
+    assert_eq!(meta(&answer, "cut")["bytes"], 5000);
+    let note = answer["result"]["content"][1]["text"].as_str().unwrap();
+    assert!(note.contains("answerback ledger search --request"), "{note}");
+    let index = meta(&answer, "receipt")["index"].to_string();
+    let kept = desk.good(&["ledger", "show", &index, "--raw", "--part", "received"]);
+    assert!(kept.contains(&"x".repeat(5000)), "the record has all of it");
+}

@@ -1,0 +1,128 @@
+//! What is to be said about the definition of a tool, before a model calls it.
+
+use answerback::call::Schema;
+use serde_json::Value;
+
+/// How much something matters.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "the checks know exactly these")]
+pub enum Weight {
+    /// Calls cannot be checked, or none can be right.
+    Problem,
+    /// Calls will go wrong more often than they have to.
+    Advice,
+}
+
+/// Something about a tool's definition that could be better.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Remark {
+    /// How much it matters.
+    pub weight: Weight,
+    /// What is the matter.
+    pub what: String,
+    /// How to mend it.
+    pub mend: &'static str,
+}
+
+/// What is to be said about a tool, as its server lists it.
+pub fn remarks(tool: &Value) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    let mut say = |weight, what: String, mend| remarks.push(Remark { weight, what, mend });
+    let schema = &tool["inputSchema"];
+    if schema.is_null() {
+        let mend = "declare one; an object without properties says that there are no arguments";
+        say(Weight::Problem, "has no inputSchema, so every call passes".to_owned(), mend);
+        return remarks;
+    }
+    if let Err(fault) = Schema::compile(schema.clone()) {
+        let mend =
+            "mend the schema; until then calls pass unchecked, with the warning INPUT_UNCHECKED";
+        let fault = answerback::finding::shown_text(&fault.to_string(), 300);
+        say(Weight::Problem, format!("has an inputSchema that cannot be used: {fault}"), mend);
+        return remarks;
+    }
+    if schema["type"] != "object" {
+        let mend = "write type: object; the protocol knows no other";
+        say(Weight::Problem, "has an inputSchema that is not of type object".to_owned(), mend);
+    }
+    let empty = serde_json::Map::new();
+    let properties = schema["properties"].as_object().unwrap_or(&empty);
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let is_closed = schema["additionalProperties"] == false;
+    for name in required.iter().filter(|name| !properties.contains_key(**name)) {
+        let name = answerback::finding::shown_name(name);
+        let mend = "add it to properties, or take it out of required";
+        if is_closed {
+            say(
+                Weight::Problem,
+                format!("requires {name}, which it does not allow: no call can be right"),
+                mend,
+            );
+        } else {
+            say(Weight::Advice, format!("requires {name}, and does not say what it is"), mend);
+        }
+    }
+    if let Some(output) = tool.get("outputSchema").filter(|schema| !schema.is_null())
+        && let Err(fault) = Schema::compile(output.clone())
+    {
+        let mend = "mend the schema; until then results have the warning OUTPUT_UNCHECKED";
+        let fault = answerback::finding::shown_text(&fault.to_string(), 300);
+        say(Weight::Problem, format!("has an outputSchema that cannot be used: {fault}"), mend);
+    }
+    if tool["description"].as_str().is_none_or(|text| text.trim().is_empty()) {
+        let mend = "say in a sentence what it does and when to call it";
+        say(Weight::Advice, "has no description".to_owned(), mend);
+    }
+    let silent: Vec<String> = properties
+        .iter()
+        .filter(|(_, property)| property["description"].as_str().is_none_or(str::is_empty))
+        .map(|(name, _)| answerback::finding::shown_name(name))
+        .collect();
+    if !silent.is_empty() {
+        let mend = "a model fills a field better whose meaning and form it is told";
+        say(Weight::Advice, format!("does not describe {}", silent.join(", ")), mend);
+    }
+    if !is_closed && !properties.is_empty() {
+        let mend =
+            "write additionalProperties: false, so that a misspelt field is told and not lost";
+        say(Weight::Advice, "takes fields that it does not know".to_owned(), mend);
+    }
+    remarks
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_said_about_a_tool() {
+        let said = |tool: Value| {
+            let remarks = remarks(&tool);
+            remarks
+                .iter()
+                .map(|remark| format!("{:?}: {}", remark.weight, remark.what))
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
+        let good = json!({"name": "a", "description": "d", "inputSchema": {"type": "object", "properties": {"n": {"type": "integer", "description": "d"}}, "required": ["n"], "additionalProperties": false}});
+        assert_eq!(said(good), "");
+        insta::assert_snapshot!(said(json!({"name": "a"})), @"Problem: has no inputSchema, so every call passes");
+        insta::assert_snapshot!(said(json!({"name": "a", "description": "d", "inputSchema": {"type": "object", "properties": {"n": {}}, "required": ["m"], "additionalProperties": false}})), @r"
+        Problem: requires 'm', which it does not allow: no call can be right
+        Advice: does not describe 'n'
+        ");
+        assert!(
+            said(json!({"inputSchema": {"type": "dict"}}))
+                .starts_with("Problem: has an inputSchema that cannot be used")
+        );
+        insta::assert_snapshot!(said(json!({"inputSchema": {"properties": {"n": {"description": "d"}}}})), @r"
+        Problem: has an inputSchema that is not of type object
+        Advice: has no description
+        Advice: takes fields that it does not know
+        ");
+    }
+}

@@ -1,0 +1,408 @@
+//! Results as governed responses: who answers, what is attested, and whether manifest and lock bear it out.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use answerback::contract::governed::{
+    AgentIdentity, Attestation, Content, Failure, Flag, GovernedBuilder, GovernedResponse, Refusal,
+    RequestContext, RequestType,
+};
+use answerback::governance::{Authority, AuthorityError, Verification};
+use answerback::json::{Limits, ReadError};
+use answerback::{Timestamp, UuidV4, ValidationError};
+use answerback_ledger::leaf::{Attestation as Claimed, Outcome};
+use answerback_ledger::{Draft, Id, Part, Token};
+use answerback_store::{Store, StoreError};
+use serde_json::{Value, json};
+
+use crate::envelope::{found, meaning};
+use crate::told::name;
+use crate::{Governing, InForce, Recorder, identified};
+
+/// Makes results governed responses of one agent. It speaks under the identity that the lock gave the agent when it was
+/// opened; what it says is verified against the files as they are.
+#[derive(Debug)]
+pub struct Attestor {
+    files: [PathBuf; 2],
+    identity: AgentIdentity,
+    read: Mutex<Read>,
+}
+
+/// What was read last, and how the files looked then.
+#[derive(Debug)]
+struct Read {
+    stamps: [Stamp; 2],
+    /// Nothing, where the files cannot be relied on.
+    in_force: Option<Arc<InForce>>,
+}
+
+/// When a file was written, and its length; nothing, where it is not there.
+type Stamp = Option<(SystemTime, u64)>;
+
+impl Attestor {
+    /// Speaks for an agent of a manifest and its lock.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be read, or the two do not vouch for the agent.
+    pub fn open(
+        manifest: impl Into<PathBuf>,
+        lock: impl Into<PathBuf>,
+        agent: &str,
+    ) -> Result<Self, AttestError> {
+        let files = [manifest.into(), lock.into()];
+        let stamps = stamps(&files);
+        let in_force = read(&files)?;
+        let identity = in_force.authority().speaker(agent)?.identity().clone();
+        let read = Mutex::new(Read { stamps, in_force: Some(Arc::new(in_force)) });
+        Ok(Self { files, identity, read })
+    }
+
+    /// Notes manifest and lock in the log, where it has others in force. It waits for the store.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read or written.
+    pub fn log(&self, store: &Store) -> Result<(), StoreError> {
+        let in_force = self.last().in_force.clone();
+        in_force.map_or(Ok(()), |in_force| in_force.log(store))
+    }
+
+    fn last(&self) -> MutexGuard<'_, Read> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is in force now; nothing, where the files cannot be relied on.
+    async fn in_force(self: &Arc<Self>, store: &Store) -> Option<Arc<InForce>> {
+        {
+            let last = self.last();
+            if last.stamps == stamps(&self.files) {
+                return last.in_force.clone();
+            }
+        }
+        let (attestor, store) = (Arc::clone(self), store.clone());
+        tokio::task::spawn_blocking(move || attestor.reload(&store)).await.ok().flatten()
+    }
+
+    /// Reads the files again, and notes what is new before anything is said under it.
+    fn reload(&self, store: &Store) -> Option<Arc<InForce>> {
+        let mut last = self.last();
+        let stamps = stamps(&self.files);
+        let is_same = |fresh: &InForce| last.in_force.as_ref().is_some_and(|it| it.is_same(fresh));
+        let in_force = match read(&self.files) {
+            Ok(fresh) if is_same(&fresh) => last.in_force.clone(),
+            Ok(fresh) if fresh.authority().is_sound() => {
+                if let Err(error) = fresh.log(store) {
+                    tracing::warn!(%error, "manifest and lock changed, and could not be recorded");
+                    return None;
+                }
+                tracing::warn!("manifest and lock changed");
+                Some(Arc::new(fresh))
+            }
+            Ok(_) => {
+                tracing::error!("manifest and lock changed, and do not agree");
+                None
+            }
+            Err(error) => {
+                tracing::error!(%error, "manifest and lock changed, and cannot be read");
+                None
+            }
+        };
+        *last = Read { stamps, in_force: in_force.clone() };
+        in_force
+    }
+
+    /// Makes an answer a governed response, and verifies it.
+    pub(crate) async fn attest(
+        self: &Arc<Self>,
+        recorder: &Recorder,
+        answer: Answer<'_>,
+    ) -> std::io::Result<Attested> {
+        let response_id = crate::surroundings::uuid()?;
+        let audit = format!("ledger:{}#{}", recorder.origin(), answer.correlation_id);
+        let attestation = attestation(&answer.doubts).with_audit_trail(audit);
+        let now = crate::surroundings::now();
+        let built = answer.response(response_id.clone(), self.identity.clone(), attestation, now);
+        let response = match built {
+            Ok(response) => response,
+            Err(invalid) => {
+                return Ok(Attested::unbuilt(response_id, &invalid.findings));
+            }
+        };
+        let in_force = self.in_force(recorder.store()).await;
+        Ok(Attested::verified(response, in_force))
+    }
+}
+
+fn stamps(files: &[PathBuf; 2]) -> [Stamp; 2] {
+    let stamp = |file: &PathBuf| {
+        let metadata = std::fs::metadata(file).ok()?;
+        Some((metadata.modified().ok()?, metadata.len()))
+    };
+    [stamp(&files[0]), stamp(&files[1])]
+}
+
+fn read([manifest, lock]: &[PathBuf; 2]) -> Result<InForce, AttestError> {
+    let bytes = |file: &Path| {
+        std::fs::read(file).map_err(|source| AttestError::File { file: file.to_owned(), source })
+    };
+    let unread = |file: &Path| {
+        let file = file.to_owned();
+        move |source| AttestError::Document { file, source }
+    };
+    let limits = Limits::default();
+    Ok(InForce::new(
+        Governing::manifest(bytes(manifest)?, limits).map_err(unread(manifest))?,
+        Governing::lock(bytes(lock)?, limits).map_err(unread(lock))?,
+    ))
+}
+
+/// What a tool answered, and what there is to say about it.
+pub(crate) struct Answer<'a> {
+    pub(crate) tool: &'a str,
+    pub(crate) correlation_id: &'a UuidV4,
+    /// The tool envelope with the result in it, or the result where no envelope can be made.
+    pub(crate) content: Value,
+    /// The code and the words of what failed, where the tool did.
+    pub(crate) failure: Option<(String, String)>,
+    /// What keeps a flag from being attested.
+    pub(crate) doubts: Vec<Doubt>,
+}
+
+impl Answer<'_> {
+    fn response(
+        self,
+        response_id: UuidV4,
+        agent: AgentIdentity,
+        attestation: Attestation,
+        now: Timestamp,
+    ) -> Result<GovernedResponse, answerback::contract::Invalid> {
+        let summary = format!("Call the tool {}", name(self.tool));
+        let request = RequestContext::new(RequestType::Task, summary)
+            .with_request_id(self.correlation_id.clone());
+        let builder = match self.failure {
+            Some((code, message)) => {
+                let failure = Failure::new(code, message).with_details(self.content);
+                GovernedBuilder::failure(response_id, agent, request, &failure).attest(attestation)
+            }
+            None => {
+                let members = self.content.as_object().cloned().unwrap_or_default();
+                let content = Content::structured(members);
+                GovernedBuilder::answer(response_id, agent, request, content, attestation)
+            }
+        };
+        builder.build(now)
+    }
+}
+
+/// Why a flag is not attested.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Doubt {
+    flag: Flag,
+    why: &'static str,
+}
+
+impl Doubt {
+    /// The arguments were not looked at.
+    pub(crate) const INPUT: Self =
+        Self { flag: Flag::ConstraintsFollowed, why: "the arguments were not checked" };
+    /// The result was not looked at.
+    pub(crate) const OUTPUT: Self =
+        Self { flag: Flag::QualityStandardsMet, why: "the result was not checked" };
+    /// The tool's definition was not looked at.
+    pub(crate) const DEFINITION: Self =
+        Self { flag: Flag::BoundariesRespected, why: "the tool's definition was not compared" };
+
+    /// What something that was found puts into doubt.
+    pub(crate) fn of(code: &str) -> Option<Self> {
+        let flag = match code {
+            found::DEFINITION_CHANGED => Flag::BoundariesRespected,
+            found::INPUT_UNCHECKED
+            | found::INVALID_PARAMETER
+            | found::CHECK_WAIVED
+            | found::NOT_RECORDED => Flag::ConstraintsFollowed,
+            // The arguments that ran were valid ones.
+            found::REPAIR_APPLIED => return None,
+            _ => Flag::QualityStandardsMet,
+        };
+        Some(Self { flag, why: meaning(code).unwrap_or("something was found") })
+    }
+}
+
+/// What can be attested: every flag that nothing speaks against. A tool that is not offered is not called, so that what
+/// ran is within what the operator lets the agent do.
+fn attestation(doubts: &[Doubt]) -> Attestation {
+    let attestation = doubts
+        .iter()
+        .fold(Attestation::upheld(), |attestation, doubt| attestation.without(doubt.flag));
+    if doubts.is_empty() {
+        return attestation;
+    }
+    let mut reasons: Vec<String> = Vec::new();
+    for doubt in doubts {
+        let reason = format!("{}: {}", doubt.flag, doubt.why);
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    attestation.with_explanation(reasons.join("; "))
+}
+
+/// A governed response that was verified, or the refusal of it.
+#[derive(Debug)]
+pub(crate) struct Attested {
+    pub(crate) response_id: UuidV4,
+    response: Option<GovernedResponse>,
+    /// What it was verified against.
+    in_force: Option<Arc<InForce>>,
+    /// Why it is not given.
+    pub(crate) refusal: Option<Refusal>,
+    codes: Vec<Token>,
+}
+
+impl Attested {
+    fn verified(response: GovernedResponse, in_force: Option<Arc<InForce>>) -> Self {
+        let document = response.to_document();
+        let (refusal, codes) = match &in_force {
+            Some(in_force) => refused(in_force.authority(), &document),
+            // Nobody vouches for anybody: the rules know the refusal for that.
+            None => refused(&Authority::new(&Value::Null, &Value::Null), &document),
+        };
+        let (response_id, response) = (response.response_id.clone(), Some(response));
+        Self { response_id, response, in_force, refusal, codes }
+    }
+
+    /// An answer that the contract cannot hold.
+    fn unbuilt(response_id: UuidV4, findings: &[ValidationError]) -> Self {
+        use answerback::contract::governed::RefusalReason::QualityCannotBeMet;
+        let explanation = "The result cannot be made a governed response.";
+        let refusal = Some(Refusal::new(QualityCannotBeMet, explanation));
+        let codes = codes(findings);
+        Self { response_id, response: None, in_force: None, refusal, codes }
+    }
+
+    /// The entry of it: as a response, or as a rejected one.
+    pub(crate) fn draft(&self) -> Draft {
+        let mut draft = match &self.refusal {
+            None => Draft::response().with_verdict(Outcome::Accepted, []),
+            Some(_) => {
+                let codes = self.codes.iter().cloned();
+                Draft::rejected().with_codes(codes.clone()).with_verdict(Outcome::Refused, codes)
+            }
+        };
+        if let Ok(id) = Id::try_from(&self.response_id) {
+            draft = draft.with_response_id(id);
+        }
+        if let Ok(contract) = Token::new("governed") {
+            draft = draft.with_contract(&contract);
+        }
+        if let Some(in_force) = &self.in_force {
+            draft = in_force.name(draft);
+        }
+        let Some(response) = &self.response else { return draft };
+        if let Ok(status) = Token::new(response.status().as_str()) {
+            draft = draft.with_status(&status);
+        }
+        if let Ok((time, _)) = Timestamp::parse(&response.timestamp) {
+            draft = draft.with_claimed_time(time);
+        }
+        let claimed = &response.governance;
+        draft = draft.with_claimed(Claimed {
+            within_scope: claimed.within_scope,
+            boundaries_respected: claimed.boundaries_respected,
+            quality_standards_met: claimed.quality_standards_met,
+            constraints_followed: claimed.constraints_followed,
+        });
+        match self.refusal {
+            None => identified(draft, &response.agent),
+            // Nobody vouches for the agent that it names.
+            Some(_) => draft,
+        }
+    }
+
+    /// The document itself, and the refusal of it.
+    pub(crate) fn parts(&self, store: &Store) -> Result<Vec<Part>, StoreError> {
+        let mut parts = Vec::new();
+        if let Some(response) = &self.response {
+            let text = response.to_document().to_string();
+            parts.push(store.part("response", text.into_bytes())?);
+        }
+        if let Some(refusal) = &self.refusal {
+            parts.push(store.part("refusal", json!(refusal).to_string().into_bytes())?);
+        }
+        Ok(parts)
+    }
+}
+
+/// The refusal that the rules demand, with the codes of what does not hold; nothing, where all does.
+fn refused(authority: &Authority, document: &Value) -> (Option<Refusal>, Vec<Token>) {
+    match authority.verify(document, None) {
+        Verification::Accepted(_) => (None, Vec::new()),
+        Verification::Refused(refused) => (Some(refused.refusal), codes(&refused.findings)),
+    }
+}
+
+fn codes(findings: &[ValidationError]) -> Vec<Token> {
+    let errors = findings.iter().filter(|finding| finding.is_error());
+    errors.filter_map(|finding| Token::new(finding.error_code.as_ref()).ok()).collect()
+}
+
+/// Why nobody can speak.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AttestError {
+    /// A file cannot be read.
+    #[error("cannot read {}", .file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A file is not a JSON document.
+    #[error("{} is not a JSON document", .file.display())]
+    Document {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        source: ReadError,
+    },
+    /// Manifest and lock do not vouch for the agent.
+    #[error(transparent)]
+    Authority(#[from] AuthorityError),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_is_attested_unless_something_speaks_against_it() {
+        let told = |doubts: &[Doubt]| json!(attestation(doubts)).to_string();
+        insta::assert_snapshot!(told(&[]), @r#"{"within_scope":true,"boundaries_respected":true,"quality_standards_met":true,"constraints_followed":true}"#);
+        let found = [found::EMPTY_RESULT, found::REPAIR_APPLIED, found::INVALID_PARAMETER];
+        let found = found.into_iter().filter_map(Doubt::of);
+        let doubts: Vec<Doubt> = found.chain([Doubt::DEFINITION, Doubt::DEFINITION]).collect();
+        insta::assert_snapshot!(told(&doubts), @r#"{"within_scope":true,"boundaries_respected":false,"quality_standards_met":false,"constraints_followed":false,"explanation":"quality_standards_met: the tool succeeded and said nothing; constraints_followed: something was found in the arguments; boundaries_respected: the tool's definition was not compared"}"#);
+    }
+
+    #[test]
+    fn every_code_of_ours_says_what_it_puts_into_doubt() {
+        for (code, flag) in [
+            (found::TOOL_FAILED, "quality_standards_met"),
+            (found::OUTPUT_MISMATCH, "quality_standards_met"),
+            (found::OUTPUT_UNCHECKED, "quality_standards_met"),
+            (found::ERROR_IN_SUCCESS, "quality_standards_met"),
+            (found::INPUT_UNCHECKED, "constraints_followed"),
+            (found::CHECK_WAIVED, "constraints_followed"),
+            (found::NOT_RECORDED, "constraints_followed"),
+            (found::DEFINITION_CHANGED, "boundaries_respected"),
+        ] {
+            let doubt = Doubt::of(code).unwrap();
+            assert_eq!(doubt.flag.as_str(), flag, "{code}");
+            assert_ne!(doubt.why, "something was found", "{code}");
+        }
+        assert_eq!(Doubt::of(found::REPAIR_APPLIED), None);
+    }
+}

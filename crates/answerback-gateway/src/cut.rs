@@ -1,0 +1,87 @@
+//! A result that is too long for a model: its beginning, and where the rest is.
+
+use answerback_mcp::wire::Object;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// A result that was cut.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) struct Cut {
+    /// What the model sees.
+    pub(crate) result: String,
+    /// How much there was and how much is shown, for programs.
+    pub(crate) facts: Value,
+}
+
+/// Cuts the text of a result to so many bytes, where it has more. Structured content goes: clients show it in the
+/// place of the text, and half of it is none. What is not text stays.
+pub(crate) fn cut(result: &str, most: usize, request_id: &str) -> Option<Cut> {
+    let object = Object::read(result).ok()?;
+    let blocks: Vec<&RawValue> = serde_json::from_str(object.get("content")?).ok()?;
+    let texts: Vec<Option<String>> = blocks.iter().map(|block| text_of(block.get())).collect();
+    let structured = object.get("structuredContent").map_or(0, str::len);
+    let bytes = texts.iter().flatten().map(String::len).sum::<usize>().max(structured);
+    if bytes <= most {
+        return None;
+    }
+    let mut left = most;
+    let mut kept = Vec::new();
+    for (block, text) in blocks.iter().zip(&texts) {
+        let Some(text) = text else {
+            kept.push(block.get().to_owned());
+            continue;
+        };
+        let shown = &text[..text.floor_char_boundary(left)];
+        left -= shown.len();
+        if shown.len() == text.len() {
+            kept.push(block.get().to_owned());
+        } else if !shown.is_empty() {
+            kept.push(
+                Object::read(block.get()).ok()?.with("text", &Value::from(shown).to_string()),
+            );
+        }
+    }
+    let shown = most - left;
+    let words = format!(
+        "[answerback] The result has {bytes} bytes of text, of which the first {shown} are shown. All of it is in the \
+         record: answerback ledger search --request {request_id}. Ask for less, or for the next part, if you need it."
+    );
+    kept.push(json!({"type": "text", "text": words}).to_string());
+    let result = object.with("content", &format!("[{}]", kept.join(",")));
+    let result = Object::read(&result).ok()?.without("structuredContent");
+    let facts = json!({"bytes": bytes, "shown": shown, "requestId": request_id});
+    Some(Cut { result, facts })
+}
+
+fn text_of(block: &str) -> Option<String> {
+    let block = Object::read(block).ok()?;
+    (block.get("type")? == "\"text\"").then(|| serde_json::from_str(block.get("text")?).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_is_kept_and_what_is_not_text() {
+        let result = r#"{"content":[{"type":"text","text":"éab","x":1.0},{"type":"image","data":"aaaa"},{"type":"text","text":"cdef"}],"structuredContent":{"a":1},"z":2}"#;
+        assert_eq!(cut(result, 8, "r"), None);
+        let Cut { result, facts } = cut(result, 5, "r").unwrap();
+        assert!(
+            result.starts_with(r#"{"content":[{"type":"text","text":"éab","x":1.0},{"type":"image","data":"aaaa"},{"type":"text","text":"c"},{"type":"text","text":"[answerback]"#),
+            "{result}"
+        );
+        assert!(result.ends_with(r#"}],"z":2}"#), "{result}");
+        assert_eq!(facts, json!({"bytes": 8, "shown": 5, "requestId": "r"}));
+        // A character is never cut in two.
+        let short = cut(r#"{"content":[{"type":"text","text":"éé"}]}"#, 3, "r").unwrap();
+        assert!(short.result.contains(r#""text":"é"}"#), "{}", short.result);
+    }
+
+    #[test]
+    fn structured_content_counts_alone() {
+        let result = r#"{"content":[],"structuredContent":{"a":"bbbbbbbb"}}"#;
+        let cut = cut(result, 5, "r").unwrap();
+        assert!(!cut.result.contains("bbb"), "{}", cut.result);
+    }
+}

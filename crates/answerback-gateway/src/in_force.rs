@@ -1,0 +1,132 @@
+use answerback::Digest;
+use answerback::contract::governed::AgentIdentity;
+use answerback::governance::Authority;
+use answerback::json::{Limits, ReadError, read};
+use answerback_ledger::leaf::Subject;
+use answerback_ledger::{Draft, Kind, Token};
+use answerback_store::{Filter, Store, StoreError};
+use serde_json::Value;
+
+/// A manifest and its lock: what governed responses are verified against, and logged with.
+#[derive(Clone, Debug)]
+pub struct InForce {
+    authority: Authority,
+    manifest: Governing,
+    lock: Governing,
+}
+
+/// A manifest or a lock, as it was read.
+#[derive(Clone, Debug)]
+pub struct Governing {
+    subject: Subject,
+    bytes: Vec<u8>,
+    digest: Digest,
+    value: Value,
+}
+
+impl Governing {
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes are not one JSON document within the limits.
+    pub fn manifest(bytes: Vec<u8>, limits: Limits) -> Result<Self, ReadError> {
+        Self::read(Subject::Manifest, bytes, limits)
+    }
+
+    /// Reads a lock.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes are not one JSON document within the limits.
+    pub fn lock(bytes: Vec<u8>, limits: Limits) -> Result<Self, ReadError> {
+        Self::read(Subject::Lock, bytes, limits)
+    }
+
+    fn read(subject: Subject, bytes: Vec<u8>, limits: Limits) -> Result<Self, ReadError> {
+        let value = read(&bytes, limits)?.value;
+        Ok(Self { subject, digest: Digest::of_bytes(&bytes), bytes, value })
+    }
+
+    /// Logs it, unless it is what the log has in force.
+    fn log(&self, store: &Store) -> Result<(), StoreError> {
+        if in_force(store, self.subject)?.as_deref() == Some(self.digest.to_string().as_str()) {
+            return Ok(());
+        }
+        let part = store.part(self.subject.as_str(), self.bytes.as_slice())?;
+        let draft = Draft::config(self.subject).with_sha256(self.digest).with_part(part);
+        store.append(draft)?.wait().map(|_| ())
+    }
+}
+
+impl InForce {
+    /// A manifest and a lock together. What is wrong with them is the authority's to say.
+    pub fn new(manifest: Governing, lock: Governing) -> Self {
+        let authority = Authority::new(&manifest.value, &lock.value);
+        Self { authority, manifest, lock }
+    }
+
+    /// Who is vouched for.
+    pub fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// Logs manifest and lock where the log has others in force: a verifier judges by what was logged. It waits for
+    /// the store.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read or written.
+    pub fn log(&self, store: &Store) -> Result<(), StoreError> {
+        self.manifest.log(store)?;
+        self.lock.log(store)
+    }
+
+    /// The digests of both, for an answer that was verified against them.
+    pub fn name(&self, draft: Draft) -> Draft {
+        draft.with_governance(self.manifest.digest, self.lock.digest)
+    }
+
+    /// Whether these are the same two documents.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let digests = |it: &Self| (it.manifest.digest, it.lock.digest);
+        digests(self) == digests(other)
+    }
+}
+
+/// The digest of what was logged last about a subject.
+fn in_force(store: &Store, subject: Subject) -> Result<Option<String>, StoreError> {
+    let filter = Filter::default().with_kind(Kind::Config).newest_first();
+    let mut cursor = None;
+    loop {
+        let page = store.entries(&filter, cursor, 256)?;
+        let of_subject = |text: Option<&str>| text == Some(subject.as_str());
+        let newest = page.entries.iter().find(|entry| of_subject(entry.leaf.text("subject")));
+        if let Some(newest) = newest {
+            return Ok(newest.leaf.text("sha256").map(ToOwned::to_owned));
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(None);
+        }
+    }
+}
+
+/// Names the agent that manifest and lock vouch for, and its prompt.
+pub fn identified(draft: Draft, agent: &AgentIdentity) -> Draft {
+    let draft = named(draft, agent);
+    match Digest::try_from(agent.prompt_hash.as_str().to_owned()) {
+        Ok(prompt) => draft.with_prompt(prompt),
+        Err(_) => draft,
+    }
+}
+
+/// Names the agent that manifest and lock vouch for.
+pub fn named(draft: Draft, agent: &AgentIdentity) -> Draft {
+    let tokens = [agent.agent_id.as_str(), agent.agent_type.as_str(), agent.agent_version.as_str()]
+        .map(Token::new);
+    match tokens {
+        [Ok(id), Ok(kind), Ok(version)] => draft.with_agent(&id, &kind, &version),
+        _ => draft,
+    }
+}

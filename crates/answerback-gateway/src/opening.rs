@@ -1,0 +1,39 @@
+use answerback::retry::Outcome;
+use answerback_ledger::{Draft, Id};
+use answerback_store::{NewCase, StoreError, Transaction};
+
+use crate::attempt::Attempt;
+use crate::original::Kept;
+use crate::record::About;
+use crate::seal::Seal;
+
+/// A case on its way to a person.
+pub(crate) struct Opening<'a> {
+    pub(crate) attempt: &'a Attempt,
+    pub(crate) about: &'a About,
+    pub(crate) seal: Option<&'a Seal>,
+}
+
+impl Opening<'_> {
+    /// Lays a new escalation before a person.
+    pub(crate) fn open(
+        &self,
+        transaction: &mut dyn Transaction,
+        outcome: &Outcome,
+        reference: &str,
+    ) -> Result<(), StoreError> {
+        let Some((case, content)) = self.attempt.case(outcome, transaction.now()) else {
+            return Ok(());
+        };
+        let id = Id::try_from(&case.id).map_err(StoreError::unit)?;
+        let (digest, revision) = (case.digest, case.revision);
+        let original = self.attempt.original();
+        let key = self.attempt.key.as_str();
+        let kept = Kept::new(key, &case.id, original.as_ref(), self.seal);
+        let new = NewCase::new(case, content).with_reference(reference);
+        transaction.put_case(&new.with_private(kept.to_bytes()))?;
+        let draft = self.about.on(Draft::escalation(id, digest, revision));
+        transaction.append(&draft)?;
+        Ok(())
+    }
+}

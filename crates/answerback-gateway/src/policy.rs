@@ -1,0 +1,89 @@
+//! What is in force from a start on, for the record: whoever reads an entry has to know by which rules it was made.
+
+use answerback::config::{RepairMode, ToolSettings};
+use answerback_ledger::leaf::Subject;
+use answerback_store::StoreError;
+use serde_json::{Map, Value, json};
+
+use crate::Gateway;
+use crate::settings::{CheckMode, EnvelopeMode, ToolModes, UnknownTool};
+
+impl Gateway {
+    /// Notes that something begins, and the policy that holds from then on.
+    pub(crate) async fn note_start(
+        &self,
+        upstream: Option<&str>,
+        started: &Value,
+    ) -> Result<(), StoreError> {
+        self.note(Subject::Start, upstream, started).await?;
+        self.note(Subject::Policy, upstream, &self.policy()).await
+    }
+
+    /// Notes what is in force from here on, or was until now.
+    pub(crate) async fn note(
+        &self,
+        subject: Subject,
+        upstream: Option<&str>,
+        document: &Value,
+    ) -> Result<(), StoreError> {
+        let Some(recorder) = self.recorder() else { return Ok(()) };
+        let written = recorder.config(subject, upstream, document).await;
+        written.or_else(|error| recorder.store().excuse(error))
+    }
+
+    /// The rules by which calls and results are judged.
+    fn policy(&self) -> Value {
+        let (settings, validation) = (&self.settings, &self.validation);
+        let mut tools = Map::new();
+        for (name, modes) in &settings.tools {
+            tools.insert(name.clone(), of_modes(*modes));
+        }
+        for (name, tool) in &validation.overrides {
+            let known = tools.entry(name.clone()).or_insert_with(|| json!({}));
+            known["validation"] = of_tool(tool);
+        }
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "default": of_modes(settings.default),
+            "validation": of_tool(&validation.default),
+            "tools": tools,
+            "allow": settings.allow,
+            "deny": settings.deny,
+            "unknown_tool": match settings.unknown_tool {
+                UnknownTool::Error => "error",
+                UnknownTool::Result => "result",
+            },
+            "envelope": match settings.envelope {
+                EnvelopeMode::Off => "off",
+                EnvelopeMode::Meta => "meta",
+                EnvelopeMode::Structured => "structured",
+            },
+            "pinning": of_mode(settings.pinning),
+            "shown_bytes": settings.shown_bytes,
+        })
+    }
+}
+
+fn of_modes(modes: ToolModes) -> Value {
+    json!({"input": of_mode(modes.input), "output": of_mode(modes.output)})
+}
+
+const fn of_mode(mode: CheckMode) -> &'static str {
+    match mode {
+        CheckMode::Off => "off",
+        CheckMode::Warn => "warn",
+        CheckMode::Enforce => "enforce",
+    }
+}
+
+fn of_tool(settings: &ToolSettings) -> Value {
+    json!({
+        "max_attempts": settings.retry.max_attempts(),
+        "strict": settings.strict,
+        "repair": match settings.repair {
+            RepairMode::Off => "off",
+            RepairMode::Offer => "offer",
+            RepairMode::ApplySafe => "apply_safe",
+        },
+    })
+}

@@ -1,0 +1,98 @@
+//! Looking at a server as a client would, for whoever wants to know whether it can be used.
+
+use std::time::Duration;
+
+use answerback_mcp::link::{Link, broken_because};
+use answerback_mcp::wire::{Id, Message, Object, Shape};
+use serde_json::{Value, json};
+
+use super::{Backend, merge};
+
+/// How long a server has for each answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The most pages of its list of tools.
+const PAGES: usize = 1000;
+
+/// What a server says of itself.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Inspected {
+    /// Its name and version, by its own word.
+    pub info: Value,
+    /// The revision of the protocol that it was greeted in.
+    pub revision: String,
+    /// Its tools, as it lists them.
+    pub tools: Vec<Value>,
+}
+
+impl Backend {
+    /// Starts or reaches the server, greets it, has it list its tools, and leaves.
+    ///
+    /// # Errors
+    ///
+    /// When it does not get that far: what went wrong, in words.
+    pub async fn inspect(&self) -> Result<Inspected, String> {
+        let mut link = self.link(64 << 20);
+        let inspected = look(&mut link).await;
+        let Link { to, mut from } = link;
+        drop(to);
+        // It ends in its own time, but not for longer than a server may take.
+        let _ =
+            tokio::time::timeout(PATIENCE, async { while from.recv().await.is_some() {} }).await;
+        inspected
+    }
+}
+
+async fn look(link: &mut Link) -> Result<Inspected, String> {
+    let me = json!({"name": "answerback", "version": env!("CARGO_PKG_VERSION")});
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": me});
+    let greeting = ask(link, 0, "initialize", &hello).await?;
+    let greeting: Value = serde_json::from_str(&greeting).map_err(|error| error.to_string())?;
+    let initialized = Message::notification("notifications/initialized", &json!({}));
+    link.to.send(initialized).await.map_err(|_| "it ended after it was greeted")?;
+    let mut tools = Vec::new();
+    let mut params = json!({});
+    for number in 1..=PAGES {
+        let page = ask(link, number, "tools/list", &params).await?;
+        for item in merge::items(&page, "tools") {
+            tools.push(serde_json::from_str(&item).map_err(|error| error.to_string())?);
+        }
+        let Some(cursor) = merge::text(&page, "nextCursor") else {
+            let revision = greeting["protocolVersion"].as_str().unwrap_or("unknown").to_owned();
+            return Ok(Inspected { info: greeting["serverInfo"].clone(), revision, tools });
+        };
+        params = json!({ "cursor": cursor });
+    }
+    Err("its list of tools has no end".to_owned())
+}
+
+/// Asks, and gives the result as it is written.
+async fn ask(
+    link: &mut Link,
+    number: usize,
+    method: &str,
+    params: &Value,
+) -> Result<String, String> {
+    let id = Id::of_text(&format!("inspect/{number}"));
+    let request = Message::request(&id, method, params);
+    link.to.send(request).await.map_err(|_| format!("it ended before {method}"))?;
+    let answer = async {
+        while let Some(incoming) = link.from.recv().await {
+            if matches!(incoming.message.shape(), Shape::Response { id: answered } if *answered == id)
+            {
+                return Ok(incoming.message);
+            }
+        }
+        Err(format!("it ended before it answered {method}"))
+    };
+    let answer = tokio::time::timeout(PATIENCE, answer).await;
+    let answer = answer.map_err(|_| format!("{method} was not answered in {PATIENCE:?}"))??;
+    if let Some(reason) = broken_because(&answer) {
+        return Err(reason);
+    }
+    let object = Object::read(answer.text()).map_err(|error| error.to_string())?;
+    match object.get("result") {
+        Some(result) => Ok(result.to_owned()),
+        None => Err(format!("{method} failed: {}", object.get("error").unwrap_or("no result"))),
+    }
+}

@@ -1,0 +1,62 @@
+use std::fs;
+
+use answerback_http::{Scope, Token, Tokens};
+
+#[test]
+fn a_token_is_made_on_first_use_and_found_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("token");
+    let (_, first) = Tokens::from_file_or_new(&path, "desk", [Scope::Call, Scope::Read]).unwrap();
+    let (tokens, again) = Tokens::from_file_or_new(&path, "desk", Scope::Call).unwrap();
+    assert_eq!(first.text(), again.text());
+    assert_eq!(fs::read_to_string(&path).unwrap(), format!("{}\n", first.text()));
+    let principal = tokens.authenticate(first.text()).unwrap();
+    assert_eq!(principal.name(), "desk");
+    assert!(principal.has(Scope::Call) && !principal.has(Scope::Read));
+    assert!(!format!("{tokens:?} {principal:?} {first:?}").contains(&first.text()[3..]));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_others_can_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("token");
+    Tokens::from_file_or_new(&path, "desk", Scope::Call).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let refused = [
+        Tokens::from_file_or_new(&path, "desk", Scope::Call).map(drop).unwrap_err(),
+        Tokens::new().with_file("desk", &path, Scope::Call).map(drop).unwrap_err(),
+    ];
+    for error in refused {
+        let told = error.to_string().replace(&path.display().to_string(), "FILE");
+        assert_eq!(told, "others can read or write FILE; change it with: chmod 600 FILE");
+    }
+}
+
+#[test]
+fn what_is_no_token_is_not_repeated() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |error: answerback_http::TokensError| {
+        error.to_string().replace(&folder.path().display().to_string(), "FOLDER")
+    };
+    let absent = folder.path().join("absent");
+    insta::assert_snapshot!(told(Tokens::new().with_file("desk", &absent, Scope::Call).unwrap_err()), @"there is no file FOLDER/absent");
+    let path = folder.path().join("token");
+    Tokens::from_file_or_new(&path, "desk", Scope::Call).unwrap();
+    fs::write(&path, "hunter2").unwrap();
+    insta::assert_snapshot!(told(Tokens::from_file_or_new(&path, "desk", Scope::Call).unwrap_err()), @"FOLDER/token holds no token");
+    let unset = "ANSWERBACK_HTTP_TEST_UNSET";
+    insta::assert_snapshot!(told(Tokens::new().with_variable("desk", unset, Scope::Call).unwrap_err()), @"the environment variable ANSWERBACK_HTTP_TEST_UNSET is not set");
+    // A variable that every test has, and that is no token.
+    insta::assert_snapshot!(told(Tokens::new().with_variable("desk", "PATH", Scope::Call).unwrap_err()), @"the environment variable PATH holds no token");
+}
+
+#[test]
+fn names_and_tokens_stand_once() {
+    let (one, two) = (Token::fresh().unwrap(), Token::fresh().unwrap());
+    let tokens = Tokens::new().with("desk", &one, Scope::Call).unwrap();
+    insta::assert_snapshot!(tokens.clone().with("desk", &two, Scope::Read).unwrap_err(), @"two tokens have the name desk; give each its own");
+    insta::assert_snapshot!(tokens.with("phone", &one, Scope::Read).unwrap_err(), @"desk and phone have the same token; make one of their own for each");
+}

@@ -1,0 +1,252 @@
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use answerback_http::{Health, ListenError, ListenSettings, Listener, Metrics, Routes, Scope};
+use axum::http::{HeaderMap, header};
+use axum::routing::{any_service, get, post};
+use tokio::io::AsyncWriteExt;
+
+use crate::client::{Served, read_to_end, read_until};
+
+#[tokio::test]
+async fn every_answer_has_its_headers_and_every_error_its_document() {
+    let page = Routes::new()
+        .open("/cached", get(|| async { ([(header::CACHE_CONTROL, "max-age=60")], "an asset") }));
+    let served = Served::with(page, ListenSettings::default()).await;
+    let table = [
+        ("GET /api/name/7", "200 editor"),
+        ("GET /page", "200 a page"),
+        ("GET /healthz", r#"200 {"alive":true}"#),
+        ("GET /nothing", "404 NOT_FOUND"),
+        ("DELETE /api/name/7", "405 METHOD_NOT_ALLOWED"),
+        ("POST /api/decide", "403 SCOPE_MISSING"),
+    ];
+    for (request, expected) in table {
+        let answer = served.ask(request, &[]).await;
+        assert_eq!(answer.told(), expected, "{request}");
+        for line in [
+            "x-content-type-options: nosniff",
+            "referrer-policy: no-referrer",
+            "cache-control: no-store",
+        ] {
+            assert!(answer.has(line), "{request} lacks {line}: {}", answer.head);
+        }
+        assert!(!answer.head.contains("access-control"), "{}", answer.head);
+    }
+    assert!(served.ask("DELETE /api/name/7", &[]).await.has("allow: get,head"));
+    let cached = served.ask("GET /cached", &[]).await;
+    assert!(cached.has("cache-control: max-age=60") && !cached.has("cache-control: no-store"));
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_beyond_the_limit_is_refused() {
+    let larger = Routes::with_body_limit(5 << 20).route(
+        "/api/larger",
+        Scope::Ingest,
+        post(|body: axum::body::Bytes| async move { body.len().to_string() }),
+    );
+    let served = Served::with(larger, ListenSettings::default()).await;
+    let head = [
+        format!("Host: {}", served.address),
+        format!("Authorization: Bearer {}", served.token.text()),
+    ];
+    let send = async |path: &str, line: &str, body: &str| {
+        served.send(&format!("POST {path}"), &[&head[0], &head[1], line], body).await.told()
+    };
+    let (fits, larger) = ("x".repeat(1000), "x".repeat(1001));
+    assert_eq!(send("/api/size", "Content-Length: 1000", &fits).await, "200 1000");
+    // Refused by its word alone: the body never comes.
+    assert_eq!(send("/api/size", "Content-Length: 1001", "").await, "413 BODY_TOO_LARGE");
+    assert_eq!(send("/api/size", "Content-Length: 99999999999", "").await, "413 BODY_TOO_LARGE");
+    // What does not say its size is counted.
+    let chunked = |body: &str| format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    assert_eq!(send("/api/size", "Transfer-Encoding: chunked", &chunked(&fits)).await, "200 1000");
+    assert_eq!(
+        send("/api/size", "Transfer-Encoding: chunked", &chunked(&larger)).await,
+        "413 BODY_TOO_LARGE"
+    );
+    // A limit of its own counts, also beyond what the framework takes by itself.
+    let large = "x".repeat(3 << 20);
+    let length = format!("Content-Length: {}", large.len());
+    assert_eq!(send("/api/larger", &length, &large).await, "200 3145728");
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_service_gets_every_method_and_no_token() {
+    let inner =
+        axum::Router::new().fallback(|method: axum::http::Method, headers: HeaderMap| async move {
+            format!("{method} {}", headers.contains_key(header::AUTHORIZATION))
+        });
+    let routes = Routes::new().route("/mcp", Scope::Read, any_service(inner.clone())).route(
+        "/mcp/{name}",
+        Scope::Read,
+        any_service(inner),
+    );
+    let served = Served::with(routes, ListenSettings::default()).await;
+    for request in ["GET /mcp", "POST /mcp/files", "DELETE /mcp/files"] {
+        let method = request.split(' ').next().unwrap();
+        assert_eq!(served.ask(request, &[]).await.told(), format!("200 {method} false"));
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn parts_say_why_they_are_not_ready() {
+    let starting = Health::new()
+        .with_part("store", || Ok(()))
+        .with_part("upstream files", || Err("starting".to_owned()));
+    let listener = Listener::bind(ListenSettings::default()).await.unwrap();
+    let address = listener.address();
+    let table = answerback_http::TokenTable::new(answerback_http::Tokens::new());
+    let server = tokio::spawn(answerback_http::serve(
+        listener,
+        starting.routes(),
+        answerback_http::Guard::new(table),
+        std::future::pending(),
+    ));
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let (answer, _) = read_to_end(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    insta::assert_snapshot!(body, @r#"{"ready":false,"parts":{"store":{"ready":true},"upstream files":{"ready":false,"reason":"starting"}}}"#);
+    server.abort();
+}
+
+#[tokio::test]
+async fn metrics_are_for_tokens_that_read() {
+    let metrics = Metrics::install().unwrap();
+    assert!(Metrics::install().is_ok(), "a second installation is the first");
+    let served = Served::with(metrics.routes(), ListenSettings::default()).await;
+    served.ask("GET /api/name/7?secret=hidden", &[]).await;
+    served.ask("BREW /api/name/8", &[]).await;
+    served.ask("GET /nothing/9", &[]).await;
+    served.ask("POST /api/decide", &[]).await;
+    let page = served.ask("GET /metrics", &[]).await;
+    assert!(page.has("content-type: text/plain; version=0.0.4; charset=utf-8"), "{}", page.head);
+    for line in [
+        r#"answerback_http_requests_total{method="GET",route="/api/name/{id}",status="200"} 1"#,
+        r#"answerback_http_requests_total{method="other",route="/api/name/{id}",status="405"} 1"#,
+        r#"answerback_http_requests_total{method="GET",route="none",status="404"} 1"#,
+        r#"answerback_http_request_seconds_count{route="/api/name/{id}"} 2"#,
+        r#"answerback_http_refused_total{code="SCOPE_MISSING"} 1"#,
+    ] {
+        assert!(page.body.lines().any(|other| other == line), "{line} is not in\n{}", page.body);
+    }
+    assert!(!page.body.contains("hidden"));
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_port_in_use_says_which_and_what_to_do() {
+    let first = Listener::bind(ListenSettings::default()).await.unwrap();
+    let second = Listener::bind(first.address()).await.unwrap_err();
+    assert!(matches!(second, ListenError::InUse(address) if address == first.address()));
+    let port = first.address().port().to_string();
+    insta::assert_snapshot!(second.to_string().replace(&port, "PORT"), @"port PORT of 127.0.0.1 is in use; stop who uses it, choose another port, or 0 for any that is free");
+}
+
+#[tokio::test]
+async fn other_machines_reach_us_only_where_that_is_allowed() {
+    let everywhere = ListenSettings::default().with_address("0.0.0.0:0".parse().unwrap());
+    insta::assert_snapshot!(Listener::bind(everywhere).await.unwrap_err(), @"other machines can reach 0.0.0.0:0; listen on 127.0.0.1, or allow remote callers explicitly");
+}
+
+#[tokio::test]
+async fn one_connection_too_many_is_told_so() {
+    let settings = ListenSettings::default().with_max_connections(1);
+    let served = Served::with(Routes::new(), settings).await;
+    let mut first = served.connect().await;
+    let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
+    first.write_all(request.as_bytes()).await.unwrap();
+    read_until(&mut first, "alive").await;
+    let second = served.ask("GET /api/name/7", &[]).await;
+    assert_eq!(second.told(), "503 UNAVAILABLE");
+    assert!(second.has("retry-after: 1") && second.has("connection: close"), "{second:?}");
+    // The first one is served on.
+    first.write_all(request.as_bytes()).await.unwrap();
+    read_until(&mut first, "alive").await;
+    drop(first);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn who_does_not_finish_a_head_is_let_go() {
+    let settings = ListenSettings::default().with_header_timeout(Duration::from_millis(100));
+    let served = Served::with(Routes::new(), settings).await;
+    for part in ["", "GET /healthz HTTP/1.1\r\nHost:"] {
+        let mut stream = served.connect().await;
+        stream.write_all(part.as_bytes()).await.unwrap();
+        let (answer, _) = read_to_end(&mut stream).await;
+        assert!(!answer.contains("alive"), "{answer}");
+    }
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_head_beyond_the_limit_is_refused() {
+    let served = Served::new().await;
+    let answer =
+        served.ask("GET /api/name/7", &[&format!("X-Long: {}", "x".repeat(60 << 10))]).await;
+    assert_eq!(answer.told(), "200 editor");
+    let answer =
+        served.ask("GET /api/name/7", &[&format!("X-Long: {}", "x".repeat(64 << 10))]).await;
+    assert_eq!(answer.status, 431);
+    served.stop().await;
+}
+
+/// What was logged.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_logged_without_what_it_carries() {
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+        .with_ansi(false)
+        .without_time()
+        .with_writer(move || writer.clone())
+        .finish();
+    // The server's tasks run on this thread, too.
+    let guard = tracing::subscriber::set_default(subscriber);
+    let served = Served::new().await;
+    served.ask("GET /api/name/secret-id?secret=query", &["X-Header: secret-header"]).await;
+    served.ask("GET /secret-path", &[]).await;
+    let host = format!("Host: {}", served.address);
+    served.send("GET /api/name/7", &[&host, "Authorization: Bearer secret-token"], "").await;
+    let token = served.token.text().to_owned();
+    served.stop().await;
+    drop(guard);
+    let logged = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let requests: Vec<String> = logged
+        .lines()
+        .filter(|line| line.contains(": request"))
+        .map(|line| {
+            let is_time = |word: &&str| !word.starts_with("seconds=");
+            line.split_whitespace().filter(is_time).collect::<Vec<_>>().join(" ")
+        })
+        .collect();
+    insta::assert_snapshot!(requests.join("\n"), @r#"
+    INFO answerback_http::answer: request method="GET" route="/api/name/{id}" status=200 principal="editor"
+    INFO answerback_http::answer: request method="GET" route="none" status=404 principal="editor"
+    INFO answerback_http::answer: request method="GET" route="/api/name/{id}" status=401
+    "#);
+    assert!(!logged.contains("secret") && !logged.contains(&token), "{logged}");
+}
