@@ -108,10 +108,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
                 asked.again().await;
                 match reload(arguments, &token_file, &service, &table, recorder.clone()).await {
                     Ok(()) => {
-                        say("the configuration was read again; it holds for clients that come now")
+                        say("the configuration was read again; it holds for clients that come now");
                     }
                     Err(error) => {
-                        say(&format!("error: the configuration stays as it was: {error:#}"))
+                        say(&format!("error: the configuration stays as it was: {error:#}"));
                     }
                 }
             }
@@ -171,7 +171,7 @@ impl Asked {
         {
             return;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 
