@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use answerback::Digest;
 use answerback::call::{Schema, SchemaError};
 use answerback::judge::{Catalogue, CatalogueError};
+use answerback_mcp::link::HeaderArguments;
 use serde_json::Value;
 
 use answerback_mcp::wire::{Object, ObjectError};
@@ -19,6 +20,8 @@ pub struct Toolbox {
 #[derive(Debug)]
 struct Definition {
     digest: Digest,
+    /// Which arguments a client says in headers, too.
+    headers: HeaderArguments,
     output: Option<Arc<Value>>,
     compiled: OnceLock<Result<Schema, SchemaError>>,
 }
@@ -45,7 +48,9 @@ impl Toolbox {
                 let digest = Digest::of(&tool);
                 let output = tool.get("outputSchema").filter(|schema| !schema.is_null());
                 let output = output.cloned().map(Arc::new);
-                let definition = Definition { digest, output, compiled: OnceLock::new() };
+                // A tool that asks for headers against the rules gets none.
+                let headers = HeaderArguments::of(&tool["inputSchema"]).unwrap_or_default();
+                let definition = Definition { digest, headers, output, compiled: OnceLock::new() };
                 // Of two tools with one name nobody knows which one is meant; the first is called by most servers.
                 if let std::collections::btree_map::Entry::Vacant(place) = tools.entry(name.clone())
                 {
@@ -72,6 +77,16 @@ impl Toolbox {
     /// Whether there is such a tool.
     pub fn contains(&self, tool: &str) -> bool {
         self.tools.contains_key(tool)
+    }
+
+    /// The arguments of a tool that a client says in headers, too; nothing, where there are none.
+    pub fn header_arguments(&self, tool: &str) -> Option<&HeaderArguments> {
+        self.tools.get(tool).map(|tool| &tool.headers).filter(|headers| !headers.is_empty())
+    }
+
+    /// Whether any tool wants arguments in headers; most servers have none.
+    pub fn asks_for_headers(&self) -> bool {
+        self.tools.values().any(|tool| !tool.headers.is_empty())
     }
 
     /// The digest of a tool's whole definition.

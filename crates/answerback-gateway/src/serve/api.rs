@@ -89,7 +89,7 @@ fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<Respon
         .transpose()
         .map_err(bad)?;
     let known = current.backends.iter().find_map(|backend| {
-        let known = backend.served.known.read().ok()?.clone()?;
+        let known = backend.known()?;
         known.tools.contains(&line.tool).then_some(known)
     });
     let nothing = Catalogue::default();

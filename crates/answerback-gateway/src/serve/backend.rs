@@ -1,9 +1,10 @@
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use answerback_mcp::era::{EraCache, bridged};
 use answerback_mcp::link::{Health, Link, Opened, Program, Remote, steady};
 
+use crate::Upstream;
 use crate::relay::Served;
 
 /// What a server is.
@@ -52,6 +53,11 @@ impl Backend {
     /// How it does.
     pub fn health(&self) -> &Health {
         &self.health
+    }
+
+    /// The server as anybody saw it last.
+    pub(crate) fn known(&self) -> Option<Arc<Upstream>> {
+        self.served.known.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// A connection of its own to the server, whichever era it speaks, which is made anew when it breaks.

@@ -98,8 +98,7 @@ impl Visit<'_> {
         let named = headers.get(VERSION_HEADER).and_then(|value| value.to_str().ok());
         let is_modern = stated.is_some() || named.is_some_and(|name| VERSIONS.contains(&name));
         if is_modern {
-            let version = stated.as_deref().or(named).unwrap_or_default().to_owned();
-            return self.post_stateless(headers, message, &version).await;
+            return self.post_stateless(headers, message, stated.as_deref()).await;
         }
         if let Some(name) = named.filter(|name| !LEGACY_VERSIONS.contains(name)) {
             let text = format!(
@@ -177,16 +176,22 @@ impl Visit<'_> {
         &self,
         headers: &HeaderMap,
         message: Message,
-        version: &str,
+        version: Option<&str>,
     ) -> Response {
         if let Err(answer) = stated::check(headers, &message, version) {
+            return json(StatusCode::BAD_REQUEST, answer);
+        }
+        if let Err(answer) = self.service.check_arguments(self.endpoint, headers, &message) {
             return json(StatusCode::BAD_REQUEST, answer);
         }
         let Some(face) = self.service.face(&self.principal, self.endpoint) else {
             return refuse(StatusCode::NOT_FOUND, Some(&message), NO_SERVER);
         };
         let Shape::Request { id, .. } = message.shape() else {
-            face.tell(message).await;
+            // What does not say of which revision it is could be taken for a message of another.
+            if version.is_some() {
+                face.tell(message).await;
+            }
             return empty(StatusCode::ACCEPTED);
         };
         let id = id.clone();

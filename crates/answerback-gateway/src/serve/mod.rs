@@ -18,10 +18,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use answerback_http::{Routes, Scope};
 use answerback_ledger::leaf::Subject;
+use answerback_mcp::wire::Message;
 use answerback_store::StoreError;
 use axum::body::Body;
 use axum::extract::Path;
-use axum::http::{Request, StatusCode};
+use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::IntoResponse;
 use axum::routing::any;
 use serde_json::{Value, json};
@@ -173,6 +174,31 @@ impl Service {
         };
         let (gateway, client) = (&current.gateway, Arc::new(client));
         Some(Partner::to(named, &current.backends, gateway, &client, outlet))
+    }
+
+    /// Whether the headers of a call say what its arguments do, where its tool is known to ask for that; the error is
+    /// its answer.
+    fn check_arguments(
+        &self,
+        endpoint: Option<&str>,
+        headers: &HeaderMap,
+        message: &Message,
+    ) -> Result<(), Message> {
+        let current = self.current();
+        let is_meant = |backend: &&Backend| endpoint.is_none_or(|name| backend.name() == name);
+        let known: Vec<_> = current
+            .backends
+            .iter()
+            .filter(is_meant)
+            .filter_map(|backend| backend.known())
+            .filter(|known| known.tools.asks_for_headers())
+            .collect();
+        if known.is_empty() {
+            return Ok(());
+        }
+        let Some(call) = stated::call_of(message) else { return Ok(()) };
+        let asked = known.iter().find_map(|known| known.tools.header_arguments(&call.name));
+        asked.map_or(Ok(()), |asked| stated::check_arguments(headers, &call, asked))
     }
 
     /// What the clients of a principal talk to that have no sessions.

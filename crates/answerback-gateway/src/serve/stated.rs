@@ -1,9 +1,12 @@
 //! What a request of the stateless revisions says of itself, in its headers and in its `_meta`: both must agree.
 
+use answerback_mcp::link::HeaderArguments;
 use answerback_mcp::wire::{Message, Object, Shape};
 use axum::http::HeaderMap;
 use data_encoding::BASE64;
 use serde_json::{Value, json};
+
+use crate::ToolCall;
 
 /// The stateless revisions that we know.
 pub(crate) const VERSIONS: &[&str] = &["2026-07-28"];
@@ -33,7 +36,11 @@ pub(crate) fn version(message: &Message) -> Option<String> {
 }
 
 /// Checks that headers and message of a request agree; the error is its answer.
-pub(crate) fn check(headers: &HeaderMap, message: &Message, version: &str) -> Result<(), Message> {
+pub(crate) fn check(
+    headers: &HeaderMap,
+    message: &Message,
+    version: Option<&str>,
+) -> Result<(), Message> {
     let (id, method) = match message.shape() {
         Shape::Request { id, method } => (Some(id), method),
         Shape::Notification { method } => (None, method),
@@ -45,6 +52,13 @@ pub(crate) fn check(headers: &HeaderMap, message: &Message, version: &str) -> Re
     let mismatch = |name: &str, expected: &str| {
         let text = format!("the header {name} is missing or does not say what the message does");
         refuse(code::HEADER_MISMATCH, text, Some(json!({"header": name, "expected": expected})))
+    };
+    let Some(version) = version else {
+        if id.is_none() {
+            return Ok(());
+        }
+        let text = format!("the request needs {VERSION} in its _meta, as the header says");
+        return refuse(code::INVALID_PARAMS, text, None);
     };
     if header(headers, VERSION_HEADER).as_deref() != Some(version) {
         return mismatch("MCP-Protocol-Version", version);
@@ -67,6 +81,35 @@ pub(crate) fn check(headers: &HeaderMap, message: &Message, version: &str) -> Re
         return refuse(code::INVALID_PARAMS, text, None);
     }
     Ok(())
+}
+
+/// Checks that the headers of a call say what its arguments do, where its tool asks for that.
+pub(crate) fn check_arguments(
+    headers: &HeaderMap,
+    call: &ToolCall,
+    asked: &HeaderArguments,
+) -> Result<(), Message> {
+    let arguments = call.arguments.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    let arguments: Value = arguments.unwrap_or_default();
+    for (name, expected) in asked.expected(&arguments) {
+        // A header that cannot be read says something else than any argument.
+        let is_there = headers.contains_key(name);
+        let said = header(headers, name.as_str());
+        if said != expected || (is_there && said.is_none()) {
+            let text =
+                format!("the header {name} is missing or does not say what the arguments do");
+            let data = json!({"header": name.as_str(), "expected": expected});
+            return Err(Message::error(Some(&call.id), code::HEADER_MISMATCH, &text, Some(&data)));
+        }
+    }
+    Ok(())
+}
+
+/// The tool that a message calls, with the call; nothing, where it calls none.
+pub(crate) fn call_of(message: &Message) -> Option<ToolCall> {
+    let is_call =
+        matches!(message.shape(), Shape::Request { method, .. } if method == ToolCall::METHOD);
+    is_call.then(|| ToolCall::read(message.clone()).ok())?
 }
 
 /// The name that a request is about, which its headers carry, too.
@@ -129,7 +172,7 @@ mod tests {
         for (name, value) in headers {
             map.insert(axum::http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
         }
-        check(&map, message, &version(message).unwrap()).err().map(Message::into_text)
+        check(&map, message, version(message).as_deref()).err().map(Message::into_text)
     }
 
     #[test]
@@ -151,6 +194,40 @@ mod tests {
         }
         let answer = judged(&call, &[version, ("mcp-method", "tools/call")]).unwrap();
         assert!(answer.contains("Mcp-Name"), "{answer}");
+    }
+
+    #[test]
+    fn a_request_says_itself_which_revision_it_is_of() {
+        let message =
+            Message::read(r#"{"id":1,"method":"tools/list","params":{}}"#.to_owned()).unwrap();
+        let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
+        let answer = judged(&message, &headers).unwrap();
+        assert!(answer.contains("-32602"), "{answer}");
+    }
+
+    #[test]
+    fn arguments_stand_in_headers_where_a_tool_asks_for_it() {
+        let schema =
+            json!({"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}});
+        let asked = HeaderArguments::of(&schema).unwrap();
+        let judged = |arguments: &str, value: Option<&str>| {
+            let text = format!(
+                r#"{{"id":1,"method":"tools/call","params":{{"name":"a","arguments":{arguments}}}}}"#
+            );
+            let mut headers = HeaderMap::new();
+            if let Some(value) = value {
+                headers.insert("mcp-param-region", value.parse().unwrap());
+            }
+            let call = call_of(&Message::read(text).unwrap()).unwrap();
+            check_arguments(&headers, &call, &asked).is_ok()
+        };
+        assert!(judged(r#"{"region":"eu"}"#, Some("eu")));
+        assert!(judged(r#"{"region":"é"}"#, Some("=?base64?w6k=?=")));
+        assert!(judged("{}", None));
+        assert!(!judged(r#"{"region":"eu"}"#, Some("us")));
+        assert!(!judged(r#"{"region":"eu"}"#, None));
+        assert!(!judged("{}", Some("eu")));
+        assert!(!judged(r#"{"region":"eu"}"#, Some("=?base64?%%%?=")));
     }
 
     #[test]

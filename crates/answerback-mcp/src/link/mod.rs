@@ -8,7 +8,7 @@ mod steady;
 
 pub use broken::{broken, broken_because};
 pub use child::{Child, Program};
-pub use http::{Remote, RemoteError, Timeouts};
+pub use http::{HeaderArguments, Remote, RemoteError, Timeouts};
 pub use lines::{read_lines, write_lines};
 pub use steady::{Health, Opened, steady};
 

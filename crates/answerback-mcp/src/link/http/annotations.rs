@@ -17,7 +17,44 @@ const MOST_TOOLS: usize = 4096;
 /// Which arguments of which tools a server wants in headers, as far as its lists of tools have told.
 #[derive(Debug, Default)]
 pub(super) struct Annotations {
-    tools: HashMap<String, Vec<Annotated>>,
+    tools: HashMap<String, HeaderArguments>,
+}
+
+/// The arguments of a tool that stand in headers, too.
+#[derive(Debug, Default)]
+pub struct HeaderArguments(Vec<Annotated>);
+
+impl HeaderArguments {
+    /// Those of a tool with this input schema.
+    ///
+    /// # Errors
+    ///
+    /// Which rule of the protocol the schema's annotations break.
+    pub fn of(schema: &Value) -> Result<Self, &'static str> {
+        annotated(schema).map(Self)
+    }
+
+    /// Whether there are none, as with most tools.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Each header with the text that it has to have for these arguments; none, where there is no such argument.
+    pub fn expected<'a>(
+        &'a self,
+        arguments: &'a Value,
+    ) -> impl Iterator<Item = (&'a HeaderName, Option<String>)> {
+        self.0.iter().map(move |Annotated { path, header }| {
+            let argument = path.iter().try_fold(arguments, |value, name| value.get(name));
+            let text = match argument {
+                Some(Value::String(text)) => Some(text.clone()),
+                Some(Value::Bool(truth)) => Some(truth.to_string()),
+                Some(Value::Number(number)) => Some(number.to_string()),
+                _ => None,
+            };
+            (header, text)
+        })
+    }
 }
 
 /// An argument that stands in a header.
@@ -61,9 +98,9 @@ impl Annotations {
         };
         for tool in result.tools {
             let Ok(Tool { name, schema }) = serde_json::from_str(tool.get()) else { continue };
-            let annotated = annotated(&schema).unwrap_or_else(|fault| {
+            let annotated = HeaderArguments::of(&schema).unwrap_or_else(|fault| {
                 tracing::warn!(upstream = %server, tool = %name, fault, "a tool asks for headers against the rules");
-                Vec::new()
+                HeaderArguments::default()
             });
             if annotated.is_empty() {
                 self.tools.remove(&name);
@@ -78,15 +115,10 @@ impl Annotations {
         let Some(annotated) = self.tools.get(tool) else { return };
         let arguments = arguments.and_then(|text| serde_json::from_str::<Value>(text).ok());
         let Some(arguments) = arguments else { return };
-        for Annotated { path, header } in annotated {
-            let argument = path.iter().try_fold(&arguments, |value, name| value.get(name));
-            let text = match argument {
-                Some(Value::String(text)) => text.clone(),
-                Some(Value::Bool(truth)) => truth.to_string(),
-                Some(Value::Number(number)) => number.to_string(),
-                _ => continue,
-            };
-            headers.insert(header.clone(), header_value(&text));
+        for (header, text) in annotated.expected(&arguments) {
+            if let Some(text) = text {
+                headers.insert(header.clone(), header_value(&text));
+            }
         }
     }
 }

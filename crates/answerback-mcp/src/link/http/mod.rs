@@ -15,4 +15,5 @@ mod remote;
 mod server;
 mod task;
 
+pub use annotations::HeaderArguments;
 pub use remote::{Remote, RemoteError, Timeouts};
