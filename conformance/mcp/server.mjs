@@ -25,9 +25,11 @@ import { prompts, resources, templated, tools } from './catalogue.mjs';
 
 const codec = createRequestStateCodec({ key: randomBytes(32) });
 const bus = new InMemoryServerEventBus();
+// On standard output there is one connection, whose server says what changed; over HTTP the bus does.
+let connected;
 const toolbox = tools(codec, {
-  toolsChanged: () => bus.publish({ kind: 'tools_list_changed' }),
-  promptsChanged: () => bus.publish({ kind: 'prompts_list_changed' }),
+  toolsChanged: () => (connected ? connected.sendToolListChanged() : bus.publish({ kind: 'tools_list_changed' })),
+  promptsChanged: () => (connected ? connected.sendPromptListChanged() : bus.publish({ kind: 'prompts_list_changed' })),
 });
 
 /** A server for one request or one connection. */
@@ -155,5 +157,5 @@ const [face, port] = process.argv.slice(2);
 if (face === 'http') {
   serveHttp(Number(port));
 } else {
-  serveStdio(made);
+  serveStdio(() => (connected = made()));
 }
