@@ -23,6 +23,9 @@ impl Gateway {
     /// Looks at the answer to a call before it is given: checks the result, adds what we say about it to its `_meta`,
     /// and writes it down. The result itself is never changed, but cut where the configuration says so. The answer is durable when this returns it.
     pub async fn deliver(&self, upstream: &Upstream, running: Running, reply: Message) -> Message {
+        if self.says_nothing(&running) {
+            return reply;
+        }
         let Ok(object) = Object::read(reply.text()) else { return reply };
         let Some(result) = object.get("result") else {
             let error = object.get("error").unwrap_or("null").to_owned();
@@ -78,6 +81,15 @@ impl Gateway {
         };
         let text = object.with("result", &told);
         reply.with_text(text)
+    }
+
+    /// Whether a result is neither looked at, nor recorded, nor added to: then it is not read, either.
+    fn says_nothing(&self, running: &Running) -> bool {
+        let is_unchecked = self.settings.of(&running.call.name).output == CheckMode::Off;
+        is_unchecked
+            && self.settings.envelope == EnvelopeMode::Off
+            && self.recorder.is_none()
+            && running.notes.is_empty()
     }
 
     /// The envelope of a result, where somebody wants it and the contract knows the tool's name.

@@ -90,7 +90,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let listen = arguments.listen.or(settings.listen);
     let listen = listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
     let listen = ListenSettings::from(listen).with_remote_allowed(arguments.allow_remote);
+    // A call crosses several tasks and computes little: waking other threads for it costs more than they do. Half of the
+    // cores carry messages, and the rest is for the record and the servers.
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads((cores / 2).max(1))
         .enable_all()
         .build()
         .context("cannot start the gateway")?;

@@ -70,7 +70,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         wrapped = wrapped.with_pins(pins(location, &name)?);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        // One client, and most of the time nothing to do: a second thread would only be woken to find that out.
+        .worker_threads(1)
         .enable_all()
         .build()
         .context("cannot start the gateway")?;

@@ -18,7 +18,8 @@ pub fn broken(request: &Id, reason: &str, status: Option<u16>) -> Message {
 
 /// Why there is no answer of the server, where this is an answer of the link.
 pub fn broken_because(answer: &Message) -> Option<String> {
-    // Most answers are results, and long ones; only an error is looked into.
+    // Most answers are results, and long ones; only one that could be meant is looked into.
+    memchr::memmem::find(answer.text().as_bytes(), LINK.as_bytes())?;
     let error = Object::read(answer.text()).ok()?.get("error")?;
     let data = Object::read(error).ok()?.get("data")?;
     serde_json::from_str(Object::read(data).ok()?.get(LINK)?).ok()
