@@ -523,3 +523,41 @@ fn a_long_result_is_cut_for_the_model_and_kept() {
     let kept = desk.good(&["ledger", "show", &index, "--raw", "--part", "received"]);
     assert!(kept.contains(&"x".repeat(5000)), "the record has all of it");
 }
+
+#[test]
+fn a_server_that_hangs_or_says_too_much_holds_up_nobody() {
+    let desk = Desk::new();
+    let config = format!("{}  call_seconds: 3\n  largest_message: 1000000\n", two_stubs());
+    let gateway = Gateway::start(&desk, &config, &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    let flood = client.call("big", json!({"bytes": 100_000_000}));
+    assert_eq!(meta(&flood, "retry")["class"], "wait", "{flood}");
+    assert!(text(&flood).contains("more than 1000000 bytes"), "{flood}");
+    let hung = client.call("sleep", json!({"seconds": 20}));
+    assert!(text(&hung).contains("did not answer within 3 seconds"), "{hung}");
+    assert_eq!(text(&client.call("two_echo", json!({"text": "b"}))), "b");
+    let garbage = client.call("two_garbage", json!({}));
+    assert_eq!(text(&garbage), "garbage ran", "what is no message is passed over");
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_kill() {
+    let desk = Desk::new();
+    let mut gateway = Gateway::start(&desk, &one_stub(), &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    let indices: Vec<u64> = (1..=20)
+        .map(|number| {
+            let answer = client.call("count", json!({ "n": number }));
+            meta(&answer, "receipt")["index"].as_u64().unwrap()
+        })
+        .collect();
+    gateway.child.kill().unwrap();
+    gateway.child.wait().unwrap();
+    let again = Gateway::start(&desk, &one_stub(), &[]);
+    let mut client = Session::begin(&again, "/mcp");
+    assert_eq!(text(&client.call("count", json!({"n": 1}))), "1 kg");
+    for index in indices {
+        desk.good(&["ledger", "show", &index.to_string()]);
+    }
+    desk.good(&["ledger", "verify"]);
+}

@@ -9,7 +9,7 @@ const LINK: &str = "dev.answerback/link";
 
 /// The answer to a request that a server will not answer, with the status that an HTTP server gave instead.
 pub fn broken(request: &Id, reason: &str, status: Option<u16>) -> Message {
-    let mut data = json!({ LINK: reason });
+    let mut data = json!({ LINK: "broken" });
     if let Some(status) = status {
         data["status"] = status.into();
     }
@@ -21,8 +21,9 @@ pub fn broken_because(answer: &Message) -> Option<String> {
     // Most answers are results, and long ones; only one that could be meant is looked into.
     memchr::memmem::find(answer.text().as_bytes(), LINK.as_bytes())?;
     let error = Object::read(answer.text()).ok()?.get("error")?;
-    let data = Object::read(error).ok()?.get("data")?;
-    serde_json::from_str(Object::read(data).ok()?.get(LINK)?).ok()
+    let error = Object::read(error).ok()?;
+    Object::read(error.get("data")?).ok()?.get(LINK)?;
+    serde_json::from_str(error.get("message")?).ok()
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use super::{FarEnd, Incoming, Link, read_lines, write_lines};
+use super::{FarEnd, Incoming, Link, broken, read_lines, write_lines};
+use crate::wire::{Message, Shape};
 
 /// Variables of ours, which may hold secrets of ours.
 const OURS: &str = "ANSWERBACK_";
@@ -87,9 +88,16 @@ impl Program {
                 match read {
                     Ok(message) => say.send(Incoming::from(message)).await.is_ok(),
                     Err(fault) => {
-                        let fault: crate::wire::Message = fault;
+                        let fault: Message = fault;
                         tracing::warn!(upstream = %name, fault = fault.text(), "the server wrote a line that is no message");
-                        true
+                        match fault.shape() {
+                            // Whoever waits for it is told, and does not wait for nothing.
+                            Shape::Response { id } => {
+                                let reason = format!("its answer has more than {most} bytes");
+                                say.send(broken(id, &reason, None).into()).await.is_ok()
+                            }
+                            _ => true,
+                        }
                     }
                 }
             };

@@ -3,7 +3,7 @@
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
-use crate::wire::{Line, LineReader, Message, MessageError, code};
+use crate::wire::{Id, Line, LineReader, Message, MessageError, code};
 
 /// What is read from a stream at once.
 const READING: usize = 1 << 16;
@@ -31,7 +31,8 @@ pub async fn write_lines(
 }
 
 /// Reads messages, none longer than so many bytes, until the stream ends or `take` says that it is enough. What is no
-/// message goes to `take` as the answer that JSON-RPC has for it.
+/// message goes to `take` as the answer that JSON-RPC has for it; of one that is too long the id is told where it can be
+/// seen.
 pub async fn read_lines<F>(
     from: impl AsyncRead + Unpin,
     most: usize,
@@ -52,14 +53,54 @@ pub async fn read_lines<F>(
             Ok(Some(Line::NotText)) => {
                 Err(Message::error(None, code::PARSE_ERROR, "the message is not UTF-8", None))
             }
-            Ok(Some(Line::TooLong)) => {
+            Ok(Some(Line::TooLong { head, tail })) => {
                 let text = format!("the message has more than {most} bytes");
-                Err(Message::error(None, code::INVALID_REQUEST, &text, None))
+                let id = id_at_edge(&head, &tail);
+                Err(Message::error(id.as_ref(), code::INVALID_REQUEST, &text, None))
             }
             Ok(None) | Err(_) => return,
         };
         if !take(read).await {
             return;
+        }
+    }
+}
+
+/// The id of a message of which only the edges are known: written before its long member, or after it.
+fn id_at_edge(head: &str, tail: &str) -> Option<Id> {
+    let long = ["\"result\"", "\"error\"", "\"params\""];
+    let before = long.iter().filter_map(|name| head.find(name)).min().unwrap_or(head.len());
+    let first = head[..before].split_once("\"id\"").map(|(_, rest)| rest);
+    let last = tail.rsplit_once("\"id\"").map(|(_, rest)| rest);
+    let value = |rest: &str| {
+        let rest = rest.trim_start().strip_prefix(':')?;
+        let end = rest.find([',', '}'])?;
+        let raw = serde_json::value::RawValue::from_string(rest[..end].trim().to_owned()).ok()?;
+        // At the end there is nothing behind it but the end.
+        Some((Id::read(&raw)?, rest[end..].trim() == "}"))
+    };
+    first
+        .and_then(value)
+        .map(|(id, _)| id)
+        .or_else(|| last.and_then(value).filter(|(_, is_last)| *is_last).map(|(id, _)| id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_is_seen_at_either_edge() {
+        let seven = || Some("7".to_owned());
+        for (head, tail, expected) in [
+            (r#"{"jsonrpc":"2.0","id":7,"result":{"x"#, "xx", seven()),
+            (r#"{"id" : 7 , "result""#, "", seven()),
+            (r#"{"result":{"id":9,"x"#, r#"xx"},"id":7}"#, seven()),
+            (r#"{"result":{"id":9,"x"#, r#""id":8},"more":1}"#, None),
+            (r#"{"result":{"id":9,"x"#, "xx", None),
+        ] {
+            let id = id_at_edge(head, tail).map(|id| id.as_json().to_owned());
+            assert_eq!(id, expected, "{head} … {tail}");
         }
     }
 }

@@ -17,9 +17,17 @@ pub enum Line {
     Text(String),
     /// Bytes that are not UTF-8.
     NotText,
-    /// More than the bound; it was passed over.
-    TooLong,
+    /// More than the bound; it was passed over, but for its edges.
+    TooLong {
+        /// How it begins.
+        head: String,
+        /// How it ends.
+        tail: String,
+    },
 }
+
+/// How much of a line that is too long is kept at either end: enough for the members beside a result.
+const EDGE: usize = 512;
 
 impl<R: AsyncBufRead + Unpin> LineReader<R> {
     /// A reader of lines of at most so many bytes.
@@ -35,7 +43,7 @@ impl<R: AsyncBufRead + Unpin> LineReader<R> {
     pub async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             let mut line = Vec::new();
-            let mut is_too_long = false;
+            let mut too_long: Option<(Vec<u8>, Vec<u8>)> = None;
             let ended = loop {
                 let bytes = self.from.fill_buf().await?;
                 if bytes.is_empty() {
@@ -43,12 +51,19 @@ impl<R: AsyncBufRead + Unpin> LineReader<R> {
                 }
                 let end = memchr::memchr(b'\n', bytes);
                 let piece = &bytes[..end.unwrap_or(bytes.len())];
-                if line.len() + piece.len() > self.most {
-                    is_too_long = true;
-                    line = Vec::new();
+                if too_long.is_none() && line.len() + piece.len() > self.most {
+                    let kept = std::mem::take(&mut line);
+                    let head = kept[..kept.len().min(EDGE)].to_vec();
+                    too_long = Some((head, kept[kept.len().saturating_sub(EDGE)..].to_vec()));
                 }
-                if !is_too_long {
-                    line.extend_from_slice(piece);
+                match &mut too_long {
+                    None => line.extend_from_slice(piece),
+                    Some((head, tail)) => {
+                        let missing = EDGE.saturating_sub(head.len()).min(piece.len());
+                        head.extend_from_slice(&piece[..missing]);
+                        tail.extend_from_slice(&piece[piece.len().saturating_sub(EDGE)..]);
+                        tail.drain(..tail.len().saturating_sub(EDGE));
+                    }
                 }
                 let used = piece.len() + usize::from(end.is_some());
                 self.from.consume(used);
@@ -56,8 +71,9 @@ impl<R: AsyncBufRead + Unpin> LineReader<R> {
                     break false;
                 }
             };
-            if is_too_long {
-                return Ok(Some(Line::TooLong));
+            if let Some((head, tail)) = too_long {
+                let text = |edge: Vec<u8>| String::from_utf8_lossy(&edge).into_owned();
+                return Ok(Some(Line::TooLong { head: text(head), tail: text(tail) }));
             }
             if line.iter().all(u8::is_ascii_whitespace) {
                 if ended {
@@ -78,6 +94,19 @@ mod tests {
     use super::*;
 
     #[tokio::test]
+    async fn the_edges_of_a_line_that_is_too_long_are_kept() {
+        let line = format!("head{}tail\nnext", "x".repeat(100_000));
+        for capacity in [7, 1000, 1_000_000] {
+            let from = tokio::io::BufReader::with_capacity(capacity, line.as_bytes());
+            let mut reader = LineReader::new(from, 2000);
+            let Some(Line::TooLong { head, tail }) = reader.next().await.unwrap() else { panic!() };
+            assert!(head.starts_with("headx") && head.len() == EDGE, "{}", head.len());
+            assert!(tail.ends_with("xtail") && tail.len() == EDGE, "{}", tail.len());
+            assert_eq!(reader.next().await.unwrap(), Some(Line::Text("next".to_owned())));
+        }
+    }
+
+    #[tokio::test]
     async fn lines_come_one_by_one() {
         let long = "x".repeat(20);
         let input = format!("{{}}\r\n\n  \n{long}\nlast\n\u{e9}");
@@ -92,7 +121,8 @@ mod tests {
                 lines.push(line);
             }
             let text = |text: &str| Line::Text(text.to_owned());
-            assert_eq!(lines, [Line::NotText, text("{}"), Line::TooLong, text("last"), text("é")]);
+            let too_long = Line::TooLong { head: long.clone(), tail: long.clone() };
+            assert_eq!(lines, [Line::NotText, text("{}"), too_long, text("last"), text("é")]);
         }
     }
 }

@@ -23,34 +23,34 @@ where
 async fn a_failure_is_told_in_words() {
     const REFUSAL: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: no session"}}"#;
     let html = answer(async |_| plain(500, "text/html", "<h1>Oops</h1>")).await;
-    insta::assert_snapshot!(html, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 500 Internal Server Error","data":{"status":500}}}"#);
+    insta::assert_snapshot!(html, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 500 Internal Server Error","data":{"dev.answerback/link":"broken","status":500}}}"#);
     let refused = answer(async |_| plain(400, "application/json", REFUSAL)).await;
-    insta::assert_snapshot!(refused, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 400 Bad Request: Bad Request: no session","data":{"status":400}}}"#);
+    insta::assert_snapshot!(refused, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 400 Bad Request: Bad Request: no session","data":{"dev.answerback/link":"broken","status":400}}}"#);
     let json = answer(async |_| plain(401, "application/json", r#"{"detail":"no"}"#)).await;
-    insta::assert_snapshot!(json, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 401 Unauthorized","data":{"status":401}}}"#);
+    insta::assert_snapshot!(json, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 401 Unauthorized","data":{"dev.answerback/link":"broken","status":401}}}"#);
     let moved = answer(async |_| {
         let mut answer = empty(307);
         answer.headers_mut().insert("Location", "http://127.0.0.1:9/".parse().unwrap());
         answer
     });
-    insta::assert_snapshot!(moved.await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 307 Temporary Redirect, and redirects are not followed: use the URL to which it leads","data":{"status":307}}}"#);
-    insta::assert_snapshot!(answer(async |_| empty(202)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 202 Accepted without a message","data":{"status":202}}}"#);
-    insta::assert_snapshot!(answer(async |_| plain(200, "text/html", "<h1>Hi</h1>")).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 200 OK without a message","data":{"status":200}}}"#);
+    insta::assert_snapshot!(moved.await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 307 Temporary Redirect, and redirects are not followed: use the URL to which it leads","data":{"dev.answerback/link":"broken","status":307}}}"#);
+    insta::assert_snapshot!(answer(async |_| empty(202)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 202 Accepted without a message","data":{"dev.answerback/link":"broken","status":202}}}"#);
+    insta::assert_snapshot!(answer(async |_| plain(200, "text/html", "<h1>Hi</h1>")).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 200 OK without a message","data":{"dev.answerback/link":"broken","status":200}}}"#);
 }
 
 #[tokio::test]
 async fn an_answer_that_is_none_is_told() {
-    insta::assert_snapshot!(answer(async |_| json_answer("{\"jsonrpc\":")).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's answer is no message: not JSON: EOF while parsing a value at line 1 column 11","data":{"status":200}}}"#);
-    insta::assert_snapshot!(answer(async |_| json_answer(&b"\xff"[..])).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's answer is not UTF-8","data":{"status":200}}}"#);
-    insta::assert_snapshot!(answer(async |_| json_answer(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's answer is none to this request","data":{"status":200}}}"#);
-    insta::assert_snapshot!(answer(async |_| json_answer(vec![b' '; MOST + 1])).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's message has more than 4096 bytes"}}"#);
+    insta::assert_snapshot!(answer(async |_| json_answer("{\"jsonrpc\":")).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's answer is no message: not JSON: EOF while parsing a value at line 1 column 11","data":{"dev.answerback/link":"broken","status":200}}}"#);
+    insta::assert_snapshot!(answer(async |_| json_answer(&b"\xff"[..])).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's answer is not UTF-8","data":{"dev.answerback/link":"broken","status":200}}}"#);
+    insta::assert_snapshot!(answer(async |_| json_answer(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's answer is none to this request","data":{"dev.answerback/link":"broken","status":200}}}"#);
+    insta::assert_snapshot!(answer(async |_| json_answer(vec![b' '; MOST + 1])).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's message has more than 4096 bytes","data":{"dev.answerback/link":"broken"}}}"#);
     let long = format!("data: {}\n\n", "x".repeat(MOST + 1));
-    insta::assert_snapshot!(answer(move |_| { let long = long.clone(); async { pieces(vec![long], false) } }).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's message has more than 4096 bytes"}}"#);
-    insta::assert_snapshot!(answer(async |_| pieces(vec!["data: x\n\n".to_owned()], false)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server sent an event that is no message: not JSON: expected value at line 1 column 1"}}"#);
+    insta::assert_snapshot!(answer(move |_| { let long = long.clone(); async { pieces(vec![long], false) } }).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's message has more than 4096 bytes","data":{"dev.answerback/link":"broken"}}}"#);
+    insta::assert_snapshot!(answer(async |_| pieces(vec!["data: x\n\n".to_owned()], false)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server sent an event that is no message: not JSON: expected value at line 1 column 1","data":{"dev.answerback/link":"broken"}}}"#);
     // A line's end within a string is no JSON, and stays none.
     let split = "data: {\"id\":1,\"resu\ndata: lt\":{}}\n\n";
-    insta::assert_snapshot!(answer(move |_| async { pieces(vec![split.to_owned()], false) }).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server sent an event that is no message: not JSON: control character (\\u0000-\\u001F) found while parsing a string at line 2 column 0"}}"#);
-    insta::assert_snapshot!(answer(async |_| pieces(vec!["data: {\"id\"".to_owned()], false)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's stream ended before the answer"}}"#);
+    insta::assert_snapshot!(answer(move |_| async { pieces(vec![split.to_owned()], false) }).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server sent an event that is no message: not JSON: control character (\\u0000-\\u001F) found while parsing a string at line 2 column 0","data":{"dev.answerback/link":"broken"}}}"#);
+    insta::assert_snapshot!(answer(async |_| pieces(vec!["data: {\"id\"".to_owned()], false)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's stream ended before the answer","data":{"dev.answerback/link":"broken"}}}"#);
 }
 
 #[tokio::test]
@@ -151,8 +151,8 @@ async fn a_silent_server_is_told_and_harms_nobody_else() {
     // Those who hang come last.
     answers[37..].sort();
     insta::assert_snapshot!(answers[37..].join("\n"), @r#"
-    1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server did not answer within 2s"}}
-    2 {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"the server was silent for 2s"}}
+    1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server did not answer within 2s","data":{"dev.answerback/link":"broken"}}}
+    2 {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"the server was silent for 2s","data":{"dev.answerback/link":"broken"}}}
     "#);
 }
 
@@ -163,7 +163,7 @@ async fn more_requests_than_a_link_takes_are_answered() {
     for id in 0..257 {
         link.to.send(request(id, "hang", json!({}))).await.unwrap();
     }
-    insta::assert_snapshot!(told(&mut link).await, @r#"256 {"jsonrpc":"2.0","id":256,"error":{"code":-32603,"message":"256 requests to the server are under way already"}}"#);
+    insta::assert_snapshot!(told(&mut link).await, @r#"256 {"jsonrpc":"2.0","id":256,"error":{"code":-32603,"message":"256 requests to the server are under way already","data":{"dev.answerback/link":"broken"}}}"#);
     // Whoever goes away altogether is not waited for.
     drop(link);
     assert!(log.what().len() <= 256);

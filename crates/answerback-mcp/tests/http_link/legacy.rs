@@ -158,7 +158,7 @@ async fn fetching_an_answer_has_an_end() {
         .await;
     let mut link = initialized(&remote).await;
     link.to.send(request(1, "tools/call", json!({"name": "a"}))).await.unwrap();
-    insta::assert_snapshot!(told(&mut link).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's stream ended before the answer"}}"#);
+    insta::assert_snapshot!(told(&mut link).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's stream ended before the answer","data":{"dev.answerback/link":"broken"}}}"#);
     let fetches = log.all().iter().filter(|asked| asked.header("last-event-id") == "c1").count();
     assert_eq!(fetches, 5);
 }
