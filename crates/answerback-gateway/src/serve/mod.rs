@@ -190,7 +190,7 @@ impl Service {
             .backends
             .iter()
             .filter(is_meant)
-            .filter_map(|backend| backend.known())
+            .filter_map(Backend::known)
             .filter(|known| known.tools.asks_for_headers())
             .collect();
         if known.is_empty() {
