@@ -217,6 +217,8 @@ fn a_client_with_a_session() {
     assert!(meta(&right, "receipt")["index"].is_u64(), "{right}");
     assert_eq!(client.send("DELETE", "").status, 200);
     assert_eq!(client.send("POST", r#"{"id":9,"method":"ping"}"#).status, 404);
+    let ready = gateway.send("GET", "/readyz", &[("Authorization", "")], "");
+    assert_eq!(ready.status, 200, "a server that was left is not missed: {:?}", ready.events);
     let (code, said) = gateway.stop();
     assert_eq!(code, 0, "{said:?}");
     desk.good(&["ledger", "verify"]);

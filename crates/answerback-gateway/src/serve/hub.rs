@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use answerback_mcp::link::{Incoming, WAITING};
 use answerback_mcp::wire::{Id, Message, Object, Shape, code};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 use super::merge::{self, text, with_text};
@@ -45,6 +45,8 @@ pub(crate) struct Hub {
     resources: RwLock<HashMap<String, usize>>,
     number: AtomicU64,
     tasks: Mutex<JoinSet<()>>,
+    /// Whether the client left: those who carry what servers say hold on to us, and go then.
+    has_left: watch::Sender<bool>,
 }
 
 struct Server {
@@ -95,6 +97,7 @@ impl Hub {
             resources: RwLock::default(),
             number: AtomicU64::new(0),
             tasks: Mutex::default(),
+            has_left: watch::Sender::new(false),
         });
         for (index, said) in queues.into_iter().enumerate() {
             tokio::spawn(Arc::clone(&hub).from(index, said));
@@ -111,11 +114,20 @@ impl Hub {
         }
         let mut tasks = std::mem::take(&mut *lock(&self.tasks));
         tasks.shutdown().await;
+        self.has_left.send_replace(true);
     }
 
     /// Carries what a server says.
     async fn from(self: Arc<Self>, index: usize, mut said: mpsc::Receiver<Incoming>) {
-        while let Some(incoming) = said.recv().await {
+        let mut has_left = self.has_left.subscribe();
+        loop {
+            // What was said before is still told.
+            let incoming = tokio::select! {
+                biased;
+                incoming = said.recv() => incoming,
+                _ = has_left.wait_for(|left| *left) => None,
+            };
+            let Some(incoming) = incoming else { return };
             match incoming.message.shape() {
                 Shape::Response { id } => {
                     lock(&self.routes).remove(id);

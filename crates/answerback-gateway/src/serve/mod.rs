@@ -93,9 +93,7 @@ impl Service {
     /// When some are gone.
     pub fn is_up(&self) -> Result<(), String> {
         let current = self.current();
-        // A server that nobody asked for anything yet is not started.
-        let is_down =
-            |backend: &&Backend| backend.health().starts() > 0 && !backend.health().is_up();
+        let is_down = |backend: &&Backend| !backend.health().is_up();
         let down: Vec<&str> = current.backends.iter().filter(is_down).map(Backend::name).collect();
         if down.is_empty() {
             return Ok(());

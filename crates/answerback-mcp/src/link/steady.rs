@@ -1,7 +1,7 @@
 //! A link that outlives its server: what ends is started again.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -30,17 +30,18 @@ pub struct Opened {
     pub child: Option<Child>,
 }
 
-/// How a server does, for whoever operates us.
+/// How a server does, over all links to it, for whoever operates us.
 #[derive(Debug, Default)]
 pub struct Health {
-    is_up: AtomicBool,
+    /// How many links wait for it to come back.
+    waiting: AtomicU32,
     starts: AtomicU32,
 }
 
 impl Health {
-    /// Whether it is there now.
+    /// Whether nobody waits for it to come back. A server that nobody wanted yet is up.
     pub fn is_up(&self) -> bool {
-        self.is_up.load(Ordering::Acquire)
+        self.waiting.load(Ordering::Acquire) == 0
     }
 
     /// How often it was started or reached.
@@ -80,6 +81,22 @@ struct Keeper {
     greeting: Mutex<Greeting>,
 }
 
+/// A server that somebody waits for.
+struct Absence<'a>(&'a Health);
+
+impl<'a> Absence<'a> {
+    fn of(health: &'a Health) -> Self {
+        health.waiting.fetch_add(1, Ordering::AcqRel);
+        Self(health)
+    }
+}
+
+impl Drop for Absence<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 /// Why a server is not carried any more.
 enum Left {
     Client,
@@ -94,13 +111,14 @@ impl Keeper {
     ) {
         let mut wait = FIRST_WAIT;
         let mut is_first = true;
+        // Counted as long as it is kept, and not when whoever waits has left.
+        let mut absence: Option<Absence<'_>> = None;
         loop {
             let reason = match open() {
                 Ok(opened) => {
                     let started = Instant::now();
                     self.health.starts.fetch_add(1, Ordering::AcqRel);
-                    let left = self.carry(opened, &mut told, is_first).await;
-                    self.health.is_up.store(false, Ordering::Release);
+                    let left = self.carry(opened, &mut told, is_first, &mut absence).await;
                     if matches!(left, Left::Client) {
                         return;
                     }
@@ -112,6 +130,7 @@ impl Keeper {
                 Err(error) => format!("the server cannot be started: {error}"),
             };
             is_first = false;
+            absence.get_or_insert_with(|| Absence::of(&self.health));
             self.break_all(&reason).await;
             tracing::warn!(reason, again_in_ms = wait.as_millis(), "a server is gone");
             if matches!(self.refuse_for(wait, &reason, &mut told).await, Left::Client) {
@@ -122,11 +141,12 @@ impl Keeper {
     }
 
     /// Carries messages until one side leaves.
-    async fn carry(
-        &self,
+    async fn carry<'a>(
+        &'a self,
         opened: Opened,
         told: &mut mpsc::Receiver<Message>,
         is_first: bool,
+        absence: &mut Option<Absence<'a>>,
     ) -> Left {
         let Opened { link: Link { to, mut from }, mut child } = opened;
         if !is_first && !self.greet(&to, &mut from).await {
@@ -134,7 +154,7 @@ impl Keeper {
             end(child.as_mut()).await;
             return Left::Server;
         }
-        self.health.is_up.store(true, Ordering::Release);
+        *absence = None;
         // Each direction has a loop of its own: a server that waits until somebody reads what it says must not be
         // waited for until it reads what it is told.
         let outward = async {
@@ -332,9 +352,11 @@ mod tests {
     #[tokio::test]
     async fn leaving_ends_the_server_and_the_link() {
         let starts = Arc::new(AtomicUsize::new(0));
-        let link = steady(move || server(&starts), Arc::default());
+        let health = Arc::new(Health::default());
+        let link = steady(move || server(&starts), Arc::clone(&health));
         let Link { to, mut from } = link;
         drop(to);
         assert!(from.recv().await.is_none());
+        assert!(health.is_up(), "a server that was left is not missed");
     }
 }
