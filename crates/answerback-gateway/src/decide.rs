@@ -108,6 +108,17 @@ impl Correction<'_> {
     }
 }
 
+/// A case as programs are shown it: without what only we can read.
+pub fn document(record: &CaseRecord) -> Value {
+    let content: Value = serde_json::from_slice(&record.content).unwrap_or_default();
+    json!({
+        "case": record.case,
+        "created": record.created.to_offset_micros(),
+        "content": content,
+        "reference": record.reference,
+    })
+}
+
 /// What the calls of a case are counted under.
 pub(crate) fn retry_key(record: &CaseRecord) -> Option<RetryKey> {
     Kept::of(record).map(|kept| RetryKey::new(&kept.retry_key))

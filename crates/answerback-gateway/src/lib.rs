@@ -44,7 +44,7 @@ pub use attest::{AttestError, Attestor};
 pub use call::{CallError, ToolCall};
 pub use catalogue::{Toolbox, ToolboxError};
 pub use client::Client;
-pub use decide::decide;
+pub use decide::{decide, document};
 pub use gateway::{Gateway, Upstream};
 pub use in_force::{Governing, InForce, identified, named};
 pub use pins::{PinError, Pins};

@@ -5,9 +5,10 @@ use std::io::{IsTerminal, Write as _};
 
 use answerback::UuidV7;
 use answerback::case::{CaseState, Decision, DecisionKind, Submission};
+use answerback_gateway::document;
 use answerback_store::{CaseFilter, CaseRecord, CaseStatus, Store};
 use anyhow::{Context, bail};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::ledger::location::Location;
 use crate::exit::Exit;
@@ -249,15 +250,6 @@ fn find(store: &Store, named: &str) -> anyhow::Result<CaseRecord> {
 
 fn content(record: &CaseRecord) -> Value {
     serde_json::from_slice(&record.content).unwrap_or_default()
-}
-
-fn document(record: &CaseRecord) -> Value {
-    json!({
-        "case": record.case,
-        "created": record.created.to_offset_micros(),
-        "content": content(record),
-        "reference": record.reference,
-    })
 }
 
 fn standing(record: &CaseRecord) -> &'static str {

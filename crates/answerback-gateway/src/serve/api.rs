@@ -16,6 +16,7 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 use super::Service;
+use crate::decide::document;
 
 /// How many cases one answer has.
 const PAGE: usize = 100;
@@ -184,15 +185,4 @@ async fn decide(
 
 fn case_id(text: &str) -> Result<UuidV7, Problem> {
     UuidV7::try_from(text).map_err(|_| Problem::new(ProblemKind::NotFound))
-}
-
-/// A case as it is shown: without what only we can read.
-fn document(record: &CaseRecord) -> Value {
-    let content: Value = serde_json::from_slice(&record.content).unwrap_or_default();
-    json!({
-        "case": record.case,
-        "created": record.created.to_offset_micros(),
-        "content": content,
-        "reference": record.reference,
-    })
 }
