@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::io;
 
 use serde::Serialize;
 
@@ -14,7 +15,9 @@ pub(crate) fn sanitise(text: &str) -> Cow<'_, str> {
 
 /// One line for people, on standard error.
 pub(crate) fn say(text: &str) {
-    anstream::eprintln!("{}", sanitise(text));
+    // Where nobody reads it any more there is nobody to tell.
+    let _ =
+        io::Write::write_all(&mut anstream::stderr(), format!("{}\n", sanitise(text)).as_bytes());
 }
 
 /// JSON with every character escaped that would act on a terminal, or end a line for readers that know

@@ -27,6 +27,8 @@ pub(crate) struct Attempt {
     random: [u8; 10],
     /// What the arguments were taken from, where a person corrected them.
     permit: Option<Permit>,
+    /// What the arguments have to fit, where they do not: a person's correction is held against it.
+    pub(crate) schema: Option<Value>,
 }
 
 impl Attempt {
@@ -50,6 +52,10 @@ impl Attempt {
             correlation_id: correlation_id.to_owned(),
             random,
             permit: None,
+            schema: judged
+                .schema()
+                .filter(|_| !judged.is_valid())
+                .map(|schema| schema.source().clone()),
         }
     }
 

@@ -92,6 +92,9 @@ impl Correction<'_> {
         let original = kept.and_then(|kept| kept.original(case, self.seal));
         let whole =
             original::filled(self.written, original.as_ref()).map_err(|it| it.to_string())?;
+        if let Some(misfit) = kept.and_then(|kept| kept.misfit(&whole)) {
+            return Err(format!("the corrected arguments do not fit the tool's schema: {misfit}"));
+        }
         let told = secrets::redact_value(self.written);
         if whole == told {
             return Ok(None);

@@ -29,7 +29,8 @@ impl Opening<'_> {
         let (digest, revision) = (case.digest, case.revision);
         let original = self.attempt.original();
         let key = self.attempt.key.as_str();
-        let kept = Kept::new(key, &case.id, original.as_ref(), self.seal);
+        let schema = self.attempt.schema.as_ref();
+        let kept = Kept::new(key, &case.id, original.as_ref(), schema, self.seal);
         let new = NewCase::new(case, content).with_reference(reference);
         transaction.put_case(&new.with_private(kept.to_bytes()))?;
         let draft = self.about.on(Draft::escalation(id, digest, revision));

@@ -1,6 +1,7 @@
 //! The arguments of the call that opened a case, and what a person's corrected ones take from them.
 
 use answerback::UuidV7;
+use answerback::call::{Schema, check};
 use answerback::finding::secrets;
 use answerback::json::Pointer;
 use answerback_store::CaseRecord;
@@ -11,6 +12,8 @@ use crate::seal::{Purpose, Seal};
 
 /// The largest arguments that are kept, in bytes of JSON.
 const LARGEST: usize = 1 << 20;
+/// The largest schema that is kept beside them.
+const LARGEST_SCHEMA: usize = 1 << 18;
 
 /// What a case keeps to itself until it closes.
 #[derive(Debug, Deserialize, Serialize)]
@@ -20,6 +23,9 @@ pub(crate) struct Kept {
     /// The original arguments, sealed; where something in them is hidden from the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     original: Option<String>,
+    /// The schema that corrected arguments have to fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    schema: Option<Value>,
 }
 
 impl Kept {
@@ -28,6 +34,7 @@ impl Kept {
         retry_key: &str,
         case: &UuidV7,
         original: Option<&Original>,
+        schema: Option<&Value>,
         seal: Option<&Seal>,
     ) -> Self {
         let sealed = original.zip(seal).and_then(|(original, seal)| {
@@ -42,7 +49,21 @@ impl Kept {
                 )
                 .ok()
         });
-        Self { retry_key: retry_key.to_owned(), original: sealed }
+        // A schema beyond any reason is not worth its place; the next call is checked all the same.
+        let schema = schema.filter(|schema| schema.to_string().len() <= LARGEST_SCHEMA).cloned();
+        Self { retry_key: retry_key.to_owned(), original: sealed, schema }
+    }
+
+    /// Why arguments do not fit the schema of the calls that the case is about; nothing, where they do.
+    pub(crate) fn misfit(&self, arguments: &Value) -> Option<String> {
+        let schema = Schema::compile(self.schema.clone()?).ok()?;
+        let findings = check(&schema, arguments, ()).ok()?;
+        let wrong: Vec<String> = findings
+            .iter()
+            .filter(|finding| finding.is_error())
+            .map(|finding| format!("{}: {}", finding.field_path, finding.message))
+            .collect();
+        (!wrong.is_empty()).then(|| wrong.join("; "))
     }
 
     /// What a case has kept.

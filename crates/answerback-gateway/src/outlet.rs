@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use answerback_mcp::link::Incoming;
+use answerback_mcp::wire::Id;
 use tokio::sync::mpsc;
 
 use crate::serve::Streams;
@@ -15,6 +16,13 @@ pub(crate) enum Outlet {
 }
 
 impl Outlet {
+    /// Ends the answer to a request that nobody waits for any more.
+    pub(crate) fn close(&self, request: &Id) {
+        if let Self::Streams(streams) = self {
+            streams.close(request);
+        }
+    }
+
     pub(crate) async fn send(&self, said: Incoming) {
         match self {
             // A client that is gone hears nothing.

@@ -1,6 +1,6 @@
 //! What crosses between one client and one server: calls are held and looked at, the rest passes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -26,7 +26,9 @@ use crate::{
 };
 
 /// What our own requests are called, on both sides.
-const OURS: &str = "answerback/";
+const OURS: &str = "answerback";
+/// How many calls that were given up are remembered.
+const GIVEN_UP: usize = 1024;
 /// How long a server has to list its tools.
 const LISTING: Duration = Duration::from_secs(30);
 /// The most pages of a list of tools.
@@ -79,8 +81,12 @@ pub(crate) struct Relay {
     tasks: Mutex<JoinSet<()>>,
     /// Whether the server said its last word.
     has_ended: AtomicBool,
-    /// Requests of our own.
-    ours: Mutex<HashMap<Id, oneshot::Sender<Message>>>,
+    /// Requests of our own, each with who may answer it.
+    ours: Mutex<HashMap<Id, (Answerer, oneshot::Sender<Message>)>>,
+    /// What begins the ids of our own requests, which nobody can guess.
+    prefix: String,
+    /// Calls that the client gave up and the server has not answered yet; the newest.
+    given_up: Mutex<VecDeque<Id>>,
     watched: Mutex<HashMap<Id, Watched>>,
     upstream: RwLock<Option<Arc<Upstream>>>,
     version: RwLock<Option<String>>,
@@ -119,6 +125,13 @@ enum Side<'a> {
     Client(&'a Id),
 }
 
+/// Who may answer a request of ours.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Answerer {
+    Client,
+    Server,
+}
+
 enum Stage {
     /// It is being looked at.
     Admitting { is_cancelled: bool },
@@ -149,6 +162,8 @@ impl Relay {
             tasks: Mutex::default(),
             has_ended: AtomicBool::new(false),
             ours: Mutex::default(),
+            prefix: own_prefix(),
+            given_up: Mutex::default(),
             watched: Mutex::default(),
             upstream: RwLock::default(),
             version: RwLock::default(),
@@ -207,16 +222,24 @@ impl Relay {
                 self.send(message).await;
             }
             Shape::Notification { method } if method == "notifications/cancelled" => {
-                if let Some(id) = cancelled(&message)
-                    && !self.cancel(&id)
-                {
-                    return;
+                if let Some(id) = cancelled(&message) {
+                    let has_server = self.cancel(&id);
+                    self.to_client.close(&id);
+                    if !has_server {
+                        return;
+                    }
                 }
                 self.send(message).await;
             }
-            Shape::Response { id } if lock(&self.ours).contains_key(id) => {
-                if let Some(waits) = lock(&self.ours).remove(id) {
-                    let _ = waits.send(message);
+            Shape::Response { id } => {
+                let id = id.clone();
+                match self.answered(&id, Answerer::Client) {
+                    Some(waits) => {
+                        let _ = waits.send(message);
+                    }
+                    None => {
+                        self.send(message).await;
+                    }
                 }
             }
             Shape::Batch => {
@@ -224,7 +247,11 @@ impl Relay {
                 let text = "batches are not taken: send each message on a line of its own";
                 self.tell(Message::error(None, code::INVALID_REQUEST, text, None)).await;
             }
-            Shape::Notification { .. } | Shape::Response { .. } => {
+            // A call without an id would be one that nobody looks at.
+            Shape::Notification { method } if !method.starts_with("notifications/") => {
+                tracing::warn!(upstream = %self.server.name, "a client sent a request without an id; it was dropped");
+            }
+            Shape::Notification { .. } => {
                 self.send(message).await;
             }
         }
@@ -265,6 +292,8 @@ impl Relay {
                 ))
             } else {
                 under_way.insert(id.clone(), Stage::Admitting { is_cancelled: false });
+                // Whoever uses an id again means the new call.
+                lock(&self.given_up).retain(|call| *call != id);
                 None
             }
         };
@@ -430,6 +459,27 @@ impl Relay {
         }
     }
 
+    /// Whoever waits for this answer, if it comes from the side that was asked.
+    fn answered(&self, id: &Id, from: Answerer) -> Option<oneshot::Sender<Message>> {
+        let mut ours = lock(&self.ours);
+        let is_asked = ours.get(id).is_some_and(|(answerer, _)| *answerer == from);
+        if is_asked { ours.remove(id).map(|(_, waits)| waits) } else { None }
+    }
+
+    /// Whether an answer is one to a call that the client gave up. It is asked once.
+    fn was_given_up(&self, id: &Id) -> bool {
+        let mut given_up = lock(&self.given_up);
+        let place = given_up.iter().position(|call| call == id);
+        place.is_some_and(|place| given_up.remove(place).is_some())
+    }
+
+    /// Waits until the server is gone.
+    pub(crate) async fn gone(&self) {
+        while !self.has_ended.load(Ordering::Acquire) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     /// Notes that the client does not want an answer any more. Says whether the server has to know.
     fn cancel(&self, id: &Id) -> bool {
         let mut calls = lock(&self.calls);
@@ -442,6 +492,11 @@ impl Relay {
                 if let Some(Stage::Forwarded(waits)) = calls.remove(id) {
                     let _ = waits.send(Reply::Cancelled);
                 }
+                let mut given_up = lock(&self.given_up);
+                if given_up.len() == GIVEN_UP {
+                    given_up.pop_front();
+                }
+                given_up.push_back(id.clone());
                 true
             }
             None => true,
@@ -464,8 +519,12 @@ impl Relay {
         match message.shape() {
             Shape::Response { id } => {
                 let id = id.clone();
-                if let Some(waits) = lock(&self.ours).remove(&id) {
+                if let Some(waits) = self.answered(&id, Answerer::Server) {
                     let _ = waits.send(message);
+                    return;
+                }
+                if self.was_given_up(&id) {
+                    // It is in the record that nobody waited for it.
                     return;
                 }
                 let call = {
@@ -608,9 +667,13 @@ impl Relay {
         most: Duration,
     ) -> Result<Message, String> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let id = Id::of_text(&format!("{OURS}{number}"));
+        let id = Id::of_text(&format!("{}/{number}", self.prefix));
         let (sender, answer) = oneshot::channel();
-        lock(&self.ours).insert(id.clone(), sender);
+        let answerer = match side {
+            Side::Server => Answerer::Server,
+            Side::Client(_) => Answerer::Client,
+        };
+        lock(&self.ours).insert(id.clone(), (answerer, sender));
         let request = Message::request(&id, method, params);
         match side {
             Side::Server => {
@@ -693,6 +756,12 @@ impl Relay {
             }
         }
     }
+}
+
+/// How the ids of one relay's own requests begin. Without randomness there is no relay: its client has none, either.
+fn own_prefix() -> String {
+    let random: [u8; 8] = crate::surroundings::random().unwrap_or_default();
+    format!("{OURS}/{:016x}", u64::from_be_bytes(random))
 }
 
 fn has_cursor(message: &Message) -> bool {

@@ -6,13 +6,14 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use answerback_gateway::serve::Backend;
 use answerback_gateway::{GatewaySettings, ServiceSettings, Weight, remarks};
-use answerback_http::{ListenSettings, Listener};
+use answerback_http::{ListenSettings, Listener, Principal, Tokens};
 use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::ledger::location::Location;
 use super::serve;
 use crate::exit::Exit;
+use crate::folders;
 use crate::options::Format;
 use crate::output::sanitise;
 
@@ -98,6 +99,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         .build()
         .context("cannot start")?;
     if let Some(settings) = &settings {
+        look_at_tokens(arguments, settings, &mut findings);
         runtime.block_on(look_at_port(settings, &mut findings));
         let location = &arguments.location;
         let backends = location.configuration().and_then(|configuration| {
@@ -165,7 +167,7 @@ fn look_at_configuration(
         Ok((warnings, (settings, _))) => {
             for warning in warnings {
                 findings.add(
-                    Standing::Advice,
+                    Standing::Problem,
                     ABOUT,
                     warning,
                     Some("remove it, or look at its spelling"),
@@ -180,6 +182,25 @@ fn look_at_configuration(
     }
 }
 
+fn look_at_tokens(arguments: &Arguments, settings: &ServiceSettings, findings: &mut Findings) {
+    if settings.tokens.is_empty() {
+        return;
+    }
+    let read = arguments
+        .location
+        .configuration()
+        .and_then(|configuration| serve::named_tokens(Tokens::new(), configuration, settings));
+    match read {
+        Ok(tokens) => {
+            let names: Vec<&str> = tokens.principals().map(Principal::name).collect();
+            findings.good("tokens", names.join(", "));
+        }
+        Err(error) => {
+            findings.problem("tokens", &error, "mend gateway.tokens, or the file it names")
+        }
+    }
+}
+
 fn look_at_store(arguments: &Arguments, findings: &mut Findings) {
     const ABOUT: &str = "store";
     let location = &arguments.location;
@@ -188,7 +209,13 @@ fn look_at_store(arguments: &Arguments, findings: &mut Findings) {
         Err(error) => return findings.problem(ABOUT, &error, "name one with --store FILE"),
     };
     if !is_there {
-        return findings.good(ABOUT, "none yet; the first call makes it");
+        // What cannot be made will not be made by the first call, either.
+        return match location.path().and_then(|path| folders::make_for(&path).map(|()| path)) {
+            Ok(path) => {
+                findings.good(ABOUT, format!("none yet; the first call makes {}", path.display()))
+            }
+            Err(error) => findings.problem(ABOUT, &error, "name another place with --store FILE"),
+        };
     }
     // Opening compares the store with its key and its anchor, as before every first word of a gateway.
     let opened = location.write().and_then(|store| Ok((store.origin()?, store.head()?.size)));

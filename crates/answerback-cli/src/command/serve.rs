@@ -89,6 +89,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let recorder = gateway.recorder().cloned();
     let listen = arguments.listen.or(settings.listen);
     let listen = listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
+    if !listen.ip().is_loopback() && !arguments.allow_remote {
+        anyhow::bail!(
+            "other machines can reach {listen}; listen on 127.0.0.1, or add --allow-remote and put a proxy with TLS in front"
+        );
+    }
     let listen = ListenSettings::from(listen).with_remote_allowed(arguments.allow_remote);
     // A call crosses several tasks and computes little: waking other threads for it costs more than they do. Half of the
     // cores carry messages, and the rest is for the record and the servers.
@@ -106,10 +111,15 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         greet(&listener, &service, arguments, &token, &token_file);
         let table = TokenTable::new(tokens);
         let guard = Guard::new(table.clone());
+        let was_at_terminal = std::io::stderr().is_terminal();
         let reloading = async {
             let mut asked = Asked::new();
             loop {
                 asked.again().await;
+                // The terminal was closed: nobody asks for anything any more.
+                if was_at_terminal && !std::io::stderr().is_terminal() {
+                    return;
+                }
                 match reload(arguments, &token_file, &service, &table, recorder.clone()).await {
                     Ok(()) => {
                         say("the configuration was read again; it holds for clients that come now");
@@ -259,21 +269,39 @@ fn tokens(
     settings: &ServiceSettings,
 ) -> anyhow::Result<(Tokens, Token)> {
     let own = [Scope::Call, Scope::Read];
-    let (mut tokens, token) = Tokens::from_file_or_new(file, PRINCIPAL, own)?;
+    let (tokens, token) = Tokens::from_file_or_new(file, PRINCIPAL, own)?;
+    Ok((named_tokens(tokens, configuration, settings)?, token))
+}
+
+/// The tokens that the configuration names. One that stands in a file is made on first use, and for this user alone.
+pub(super) fn named_tokens(
+    mut tokens: Tokens,
+    configuration: &Configuration,
+    settings: &ServiceSettings,
+) -> anyhow::Result<Tokens> {
     for named in &settings.tokens {
+        let context = || format!("gateway.tokens.{}", named.name);
         let scopes = named.scopes.iter().map(|word| word.parse::<Scope>());
         let scopes: Scopes = scopes
             .collect::<Result<Vec<_>, _>>()
-            .with_context(|| format!("gateway.tokens.{}.scopes", named.name))?
+            .with_context(|| format!("{}.scopes", context()))?
             .into_iter()
             .collect();
-        let text = secret(configuration, &named.secret)
-            .with_context(|| format!("gateway.tokens.{}", named.name))?;
-        let token =
-            Token::parse(&text).with_context(|| format!("gateway.tokens.{}", named.name))?;
-        tokens = tokens.with(&named.name, &token, scopes)?;
+        tokens = match &named.secret {
+            Secret::File(path) => {
+                let path = configuration.path(path);
+                folders::make_for(&path)?;
+                let (_, token) =
+                    Tokens::from_file_or_new(&path, &named.name, scopes).with_context(context)?;
+                tokens.with(&named.name, &token, scopes).with_context(context)?
+            }
+            Secret::Variable(variable) => {
+                tokens.with_variable(&named.name, variable, scopes).with_context(context)?
+            }
+            _ => anyhow::bail!("{}: a token is in a variable or in a file", context()),
+        };
     }
-    Ok((tokens, token))
+    Ok(tokens)
 }
 
 fn health(service: &Arc<Service>) -> Health {
@@ -307,6 +335,15 @@ fn greet(
         say("");
     }
     if !arguments.no_record {
-        say("What waits for a person: answerback inbox list");
+        match arguments.location.path() {
+            Ok(store) if store.is_absolute() => {
+                let store = store.display();
+                say(&format!("What waits for a person: answerback inbox list --store {store}"));
+            }
+            // A database's URL may hold a password.
+            _ => say(
+                "What waits for a person: answerback inbox list, with the same --store or --config",
+            ),
+        }
     }
 }

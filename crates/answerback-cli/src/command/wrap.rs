@@ -101,6 +101,8 @@ pub(super) fn log() -> anyhow::Result<()> {
     tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(std::io::stderr)
+        // Where nobody reads what we log, nothing is lost but that: a call is answered all the same.
+        .log_internal_errors(false)
         .with_ansi(false)
         .without_time()
         .init();

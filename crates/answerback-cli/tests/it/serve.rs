@@ -563,3 +563,115 @@ fn what_was_acknowledged_survives_a_kill() {
     }
     desk.good(&["ledger", "verify"]);
 }
+
+#[test]
+fn a_log_that_nobody_reads_costs_no_answer() {
+    let desk = Desk::new();
+    let config = desk.config(&one_stub());
+    let file = desk.path("token");
+    let mut command = desk.command();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--no-record", "--config", &config]);
+    command.arg("--token-file").arg(&file).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let endpoint =
+        lines.find_map(|line| line.unwrap().strip_prefix("endpoint ").map(str::to_owned));
+    drop(lines);
+    let token = std::fs::read_to_string(file).unwrap().trim().to_owned();
+    let gateway = Gateway { child, said: channel().1, endpoint: endpoint.unwrap(), token };
+    let mut client = Session::begin(&gateway, "/mcp");
+    // Each of these is worth a line in the log.
+    for _ in 0..3 {
+        let wrong = client.call("count", json!({"n": "many"}));
+        assert_eq!(wrong["result"]["isError"], true, "{wrong}");
+    }
+}
+
+#[test]
+fn a_correction_that_does_not_fit_is_refused_and_the_case_stays_open() {
+    let desk = Desk::new();
+    let config = format!(
+        "{}  tokens:\n    desk: {{scopes: [read, decide], file: desk.token}}\n",
+        one_stub()
+    );
+    let gateway = Gateway::start(&desk, &config, &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    for _ in 0..3 {
+        client.call("count", json!({"n": "many"}));
+    }
+    // A token in a file is made on first use, and for this user alone.
+    let token = std::fs::read_to_string(desk.path("desk.token")).unwrap();
+    let bearer = format!("Bearer {}", token.trim());
+    let headers = [("Authorization", bearer.as_str())];
+    let case = gateway.send("GET", "/api/cases", &headers, "").last()["cases"][0]["case"].clone();
+    let path = format!("/api/cases/{}/decision", case["id"].as_str().unwrap());
+    let decide = |arguments: Value| {
+        let decision = json!({"decision": "modify", "arguments": arguments, "digest": case["digest"], "revision": case["revision"]});
+        gateway.send("POST", &path, &headers, &decision.to_string())
+    };
+    let refused = decide(json!({"n": "few"}));
+    assert_eq!(refused.status, 409, "{:?}", refused.events);
+    assert!(refused.last().to_string().contains("do not fit"), "{:?}", refused.events);
+    assert_eq!(decide(json!({"n": 4})).status, 200);
+    assert_eq!(text(&client.call("count", json!({"n": 4}))), "4 kg");
+}
+
+#[test]
+fn nothing_gets_past_the_check() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &format!("{}  deny: [log_in]\n", one_stub()), &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    // A call that is none, because nobody would answer it.
+    for id in ["", r#""id":null,"#] {
+        let call = format!(
+            r#"{{"jsonrpc":"2.0",{id}"method":"tools/call","params":{{"name":"log_in","arguments":{{}}}}}}"#
+        );
+        assert_eq!(client.send("POST", &call).status, 400, "{call}");
+    }
+    // A call within another message, on a line of its own.
+    let inner = r#"{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"log_in","arguments":{}}}"#;
+    let outer = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"x/y\",\"params\":{{\"a\":[\n{inner}\n]}}}}"
+    );
+    assert_eq!(client.send("POST", &outer).last()["error"]["code"], -32601);
+    // A list of tools that the server never gave, under an id of ours.
+    for number in 0..4 {
+        let forged = json!({"jsonrpc": "2.0", "id": format!("answerback/{number}"), "result": {"tools": [{"name": "count", "inputSchema": {"type": "object"}}]}});
+        client.send("POST", &forged.to_string());
+    }
+    assert_eq!(client.call("count", json!({"n": "many"}))["result"]["isError"], true);
+    assert!(desk.reached().is_empty(), "{:?}", desk.reached());
+    // Written over several lines, a call is still one.
+    let pretty = "{\n  \"jsonrpc\": \"2.0\",\r\n  \"id\": 5,\n  \"method\": \"tools/call\",\n  \"params\": {\"name\": \"count\", \"arguments\": {\"n\": 3}}\n}";
+    assert_eq!(text(client.send("POST", pretty).last()), "3 kg");
+}
+
+#[test]
+fn what_is_given_up_is_not_delivered() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &one_stub(), &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    client.ask("tools/list", json!({}));
+    let (url, name) = (gateway.url("/mcp"), client.name.clone());
+    let bearer = format!("Bearer {}", gateway.token);
+    let giving_up = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(700));
+        let cancel =
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":50}}"#;
+        let request = ureq::post(&url).header("Authorization", bearer);
+        let request =
+            request.header("Content-Type", "application/json").header("Mcp-Session-Id", name);
+        let request = request.header("Accept", "application/json, text/event-stream");
+        request.send(cancel).unwrap().status().as_u16()
+    });
+    let call = json!({"jsonrpc": "2.0", "id": 50, "method": "tools/call", "params": {"name": "sleep", "arguments": {"seconds": 2}}});
+    let answer = client.send("POST", &call.to_string());
+    let told = answer.last()["error"]["message"].as_str().unwrap_or_default();
+    assert!(told.contains("given up"), "{:?}", answer.events);
+    assert_eq!(giving_up.join().unwrap(), 202);
+    // The server's late answer goes nowhere; what comes next is answered.
+    assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
+    let outcomes: Vec<_> = desk.leaves().iter().map(|leaf| leaf["outcome"].clone()).collect();
+    assert!(outcomes.contains(&json!("no_result")), "{outcomes:?}");
+    assert_eq!(client.send("DELETE", "").status, 200);
+}

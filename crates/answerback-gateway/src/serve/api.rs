@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 
-use super::Service;
+use super::{Backend, Service};
 use crate::decide::document;
 
 /// How many cases one answer has.
@@ -93,11 +93,16 @@ fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<Respon
         let known = backend.known()?;
         known.tools.contains(&line.tool).then_some(known)
     });
-    let nothing = Catalogue::default();
+    // What nobody has is answered with what the first server has instead.
+    let other = || current.backends.iter().find_map(Backend::known);
+    let known = known.or_else(other);
     let catalogue = match (&inline, &known) {
         (Some(inline), _) => inline,
         (None, Some(known)) => known.tools.inputs(),
-        (None, None) => &nothing,
+        (None, None) => {
+            let text = "no schema is given, and no server behind has listed its tools yet: give the tool's inputSchema as \"schema\"";
+            return Err(bad(text));
+        }
     };
     let named = line.conversation.clone();
     let conversation = json!(["api", principal.name(), named]).to_string();
@@ -178,7 +183,9 @@ async fn decide(
     };
     match decided {
         Ok(decided) => json_response(&document(&decided.value)),
-        Err(error @ (StoreError::Decision(_) | StoreError::Missing(_))) => Err(refused(error)),
+        Err(error @ (StoreError::Decision(_) | StoreError::Missing(_) | StoreError::Unit(_))) => {
+            Err(refused(error))
+        }
         Err(error) => Err(Problem::new(ProblemKind::Unavailable).because(error)),
     }
 }

@@ -66,7 +66,10 @@ impl Backend {
         let era = self.era.clone();
         let open = move || match &place {
             Place::Program(program) => {
-                let (child, link) = program.start(&name, most)?;
+                let (child, link) = program.start(&name, most).map_err(|error| {
+                    let program = program.path().to_string_lossy();
+                    std::io::Error::new(error.kind(), format!("{program}: {error}"))
+                })?;
                 Ok(Opened { link: bridged(link, era.clone()), child: Some(child) })
             }
             Place::Remote(remote) => {
@@ -74,6 +77,6 @@ impl Backend {
                 Ok(Opened { link, child: None })
             }
         };
-        steady(open, Arc::clone(&self.health))
+        steady(&self.served.name, open, Arc::clone(&self.health))
     }
 }

@@ -71,7 +71,9 @@ fn fits(headers: &HeaderMap) -> Result<(), Refused> {
             words.iter().any(|word| text.contains(word))
         })
     };
-    if !is(header::CONTENT_TYPE, &["application/json"]) {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default();
+    if !kind.trim().eq_ignore_ascii_case("application/json") {
         let text = "the body has to be application/json";
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, code::INVALID_REQUEST, text.to_owned()));
     }
@@ -93,6 +95,11 @@ impl Visit<'_> {
         if matches!(message.shape(), Shape::Batch) {
             let text = "batches are not taken: send each message on its own";
             return refuse(StatusCode::BAD_REQUEST, None, text);
+        }
+        if let Shape::Notification { method } = message.shape()
+            && !method.starts_with("notifications/")
+        {
+            return refuse(StatusCode::BAD_REQUEST, None, "a request needs an id");
         }
         let stated = stated::version(&message);
         let named = headers.get(VERSION_HEADER).and_then(|value| value.to_str().ok());
@@ -188,8 +195,11 @@ impl Visit<'_> {
             return refuse(StatusCode::NOT_FOUND, Some(&message), NO_SERVER);
         };
         let Shape::Request { id, .. } = message.shape() else {
+            // These revisions have no requests of servers to answer, and a request is given up by closing its answer: by
+            // an answer or a cancellation a client could only mean the requests of others.
+            let is_harmless = matches!(message.shape(), Shape::Notification { method } if method != "notifications/cancelled");
             // What does not say of which revision it is could be taken for a message of another.
-            if version.is_some() {
+            if version.is_some() && is_harmless {
                 face.tell(message).await;
             }
             return empty(StatusCode::ACCEPTED);
@@ -215,9 +225,9 @@ impl Visit<'_> {
             }
             Ok(Some(message)) => Some(message),
             Ok(None) => {
-                let text = "the gateway stopped before there was an answer";
+                let text = "there is no answer: the request was given up, or its session ended";
                 let answer = Message::error(Some(id), code::INTERNAL_ERROR, text, None);
-                return json(StatusCode::SERVICE_UNAVAILABLE, answer);
+                return json(StatusCode::OK, answer);
             }
             Err(_) => None,
         };
@@ -250,7 +260,10 @@ impl Visit<'_> {
         if self.session(name).is_none() {
             return refuse(StatusCode::NOT_FOUND, None, GONE);
         }
-        self.service.sessions.end(name).await;
+        // On its own: a client that does not wait for it has ended the session all the same.
+        let (sessions, name) = (Arc::clone(&self.service.sessions), name.to_owned());
+        let ending = tokio::spawn(async move { sessions.end(&name).await });
+        let _ = ending.await;
         empty(StatusCode::OK)
     }
 }

@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PAGES: usize = 1000;
 /// How long the tools of a server that is gone are still listed.
 const GRACE: Duration = Duration::from_mins(5);
+/// When a server that did not list its tools is asked again.
+const AGAIN: Duration = Duration::from_secs(30);
 /// The name of what has no server of its own, in records.
 const GATEWAY: &str = "gateway";
 /// How the ids of servers' requests begin, as the client sees them.
@@ -35,11 +37,14 @@ pub(crate) struct Hub {
     client: Arc<Client>,
     outlet: Outlet,
     servers: Vec<Server>,
-    /// Requests of our own, which the servers take for the client's.
-    waiting: Mutex<HashMap<Id, oneshot::Sender<Message>>>,
+    /// Requests of our own, which the servers take for the client's, each with the server that may answer it.
+    waiting: Mutex<HashMap<Id, (usize, oneshot::Sender<Message>)>>,
+    /// What begins their ids, which nobody can guess.
+    prefix: String,
     /// Which server a request of the client went to.
     routes: Mutex<HashMap<Id, usize>>,
-    tools: RwLock<Option<Arc<Tools>>>,
+    /// The tools that were listed last, and until when they hold where a server did not answer.
+    tools: RwLock<Option<(Arc<Tools>, Option<Instant>)>>,
     prompts: RwLock<Arc<Names>>,
     /// Which server has a resource or a template.
     resources: RwLock<HashMap<String, usize>>,
@@ -91,6 +96,10 @@ impl Hub {
             outlet,
             servers,
             waiting: Mutex::default(),
+            prefix: {
+                let random: [u8; 8] = crate::surroundings::random().unwrap_or_default();
+                format!("hub/{:016x}", u64::from_be_bytes(random))
+            },
             routes: Mutex::default(),
             tools: RwLock::default(),
             prompts: RwLock::default(),
@@ -103,6 +112,12 @@ impl Hub {
             tokio::spawn(Arc::clone(&hub).from(index, said));
         }
         hub
+    }
+
+    pub(crate) async fn gone(&self) {
+        for server in &self.servers {
+            server.relay.gone().await;
+        }
     }
 
     pub(crate) async fn leave(&self) {
@@ -131,9 +146,13 @@ impl Hub {
             match incoming.message.shape() {
                 Shape::Response { id } => {
                     lock(&self.routes).remove(id);
-                    let waits = lock(&self.waiting).remove(id);
+                    let waits = {
+                        let mut waiting = lock(&self.waiting);
+                        let is_asked = waiting.get(id).is_some_and(|(server, _)| *server == index);
+                        if is_asked { waiting.remove(id) } else { None }
+                    };
                     match waits {
-                        Some(waits) => {
+                        Some((_, waits)) => {
                             let _ = waits.send(incoming.message);
                         }
                         None => self.outlet.send(incoming).await,
@@ -254,7 +273,7 @@ impl Hub {
     /// Asks a server something of our own.
     async fn ask(&self, server: usize, method: &str, params: &str) -> Option<Message> {
         let number = self.number.fetch_add(1, Ordering::Relaxed);
-        let id = Id::of_text(&format!("hub/{number}"));
+        let id = Id::of_text(&format!("{}/{number}", self.prefix));
         let text = format!(
             r#"{{"jsonrpc":"2.0","id":{},"method":{},"params":{params}}}"#,
             id.as_json(),
@@ -262,7 +281,7 @@ impl Hub {
         );
         let message = Message::read(text).ok()?;
         let (sender, answer) = oneshot::channel();
-        lock(&self.waiting).insert(id.clone(), sender);
+        lock(&self.waiting).insert(id.clone(), (server, sender));
         self.servers[server].relay.hear(message).await;
         let answer = tokio::time::timeout(PATIENCE, answer).await;
         lock(&self.waiting).remove(&id);
@@ -327,7 +346,11 @@ impl Hub {
         let mut params = Object::read(&params).ok()?.without("cursor");
         let mut items = Vec::new();
         for _ in 0..PAGES {
-            let page = result(&self.ask(server, &method, &params).await?)?;
+            let answer = self.ask(server, &method, &params).await?;
+            let Some(page) = result(&answer) else {
+                // A server that does not know the method has nothing to list, and has said so.
+                return says_unknown(&answer).then_some(items);
+            };
             items.extend(merge::items(&page, member));
             let Some(cursor) = text(&page, "nextCursor") else { return Some(items) };
             params = with_text(&params, "cursor", &cursor)?;
@@ -348,7 +371,9 @@ impl Hub {
     /// The tools of all servers, which are asked for where something changed.
     async fn all_tools(self: &Arc<Self>, params: &str) -> Arc<Tools> {
         let known = self.tools.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(known) = known {
+        if let Some((known, until)) = known
+            && until.is_none_or(|until| Instant::now() < until)
+        {
             return known;
         }
         let lists = self.lists("tools/list", "tools", params).await;
@@ -357,12 +382,14 @@ impl Hub {
             *lock(&self.servers[server].listed) = Some((Instant::now(), items));
         }
         let listed: Vec<Vec<String>> = self.servers.iter().map(Server::listed_lately).collect();
-        let claimed = self.servers.iter().zip(&listed).map(|(server, items)| {
+        // What was pinned keeps its name, while its server is down and when another comes to list the same.
+        let pinned = self.servers.iter().map(|server| (server.backend.name(), server.pinned()));
+        let names = Names::assign(pinned.collect::<Vec<_>>());
+        let listed_names = self.servers.iter().zip(&listed).map(|(server, items)| {
             let listed = items.iter().filter_map(|item| text(item, "name"));
-            // What was pinned keeps its name while its server is down.
-            (server.backend.name(), server.pinned().into_iter().chain(listed).collect())
+            (server.backend.name(), listed.collect())
         });
-        let names = Names::assign(claimed);
+        let names = names.and(listed_names);
         let mut items = Vec::new();
         for (server, listed) in listed.iter().enumerate() {
             for item in listed {
@@ -378,10 +405,10 @@ impl Hub {
         let toolbox = Toolbox::read([page.as_str()], |_| true).unwrap_or_default();
         let upstream = Upstream::new(GATEWAY, Some(env!("CARGO_PKG_VERSION")), toolbox);
         let tools = Arc::new(Tools { names, items, upstream });
-        // A server that did not answer is asked again next time.
-        if is_complete {
-            *self.tools.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&tools));
-        }
+        // A server that did not answer is asked again, but not for every call to the others.
+        let until = (!is_complete).then(|| Instant::now() + AGAIN);
+        *self.tools.write().unwrap_or_else(PoisonError::into_inner) =
+            Some((Arc::clone(&tools), until));
         tools
     }
 
@@ -559,6 +586,13 @@ fn of_server(id: &Id) -> Option<(usize, Id)> {
     let (server, theirs) = text.strip_prefix(OF_SERVER)?.split_once('/')?;
     let theirs = serde_json::value::RawValue::from_string(theirs.to_owned()).ok()?;
     Some((server.parse().ok()?, Id::read(&theirs)?))
+}
+
+/// Whether an answer says that there is no such method.
+fn says_unknown(answer: &Message) -> bool {
+    let error = Object::read(answer.text()).ok().and_then(|answer| answer.get("error"));
+    let code = error.and_then(|error| Object::read(error).ok()?.get("code"));
+    code.is_some_and(|code| code.trim() == "-32601")
 }
 
 /// The result of an answer, as it is written.

@@ -202,7 +202,7 @@ impl Service {
     /// What the clients of a principal talk to that have no sessions.
     fn face(&self, principal: &str, endpoint: Option<&str>) -> Option<Arc<Stateless>> {
         self.faces.get(principal, endpoint, || {
-            let streams = Arc::new(Streams::default());
+            let streams = Arc::new(Streams::shared());
             let partner = self.partner(endpoint, Client::stateless(principal), &streams)?;
             Some(Stateless::new(partner, streams))
         })

@@ -14,20 +14,28 @@ pub(crate) struct Names {
 impl Names {
     /// Gives names out to servers, each with its name and the names that it claims.
     pub(crate) fn assign<'n>(servers: impl IntoIterator<Item = (&'n str, Vec<String>)>) -> Self {
-        let mut names = Self::default();
+        Self::default().and(servers)
+    }
+
+    /// Gives out more names. Those that were given out before stay with whom they are.
+    pub(crate) fn and<'n>(
+        mut self,
+        servers: impl IntoIterator<Item = (&'n str, Vec<String>)>,
+    ) -> Self {
         for (server, (prefix, claimed)) in servers.into_iter().enumerate() {
-            let mut own = BTreeMap::new();
+            if self.by_server.len() == server {
+                self.by_server.push(BTreeMap::new());
+            }
             for name in claimed {
-                if own.contains_key(&name) {
+                if self.by_server[server].contains_key(&name) {
                     continue;
                 }
-                let shown = names.free(prefix, &name);
-                names.shown.insert(shown.clone(), (server, name.clone()));
-                own.insert(name, shown);
+                let shown = self.free(prefix, &name);
+                self.shown.insert(shown.clone(), (server, name.clone()));
+                self.by_server[server].insert(name, shown);
             }
-            names.by_server.push(own);
         }
-        names
+        self
     }
 
     /// The name itself, or one with a prefix that nobody has.
@@ -74,5 +82,9 @@ mod tests {
         assert_eq!(names.behind("web_read"), Some((1, "read")));
         assert_eq!(names.behind("nothing"), None);
         assert_eq!(names.shown(7, "read"), None);
+        // Who had a name first keeps it, when somebody before it comes to claim the same.
+        let names = Names::assign([("a", list(&[])), ("b", list(&["x"]))]);
+        let names = names.and([("a", list(&["x"])), ("b", list(&["x"]))]);
+        assert_eq!((names.shown(0, "x"), names.shown(1, "x")), (Some("a_x"), Some("x")));
     }
 }

@@ -43,6 +43,14 @@ impl Partner {
         }
     }
 
+    /// Waits until the servers that were left are gone.
+    pub(crate) async fn gone(&self) {
+        match self {
+            Self::One(relay) => relay.gone().await,
+            Self::All(hub) => hub.gone().await,
+        }
+    }
+
     /// Leaves, when the calls under way were answered.
     pub(crate) async fn leave(&self) {
         match self {

@@ -9,6 +9,8 @@ use super::partner::Partner;
 const MOST: usize = 256;
 /// How long a session may be idle.
 const IDLE: Duration = Duration::from_mins(30);
+/// How long a server has to go when we do: what a child has, and a little.
+pub(crate) const GOING: Duration = Duration::from_secs(8);
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_mins(1);
 
@@ -96,7 +98,11 @@ impl Sessions {
         let sessions: Vec<_> = self.lock().drain().map(|(_, session)| session).collect();
         let mut ending = tokio::task::JoinSet::new();
         for session in sessions {
-            ending.spawn(async move { session.end().await });
+            ending.spawn(async move {
+                session.end().await;
+                // Who is not waited for is killed in the middle of its own ending.
+                let _ = tokio::time::timeout(GOING, session.partner.gone()).await;
+            });
         }
         while ending.join_next().await.is_some() {}
     }

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 
 use super::Streams;
 use super::partner::Partner;
+use super::session::GOING;
 use super::streams::SUBSCRIPTION;
 
 /// How often a face that leaves looks whether it can.
@@ -200,8 +201,13 @@ impl Faces {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             open.drain().map(|(_, face)| face).collect()
         };
+        let mut leaving = tokio::task::JoinSet::new();
         for face in faces {
-            face.leave().await;
+            leaving.spawn(async move {
+                face.leave().await;
+                let _ = tokio::time::timeout(GOING, face.partner.gone()).await;
+            });
         }
+        while leaving.join_next().await.is_some() {}
     }
 }

@@ -13,6 +13,8 @@ const KEPT: usize = 64;
 /// How long a client may take to read what fills its answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long it may where others wait meanwhile.
+const SHARED_PATIENCE: Duration = Duration::from_millis(250);
 /// The member of a notification's `_meta` that says which subscription it is of.
 pub(crate) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -20,6 +22,8 @@ pub(crate) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     open: Mutex<Open>,
+    /// Whether several clients share what comes: then one that does not read is not waited for.
+    is_shared: bool,
 }
 
 #[derive(Debug, Default)]
@@ -47,6 +51,11 @@ impl Open {
 }
 
 impl Streams {
+    /// The answers to several clients, on one connection to their servers.
+    pub(crate) fn shared() -> Self {
+        Self { is_shared: true, ..Self::default() }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -105,7 +114,8 @@ impl Streams {
             Ok(()) => {}
             Err(mpsc::error::TrySendError::Closed(message)) => self.keep(message),
             Err(mpsc::error::TrySendError::Full(message)) => {
-                if tokio::time::timeout(PATIENCE, to.send(message)).await.is_err() {
+                let patience = if self.is_shared { SHARED_PATIENCE } else { PATIENCE };
+                if tokio::time::timeout(patience, to.send(message)).await.is_err() {
                     tracing::warn!("a client does not read its answer, which is cut off");
                     self.cut(&to);
                 }

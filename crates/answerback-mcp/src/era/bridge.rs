@@ -74,6 +74,12 @@ impl Bridge {
         Self { cache, ids, state: State::Undecided, strays }
     }
 
+    /// The bridge with other ids for its own requests.
+    pub(super) fn with_ids(mut self, ids: OwnIds) -> Self {
+        self.ids = ids;
+        self
+    }
+
     /// Takes a message of the client.
     pub(super) fn hear_client(&mut self, message: Message, now: Instant, out: &mut Outbox) {
         match &mut self.state {

@@ -3,6 +3,7 @@ use tokio::time::Instant;
 use super::EraCache;
 use super::bridge::Bridge;
 use super::outbox::Outbox;
+use super::own_ids::OwnIds;
 use crate::link::{FarEnd, Link, WAITING};
 
 /// A link on which the client may speak either era, whatever the server speaks. Needs a tokio runtime.
@@ -11,7 +12,8 @@ use crate::link::{FarEnd, Link, WAITING};
 /// that shows is kept in the cache, so that the next link to the same server asks nothing.
 pub fn bridged(server: Link, cache: EraCache) -> Link {
     let (link, client) = Link::pair();
-    tokio::spawn(carry(client, server, Bridge::new(cache)));
+    let bridge = Bridge::new(cache).with_ids(OwnIds::unguessable());
+    tokio::spawn(carry(client, server, bridge));
     link
 }
 

@@ -77,7 +77,7 @@ impl LegacyClient {
                 _ => out.tell_server(message),
             },
             Shape::Response { id } => {
-                let is_ours = OwnIds::has_made(id);
+                let is_ours = self.ids.has_made(id);
                 if !self.rounds.client_answered(&message, &self.ids, out) && !is_ours {
                     out.tell_server(message);
                 }
@@ -138,7 +138,7 @@ impl LegacyClient {
                 let rest = self.rounds.server_answered(incoming, capabilities, ids, now, out);
                 let Some(rest) = rest else { return };
                 if let Shape::Response { id } = rest.message.shape()
-                    && OwnIds::has_made(id)
+                    && self.ids.has_made(id)
                 {
                     // What answers nothing any more answers a call that was cancelled.
                     self.subscriptions.ended(id, Some(&rest.message), out);

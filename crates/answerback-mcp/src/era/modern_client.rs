@@ -90,7 +90,7 @@ impl ModernClient {
                     self.opened(&incoming.message, now, out);
                 } else if let Some(rest) = self.calls.server_answered(incoming, out)
                     && let Shape::Response { id } = rest.message.shape()
-                    && !OwnIds::has_made(id)
+                    && !self.ids.has_made(id)
                 {
                     // It answers something that was cancelled: the client knows what to make of it.
                     out.tell_client(rest);

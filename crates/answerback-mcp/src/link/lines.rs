@@ -14,13 +14,13 @@ pub async fn write_lines(
     mut to: impl AsyncWrite + Unpin,
 ) {
     while let Some(message) = queue.recv().await {
-        let mut line = message.into().into_text();
+        let mut line = on_one_line(message.into());
         line.push('\n');
         // What waits already goes out in one piece.
         while line.len() < READING
             && let Ok(next) = queue.try_recv()
         {
-            line.push_str(next.into().text());
+            line.push_str(&on_one_line(next.into()));
             line.push('\n');
         }
         if to.write_all(line.as_bytes()).await.is_err() || to.flush().await.is_err() {
@@ -28,6 +28,16 @@ pub async fn write_lines(
         }
     }
     let _ = to.shutdown().await;
+}
+
+/// The text of a message on one line. In JSON a line's end stands between two tokens or not at all, so a space does as
+/// well; left as it is, it would make two messages of one, and the second one nobody looked at.
+fn on_one_line(message: Message) -> String {
+    let text = message.into_text();
+    if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_none() {
+        return text;
+    }
+    text.replace(['\n', '\r'], " ")
 }
 
 /// Reads messages, none longer than so many bytes, until the stream ends or `take` says that it is enough. What is no
@@ -88,6 +98,22 @@ fn id_at_edge(head: &str, tail: &str) -> Option<Id> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn one_message_is_one_line() {
+        let (sender, queue) = mpsc::channel(4);
+        let text =
+            "{\"id\":1,\n\"method\":\"m\",\"params\":[\r\n{\"id\":2,\"method\":\"tools/call\"}\n]}";
+        for _ in 0..2 {
+            sender.send(Message::read(text.to_owned()).unwrap()).await.unwrap();
+        }
+        drop(sender);
+        let mut written = Vec::new();
+        write_lines(queue, &mut written).await;
+        let written = String::from_utf8(written).unwrap();
+        assert_eq!(written.lines().count(), 2, "{written}");
+        assert!(!written.contains('\r'));
+    }
 
     #[test]
     fn the_id_is_seen_at_either_edge() {

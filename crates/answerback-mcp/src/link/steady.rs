@@ -1,7 +1,7 @@
 //! A link that outlives its server: what ends is started again.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::{Child, FarEnd, Incoming, Link, broken};
+use super::{Child, FarEnd, Incoming, Link, broken, broken_because};
 use crate::wire::{Id, Message, Shape};
 
 /// The wait before the first new start; it doubles with each.
@@ -35,13 +35,15 @@ pub struct Opened {
 pub struct Health {
     /// How many links wait for it to come back.
     waiting: AtomicU32,
+    /// Whether the last answer was that of a link without a server.
+    is_unreachable: AtomicBool,
     starts: AtomicU32,
 }
 
 impl Health {
     /// Whether nobody waits for it to come back. A server that nobody wanted yet is up.
     pub fn is_up(&self) -> bool {
-        self.waiting.load(Ordering::Acquire) == 0
+        self.waiting.load(Ordering::Acquire) == 0 && !self.is_unreachable.load(Ordering::Acquire)
     }
 
     /// How often it was started or reached.
@@ -54,14 +56,16 @@ impl Health {
 /// are under way when it ends, or come while it is down, are answered as [`broken`]. A server that was greeted is
 /// greeted again in the same words, and the client hears that the tools may have changed.
 pub fn steady(
+    name: &str,
     open: impl Fn() -> std::io::Result<Opened> + Send + 'static,
     health: Arc<Health>,
 ) -> Link {
     let (link, far) = Link::pair();
+    let name = name.to_owned();
     tokio::spawn(async move {
         let FarEnd { told, say } = far;
         let keeper =
-            Keeper { say, health, under_way: Mutex::default(), greeting: Mutex::default() };
+            Keeper { name, say, health, under_way: Mutex::default(), greeting: Mutex::default() };
         keeper.keep(open, told).await;
     });
     link
@@ -75,6 +79,7 @@ struct Greeting {
 }
 
 struct Keeper {
+    name: String,
     say: mpsc::Sender<Incoming>,
     health: Arc<Health>,
     under_way: Mutex<HashSet<Id>>,
@@ -132,7 +137,7 @@ impl Keeper {
             is_first = false;
             absence.get_or_insert_with(|| Absence::of(&self.health));
             self.break_all(&reason).await;
-            tracing::warn!(reason, again_in_ms = wait.as_millis(), "a server is gone");
+            tracing::warn!(upstream = %self.name, reason, again_in_ms = wait.as_millis(), "a server is gone");
             if matches!(self.refuse_for(wait, &reason, &mut told).await, Left::Client) {
                 return;
             }
@@ -187,6 +192,8 @@ impl Keeper {
         while let Some(incoming) = from.recv().await {
             if let Shape::Response { id } = incoming.message.shape() {
                 self.under_way().remove(id);
+                let is_broken = broken_because(&incoming.message).is_some();
+                self.health.is_unreachable.store(is_broken, Ordering::Release);
             }
             if self.say.send(incoming).await.is_err() {
                 return Left::Client;
@@ -287,7 +294,6 @@ async fn end(child: Option<&mut Child>) {
 mod tests {
     use std::sync::atomic::AtomicUsize;
 
-    use super::super::broken_because;
     use super::*;
 
     /// A server that answers every request with its number of starts, and ends at the method `end`.
@@ -323,6 +329,7 @@ mod tests {
         let starts = Arc::new(AtomicUsize::new(0));
         let health = Arc::new(Health::default());
         let mut link = steady(
+            "up",
             {
                 let starts = Arc::clone(&starts);
                 move || server(&starts)
@@ -353,7 +360,7 @@ mod tests {
     async fn leaving_ends_the_server_and_the_link() {
         let starts = Arc::new(AtomicUsize::new(0));
         let health = Arc::new(Health::default());
-        let link = steady(move || server(&starts), Arc::clone(&health));
+        let link = steady("up", move || server(&starts), Arc::clone(&health));
         let Link { to, mut from } = link;
         drop(to);
         assert!(from.recv().await.is_none());

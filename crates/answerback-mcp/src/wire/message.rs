@@ -40,7 +40,7 @@ pub struct Message {
 
 #[derive(serde::Deserialize)]
 struct Outline<'t> {
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "as_written")]
     id: Option<&'t RawValue>,
     #[serde(borrow, default)]
     method: Option<Cow<'t, str>>,
@@ -48,6 +48,14 @@ struct Outline<'t> {
     result: bool,
     #[serde(default, deserialize_with = "is_there")]
     error: bool,
+}
+
+/// A member as it is written: null is not as good as absent. A request whose id is null would pass for a notification,
+/// which nobody answers and nobody looks at.
+fn as_written<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// Whether a member is there, whatever it is: a result may be null.
@@ -196,7 +204,14 @@ mod tests {
 
     #[test]
     fn what_is_no_message_is_told() {
-        for text in ["{}", "1", r#"{"id":"a"}"#, r#"{"id":{},"method":"m"}"#, r#"{"method":1}"#] {
+        for text in [
+            "{}",
+            "1",
+            r#"{"id":null,"method":"m"}"#,
+            r#"{"id":"a"}"#,
+            r#"{"id":{},"method":"m"}"#,
+            r#"{"method":1}"#,
+        ] {
             let error = Message::read(text.to_owned()).unwrap_err();
             assert!(matches!(error, MessageError::NoMessage), "{text}: {error}");
         }

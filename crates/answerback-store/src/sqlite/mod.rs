@@ -69,12 +69,25 @@ fn connect(path: &Path, flags: OpenFlags, lock_timeout: Duration) -> Outcome<Con
         let error = format!("SQLite {found} can lose commits; 3.51.3 or newer is needed");
         return Err(EngineError::new(Failure::Damaged, error));
     }
+    if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) {
+        make_private(path);
+    }
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         .map_err(|error| named(path, &error))?;
     connection.busy_timeout(lock_timeout)?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON;")?;
     Ok(connection)
+}
+
+/// Makes the file for this user alone, before SQLite would make it for whoever the system lets. What lies beside it
+/// has its mode. Where that cannot be done, SQLite says why.
+fn make_private(path: &Path) {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let _ = options.open(path);
 }
 
 fn named(path: &Path, error: &rusqlite::Error) -> EngineError {
