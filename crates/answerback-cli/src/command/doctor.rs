@@ -196,7 +196,7 @@ fn look_at_tokens(arguments: &Arguments, settings: &ServiceSettings, findings: &
             findings.good("tokens", names.join(", "));
         }
         Err(error) => {
-            findings.problem("tokens", &error, "mend gateway.tokens, or the file it names")
+            findings.problem("tokens", &error, "mend gateway.tokens, or the file it names");
         }
     }
 }
@@ -210,12 +210,13 @@ fn look_at_store(arguments: &Arguments, findings: &mut Findings) {
     };
     if !is_there {
         // What cannot be made will not be made by the first call, either.
-        return match location.path().and_then(|path| folders::make_for(&path).map(|()| path)) {
+        match location.path().and_then(|path| folders::make_for(&path).map(|()| path)) {
             Ok(path) => {
-                findings.good(ABOUT, format!("none yet; the first call makes {}", path.display()))
+                findings.good(ABOUT, format!("none yet; the first call makes {}", path.display()));
             }
             Err(error) => findings.problem(ABOUT, &error, "name another place with --store FILE"),
-        };
+        }
+        return;
     }
     // Opening compares the store with its key and its anchor, as before every first word of a gateway.
     let opened = location.write().and_then(|store| Ok((store.origin()?, store.head()?.size)));
