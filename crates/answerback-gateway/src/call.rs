@@ -5,12 +5,10 @@ use answerback::judge::{CallLine, CallLineError};
 use answerback::retry::Turn;
 use serde_json::Value;
 
-use answerback_mcp::wire::{Id, Message, Object, ObjectError, Shape};
+use answerback_mcp::wire::{Id, Message, Object, ObjectError, Shape, meta};
 
 /// The member of a request's `_meta` that names the conversation.
 const CONVERSATION: &str = "dev.answerback/conversation";
-/// The member of a request's `_meta` by which a stateless revision of the protocol is known.
-const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// A `tools/call`, as it came.
 #[derive(Clone, Debug)]
@@ -62,10 +60,10 @@ impl ToolCall {
         let members = Object::read(params)?;
         let name = members.get("name").and_then(text).ok_or(CallError::NoName)?;
         let arguments = members.get("arguments").map(str::to_owned);
-        let meta = members.get("_meta").map(str::to_owned);
-        let said = meta.as_deref().map(Object::read).transpose()?;
+        let own_meta = members.get("_meta").map(str::to_owned);
+        let said = own_meta.as_deref().map(Object::read).transpose()?;
         let conversation = said.as_ref().and_then(|meta| text(meta.get(CONVERSATION)?));
-        let is_modern = said.as_ref().is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some());
+        let is_modern = said.as_ref().is_some_and(|said| said.get(meta::VERSION).is_some());
         let answers = members.get("requestState").and_then(text).map(|state| {
             let responses = members.get("inputResponses").unwrap_or("{}").to_owned();
             Answers { state, responses }
@@ -78,7 +76,7 @@ impl ToolCall {
             params,
             name,
             arguments,
-            meta,
+            meta: own_meta,
             conversation,
             is_modern,
             answers,
@@ -95,12 +93,12 @@ impl ToolCall {
 
     /// Whether the client says in this request that it can put a form to its user.
     pub(crate) fn can_ask(&self) -> bool {
-        let meta: Value = self
+        let said: Value = self
             .meta
             .as_deref()
             .and_then(|meta| serde_json::from_str(meta).ok())
             .unwrap_or_default();
-        takes_forms(&meta["io.modelcontextprotocol/clientCapabilities"])
+        takes_forms(&said[meta::CAPABILITIES])
     }
 
     /// The call without the answers that it brought along, as it was made first.

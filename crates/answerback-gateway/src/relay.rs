@@ -11,10 +11,10 @@ use answerback::case::{Decision, Submission};
 use answerback::retry::RetryKey;
 use answerback_ledger::leaf::Subject;
 use answerback_mcp::link::{Incoming, broken_because};
-use answerback_mcp::wire::{Id, Message, Object, Shape, code};
+use answerback_mcp::wire::{Id, Message, Object, Shape, code, meta, splice};
 use answerback_store::StoreError;
 use serde_json::{Map, Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 use crate::call::takes_forms;
@@ -80,7 +80,7 @@ pub(crate) struct Relay {
     calls: Mutex<HashMap<Id, Stage>>,
     tasks: Mutex<JoinSet<()>>,
     /// Whether the server said its last word.
-    has_ended: AtomicBool,
+    has_ended: watch::Sender<bool>,
     /// Requests of our own, each with who may answer it.
     ours: Mutex<HashMap<Id, (Answerer, oneshot::Sender<Message>)>>,
     /// What begins the ids of our own requests, which nobody can guess.
@@ -160,7 +160,7 @@ impl Relay {
             to_server: RwLock::new(Some(to_server)),
             calls: Mutex::default(),
             tasks: Mutex::default(),
-            has_ended: AtomicBool::new(false),
+            has_ended: watch::Sender::new(false),
             ours: Mutex::default(),
             prefix: own_prefix(),
             given_up: Mutex::default(),
@@ -432,7 +432,7 @@ impl Relay {
             self.gateway.fail(running, "the client cancelled it before it was forwarded").await;
             return None;
         }
-        let is_gone = self.has_ended.load(Ordering::Acquire);
+        let is_gone = *self.has_ended.borrow();
         if is_gone || !self.send(message).await {
             return Some(self.gateway.fail(running, "the server has ended").await);
         }
@@ -475,9 +475,8 @@ impl Relay {
 
     /// Waits until the server is gone.
     pub(crate) async fn gone(&self) {
-        while !self.has_ended.load(Ordering::Acquire) {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        // The sender is ours, so there is an end to it.
+        let _ = self.has_ended.subscribe().wait_for(|ended| *ended).await;
     }
 
     /// Notes that the client does not want an answer any more. Says whether the server has to know.
@@ -509,7 +508,7 @@ impl Relay {
             self.pass(incoming).await;
         }
         // Nobody will answer any more.
-        self.has_ended.store(true, Ordering::Release);
+        self.has_ended.send_replace(true);
         lock(&self.calls).retain(|_, stage| matches!(stage, Stage::Admitting { .. }));
         lock(&self.ours).clear();
     }
@@ -765,9 +764,7 @@ fn own_prefix() -> String {
 }
 
 fn has_cursor(message: &Message) -> bool {
-    let params = Object::read(message.text()).ok().and_then(|message| message.get("params"));
-    let cursor = params.and_then(|params| Object::read(params).ok()?.get("cursor"));
-    cursor.is_some_and(|cursor| cursor != "null")
+    splice::at(message.text(), &["params", "cursor"]).is_some_and(|cursor| cursor != "null")
 }
 
 /// Whether a client says that it can put a form to its user.
@@ -778,14 +775,13 @@ fn can_ask(message: &Message) -> bool {
 
 /// Which request a client gives up.
 fn cancelled(message: &Message) -> Option<Id> {
-    let params = Object::read(message.text()).ok()?.get("params")?;
-    Id::read(Object::read(params).ok()?.raw("requestId")?)
+    splice::id_at(message.text(), &["params", "requestId"])
 }
 
 /// The version that a server gives itself.
 fn version(result: &str) -> Option<String> {
     let result: Value = serde_json::from_str(result).ok()?;
     let legacy = result["serverInfo"]["version"].as_str();
-    let modern = result["_meta"]["io.modelcontextprotocol/serverInfo"]["version"].as_str();
+    let modern = result["_meta"][meta::SERVER]["version"].as_str();
     legacy.or(modern).map(str::to_owned)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use answerback_http::{Closing, Principal};
-use answerback_mcp::wire::{Id, Message, MessageError, Shape, code};
+use answerback_mcp::wire::{Id, LEGACY_REVISIONS, Message, MessageError, Shape, code};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::body::{Events, Leave, empty, json};
 use super::session::Session;
-use super::stated::{self, LEGACY_VERSIONS, VERSION_HEADER, VERSIONS};
+use super::stated::{self, VERSION_HEADER, VERSIONS};
 use super::{Service, Streams};
 use crate::Client;
 
@@ -107,10 +107,10 @@ impl Visit<'_> {
         if is_modern {
             return self.post_stateless(headers, message, stated.as_deref()).await;
         }
-        if let Some(name) = named.filter(|name| !LEGACY_VERSIONS.contains(name)) {
+        if let Some(name) = named.filter(|name| !LEGACY_REVISIONS.contains(name)) {
             let text = format!(
                 "the revision {name} of the protocol is not supported; known are {}",
-                [LEGACY_VERSIONS, VERSIONS].concat().join(", ")
+                [&LEGACY_REVISIONS[..], VERSIONS].concat().join(", ")
             );
             return refuse(StatusCode::BAD_REQUEST, Some(&message), &text);
         }

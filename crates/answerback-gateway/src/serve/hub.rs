@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use answerback_mcp::link::{Incoming, WAITING};
-use answerback_mcp::wire::{Id, Message, Object, Shape, code};
+use answerback_mcp::wire::{Id, Message, Object, Shape, code, splice};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
@@ -208,9 +208,7 @@ impl Hub {
                 }
             }
             Shape::Notification { method } if method == "notifications/cancelled" => {
-                let params = Object::read(message.text()).ok().and_then(|it| it.get("params"));
-                let id = params
-                    .and_then(|params| Id::read(Object::read(params).ok()?.raw("requestId")?));
+                let id = splice::id_at(message.text(), &["params", "requestId"]);
                 let server = id.and_then(|id| lock(&self.routes).get(&id).copied());
                 if let Some(server) = server {
                     self.servers[server].relay.hear(message).await;
@@ -232,8 +230,7 @@ impl Hub {
     async fn take(self: Arc<Self>, message: Message) {
         let Shape::Request { id, method } = message.shape().clone() else { return };
         let is_modern = stated::version(&message).is_some();
-        let params = Object::read(message.text()).ok().and_then(|it| it.get("params"));
-        let params = params.unwrap_or("{}").to_owned();
+        let params = splice::at(message.text(), &["params"]).unwrap_or("{}").to_owned();
         match method.as_str() {
             "initialize" | "server/discover" => self.greet(&id, &method, &params).await,
             "ping" => self.answer(&id, "{}").await,
@@ -414,12 +411,10 @@ impl Hub {
 
     async fn call(self: &Arc<Self>, id: &Id, message: Message, params: &str) {
         // A stateless server wants to know in every request who asks.
-        let meta = Object::read(params).ok().and_then(|params| params.get("_meta"));
-        let asking = meta.map_or_else(|| "{}".to_owned(), |meta| format!(r#"{{"_meta":{meta}}}"#));
-        let tools = self.all_tools(&asking).await;
+        let tools = self.all_tools(&meta_of(params)).await;
         let called = text(params, "name").unwrap_or_default();
         if let Some((server, name)) = tools.names.behind(&called) {
-            let renamed = if name == called { None } else { renamed(&message, params, name) };
+            let renamed = if name == called { None } else { renamed(&message, name) };
             return self.forward(server, id, renamed.unwrap_or(message)).await;
         }
         let call = match ToolCall::read(message) {
@@ -476,14 +471,11 @@ impl Hub {
         let names = if known.behind(&shown).is_some() {
             known
         } else {
-            let meta = Object::read(params).ok().and_then(|params| params.get("_meta"));
-            let asking =
-                meta.map_or_else(|| "{}".to_owned(), |meta| format!(r#"{{"_meta":{meta}}}"#));
-            self.all_prompts(&asking).await.0
+            self.all_prompts(&meta_of(params)).await.0
         };
         match names.behind(&shown) {
             Some((server, name)) => {
-                let renamed = renamed(&message, params, name);
+                let renamed = renamed(&message, name);
                 self.forward(server, id, renamed.unwrap_or(message)).await;
             }
             None => self.ask_in_turn(id, message).await,
@@ -537,7 +529,7 @@ impl Hub {
             Some((server, name)) => {
                 let mut reference = reference.clone();
                 reference["name"] = name.into();
-                let renamed = with_params(&message, params, "ref", &reference.to_string());
+                let renamed = with_params(&message, "ref", &reference.to_string());
                 self.forward(server, id, renamed.unwrap_or(message)).await;
             }
             None => self.ask_in_turn(id, message).await,
@@ -547,8 +539,7 @@ impl Hub {
     /// Asks one server after the other until one has a result; what the first said otherwise.
     async fn ask_in_turn(self: &Arc<Self>, id: &Id, message: Message) {
         let Shape::Request { method, .. } = message.shape() else { return };
-        let params = Object::read(message.text()).ok().and_then(|it| it.get("params"));
-        let params = params.unwrap_or("{}");
+        let params = splice::at(message.text(), &["params"]).unwrap_or("{}");
         let mut refused = None;
         for server in 0..self.servers.len() {
             if let Some(answer) = self.ask(server, method, params).await {
@@ -588,26 +579,29 @@ fn of_server(id: &Id) -> Option<(usize, Id)> {
     Some((server.parse().ok()?, Id::read(&theirs)?))
 }
 
+/// Parameters that say nothing but who asks.
+fn meta_of(params: &str) -> String {
+    let meta = splice::at(params, &["_meta"]);
+    meta.map_or_else(|| "{}".to_owned(), |meta| format!(r#"{{"_meta":{meta}}}"#))
+}
+
 /// Whether an answer says that there is no such method.
 fn says_unknown(answer: &Message) -> bool {
-    let error = Object::read(answer.text()).ok().and_then(|answer| answer.get("error"));
-    let code = error.and_then(|error| Object::read(error).ok()?.get("code"));
-    code.is_some_and(|code| code.trim() == "-32601")
+    splice::at(answer.text(), &["error", "code"]) == Some("-32601")
 }
 
 /// The result of an answer, as it is written.
 fn result(answer: &Message) -> Option<String> {
-    Object::read(answer.text()).ok()?.get("result").map(str::to_owned)
+    splice::at(answer.text(), &["result"]).map(str::to_owned)
 }
 
 /// A request about a thing under its server's own name.
-fn renamed(message: &Message, params: &str, name: &str) -> Option<Message> {
-    with_params(message, params, "name", &Value::from(name).to_string())
+fn renamed(message: &Message, name: &str) -> Option<Message> {
+    with_params(message, "name", &Value::from(name).to_string())
 }
 
-fn with_params(message: &Message, params: &str, member: &str, value: &str) -> Option<Message> {
-    let params = Object::read(params).ok()?.with(member, value);
-    let text = Object::read(message.text()).ok()?.with("params", &params);
+fn with_params(message: &Message, member: &str, value: &str) -> Option<Message> {
+    let text = splice::with(message.text(), &["params", member], value).ok()?;
     Some(message.clone().with_text(text))
 }
 

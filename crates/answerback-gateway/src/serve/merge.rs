@@ -1,6 +1,6 @@
 //! The answers of several servers as one.
 
-use answerback_mcp::wire::Object;
+use answerback_mcp::wire::{LEGACY_REVISIONS, Object, meta};
 use serde_json::{Map, Value, json};
 
 use super::stated::VERSIONS;
@@ -32,10 +32,10 @@ pub(crate) fn greeting(answers: &[(&str, Value)], is_modern: bool) -> Value {
             "capabilities": capabilities,
             "ttlMs": 0,
             "cacheScope": "private",
-            "_meta": {"io.modelcontextprotocol/serverInfo": me},
+            "_meta": {meta::SERVER: me},
         })
     } else {
-        let version = version.unwrap_or("2025-11-25");
+        let version = version.unwrap_or(LEGACY_REVISIONS[LEGACY_REVISIONS.len() - 1]);
         json!({"protocolVersion": version, "capabilities": capabilities, "serverInfo": me})
     };
     if !instructions.is_empty() {

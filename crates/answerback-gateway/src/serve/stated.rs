@@ -1,7 +1,7 @@
 //! What a request of the stateless revisions says of itself, in its headers and in its `_meta`: both must agree.
 
 use answerback_mcp::link::HeaderArguments;
-use answerback_mcp::wire::{Message, Object, Shape};
+use answerback_mcp::wire::{MODERN_REVISION, Message, Shape, meta, splice};
 use axum::http::HeaderMap;
 use data_encoding::BASE64;
 use serde_json::{Value, json};
@@ -9,13 +9,7 @@ use serde_json::{Value, json};
 use crate::ToolCall;
 
 /// The stateless revisions that we know.
-pub(crate) const VERSIONS: &[&str] = &["2026-07-28"];
-/// The revisions before them.
-pub(crate) const LEGACY_VERSIONS: &[&str] =
-    &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-/// The member of `_meta` that names the revision.
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const VERSIONS: &[&str] = &[MODERN_REVISION];
 /// The header that names the revision.
 pub(crate) const VERSION_HEADER: &str = "mcp-protocol-version";
 
@@ -29,10 +23,8 @@ mod code {
 /// The revision that a message names in its `_meta`.
 pub(crate) fn version(message: &Message) -> Option<String> {
     // A message of the older revisions is not read any further than this.
-    memchr::memmem::find(message.text().as_bytes(), VERSION.as_bytes())?;
-    let params = Object::read(message.text()).ok()?.get("params")?;
-    let meta = Object::read(params).ok()?.get("_meta")?;
-    serde_json::from_str(Object::read(meta).ok()?.get(VERSION)?).ok()
+    memchr::memmem::find(message.text().as_bytes(), meta::VERSION.as_bytes())?;
+    splice::string_at(message.text(), &["params", "_meta", meta::VERSION])
 }
 
 /// Checks that headers and message of a request agree; the error is its answer.
@@ -57,7 +49,7 @@ pub(crate) fn check(
         if id.is_none() {
             return Ok(());
         }
-        let text = format!("the request needs {VERSION} in its _meta, as the header says");
+        let text = format!("the request needs {} in its _meta, as the header says", meta::VERSION);
         return refuse(code::INVALID_PARAMS, text, None);
     };
     if header(headers, VERSION_HEADER).as_deref() != Some(version) {
@@ -77,7 +69,7 @@ pub(crate) fn check(
         return mismatch("Mcp-Name", &name);
     }
     if id.is_some() && !has_capabilities(message) {
-        let text = format!("the request needs {CAPABILITIES} in its _meta, an object");
+        let text = format!("the request needs {} in its _meta, an object", meta::CAPABILITIES);
         return refuse(code::INVALID_PARAMS, text, None);
     }
     Ok(())
@@ -119,17 +111,12 @@ fn name(message: &Message, method: &str) -> Option<String> {
         "resources/read" => "uri",
         _ => return None,
     };
-    let params = Object::read(message.text()).ok()?.get("params")?;
-    serde_json::from_str(Object::read(params).ok()?.get(member)?).ok()
+    splice::string_at(message.text(), &["params", member])
 }
 
 fn has_capabilities(message: &Message) -> bool {
-    let read = || {
-        let params = Object::read(message.text()).ok()?.get("params")?;
-        let meta = Object::read(params).ok()?.get("_meta")?;
-        Some(Object::read(meta).ok()?.get(CAPABILITIES)?.trim_start().starts_with('{'))
-    };
-    read().unwrap_or(false)
+    splice::at(message.text(), &["params", "_meta", meta::CAPABILITIES])
+        .is_some_and(|capabilities| capabilities.trim_start().starts_with('{'))
 }
 
 /// A header's text, decoded where it was not plain.
@@ -144,11 +131,8 @@ fn header(headers: &HeaderMap, name: &str) -> Option<String> {
 /// The status of an answer of the stateless revisions, by its error.
 pub(crate) fn status(answer: &Message) -> axum::http::StatusCode {
     use axum::http::StatusCode;
-    let code = || {
-        let error = Object::read(answer.text()).ok()?.get("error")?;
-        Object::read(error).ok()?.get("code")?.parse::<i64>().ok()
-    };
-    match code() {
+    let code = splice::at(answer.text(), &["error", "code"]);
+    match code.and_then(|code| code.parse::<i64>().ok()) {
         Some(-32601) => StatusCode::NOT_FOUND,
         Some(-32022..=-32020 | -32600 | -32700) => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,

@@ -3,14 +3,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use answerback_mcp::wire::{Id, Message, Object, Shape};
+use answerback_mcp::wire::{Id, Message, Shape, meta, splice};
 use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::Streams;
 use super::partner::Partner;
 use super::session::GOING;
-use super::streams::SUBSCRIPTION;
 
 /// How often a face that leaves looks whether it can.
 const RETIRING: Duration = Duration::from_secs(1);
@@ -91,9 +90,11 @@ impl Stateless {
             Shape::Notification { method } if method == "notifications/progress" => {
                 replaced(message, &["params", "progressToken"], theirs.token.as_deref())
             }
-            Shape::Notification { .. } => {
-                replaced(message, &["params", "_meta", SUBSCRIPTION], Some(theirs.id.as_json()))
-            }
+            Shape::Notification { .. } => replaced(
+                message,
+                &["params", "_meta", meta::SUBSCRIPTION],
+                Some(theirs.id.as_json()),
+            ),
             _ => message,
         }
     }
@@ -127,30 +128,20 @@ fn with_token(request: Message, id: &Id) -> (Message, Option<String>) {
         return (request, None);
     }
     let place = ["params", "_meta", "progressToken"];
-    let token = found(request.text(), &place).map(str::to_owned);
+    let token = splice::at(request.text(), &place).map(str::to_owned);
     match token {
         Some(token) => (replaced(request, &place, Some(id.as_json())), Some(token)),
         None => (request, None),
     }
 }
 
-/// The value at a place below an object, as it is written.
-fn found<'t>(text: &'t str, place: &[&str]) -> Option<&'t str> {
-    place.iter().try_fold(text, |text, name| Object::read(text).ok()?.get(name))
-}
-
 /// A message with another value where there is one; as it is, where there is none.
 fn replaced(message: Message, place: &[&str], value: Option<&str>) -> Message {
-    let Some(value) = value else { return message };
-    let Some(text) = with(message.text(), place, value) else { return message };
-    message.with_text(text)
-}
-
-fn with(text: &str, place: &[&str], value: &str) -> Option<String> {
-    let [name, rest @ ..] = place else { return Some(value.to_owned()) };
-    let object = Object::read(text).ok()?;
-    let inner = with(object.get(name)?, rest, value)?;
-    Some(object.with(name, &inner))
+    let is_there = splice::at(message.text(), place).is_some();
+    match value.filter(|_| is_there).map(|value| splice::with(message.text(), place, value)) {
+        Some(Ok(text)) => message.with_text(text),
+        _ => message,
+    }
 }
 
 /// The clients without sessions that were seen, by principal and endpoint.

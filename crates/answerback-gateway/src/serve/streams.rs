@@ -3,7 +3,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use answerback_mcp::link::Incoming;
-use answerback_mcp::wire::{Id, Message, Object, Shape};
+use answerback_mcp::wire::{Id, Message, Shape, meta, splice};
 use tokio::sync::mpsc;
 
 /// How many messages may wait in one answer.
@@ -15,8 +15,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long it may where others wait meanwhile.
 const SHARED_PATIENCE: Duration = Duration::from_millis(250);
-/// The member of a notification's `_meta` that says which subscription it is of.
-pub(crate) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// The answers to a client that are open: a message goes into the one that it belongs to.
 #[derive(Debug, Default)]
@@ -172,25 +170,20 @@ impl Streams {
 
 /// The request by which a client subscribed to what a notification tells.
 fn subscription(notification: &Message) -> Option<Id> {
-    memchr::memmem::find(notification.text().as_bytes(), SUBSCRIPTION.as_bytes())?;
-    let params = Object::read(notification.text()).ok()?.get("params")?;
-    let meta = Object::read(params).ok()?.get("_meta")?;
-    Id::read(Object::read(meta).ok()?.raw(SUBSCRIPTION)?)
+    memchr::memmem::find(notification.text().as_bytes(), meta::SUBSCRIPTION.as_bytes())?;
+    splice::id_at(notification.text(), &["params", "_meta", meta::SUBSCRIPTION])
 }
 
 /// The token by which a request wants to hear of progress.
 fn progress_token(request: &Message) -> Option<Id> {
     // Few requests have one; looking for the name is cheaper than reading every request.
     memchr::memmem::find(request.text().as_bytes(), b"progressToken")?;
-    let params = Object::read(request.text()).ok()?.get("params")?;
-    let meta = Object::read(params).ok()?.get("_meta")?;
-    Id::read(Object::read(meta).ok()?.raw("progressToken")?)
+    splice::id_at(request.text(), &["params", "_meta", "progressToken"])
 }
 
 /// The token that a notification of progress has.
 fn told_token(notification: &Message) -> Option<Id> {
-    let params = Object::read(notification.text()).ok()?.get("params")?;
-    Id::read(Object::read(params).ok()?.raw("progressToken")?)
+    splice::id_at(notification.text(), &["params", "progressToken"])
 }
 
 #[cfg(test)]

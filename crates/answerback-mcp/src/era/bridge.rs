@@ -8,11 +8,10 @@ use super::legacy_client::LegacyClient;
 use super::modern_client::{ModernClient, hold};
 use super::outbox::Outbox;
 use super::own_ids::OwnIds;
-use super::splice;
 use super::terms::{MODERN, code, meta, method};
 use super::{Era, EraCache};
 use crate::link::Incoming;
-use crate::wire::{Id, Message, Shape};
+use crate::wire::{Id, Message, Shape, splice};
 
 /// How long a server has to show its era before it is asked in another way.
 const PROBE: Duration = Duration::from_secs(10);

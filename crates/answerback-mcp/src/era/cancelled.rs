@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::splice;
 use super::terms::notice;
-use crate::wire::{Id, Message};
+use crate::wire::{Id, Message, splice};
 
 /// The notification that a request is not wanted any more.
 pub(super) fn cancelled(request: &Id) -> Message {

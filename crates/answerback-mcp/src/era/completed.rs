@@ -1,9 +1,8 @@
 //! Answers of a legacy server as the modern era writes them.
 
-use super::splice;
 use super::terms::{code, method};
 use crate::link::Incoming;
-use crate::wire::{Object, ObjectError, code as wire_code};
+use crate::wire::{Object, ObjectError, code as wire_code, splice};
 
 /// An answer with the members that a modern client wants to find, where they are absent. Nothing else changes.
 pub(super) fn completed(answer: Incoming, method: &str) -> Incoming {

@@ -7,11 +7,10 @@ use super::cancelled;
 use super::outbox::Outbox;
 use super::own_ids::OwnIds;
 use super::rounds::Rounds;
-use super::splice;
 use super::subscriptions::Subscriptions;
 use super::terms::{LEGACY, MODERN, NEWEST_LEGACY, meta, method, notice};
 use crate::link::Incoming;
-use crate::wire::{Id, Message, Object, ObjectError, Shape, code};
+use crate::wire::{Id, Message, Object, ObjectError, Shape, code, splice};
 
 /// What is known of the client between two messages: a modern server knows nothing.
 #[derive(Debug, Default)]
@@ -190,7 +189,7 @@ impl LegacyClient {
         let Some(result) = splice::at(answer.text(), &["result"]) else {
             // Its error says best what is wrong.
             let said = Incoming::from(answer.clone());
-            out.tell_client(splice::readdressed(said, &request));
+            out.tell_client(said.answering(&request));
             return;
         };
         let capabilities = splice::at(result, &["capabilities"]).unwrap_or("{}");

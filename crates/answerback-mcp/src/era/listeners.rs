@@ -4,10 +4,9 @@ use serde_json::{Value, json};
 
 use super::outbox::Outbox;
 use super::own_ids::OwnIds;
-use super::splice;
 use super::terms::{meta, method, notice};
 use crate::link::Incoming;
-use crate::wire::{Id, Message, code};
+use crate::wire::{Id, Message, code, splice};
 
 /// The most listening requests, and the most resources of one.
 const MOST: usize = 64;

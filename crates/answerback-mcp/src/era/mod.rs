@@ -19,7 +19,6 @@ mod open_calls;
 mod outbox;
 mod own_ids;
 mod rounds;
-mod splice;
 mod subscriptions;
 mod terms;
 

@@ -11,10 +11,9 @@ use super::listeners::Listeners;
 use super::open_calls::{self, OpenCalls};
 use super::outbox::Outbox;
 use super::own_ids::OwnIds;
-use super::splice;
 use super::terms::{MODERN, NEWEST_LEGACY, meta, method, notice};
 use crate::link::{Incoming, WAITING};
-use crate::wire::{Id, Message, Shape, code as wire_code};
+use crate::wire::{Id, Message, Shape, code as wire_code, splice};
 
 /// How long a server has to answer `initialize`: it may have to be fetched first.
 const INITIALIZING: Duration = Duration::from_mins(1);

@@ -12,10 +12,9 @@ use super::capability;
 use super::completed::completed;
 use super::outbox::Outbox;
 use super::own_ids::OwnIds;
-use super::splice;
 use super::terms::{code, meta, method};
 use crate::link::Incoming;
-use crate::wire::{Id, Message, Object, Shape, code as wire_code};
+use crate::wire::{Id, Message, Object, Shape, code as wire_code, splice};
 
 /// The most requests under way.
 const MOST_CALLS: usize = 1024;
@@ -98,7 +97,7 @@ impl OpenCalls {
         };
         // A client may use an id again that was answered to it, while the server still works on what it named.
         let upstream = if self.calls.contains_key(&id) { ids.next() } else { id };
-        out.tell_server(splice::renamed(without_version(request), &upstream));
+        out.tell_server(without_version(request).with_id(&upstream));
         self.calls.insert(upstream, call);
     }
 
@@ -134,7 +133,7 @@ impl OpenCalls {
         if let Some(finished) = call.finished.take() {
             let method = call.method.clone();
             self.calls.remove(&upstream);
-            out.tell_client(completed(splice::readdressed(finished, id), &method));
+            out.tell_client(completed(finished.answering(id), &method));
             return;
         }
         call.questions.retain(|question| {
@@ -205,7 +204,7 @@ impl OpenCalls {
         let upstream = id.clone();
         let Some(call) = self.calls.get_mut(&upstream) else { return Some(answer) };
         if call.is_awaited {
-            let answer = splice::readdressed(answer, &call.holder);
+            let answer = answer.answering(&call.holder);
             out.tell_client(completed(answer, &call.method));
             self.calls.remove(&upstream);
         } else {

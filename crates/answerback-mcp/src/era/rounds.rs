@@ -11,10 +11,9 @@ use super::cancelled;
 use super::capability;
 use super::outbox::Outbox;
 use super::own_ids::OwnIds;
-use super::splice;
 use super::terms::method;
 use crate::link::Incoming;
-use crate::wire::{Id, Message, Object, ObjectError, Shape, code};
+use crate::wire::{Id, Message, Object, ObjectError, Shape, code, splice};
 
 /// The most calls under way.
 const MOST_CALLS: usize = 1024;
@@ -123,7 +122,7 @@ impl Rounds {
             }
             None => {
                 self.calls.remove(&call);
-                out.tell_client(splice::readdressed(answer, &call));
+                out.tell_client(answer.answering(&call));
             }
         }
         None

@@ -6,9 +6,8 @@ use serde_json::{Value, json};
 
 use super::cancelled::cancelled;
 use super::outbox::Outbox;
-use super::splice;
 use super::terms::{meta, notice};
-use crate::wire::{Id, Message, code};
+use crate::wire::{Id, Message, code, splice};
 
 /// The most resources of a subscription.
 pub(super) const MOST: usize = 256;

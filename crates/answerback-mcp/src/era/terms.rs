@@ -1,11 +1,9 @@
 //! The names of the protocol that differ between the eras.
 
-/// The revision that begins the modern era.
-pub(super) const MODERN: &str = "2026-07-28";
-/// The revisions of the legacy era, the newest last.
-pub(super) const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", NEWEST_LEGACY];
+pub(super) use crate::wire::{LEGACY_REVISIONS as LEGACY, MODERN_REVISION as MODERN, meta};
+
 /// The last revision with `initialize`.
-pub(super) const NEWEST_LEGACY: &str = "2025-11-25";
+pub(super) const NEWEST_LEGACY: &str = LEGACY[LEGACY.len() - 1];
 
 /// What is asked.
 pub(super) mod method {
@@ -50,16 +48,6 @@ pub(super) mod notice {
         ("notifications/prompts/list_changed", "prompts", "promptsListChanged"),
         ("notifications/resources/list_changed", "resources", "resourcesListChanged"),
     ];
-}
-
-/// Members of `_meta`.
-pub(super) mod meta {
-    pub(in super::super) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-    pub(in super::super) const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-    pub(in super::super) const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
-    pub(in super::super) const SERVER: &str = "io.modelcontextprotocol/serverInfo";
-    pub(in super::super) const LEVEL: &str = "io.modelcontextprotocol/logLevel";
-    pub(in super::super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 }
 
 /// Errors that only one era has, or that we answer with here.

@@ -67,6 +67,13 @@ impl Incoming {
     pub fn about(message: Message, request: Id) -> Self {
         Self { message, about: Some(request) }
     }
+
+    /// An answer as the answer to another request.
+    #[must_use]
+    pub fn answering(self, request: &Id) -> Self {
+        let about = self.about.map(|_| request.clone());
+        Self { message: self.message.with_id(request), about }
+    }
 }
 
 impl From<Message> for Incoming {

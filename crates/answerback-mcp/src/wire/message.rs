@@ -132,6 +132,9 @@ impl Message {
     pub fn with_id(self, id: &Id) -> Self {
         let Self { text, shape } = self;
         let shape = match shape {
+            Shape::Request { id: ref own, .. } | Shape::Response { id: ref own } if own == id => {
+                return Self { text, shape };
+            }
             Shape::Request { method, .. } => Shape::Request { id: id.clone(), method },
             Shape::Response { .. } => Shape::Response { id: id.clone() },
             other => return Self { text, shape: other },

@@ -4,11 +4,33 @@ mod id;
 mod line;
 mod message;
 mod object;
+pub mod splice;
 
 pub use id::Id;
 pub use line::{Line, LineReader};
 pub use message::{Message, MessageError, Shape};
 pub use object::{Object, ObjectError};
+
+/// The revision that begins the stateless era.
+pub const MODERN_REVISION: &str = "2026-07-28";
+/// The revisions before it, the newest last.
+pub const LEGACY_REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+/// Members of `_meta` that the protocol defines.
+pub mod meta {
+    /// Of a request: the revision that it is of.
+    pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+    /// Of a request: what its client can do.
+    pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+    /// Of a request: what its client calls itself.
+    pub const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+    /// Of a result: what its server calls itself.
+    pub const SERVER: &str = "io.modelcontextprotocol/serverInfo";
+    /// Of a request: how much its client wants to hear.
+    pub const LEVEL: &str = "io.modelcontextprotocol/logLevel";
+    /// Of a notification: the request that subscribed to it.
+    pub const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+}
 
 /// Errors of the protocol that we answer with.
 pub mod code {

@@ -4,10 +4,8 @@ use data_encoding::BASE64;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::annotations::Annotations;
-use crate::wire::{Message, Object, Shape};
+use crate::wire::{Message, Object, Shape, meta};
 
-/// The member of `_meta` that makes a message modern.
-const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// Around a value that cannot stand in a header as it is.
 const ENCODED: (&str, &str) = ("=?base64?", "?=");
 
@@ -23,8 +21,8 @@ pub(super) fn mirror(message: &Message, annotations: &Annotations) -> Option<Hea
     };
     let message = Object::read(message.text()).ok()?;
     let params = Object::read(message.get("params")?).ok()?;
-    let meta = Object::read(params.get("_meta")?).ok()?;
-    let version = text_of(&meta, VERSION)?;
+    let said = Object::read(params.get("_meta")?).ok()?;
+    let version = text_of(&said, meta::VERSION)?;
     let mut headers = HeaderMap::new();
     headers.insert(PROTOCOL_VERSION, header_value(&version));
     headers.insert(METHOD, header_value(method));

@@ -1,25 +1,28 @@
 //! Members deep in a message, read and replaced without touching the rest of its text.
 
-use crate::link::Incoming;
-use crate::wire::{Id, Message, Object, ObjectError, Shape};
+use super::{Id, Object, ObjectError};
 
 /// The text of a member of a member.
-pub(super) fn at<'t>(text: &'t str, path: &[&str]) -> Option<&'t str> {
+pub fn at<'t>(text: &'t str, path: &[&str]) -> Option<&'t str> {
     path.iter().try_fold(text, |text, name| Object::read(text).ok()?.get(name))
 }
 
 /// A string somewhere in a text.
-pub(super) fn string_at(text: &str, path: &[&str]) -> Option<String> {
+pub fn string_at(text: &str, path: &[&str]) -> Option<String> {
     serde_json::from_str(at(text, path)?).ok()
 }
 
 /// An id somewhere in a text.
-pub(super) fn id_at(text: &str, path: &[&str]) -> Option<Id> {
+pub fn id_at(text: &str, path: &[&str]) -> Option<Id> {
     Id::read(serde_json::from_str(at(text, path)?).ok()?)
 }
 
 /// The text with this value for a member of a member. Objects that are missing on the way are made.
-pub(super) fn with(text: &str, path: &[&str], value: &str) -> Result<String, ObjectError> {
+///
+/// # Errors
+///
+/// When something on the way is no object.
+pub fn with(text: &str, path: &[&str], value: &str) -> Result<String, ObjectError> {
     let [name, deeper @ ..] = path else { return Ok(value.to_owned()) };
     let object = Object::read(text)?;
     let inner = with(object.get(name).unwrap_or("{}"), deeper, value)?;
@@ -27,27 +30,14 @@ pub(super) fn with(text: &str, path: &[&str], value: &str) -> Result<String, Obj
 }
 
 /// The text without a member of a member.
-pub(super) fn without(text: &str, path: &[&str], name: &str) -> Result<String, ObjectError> {
+///
+/// # Errors
+///
+/// When something on the way is no object.
+pub fn without(text: &str, path: &[&str], name: &str) -> Result<String, ObjectError> {
     let inner = at(text, path).unwrap_or("{}");
     let inner = Object::read(inner)?.without(name);
     with(text, path, &inner)
-}
-
-/// An answer as the answer to another request. It is untouched where the request is the same.
-pub(super) fn readdressed(incoming: Incoming, id: &Id) -> Incoming {
-    let about = incoming.about.map(|_| id.clone());
-    Incoming { message: renamed(incoming.message, id), about }
-}
-
-/// A request or an answer with another id. It is untouched where that is its id already.
-pub(super) fn renamed(message: Message, id: &Id) -> Message {
-    if let Shape::Request { id: own, .. } | Shape::Response { id: own } = message.shape()
-        && own == id
-    {
-        return message;
-    }
-    let renamed = with(message.text(), &["id"], id.as_json());
-    renamed.ok().and_then(|text| Message::read(text).ok()).unwrap_or(message)
 }
 
 #[cfg(test)]
