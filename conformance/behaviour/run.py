@@ -17,7 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "clients"))
 from client import Http, Pipes  # noqa: E402
-from ours import Ours, can_serve  # noqa: E402
+from ours import Ours  # noqa: E402
 
 ERROR = {"code": -32050, "message": "the crane is broken", "data": {"crane": 7, "until": "noon"}}
 # What ours must be, in wrap and in serve.
@@ -198,10 +198,7 @@ def columns(program, peers):
 
     yield "direct", lambda stub, _: Pipes(stub)
     yield "answerback wrap", wrap
-    if can_serve(program):
-        yield "answerback serve", serve
-    else:
-        print("answerback serve: skipped, this answerback has no `serve`", file=sys.stderr)
+    yield "answerback serve", serve
     for name, place, how in [
         ("supergateway 4.0.0", "node/node_modules/.bin/supergateway", supergateway),
         ("mcp-proxy (Python) 0.13.0", "mcp-proxy/bin/mcp-proxy", python_proxy),

@@ -10,11 +10,6 @@ from pathlib import Path
 PATIENCE = 30
 
 
-def can_serve(program):
-    """Whether it has our HTTP face at all."""
-    return subprocess.run([program, "serve", "--help"], capture_output=True).returncode == 0
-
-
 class Ours:
     """One gateway with a record of its own in `room`."""
 
