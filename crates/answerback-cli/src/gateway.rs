@@ -1,5 +1,7 @@
 //! The gateway that a configuration describes, for whichever command carries its messages.
 
+use std::path::PathBuf;
+
 use answerback::contract::tool::McpHost;
 use answerback_gateway::{Attestor, Gateway, GatewaySettings, Recorder};
 use answerback_store::Store;
@@ -9,25 +11,55 @@ use crate::command::ledger::location::Location;
 use crate::configuration::{Configuration, for_all};
 use crate::output::say;
 
-/// The gateway with its record, and with the agent that answers for results where one is configured. The record
-/// begins here if it is not there yet.
-pub(crate) fn gateway(
-    configuration: &Configuration,
-    location: &Location,
+/// How a gateway judges, and where it records.
+#[derive(Debug, clap::Args)]
+pub(crate) struct GatewayOptions {
+    /// Check and count, but record nothing
+    #[arg(long, conflicts_with_all = ["store", "key", "anchor"])]
+    pub(crate) no_record: bool,
+
+    /// Take an unknown field for an error even where its schema allows it
+    #[arg(long)]
     strict: bool,
-    no_record: bool,
-) -> anyhow::Result<Gateway> {
-    if no_record {
-        if configuration.config.governance.agent.is_some() {
-            say("warning: governance.agent is set, and nothing is attested without a record");
+
+    #[command(flatten)]
+    pub(crate) location: Location,
+}
+
+impl GatewayOptions {
+    /// The gateway with its record, and with the agent that answers for results where one is configured. The record
+    /// begins here if it is not there yet.
+    pub(crate) fn gateway(&self) -> anyhow::Result<Gateway> {
+        let configuration = self.location.configuration()?;
+        if self.no_record {
+            if configuration.config.governance.agent.is_some() {
+                say("warning: governance.agent is set, and nothing is attested without a record");
+            }
+            return judging(configuration, self.strict);
         }
-        return judging(configuration, strict);
+        recorded(configuration, self.strict, || Ok(Recorder::new(self.location.start()?)?))
     }
-    recorded(configuration, strict, || Ok(Recorder::new(location.start()?)?))
+
+    /// The gateway that a configuration read later describes, with the record that there is.
+    pub(crate) fn gateway_anew(
+        &self,
+        configuration: &Configuration,
+        recorder: Option<Recorder>,
+    ) -> anyhow::Result<Gateway> {
+        match recorder {
+            Some(recorder) => recorded(configuration, self.strict, || Ok(recorder)),
+            None => judging(configuration, self.strict),
+        }
+    }
+
+    /// Where a server's tools are kept as they were first seen: beside the record, where there is one.
+    pub(crate) fn pins(&self, server: &str) -> anyhow::Result<Option<PathBuf>> {
+        if self.no_record { Ok(None) } else { pins(&self.location, server).map(Some) }
+    }
 }
 
 /// The gateway with a record, which is opened when all else is well: who cannot speak leaves nothing behind.
-pub(crate) fn recorded(
+fn recorded(
     configuration: &Configuration,
     strict: bool,
     open: impl FnOnce() -> anyhow::Result<Recorder>,
@@ -43,7 +75,7 @@ pub(crate) fn recorded(
 }
 
 /// The gateway as it judges, without a record.
-pub(crate) fn judging(configuration: &Configuration, strict: bool) -> anyhow::Result<Gateway> {
+fn judging(configuration: &Configuration, strict: bool) -> anyhow::Result<Gateway> {
     let config = &configuration.config;
     let mut validation = config.validation.clone();
     if strict {
@@ -76,4 +108,16 @@ fn attestor(configuration: &Configuration) -> anyhow::Result<Option<Attestor>> {
 fn in_force(attestor: Attestor, store: &Store) -> anyhow::Result<Attestor> {
     attestor.log(store).context("manifest and lock could not be recorded")?;
     Ok(attestor)
+}
+
+/// Where the tools' definitions are kept: beside the store, by the server's name.
+fn pins(location: &Location, name: &str) -> anyhow::Result<PathBuf> {
+    let digest = answerback::Digest::of_bytes(name.as_bytes()).to_string();
+    let readable: String = name
+        .chars()
+        .filter(|it| it.is_ascii_alphanumeric() || "-_".contains(*it))
+        .take(40)
+        .collect();
+    let file = format!("{readable}-{}.json", &digest[..8]);
+    Ok(location.folder()?.join("pins").join(file))
 }

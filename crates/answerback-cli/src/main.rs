@@ -7,6 +7,7 @@ mod exit;
 mod folders;
 mod gateway;
 mod input;
+mod operating;
 mod options;
 mod output;
 mod pipeline;

@@ -5,7 +5,9 @@ use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use answerback_gateway::serve::Backend;
-use answerback_gateway::{GatewaySettings, ServiceSettings, Weight, remarks};
+use answerback_gateway::{
+    GatewaySettings, Secret, ServiceSettings, TokenSettings, Weight, remarks,
+};
 use answerback_http::{ListenSettings, Listener, Principal, Tokens};
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -103,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         runtime.block_on(look_at_port(settings, &mut findings));
         let location = &arguments.location;
         let backends = location.configuration().and_then(|configuration| {
-            serve::backends(configuration, location, true, &settings.servers)
+            serve::backends(configuration, &settings.servers, |_| Ok(None))
         });
         match backends {
             Ok(backends) => {
@@ -186,14 +188,28 @@ fn look_at_tokens(arguments: &Arguments, settings: &ServiceSettings, findings: &
     if settings.tokens.is_empty() {
         return;
     }
-    let read = arguments
-        .location
-        .configuration()
-        .and_then(|configuration| serve::named_tokens(Tokens::new(), configuration, settings));
+    let read = arguments.location.configuration().and_then(|configuration| {
+        // A file that is not there is made on first use, and not by whoever only looks.
+        let is_there = |token: &&TokenSettings| match &token.secret {
+            Secret::File(path) => configuration.path(path).exists(),
+            _ => true,
+        };
+        let mut there = settings.clone();
+        there.tokens = settings.tokens.iter().filter(is_there).cloned().collect();
+        serve::named_tokens(Tokens::new(), configuration, &there)
+    });
     match read {
         Ok(tokens) => {
             let names: Vec<&str> = tokens.principals().map(Principal::name).collect();
-            findings.good("tokens", names.join(", "));
+            findings.good(
+                "tokens",
+                format!(
+                    "{} of {} are there: {}",
+                    names.len(),
+                    settings.tokens.len(),
+                    names.join(", ")
+                ),
+            );
         }
         Err(error) => {
             findings.problem("tokens", &error, "mend gateway.tokens, or the file it names");

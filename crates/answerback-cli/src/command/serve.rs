@@ -15,11 +15,11 @@ use answerback_mcp::link::{Program, Remote};
 use anyhow::Context;
 use serde_json::json;
 
-use super::ledger::location::Location;
-use super::wrap::{log, pins, stop};
 use crate::configuration::Configuration;
 use crate::exit::Exit;
 use crate::folders;
+use crate::gateway::GatewayOptions;
+use crate::operating::{log, stop};
 use crate::output::say;
 
 /// Where clients are listened for when nobody says otherwise.
@@ -59,24 +59,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// Check and count, but record nothing
-    #[arg(long, conflicts_with_all = ["store", "key", "anchor"])]
-    no_record: bool,
-
-    /// Take an unknown field for an error even where its schema allows it
-    #[arg(long)]
-    strict: bool,
-
     #[command(flatten)]
-    location: Location,
+    gateway: GatewayOptions,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     log()?;
-    let location = &arguments.location;
+    let location = &arguments.gateway.location;
     let configuration = location.configuration()?;
     let settings = settings(configuration)?;
-    let backends = backends(configuration, location, arguments.no_record, &settings.servers)?;
+    let backends = backends(configuration, &settings.servers, |name| arguments.gateway.pins(name))?;
     let token_file = match &arguments.token_file {
         Some(file) => file.clone(),
         None => location.folder()?.join("serve.token"),
@@ -84,8 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     folders::make_for(&token_file)?;
     let (tokens, token) = tokens(&token_file, configuration, &settings)?;
     let metrics = Metrics::install()?;
-    let gateway =
-        crate::gateway::gateway(configuration, location, arguments.strict, arguments.no_record)?;
+    let gateway = arguments.gateway.gateway()?;
     let recorder = gateway.recorder().cloned();
     let listen = arguments.listen.or(settings.listen);
     let listen = listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
@@ -148,17 +139,13 @@ async fn reload(
     table: &TokenTable,
     recorder: Option<Recorder>,
 ) -> anyhow::Result<()> {
-    let location = &arguments.location;
+    let location = &arguments.gateway.location;
     let configuration = location.configuration_anew()?;
     let settings = settings(&configuration)?;
-    let backends = backends(&configuration, location, arguments.no_record, &settings.servers)?;
+    let backends =
+        backends(&configuration, &settings.servers, |name| arguments.gateway.pins(name))?;
     let (tokens, _) = tokens(token_file, &configuration, &settings)?;
-    let gateway = match recorder {
-        Some(recorder) => {
-            crate::gateway::recorded(&configuration, arguments.strict, || Ok(recorder))?
-        }
-        None => crate::gateway::judging(&configuration, arguments.strict)?,
-    };
+    let gateway = arguments.gateway.gateway_anew(&configuration, recorder)?;
     service.replace(Arc::new(gateway), backends).await?;
     table.replace(tokens);
     Ok(())
@@ -202,9 +189,8 @@ fn settings(configuration: &Configuration) -> anyhow::Result<ServiceSettings> {
 /// The servers of the configuration; our own tools, where there are none.
 pub(super) fn backends(
     configuration: &Configuration,
-    location: &Location,
-    is_unpinned: bool,
     servers: &[ServerSettings],
+    pins: impl Fn(&str) -> anyhow::Result<Option<PathBuf>>,
 ) -> anyhow::Result<Vec<Backend>> {
     let mut backends = Vec::new();
     for server in servers {
@@ -217,10 +203,10 @@ pub(super) fn backends(
     }
     let with_pins = |(name, place): (&str, Place)| {
         let backend = Backend::new(name, place);
-        if is_unpinned {
-            return Ok(backend);
-        }
-        Ok(backend.with_pins(pins(location, name)?))
+        Ok(match pins(name)? {
+            Some(file) => backend.with_pins(file),
+            None => backend,
+        })
     };
     backends.into_iter().map(with_pins).collect()
 }
@@ -334,8 +320,8 @@ fn greet(
         say(&client.to_string());
         say("");
     }
-    if !arguments.no_record {
-        match arguments.location.path() {
+    if !arguments.gateway.no_record {
+        match arguments.gateway.location.path() {
             Ok(store) if store.is_absolute() => {
                 let store = store.display();
                 say(&format!("What waits for a person: answerback inbox list --store {store}"));

@@ -1,22 +1,19 @@
 //! `answerback wrap`: a drop-in in front of a stdio MCP server.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use answerback_gateway::Client;
 use answerback_gateway::wrap::{Ended, Wrapped, wrap};
 use answerback_mcp::link::Program;
 use anyhow::Context;
-use tracing_subscriber::filter::LevelFilter;
 
-use super::ledger::location::Location;
 use crate::exit::Exit;
-use crate::gateway::gateway;
+use crate::gateway::GatewayOptions;
+use crate::operating::{log, stop};
 use crate::output::say;
 
-/// The variable that says how much is told on standard error.
-const LOG: &str = "ANSWERBACK_LOG";
 /// On whose behalf a client on standard input calls.
 const PRINCIPAL: &str = "local";
 
@@ -41,16 +38,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// Check and count, but record nothing
-    #[arg(long, conflicts_with_all = ["store", "key", "anchor"])]
-    no_record: bool,
-
-    /// Take an unknown field for an error even where its schema allows it
-    #[arg(long)]
-    strict: bool,
-
     #[command(flatten)]
-    location: Location,
+    gateway: GatewayOptions,
 
     /// The server's program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
@@ -62,12 +51,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let [program, rest @ ..] = arguments.command.as_slice() else {
         anyhow::bail!("no server is named; write its command after --");
     };
-    let (location, no_record) = (&arguments.location, arguments.no_record);
-    let gateway = gateway(location.configuration()?, location, arguments.strict, no_record)?;
+    let gateway = arguments.gateway.gateway()?;
     let name = arguments.name.clone().unwrap_or_else(|| name_of(program));
     let mut wrapped = Wrapped::new(&name, Program::new(program, rest.to_vec()));
-    if !no_record {
-        wrapped = wrapped.with_pins(pins(location, &name)?);
+    if let Some(pins) = arguments.gateway.pins(&name)? {
+        wrapped = wrapped.with_pins(pins);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // One client, and most of the time nothing to do: a second thread would only be woken to find that out.
@@ -90,60 +78,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     })
 }
 
-/// Warnings go to standard error, where clients keep what servers say.
-pub(super) fn log() -> anyhow::Result<()> {
-    let level = match std::env::var(LOG) {
-        Ok(word) if !word.is_empty() => word.parse::<LevelFilter>().ok().with_context(|| {
-            format!("${LOG} is {word:?}; expected off, error, warn, info, debug or trace")
-        })?,
-        _ => LevelFilter::WARN,
-    };
-    tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(std::io::stderr)
-        // Where nobody reads what we log, nothing is lost but that: a call is answered all the same.
-        .log_internal_errors(false)
-        .with_ansi(false)
-        .without_time()
-        .init();
-    Ok(())
-}
-
 /// The name of a program, without its folder.
 fn name_of(program: &OsStr) -> String {
     let name = Path::new(program).file_stem().unwrap_or(program);
     name.to_string_lossy().into_owned()
-}
-
-/// Where the tools' definitions are kept: beside the store, by the server's name.
-pub(super) fn pins(location: &Location, name: &str) -> anyhow::Result<PathBuf> {
-    let digest = answerback::Digest::of_bytes(name.as_bytes()).to_string();
-    let readable: String = name
-        .chars()
-        .filter(|it| it.is_ascii_alphanumeric() || "-_".contains(*it))
-        .take(40)
-        .collect();
-    let file = format!("{readable}-{}.json", &digest[..8]);
-    Ok(location.folder()?.join("pins").join(file))
-}
-
-/// When somebody asks us to end.
-pub(super) async fn stop() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (Ok(mut terminate), Ok(mut interrupt)) =
-            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-        else {
-            return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    }
-    #[cfg(not(unix))]
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }

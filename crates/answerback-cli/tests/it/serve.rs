@@ -654,8 +654,14 @@ fn what_is_given_up_is_not_delivered() {
     client.ask("tools/list", json!({}));
     let (url, name) = (gateway.url("/mcp"), client.name.clone());
     let bearer = format!("Bearer {}", gateway.token);
+    let log = desk.path("calls.log");
     let giving_up = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(700));
+        // When the server has it.
+        let deadline = Instant::now() + PATIENCE;
+        while !std::fs::read_to_string(&log).is_ok_and(|log| log.contains("sleep")) {
+            assert!(Instant::now() < deadline, "the call reaches the server");
+            std::thread::sleep(Duration::from_millis(10));
+        }
         let cancel =
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":50}}"#;
         let request = ureq::post(&url).header("Authorization", bearer);

@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_modern_message_stands_in_its_headers() {
-        let meta = json!({VERSION: "2026-07-28"});
+        let meta = json!({meta::VERSION: "2026-07-28"});
         for (method, params, expected) in [
             ("tools/list", json!({"_meta": meta}), "2026-07-28 tools/list -"),
             ("tools/call", json!({"_meta": meta, "name": "add"}), "2026-07-28 tools/call add"),
@@ -110,7 +110,7 @@ mod tests {
             assert_eq!(mirrored(method, params).as_deref(), Some(expected));
         }
         for params in
-            [json!({}), json!({"_meta": {}}), json!({"_meta": {VERSION: 1}}), json!([meta])]
+            [json!({}), json!({"_meta": {}}), json!({"_meta": {meta::VERSION: 1}}), json!([meta])]
         {
             assert_eq!(mirrored("tools/list", params), None);
         }
