@@ -1,5 +1,4 @@
 use std::ops::Range;
-#[cfg(feature = "sqlite")]
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,60 +1,30 @@
 //! What crosses between one client and one server: calls are held and looked at, the rest passes.
 
+mod person;
+mod tools;
+
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use answerback::UuidV7;
-use answerback::case::{Decision, Submission};
-use answerback::retry::RetryKey;
 use answerback_ledger::leaf::Subject;
 use answerback_mcp::link::{Incoming, broken_because};
 use answerback_mcp::wire::{Id, Message, Object, Shape, code, meta, splice};
 use answerback_store::StoreError;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 use crate::call::takes_forms;
-use crate::decide::retry_key;
 use crate::outlet::Outlet;
-use crate::{
-    Admission, Asked, Client, Forwarded, Gateway, Pins, Recorder, ToolCall, Toolbox, Upstream, ask,
-    told,
-};
+use crate::{Admission, Client, Forwarded, Gateway, ToolCall, Upstream, told};
 
 /// What our own requests are called, on both sides.
 const OURS: &str = "answerback";
 /// How many calls that were given up are remembered.
 const GIVEN_UP: usize = 1024;
-/// How long a server has to list its tools.
-const LISTING: Duration = Duration::from_secs(30);
-/// The most pages of a list of tools.
-const PAGES: usize = 1000;
-
-/// Records what a person decided at the client, about the case as it stands. The case has to be one of these calls:
-/// who made other calls does not decide about them.
-async fn settle(
-    recorder: &Recorder,
-    case: &UuidV7,
-    calls: &RetryKey,
-    decision: Decision,
-) -> Result<(), StoreError> {
-    let store = recorder.store().clone();
-    let id = case.clone();
-    let record = tokio::task::spawn_blocking({
-        let store = store.clone();
-        move || store.case(&id)
-    });
-    let record = record.await.map_err(|error| StoreError::unit(error.to_string()))??;
-    let record = record.filter(|record| retry_key(record).as_ref() == Some(calls));
-    let record = record.ok_or_else(|| StoreError::Missing(format!("case {case}")))?;
-    let submission = Submission::about(&record.case, decision).with_by("the client's user");
-    crate::decide(&store, case.clone(), submission, "elicitation")?.await?;
-    Ok(())
-}
 
 /// A request of the client that we have to see the answer to.
 enum Watched {
@@ -334,91 +304,6 @@ impl Relay {
         Some(answer)
     }
 
-    /// Looks at a call. One that is made again to answer a question of ours brings the decision along.
-    async fn admit(&self, upstream: &Upstream, call: ToolCall) -> Admission {
-        let ours =
-            call.answers.clone().and_then(|answers| Some((ask::case_of(&answers)?, answers)));
-        let Some((case, answers)) = ours else {
-            return self.gateway.admit(&self.client, upstream, call).await;
-        };
-        let call = match call.without_answers() {
-            Ok(call) => call,
-            Err(error) => {
-                return Admission::Answer(told::error(&call, &error.to_string(), Map::new()));
-            }
-        };
-        let decided = match ask::answered(&answers) {
-            Ok(Some(decision)) => self.decided(&call, &case, decision).await,
-            Ok(None) => None,
-            Err(reason) => {
-                tracing::warn!(%case, reason, "what the person said cannot be used; the case waits");
-                None
-            }
-        };
-        self.gateway.admit(&self.client, upstream, decided.unwrap_or(call)).await
-    }
-
-    /// Asks the person at the client, where the client can. What they correct runs as the answer to the call that is
-    /// still open; what they say otherwise is told to the model. Without an answer the case waits in the inbox.
-    async fn ask_person(&self, upstream: &Upstream, asked: Asked) -> Admission {
-        let Asked { answer, call, escalation } = asked;
-        if self.gateway.recorder().is_none() {
-            return Admission::Answer(answer);
-        }
-        if call.is_modern {
-            let answer =
-                if call.can_ask() { ask::input_required(&call, &escalation) } else { answer };
-            return Admission::Answer(answer);
-        }
-        if !self.can_ask.load(Ordering::Acquire) {
-            return Admission::Answer(answer);
-        }
-        let most = self.gateway.settings().call_time;
-        let form = ask::form(&escalation);
-        let asking = self.request(Side::Client(&call.id), "elicitation/create", &form, most);
-        let decision = match asking.await {
-            Ok(reply) => ask::answer(&reply),
-            Err(reason) => Err(reason),
-        };
-        let decision = match decision {
-            Ok(Some(decision)) => decision,
-            Ok(None) => return Admission::Answer(answer),
-            Err(reason) => {
-                tracing::warn!(case = %escalation.id, reason, "what the person said cannot be used; the case waits");
-                return Admission::Answer(answer);
-            }
-        };
-        match self.decided(&call, &escalation.id, decision).await {
-            Some(call) => self.gateway.admit(&self.client, upstream, call).await,
-            None => Admission::Answer(answer),
-        }
-    }
-
-    /// Records what a person decided about a call, and gives the call as it is to be judged now; nothing, where the
-    /// decision does not hold.
-    async fn decided(
-        &self,
-        call: &ToolCall,
-        case: &UuidV7,
-        decision: Decision,
-    ) -> Option<ToolCall> {
-        let recorder = self.gateway.recorder()?;
-        let corrected = match &decision {
-            Decision::Modify { arguments } => call.corrected(arguments).ok()?,
-            _ => call.clone().of_turn(None),
-        };
-        let conversation =
-            self.client.conversation(&self.server.name, call.conversation.as_deref());
-        let key = RetryKey::of_conversation(&conversation, &call.name);
-        if let Err(error) = settle(recorder, case, &key, decision).await {
-            tracing::warn!(%case, %error, "the decision does not hold; the case waits");
-            return None;
-        }
-        // The answer was on its way as far as attempts go: what comes now is judged by the decision.
-        self.client.answered();
-        Some(corrected)
-    }
-
     /// Carries a call that runs to its answer; none, when the client does not want it any more.
     async fn run(&self, id: &Id, upstream: &Upstream, forwarded: Forwarded) -> Option<Message> {
         let (running, message) = (forwarded.running, forwarded.message);
@@ -590,73 +475,6 @@ impl Relay {
         }
     }
 
-    /// A page of tools without those that are not allowed; nothing, where all are.
-    fn listed(&self, page: &str) -> Option<String> {
-        let settings = self.gateway.settings();
-        if settings.allows_all() {
-            return None;
-        }
-        let page = Object::read(page).ok()?;
-        let tools: Vec<&serde_json::value::RawValue> =
-            serde_json::from_str(page.get("tools")?).ok()?;
-        let is_allowed = |tool: &&&serde_json::value::RawValue| {
-            let name = Object::read(tool.get()).ok().and_then(|tool| tool.get("name"));
-            let name = name.and_then(|name| serde_json::from_str::<String>(name).ok());
-            name.is_some_and(|name| settings.allows(&name))
-        };
-        let kept: Vec<&str> = tools.iter().filter(is_allowed).map(|tool| tool.get()).collect();
-        Some(page.with("tools", &format!("[{}]", kept.join(","))))
-    }
-
-    /// The server with its tools, which are asked for where nobody has.
-    async fn upstream(&self, call: &ToolCall) -> Result<Arc<Upstream>, String> {
-        let known = || self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(upstream) = known() {
-            return Ok(upstream);
-        }
-        let _one_at_a_time = self.listing.lock().await;
-        if let Some(upstream) = known() {
-            return Ok(upstream);
-        }
-        let changes = self.changes.load(Ordering::Acquire);
-        let pages = self.list(call).await?;
-        self.adopt(&pages, changes)
-            .await
-            .ok_or_else(|| "the server's list of tools cannot be read".to_owned())
-    }
-
-    /// Asks the server for its tools.
-    async fn list(&self, call: &ToolCall) -> Result<Vec<String>, String> {
-        let mut pages: Vec<String> = Vec::new();
-        let mut cursor: Option<String> = None;
-        // A stateless server wants to know in every request who asks.
-        let said: Option<Value> = call
-            .meta
-            .as_deref()
-            .filter(|_| call.is_modern)
-            .and_then(|meta| serde_json::from_str(meta).ok());
-        while pages.len() < PAGES {
-            let mut params = json!({});
-            if let Some(Value::Object(mut said)) = said.clone() {
-                said.retain(|name, _| name.starts_with("io.modelcontextprotocol/"));
-                params["_meta"] = said.into();
-            }
-            if let Some(cursor) = &cursor {
-                params["cursor"] = cursor.as_str().into();
-            }
-            let answer = self.request(Side::Server, "tools/list", &params, LISTING).await?;
-            let object = Object::read(answer.text()).map_err(|error| error.to_string())?;
-            let page = object.get("result").ok_or("the server cannot list its tools")?;
-            let next = Object::read(page).map_err(|error| error.to_string())?.get("nextCursor");
-            cursor = next.and_then(|next| serde_json::from_str(next).ok());
-            pages.push(page.to_owned());
-            if cursor.is_none() {
-                return Ok(pages);
-            }
-        }
-        Err("the server's list of tools has no end".to_owned())
-    }
-
     /// Asks one side something of our own.
     async fn request(
         &self,
@@ -686,73 +504,6 @@ impl Relay {
             Ok(Ok(message)) => Ok(message),
             Ok(Err(_)) => Err("the server has ended".to_owned()),
             Err(_) => Err(format!("{method} was not answered within {} seconds", most.as_secs())),
-        }
-    }
-
-    /// Takes a list of tools over, pins what is new, and writes down what is in force, unless the list has changed
-    /// since it was asked for.
-    async fn adopt(&self, pages: &[String], changes: u64) -> Option<Arc<Upstream>> {
-        let settings = self.gateway.settings();
-        let tools = match Toolbox::read(pages.iter().map(String::as_str), |name| {
-            settings.allows(name)
-        }) {
-            Ok(tools) => tools,
-            Err(error) => {
-                tracing::warn!(upstream = %self.server.name, %error, "the server's list of tools cannot be used");
-                return None;
-            }
-        };
-        let known = self.server.known.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(known) = known.filter(|known| known.tools.digest() == tools.digest()) {
-            self.take_over(&known, changes);
-            return Some(known);
-        }
-        let digests: Map<String, Value> = tools
-            .definitions()
-            .map(|(name, digest)| (name.to_owned(), digest.to_string().into()))
-            .collect();
-        let (name, document) =
-            (&self.server.name, json!({"upstream": self.server.name, "tools": digests}));
-        if let Err(error) = self.gateway.note(Subject::Catalogue, Some(name), &document).await {
-            tracing::warn!(upstream = %name, %error, "the list of tools could not be recorded");
-            return None;
-        }
-        let version = self.version.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let pins = self.pins(&tools);
-        let upstream = Upstream::new(&self.server.name, version.as_deref(), tools);
-        let upstream = Arc::new(upstream.with_pins(pins));
-        *self.server.known.write().unwrap_or_else(PoisonError::into_inner) =
-            Some(Arc::clone(&upstream));
-        self.take_over(&upstream, changes);
-        Some(upstream)
-    }
-
-    fn take_over(&self, upstream: &Arc<Upstream>, changes: u64) {
-        if self.changes.load(Ordering::Acquire) == changes {
-            *self.upstream.write().unwrap_or_else(PoisonError::into_inner) =
-                Some(Arc::clone(upstream));
-        }
-    }
-
-    fn pins(&self, tools: &Toolbox) -> Option<Pins> {
-        let file = self.server.pins.as_ref()?;
-        let pinned = Pins::read(file).and_then(|mut pins| pins.add(tools).map(|()| pins));
-        match pinned {
-            Ok(pins) => {
-                for (tool, digest) in tools.definitions() {
-                    if pins.has_changed(tool, digest) {
-                        tracing::warn!(
-                            upstream = %self.server.name, tool_name = %answerback::finding::shown_name(tool),
-                            pins = %pins.file().display(), "a tool's definition is not the one that was first seen"
-                        );
-                    }
-                }
-                Some(pins)
-            }
-            Err(error) => {
-                tracing::warn!(upstream = %self.server.name, %error, "definitions are not compared");
-                None
-            }
         }
     }
 }

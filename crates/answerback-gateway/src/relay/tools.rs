@@ -1,0 +1,153 @@
+//! The server's tools: asked for, taken over, pinned, and shown to the client.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use answerback_ledger::leaf::Subject;
+use answerback_mcp::wire::Object;
+use serde_json::{Map, Value, json};
+
+use super::{Relay, Side};
+use crate::{Pins, ToolCall, Toolbox, Upstream};
+
+/// How long a server has to list its tools.
+const LISTING: Duration = Duration::from_secs(30);
+/// The most pages of a list of tools.
+const PAGES: usize = 1000;
+
+impl Relay {
+    /// The server with its tools, which are asked for where nobody has.
+    pub(super) async fn upstream(&self, call: &ToolCall) -> Result<Arc<Upstream>, String> {
+        let known = || self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(upstream) = known() {
+            return Ok(upstream);
+        }
+        let _one_at_a_time = self.listing.lock().await;
+        if let Some(upstream) = known() {
+            return Ok(upstream);
+        }
+        let changes = self.changes.load(Ordering::Acquire);
+        let pages = self.list(call).await?;
+        self.adopt(&pages, changes)
+            .await
+            .ok_or_else(|| "the server's list of tools cannot be read".to_owned())
+    }
+
+    /// Asks the server for its tools.
+    pub(super) async fn list(&self, call: &ToolCall) -> Result<Vec<String>, String> {
+        let mut pages: Vec<String> = Vec::new();
+        let mut cursor: Option<String> = None;
+        // A stateless server wants to know in every request who asks.
+        let said: Option<Value> = call
+            .meta
+            .as_deref()
+            .filter(|_| call.is_modern)
+            .and_then(|meta| serde_json::from_str(meta).ok());
+        while pages.len() < PAGES {
+            let mut params = json!({});
+            if let Some(Value::Object(mut said)) = said.clone() {
+                said.retain(|name, _| name.starts_with("io.modelcontextprotocol/"));
+                params["_meta"] = said.into();
+            }
+            if let Some(cursor) = &cursor {
+                params["cursor"] = cursor.as_str().into();
+            }
+            let answer = self.request(Side::Server, "tools/list", &params, LISTING).await?;
+            let object = Object::read(answer.text()).map_err(|error| error.to_string())?;
+            let page = object.get("result").ok_or("the server cannot list its tools")?;
+            let next = Object::read(page).map_err(|error| error.to_string())?.get("nextCursor");
+            cursor = next.and_then(|next| serde_json::from_str(next).ok());
+            pages.push(page.to_owned());
+            if cursor.is_none() {
+                return Ok(pages);
+            }
+        }
+        Err("the server's list of tools has no end".to_owned())
+    }
+
+    /// Takes a list of tools over, pins what is new, and writes down what is in force, unless the list has changed
+    /// since it was asked for.
+    pub(super) async fn adopt(&self, pages: &[String], changes: u64) -> Option<Arc<Upstream>> {
+        let settings = self.gateway.settings();
+        let tools = match Toolbox::read(pages.iter().map(String::as_str), |name| {
+            settings.allows(name)
+        }) {
+            Ok(tools) => tools,
+            Err(error) => {
+                tracing::warn!(upstream = %self.server.name, %error, "the server's list of tools cannot be used");
+                return None;
+            }
+        };
+        let known = self.server.known.read().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(known) = known.filter(|known| known.tools.digest() == tools.digest()) {
+            self.take_over(&known, changes);
+            return Some(known);
+        }
+        let digests: Map<String, Value> = tools
+            .definitions()
+            .map(|(name, digest)| (name.to_owned(), digest.to_string().into()))
+            .collect();
+        let (name, document) =
+            (&self.server.name, json!({"upstream": self.server.name, "tools": digests}));
+        if let Err(error) = self.gateway.note(Subject::Catalogue, Some(name), &document).await {
+            tracing::warn!(upstream = %name, %error, "the list of tools could not be recorded");
+            return None;
+        }
+        let version = self.version.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let pins = self.pins(&tools);
+        let upstream = Upstream::new(&self.server.name, version.as_deref(), tools);
+        let upstream = Arc::new(upstream.with_pins(pins));
+        *self.server.known.write().unwrap_or_else(PoisonError::into_inner) =
+            Some(Arc::clone(&upstream));
+        self.take_over(&upstream, changes);
+        Some(upstream)
+    }
+
+    pub(super) fn take_over(&self, upstream: &Arc<Upstream>, changes: u64) {
+        if self.changes.load(Ordering::Acquire) == changes {
+            *self.upstream.write().unwrap_or_else(PoisonError::into_inner) =
+                Some(Arc::clone(upstream));
+        }
+    }
+
+    pub(super) fn pins(&self, tools: &Toolbox) -> Option<Pins> {
+        let file = self.server.pins.as_ref()?;
+        let pinned = Pins::read(file).and_then(|mut pins| pins.add(tools).map(|()| pins));
+        match pinned {
+            Ok(pins) => {
+                for (tool, digest) in tools.definitions() {
+                    if pins.has_changed(tool, digest) {
+                        tracing::warn!(
+                            upstream = %self.server.name, tool_name = %answerback::finding::shown_name(tool),
+                            pins = %pins.file().display(), "a tool's definition is not the one that was first seen"
+                        );
+                    }
+                }
+                Some(pins)
+            }
+            Err(error) => {
+                tracing::warn!(upstream = %self.server.name, %error, "definitions are not compared");
+                None
+            }
+        }
+    }
+
+    /// A page of tools without those that are not allowed; nothing, where all are.
+    pub(super) fn listed(&self, page: &str) -> Option<String> {
+        let settings = self.gateway.settings();
+        if settings.allows_all() {
+            return None;
+        }
+        let page = Object::read(page).ok()?;
+        let tools: Vec<&serde_json::value::RawValue> =
+            serde_json::from_str(page.get("tools")?).ok()?;
+        let is_allowed = |tool: &&&serde_json::value::RawValue| {
+            let name = Object::read(tool.get()).ok().and_then(|tool| tool.get("name"));
+            let name = name.and_then(|name| serde_json::from_str::<String>(name).ok());
+            name.is_some_and(|name| settings.allows(&name))
+        };
+        let kept: Vec<&str> = tools.iter().filter(is_allowed).map(|tool| tool.get()).collect();
+        Some(page.with("tools", &format!("[{}]", kept.join(","))))
+    }
+}
