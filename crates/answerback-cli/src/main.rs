@@ -3,6 +3,7 @@
 mod arguments;
 mod command;
 mod configuration;
+mod console;
 mod exit;
 mod folders;
 mod gateway;

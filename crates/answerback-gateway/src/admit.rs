@@ -9,6 +9,7 @@ use answerback::judge::{CallLine, Judged, judge};
 use answerback::retry::{Escalation, Outcome};
 use answerback::{Timestamp, UuidV4};
 use answerback_ledger::{Draft, Part, Token};
+use answerback_record::Hide;
 use answerback_store::{Appended, StoreError, entry_reference};
 use serde_json::{Map, json};
 
@@ -16,7 +17,7 @@ use crate::attempt::Attempt;
 use crate::call::ToolCall;
 use crate::envelope::{Enveloped, found, of_findings};
 use crate::opening::Opening;
-use crate::record::{About, Hide, outcome as with_outcome};
+use crate::record::{About, outcome as with_outcome};
 use crate::settings::{CheckMode, EnvelopeMode, UnknownTool};
 use crate::told::{self, Class, Retry, meta, name};
 use crate::{Client, Gateway, Recorder, Upstream};
@@ -81,7 +82,7 @@ impl Gateway {
     /// call is durable when this says that it runs.
     pub async fn admit(&self, client: &Client, upstream: &Upstream, call: ToolCall) -> Admission {
         let started = Instant::now();
-        let Ok(correlation_id) = crate::surroundings::uuid() else {
+        let Ok(correlation_id) = answerback_record::surroundings::uuid() else {
             return Admission::Answer(told::unavailable(
                 &call,
                 "",
@@ -139,7 +140,7 @@ impl Desk<'_> {
             let (warnings, notes) = warned(&judged);
             return self.forward(call, None, warnings, notes).await;
         }
-        let random = match crate::surroundings::random() {
+        let random = match answerback_record::surroundings::random() {
             Ok(random) => random,
             Err(error) => return self.could_not_record(&call, &error.to_string()),
         };
@@ -178,7 +179,7 @@ impl Desk<'_> {
                 let outcome = gateway.tracker.call(
                     &attempt.key,
                     &attempt.call(None),
-                    crate::surroundings::now(),
+                    answerback_record::surroundings::now(),
                 );
                 Ok((outcome, None))
             }
@@ -192,9 +193,10 @@ impl Desk<'_> {
                         return self.could_not_record(&call, "what a person corrected runs once");
                     }
                     // Unrecorded, by configuration: what the check says still holds.
-                    Some(Ok(())) => {
-                        (judged.as_attempt(1, crate::surroundings::now(), random), false)
-                    }
+                    Some(Ok(())) => (
+                        judged.as_attempt(1, answerback_record::surroundings::now(), random),
+                        false,
+                    ),
                     Some(Err(error)) => return self.could_not_record(&call, &error.to_string()),
                     None => return self.could_not_record(&call, "there is no record"),
                 }
@@ -434,7 +436,7 @@ impl Desk<'_> {
 }
 
 fn now() -> Timestamp {
-    crate::surroundings::now()
+    answerback_record::surroundings::now()
 }
 
 /// The entry about a call, by what became of it.

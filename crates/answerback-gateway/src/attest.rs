@@ -13,12 +13,13 @@ use answerback::json::{Limits, ReadError};
 use answerback::{Timestamp, UuidV4, ValidationError};
 use answerback_ledger::leaf::{Attestation as Claimed, Outcome};
 use answerback_ledger::{Draft, Id, Part, Token};
+use answerback_record::{Governing, InForce, identified};
 use answerback_store::{Store, StoreError};
 use serde_json::{Value, json};
 
+use crate::Recorder;
 use crate::envelope::{found, meaning};
 use crate::told::name;
-use crate::{Governing, InForce, Recorder, identified};
 
 /// Makes results governed responses of one agent. It speaks under the identity that the lock gave the agent when it was
 /// opened; what it says is verified against the files as they are.
@@ -119,10 +120,10 @@ impl Attestor {
         recorder: &Recorder,
         answer: Answer<'_>,
     ) -> std::io::Result<Attested> {
-        let response_id = crate::surroundings::uuid()?;
+        let response_id = answerback_record::surroundings::uuid()?;
         let audit = format!("ledger:{}#{}", recorder.origin(), answer.correlation_id);
         let attestation = attestation(&answer.doubts).with_audit_trail(audit);
-        let now = crate::surroundings::now();
+        let now = answerback_record::surroundings::now();
         let built = answer.response(response_id.clone(), self.identity.clone(), attestation, now);
         let response = match built {
             Ok(response) => response,

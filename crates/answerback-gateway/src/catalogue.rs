@@ -20,6 +20,8 @@ pub struct Toolbox {
 #[derive(Debug)]
 struct Definition {
     digest: Digest,
+    /// The tool as the server lists it.
+    source: Value,
     /// Which arguments a client says in headers, too.
     headers: HeaderArguments,
     output: Option<Arc<Value>>,
@@ -50,7 +52,8 @@ impl Toolbox {
                 let output = output.cloned().map(Arc::new);
                 // A tool that asks for headers against the rules gets none.
                 let headers = HeaderArguments::of(&tool["inputSchema"]).unwrap_or_default();
-                let definition = Definition { digest, headers, output, compiled: OnceLock::new() };
+                let (source, compiled) = (tool.clone(), OnceLock::new());
+                let definition = Definition { digest, source, headers, output, compiled };
                 // Of two tools with one name nobody knows which one is meant; the first is called by most servers.
                 if let std::collections::btree_map::Entry::Vacant(place) = tools.entry(name.clone())
                 {
@@ -92,6 +95,11 @@ impl Toolbox {
     /// The digest of a tool's whole definition.
     pub fn definition(&self, tool: &str) -> Option<Digest> {
         self.tools.get(tool).map(|tool| tool.digest)
+    }
+
+    /// The tools as the server lists them.
+    pub fn sources(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.tools.iter().map(|(name, tool)| (name.as_str(), &tool.source))
     }
 
     /// The digests of all definitions.

@@ -17,7 +17,7 @@ impl Client {
     ///
     /// When there is no randomness for the connection's name.
     pub fn new(principal: impl Into<String>) -> std::io::Result<Self> {
-        let connection = crate::surroundings::uuid()?.to_string();
+        let connection = answerback_record::surroundings::uuid()?.to_string();
         Ok(Self { principal: principal.into(), connection, answers: AtomicU64::new(0) })
     }
 

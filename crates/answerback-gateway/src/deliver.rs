@@ -113,7 +113,7 @@ impl Gateway {
             took: running.started.elapsed(),
             data: reference(result),
         };
-        let now = crate::surroundings::now();
+        let now = answerback_record::surroundings::now();
         enveloped.envelope(checked.errors.clone(), checked.warnings.clone(), now)
     }
 

@@ -38,7 +38,7 @@ impl Upstream {
     }
 
     /// Whether a tool says something else of itself than when it was first seen.
-    pub(crate) fn has_changed(&self, tool: &str) -> bool {
+    pub fn has_changed(&self, tool: &str) -> bool {
         let definition = self.tools.definition(tool);
         definition
             .zip(self.pins.as_ref())
@@ -120,7 +120,7 @@ impl Gateway {
 
     /// Tells operators what became of a call.
     pub(crate) fn observe(&self, attempt: &Attempt, outcome: &Outcome) {
-        let now = crate::surroundings::now();
+        let now = answerback_record::surroundings::now();
         let context = Context::new(&attempt.policy, &HideSecrets, now);
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
         observe(&attempt.call(None), outcome, &context, &mut tally);

@@ -1,13 +1,11 @@
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use answerback::UuidV4;
-use answerback::call::Schema;
-use answerback::finding::secrets;
 use answerback_ledger::leaf::Subject;
-use answerback_ledger::{Draft, Hash, Id, Part, Salt, Token};
+use answerback_ledger::{Draft, Id, Part, Token};
+use answerback_record::Hide;
 use answerback_store::{Store, StoreError};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use answerback_mcp::wire::Object;
 
@@ -89,29 +87,14 @@ impl Recorder {
         &self.origin
     }
 
-    /// The parts of an entry for a document: the document without its secrets, and where there are any, a commitment
-    /// to the document as it was. Whoever has the original can show that it is the one.
+    /// The parts of an entry for a document, its secrets hidden.
     pub(crate) fn parts(
         &self,
         name: &str,
         document: &str,
         hide: Option<Hide<'_>>,
     ) -> Result<Vec<Part>, StoreError> {
-        let Cow::Owned(redacted) = redacted(document, hide) else {
-            return Ok(vec![self.store.part(name, document.as_bytes())?]);
-        };
-        let salt: [u8; 32] =
-            crate::surroundings::random().map_err(|error| StoreError::unit(error.to_string()))?;
-        let commitment = json!({
-            "alg": "hmac-sha256",
-            "commit": Salt::new(salt).commit(document.as_bytes()).to_string(),
-            "len": document.len(),
-            "salt": Hash::from(salt).to_string(),
-        });
-        Ok(vec![
-            self.store.part(name, redacted.into_bytes())?,
-            self.store.part(&format!("{name}.original"), commitment.to_string().into_bytes())?,
-        ])
+        answerback_record::parts(&self.store, name, document, hide)
     }
 
     /// Notes what is in force from here on: what a server offers, and how calls are judged.
@@ -142,48 +125,8 @@ impl Recorder {
     }
 }
 
-/// Where in a document a schema says what is secret.
-#[derive(Clone, Copy)]
-pub(crate) struct Hide<'a> {
-    pub(crate) member: &'static str,
-    pub(crate) schema: &'a Schema,
-}
-
-/// A document without its secrets; as it is, where it has none.
-pub(crate) fn redacted<'t>(document: &'t str, hide: Option<Hide<'_>>) -> Cow<'t, str> {
-    let Ok(value) = serde_json::from_str::<Value>(document) else {
-        return secrets::redact(document);
-    };
-    let mut shown = secrets::redact_value(&value);
-    if let Some(Hide { member, schema }) = hide
-        && schema.has_secrets()
-        && let Some(hidden) = value.get(member)
-    {
-        shown[member] = secrets::redact_value(&schema.without_secrets(hidden));
-    }
-    if shown == value { Cow::Borrowed(document) } else { Cow::Owned(shown.to_string()) }
-}
-
 /// Of a result only what we added, since the rest is in the record as it was received.
 pub(crate) fn delivered(result: &str) -> String {
     let meta = Object::read(result).ok().and_then(|object| object.get("_meta").map(str::to_owned));
     format!(r#"{{"same_as":"received","but":{{"_meta":{}}}}}"#, meta.as_deref().unwrap_or("null"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_do_not_reach_the_record() {
-        let plain = r#"{"name":"a","arguments":{"n":1.0}}"#;
-        assert!(matches!(redacted(plain, None), Cow::Borrowed(_)));
-        let secret = r#"{"name":"a","arguments":{"password":"hunter22"}}"#;
-        let shown = redacted(secret, None);
-        assert!(!shown.contains("hunter22"), "{shown}");
-        let schema = Schema::compile(json!({"properties": {"word": {"writeOnly": true}}})).unwrap();
-        let hide = Hide { member: "arguments", schema: &schema };
-        let shown = redacted(r#"{"arguments":{"word":"swordfish"}}"#, Some(hide));
-        assert!(!shown.contains("swordfish"), "{shown}");
-    }
 }

@@ -18,7 +18,7 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::Limited;
 use tokio::sync::Semaphore;
 
-use crate::{Principal, Problem, ProblemKind, Scope, TokenTable};
+use crate::{Principal, Problem, ProblemKind, Scope, Sessions, Standing, TokenTable};
 
 /// How long the answer to a wrong token is held back.
 const HELD_BACK: Duration = Duration::from_millis(250);
@@ -48,6 +48,8 @@ pub(crate) enum Access {
 #[must_use]
 pub struct Guard {
     tokens: TokenTable,
+    sessions: Option<Sessions>,
+    cookie: String,
     hosts: Vec<String>,
     origins: Vec<String>,
     held_back: Semaphore,
@@ -57,7 +59,14 @@ impl Guard {
     /// Accepts these tokens.
     pub fn new(tokens: TokenTable) -> Self {
         let held_back = Semaphore::new(MOST_HELD_BACK);
-        Self { tokens, hosts: Vec::new(), origins: Vec::new(), held_back }
+        let (sessions, cookie, hosts, origins) = (None, String::new(), Vec::new(), Vec::new());
+        Self { tokens, sessions, cookie, hosts, origins, held_back }
+    }
+
+    /// Accepts the cookies of these sessions as well.
+    pub fn with_sessions(mut self, sessions: Sessions) -> Self {
+        self.sessions = Some(sessions);
+        self
     }
 
     /// Accepts requests for this host as well, `name` or `name:port` exactly as clients send it.
@@ -96,6 +105,7 @@ impl Guard {
     /// Accepts requests for the address that the server listens on, and for the loopback names with its port.
     pub(crate) fn listening_on(mut self, address: SocketAddr) -> Self {
         let port = address.port();
+        self.cookie = cookie_name(port);
         let mut names = ["127.0.0.1", "localhost", "[::1]"].map(str::to_owned).to_vec();
         // `0.0.0.0` and `[::]` are where to listen, not where to send.
         if !address.ip().is_unspecified() && !address.ip().is_loopback() {
@@ -180,11 +190,17 @@ impl Guard {
     }
 
     async fn authenticate(&self, headers: &HeaderMap) -> Result<Principal, Problem> {
-        // Who brings no token guesses none, and is told at once how to bring one.
-        if !headers.contains_key(header::AUTHORIZATION) {
+        let known = if headers.contains_key(header::AUTHORIZATION) {
+            bearer(headers).and_then(|text| self.tokens.authenticate(text))
+        } else if let Some((sessions, text)) =
+            self.sessions.as_ref().zip(cookie(headers, &self.cookie))
+        {
+            sessions.authenticate(text)
+        } else {
+            // Who brings no token guesses none, and is told at once how to bring one.
             return Err(unauthenticated("Bearer"));
-        }
-        if let Some(principal) = bearer(headers).and_then(|text| self.tokens.authenticate(text)) {
+        };
+        if let Some(principal) = known {
             return Ok(principal);
         }
         match self.held_back.try_acquire() {
@@ -223,7 +239,10 @@ pub(crate) async fn pass(State(gate): State<Gate>, request: Request, next: Next)
     };
     // Nobody behind us can pass on what he does not get.
     parts.headers.remove(header::AUTHORIZATION);
+    parts.headers.remove(header::COOKIE);
     if let Some(principal) = &principal {
+        let (tokens, sessions) = (gate.guard.tokens.clone(), gate.guard.sessions.clone());
+        parts.extensions.insert(Standing::new(principal.clone(), tokens, sessions));
         parts.extensions.insert(principal.clone());
     }
     let body = Body::new(Limited::new(body, gate.body_limit));
@@ -245,6 +264,23 @@ fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = only(headers, header::AUTHORIZATION)?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// The name of the cookie of a server. Cookies are shared by all ports of a host, so the port is in the name.
+pub fn cookie_name(port: u16) -> String {
+    format!("answerback_{port}")
+}
+
+/// The value of the cookie with this name. A browser sends one; of two with the same name none counts.
+fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let mut values = lines
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .filter(|(found, _)| *found == name)
+        .map(|(_, value)| value);
+    let value = values.next()?;
+    if values.next().is_some() { None } else { Some(value) }
 }
 
 fn unauthenticated(challenge: &'static str) -> Problem {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 /// More than any secret needs: a wrong path shall not be read whole.
-const LARGEST: u64 = 4096;
+const LARGEST: u64 = 64 << 10;
 
 /// The text of a file, or `None` when there is no file.
 pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<String>>, PrivateFileError> {
@@ -28,12 +28,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<String>>, PrivateFile
 /// Makes a file that is not there yet, and says whether it did: of two processes that start together the first one's
 /// file stays.
 pub(crate) fn create(path: &Path, text: &str) -> Result<bool, PrivateFileError> {
-    // Written aside and linked into place: nobody ever reads half a secret.
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(format!(".new-{}", std::process::id()));
-    let aside = PathBuf::from(aside);
-    remove(&aside)?;
-    write_new(&aside, text).map_err(|error| at(&aside, error))?;
+    let aside = written_aside(path, text)?;
     let linked = fs::hard_link(&aside, path);
     remove(&aside)?;
     match linked {
@@ -41,6 +36,22 @@ pub(crate) fn create(path: &Path, text: &str) -> Result<bool, PrivateFileError> 
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(at(path, error)),
     }
+}
+
+/// Puts a file in the place of the one that is there, if any.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), PrivateFileError> {
+    let aside = written_aside(path, text)?;
+    fs::rename(&aside, path).map_err(|error| at(path, error))
+}
+
+/// Written aside and put into place: nobody ever reads half a secret.
+fn written_aside(path: &Path, text: &str) -> Result<PathBuf, PrivateFileError> {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(format!(".new-{}", std::process::id()));
+    let aside = PathBuf::from(aside);
+    remove(&aside)?;
+    write_new(&aside, text).map_err(|error| at(&aside, error))?;
+    Ok(aside)
 }
 
 fn write_new(path: &Path, text: &str) -> io::Result<()> {

@@ -22,12 +22,16 @@ pub enum ProblemKind {
     MethodNotAllowed,
     /// 409
     Conflict,
+    /// 410
+    Gone,
     /// 413
     TooLarge,
     /// 415
     UnsupportedMediaType,
     /// 421
     Misdirected,
+    /// 422
+    Unprocessable,
     /// 429
     TooManyRequests,
     /// 500
@@ -47,16 +51,18 @@ struct Words {
 }
 
 impl ProblemKind {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 14] = [
         Self::BadRequest,
         Self::Unauthenticated,
         Self::Forbidden,
         Self::NotFound,
         Self::MethodNotAllowed,
         Self::Conflict,
+        Self::Gone,
         Self::TooLarge,
         Self::UnsupportedMediaType,
         Self::Misdirected,
+        Self::Unprocessable,
         Self::TooManyRequests,
         Self::Internal,
         Self::Unavailable,
@@ -122,6 +128,14 @@ impl ProblemKind {
                 "The request is about the present state",
                 "Read the present state, then decide again",
             ),
+            Self::Gone => (
+                StatusCode::GONE,
+                "GONE",
+                "What the request is about is over",
+                "request",
+                "The request is about something that still is",
+                "Look at what is there now",
+            ),
             Self::TooLarge => (
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "BODY_TOO_LARGE",
@@ -145,6 +159,14 @@ impl ProblemKind {
                 "Host",
                 "The header Host is the address that the server listens on, or one that was configured",
                 "Use the address that the server showed when it started; behind a proxy, configure its name",
+            ),
+            Self::Unprocessable => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "UNPROCESSABLE",
+                "The request is well-formed and cannot be done",
+                "body",
+                "The request asks for something that can be done",
+                "Change what the request asks for",
             ),
             Self::TooManyRequests => (
                 StatusCode::TOO_MANY_REQUESTS,
@@ -306,9 +328,11 @@ mod tests {
         404 NOT_FOUND
         405 METHOD_NOT_ALLOWED
         409 CONFLICT
+        410 GONE
         413 BODY_TOO_LARGE
         415 UNSUPPORTED_MEDIA_TYPE
         421 HOST_UNKNOWN
+        422 UNPROCESSABLE
         429 TOO_MANY_REQUESTS
         500 INTERNAL
         503 UNAVAILABLE

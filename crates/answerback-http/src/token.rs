@@ -1,6 +1,6 @@
 use std::fmt;
 
-use data_encoding::BASE64URL_NOPAD;
+use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConstantTimeEq};
 use zeroize::Zeroizing;
@@ -88,6 +88,19 @@ pub(crate) struct TokenDigest([u8; 32]);
 impl TokenDigest {
     pub(crate) fn of(text: &str) -> Self {
         Self(Sha256::digest(text.as_bytes()).into())
+    }
+
+    pub(crate) const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    pub(crate) const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// A name for what it belongs to: too little of it to find the token by.
+    pub(crate) fn name(&self) -> String {
+        HEXLOWER.encode(&self.0[..6])
     }
 
     /// Whether both are the same, in a time that does not tell how much of them is.

@@ -18,6 +18,19 @@ pub struct Principal {
 }
 
 impl Principal {
+    pub(crate) fn new(name: &str, scopes: Scopes, digest: TokenDigest) -> Self {
+        Self { name: name.into(), scopes, digest }
+    }
+
+    pub(crate) fn digest(&self) -> &TokenDigest {
+        &self.digest
+    }
+
+    /// Whether both are known by the same token or cookie.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.digest.is(&other.digest).into()
+    }
+
     /// The name it has in the configuration, in logs and in records.
     pub fn name(&self) -> &str {
         &self.name
@@ -100,7 +113,7 @@ impl Tokens {
         if let Some(other) = self.find(&digest) {
             return Err(TokensError::TokenTwice(other.name().to_owned(), name.to_owned()));
         }
-        self.principals.push(Principal { name: name.into(), scopes: scopes.into(), digest });
+        self.principals.push(Principal::new(name, scopes.into(), digest));
         Ok(self)
     }
 

@@ -16,7 +16,9 @@ use answerback_ledger::{Hash, Id, Kind, Leaf, Part};
 use crate::blob::BlobRow;
 use crate::event::Stream;
 use crate::table::{Cell, Table};
-use crate::{CaseFilter, CaseRecord, Event, Filter, Head, KeptAttempt, StoreError, Totals};
+use crate::{
+    CaseFilter, CaseRecord, Event, Filter, Head, KeptAttempt, StoreError, StreamInfo, Totals,
+};
 
 /// What a failure of an engine means for the writer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -172,6 +174,8 @@ pub(crate) trait Read: Send {
     /// The first event that is kept.
     fn event_minimum(&mut self) -> Outcome<u64>;
     fn stream(&mut self, name: &str) -> Outcome<Option<Stream>>;
+    /// Streams that have events, the one with the newest event first. Names with this beginning are left out.
+    fn streams(&mut self, without: &str, limit: usize) -> Outcome<Vec<StreamInfo>>;
     fn blob(&mut self, digest: &Digest) -> Outcome<Option<Vec<u8>>>;
 }
 

@@ -57,6 +57,29 @@ pub struct EventPage {
     pub after: u64,
 }
 
+/// A stream of the list.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct StreamInfo {
+    /// Its name.
+    pub name: String,
+    /// How many events it has had.
+    pub events: u64,
+    /// The digest over them.
+    pub digest: [u8; 32],
+    /// Whether it has ended.
+    pub is_ended: bool,
+    /// The sequence number of its newest event.
+    pub newest: u64,
+}
+
+impl StreamInfo {
+    pub(crate) fn new(name: String, stream: Stream, newest: u64) -> Self {
+        let Stream { count: events, digest, ended: is_ended } = stream;
+        Self { name, events, digest, is_ended, newest }
+    }
+}
+
 /// What is kept of a stream: how many events, and the digest over them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Stream {

@@ -9,7 +9,7 @@ use answerback::retry::RetryKey;
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_ledger::leaf::{Basis, Subject};
 use answerback_ledger::{
-    Draft, Hash, KeyFile, Note, Part, Receipt, Salt, SigningKey, Token, VerifierKey,
+    Draft, Hash, Id, KeyFile, Kind, Note, Part, Receipt, Salt, SigningKey, Token, VerifierKey,
 };
 
 use crate::chain::{Chain, stored_key};
@@ -25,7 +25,7 @@ use crate::work::{Work, foreseen};
 use crate::writer::Writer;
 use crate::{
     Appended, CaseFilter, CasePage, CaseRecord, Entry, EntryPage, EventPage, Filter, Head,
-    KeptAttempt, OnFailure, Settings, Stats, StoreError, Ticket, Totals,
+    KeptAttempt, OnFailure, Settings, Stats, StoreError, StreamInfo, Ticket, Totals,
 };
 
 /// The weight of a unit that does not say what it weighs.
@@ -567,6 +567,28 @@ impl Store {
         limit: usize,
     ) -> Result<EventPage, StoreError> {
         self.read(|read| reading::events(read, after, stream, limit))
+    }
+
+    /// Streams that have events, the one with the newest event first. Names that begin with `without` are left out.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    pub fn streams(&self, without: &str, limit: usize) -> Result<Vec<StreamInfo>, StoreError> {
+        self.read(|read| Ok(read.streams(without, limit)?))
+    }
+
+    /// The entry that is the response or rejection with this `response_id`, or else with this `reply_id`.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn reply_index(&self, id: Id) -> Result<Option<u64>, StoreError> {
+        const KINDS: [Kind; 2] = [Kind::Response, Kind::Rejected];
+        self.read(|read| match read.same(&KINDS, Some(id), None)? {
+            Some(index) => Ok(Some(index)),
+            None => Ok(read.same(&KINDS, None, Some(id))?),
+        })
     }
 
     /// The bytes with this digest.

@@ -9,6 +9,7 @@ pub(crate) mod explain;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod ledger;
+pub(crate) mod link;
 pub(crate) mod lock;
 pub(crate) mod man;
 pub(crate) mod replay;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Init(arguments) => init::run(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Validate(arguments) => validate::run(&arguments),
+        Command::Link(arguments) => link::run(&arguments),
         Command::Lock(arguments) => lock::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),

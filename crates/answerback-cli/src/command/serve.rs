@@ -6,26 +6,43 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use answerback::json::Limits;
+use answerback_console::{Console, ConsoleSettings};
 use answerback_gateway::serve::{Backend, Place, Service};
 use answerback_gateway::{Listed, Recorder, Secret, ServerSettings, ServiceSettings};
 use answerback_http::{
-    Guard, Health, ListenSettings, Listener, Metrics, Scope, Scopes, Token, TokenTable, Tokens,
+    Guard, Health, ListenSettings, Listener, Metrics, Scope, Scopes, Sessions, Token, TokenTable,
+    Tokens,
 };
 use answerback_mcp::link::{Program, Remote};
+use answerback_store::Store;
 use anyhow::Context;
 use serde_json::json;
 
+use crate::command::ledger::authority::AuthorityOptions;
 use crate::configuration::Configuration;
+use crate::console::{Governance, Server};
 use crate::exit::Exit;
 use crate::folders;
 use crate::gateway::GatewayOptions;
 use crate::operating::{log, stop};
 use crate::output::say;
+use crate::replace;
 
 /// Where clients are listened for when nobody says otherwise.
 pub(super) const PORT: u16 = 7311;
 /// On whose behalf the bearer of our own token calls.
 const PRINCIPAL: &str = "local";
+/// On whose behalf people at a browser decide.
+const CONSOLE: &str = "console";
+/// Who makes links into the console.
+const LAUNCHER: &str = "launcher";
+/// Says where the server listens, for `answerback link`.
+pub(super) const ADDRESS_FILE: &str = "serve.address";
+/// The token that makes links.
+pub(super) const LAUNCHER_FILE: &str = "console.token";
+/// The digests of open sessions.
+const SESSIONS_FILE: &str = "console.sessions";
 
 /// Serve several MCP servers behind one endpoint, each call checked, answered and recorded
 ///
@@ -75,6 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     };
     folders::make_for(&token_file)?;
     let (tokens, token) = tokens(&token_file, configuration, &settings)?;
+    let governance = arguments.governance(configuration)?;
     let metrics = Metrics::install()?;
     let gateway = arguments.gateway.gateway()?;
     let recorder = gateway.recorder().cloned();
@@ -98,10 +116,26 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         let listener = Listener::bind(listen).await?;
         let service = Service::new(Arc::new(gateway), backends);
         service.start().await.context("nothing can be recorded, so nothing is served")?;
-        let routes = service.routes().merge(health(&service).routes()).merge(metrics.routes());
-        greet(&listener, &service, arguments, &token, &token_file);
+        let mut routes = service.routes().merge(health(&service).routes()).merge(metrics.routes());
         let table = TokenTable::new(tokens);
-        let guard = Guard::new(table.clone());
+        let mut guard = Guard::new(table.clone());
+        let opened = match &recorder {
+            Some(recorder) => {
+                let store = recorder.store();
+                Some(arguments.console(store, &service, governance, &listener, configuration)?)
+            }
+            None => None,
+        };
+        if let Some((console, _, sessions)) = &opened {
+            routes = routes.merge(console.routes());
+            guard = guard.with_sessions(sessions.clone());
+            tokio::spawn(Arc::clone(console).follow());
+        }
+        greet(&listener, &service, arguments, &token, &token_file);
+        if let Some((_, _, sessions)) = &opened {
+            greet_person(&listener, sessions, arguments)?;
+        }
+        let server = opened.as_ref().map(|(_, server, _)| server);
         let was_at_terminal = std::io::stderr().is_terminal();
         let reloading = async {
             let mut asked = Asked::new();
@@ -111,7 +145,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
                 if was_at_terminal && !std::io::stderr().is_terminal() {
                     return;
                 }
-                match reload(arguments, &token_file, &service, &table, recorder.clone()).await {
+                let reloaded =
+                    reload(arguments, &token_file, &service, &table, recorder.clone(), server);
+                match reloaded.await {
                     Ok(()) => {
                         say("the configuration was read again; it holds for clients that come now");
                     }
@@ -125,6 +161,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             () = answerback_http::serve(listener, routes, guard, stop()) => {}
             () = reloading => {}
         }
+        arguments.forget_address();
         service.stop().await.context("the end could not be recorded")
     })?;
     Ok(Exit::Good)
@@ -138,6 +175,7 @@ async fn reload(
     service: &Service,
     table: &TokenTable,
     recorder: Option<Recorder>,
+    server: Option<&Arc<Server>>,
 ) -> anyhow::Result<()> {
     let location = &arguments.gateway.location;
     let configuration = location.configuration_anew()?;
@@ -145,9 +183,81 @@ async fn reload(
     let backends =
         backends(&configuration, &settings.servers, |name| arguments.gateway.pins(name))?;
     let (tokens, _) = tokens(token_file, &configuration, &settings)?;
+    let governance = arguments.governance(&configuration)?;
     let gateway = arguments.gateway.gateway_anew(&configuration, recorder)?;
     service.replace(Arc::new(gateway), backends).await?;
     table.replace(tokens);
+    if let Some(server) = server {
+        server.govern(governance);
+    }
+    Ok(())
+}
+
+impl Arguments {
+    /// The console on a record, with what it shows of the gateway, and its sessions.
+    fn console(
+        &self,
+        store: &Store,
+        service: &Arc<Service>,
+        governance: Governance,
+        listener: &Listener,
+        configuration: &Configuration,
+    ) -> anyhow::Result<(Arc<Console>, Arc<Server>, Sessions)> {
+        let location = &self.gateway.location;
+        let ledger = if location.url()?.is_some() { None } else { Some(location.path()?) };
+        let server = Arc::new(Server::new(store.clone(), Arc::clone(service), ledger, governance));
+        let folder = location.folder()?;
+        let scopes = [Scope::Read, Scope::Decide];
+        let sessions = Sessions::kept_in(&folder.join(SESSIONS_FILE), CONSOLE, scopes)?;
+        let folders = configuration.config.console.files.iter();
+        let folders = folders.map(|folder| configuration.path(folder));
+        let settings = ConsoleSettings::new(listener.address().port())
+            .with_folders(folders)
+            .with_launcher(LAUNCHER);
+        let console = Console::new(store.clone(), sessions.clone(), server.clone(), settings)?;
+        let address = listener.address().to_string();
+        replace::replace(&folder.join(ADDRESS_FILE), address.as_bytes())
+            .context("the file that says where the server listens")?;
+        Ok((console, server, sessions))
+    }
+
+    /// What governed replies are verified against, logged where it is new.
+    fn governance(&self, configuration: &Configuration) -> anyhow::Result<Governance> {
+        let governance = &configuration.config.governance;
+        let (Some(manifest), Some(lock)) = (&governance.manifest, &governance.lock) else {
+            return Ok(Governance::default());
+        };
+        let files = (configuration.path(manifest), configuration.path(lock));
+        let in_force = AuthorityOptions::default().read(configuration, Limits::default())?;
+        Ok(Governance { files: Some(files), in_force: in_force.map(Arc::new) })
+    }
+
+    fn forget_address(&self) {
+        if let Ok(folder) = self.gateway.location.folder() {
+            // What remains names a port where nobody answers.
+            let _ = fs::remove_file(folder.join(ADDRESS_FILE));
+        }
+    }
+}
+
+/// A link for the person who started the server: to a terminal only, since who has it can decide.
+fn greet_person(
+    listener: &Listener,
+    sessions: &Sessions,
+    arguments: &Arguments,
+) -> anyhow::Result<()> {
+    if std::io::stderr().is_terminal() {
+        let token = sessions.launch()?;
+        say(&format!("console  http://{}/#t={}", listener.address(), token.text()));
+        say("         (opens once, within five minutes; another: answerback link)");
+    } else {
+        match arguments.gateway.location.path() {
+            Ok(store) if store.is_absolute() => {
+                say(&format!("console  answerback link --store {}", store.display()));
+            }
+            _ => say("console  answerback link, with the same --store or --config"),
+        }
+    }
     Ok(())
 }
 
@@ -248,14 +358,17 @@ fn secret(configuration: &Configuration, secret: &Secret) -> anyhow::Result<Stri
     Ok(text.trim().to_owned())
 }
 
-/// Who may do what: our own token may call and look, and deciding has to be granted by name.
+/// Who may do what: our own token may call, hand in and look; deciding has to be granted by name.
 fn tokens(
     file: &Path,
     configuration: &Configuration,
     settings: &ServiceSettings,
 ) -> anyhow::Result<(Tokens, Token)> {
-    let own = [Scope::Call, Scope::Read];
+    let own = [Scope::Call, Scope::Ingest, Scope::Read];
     let (tokens, token) = Tokens::from_file_or_new(file, PRINCIPAL, own)?;
+    let launcher = file.with_file_name(LAUNCHER_FILE);
+    let (_, launch) = Tokens::from_file_or_new(&launcher, LAUNCHER, Scope::Admin)?;
+    let tokens = tokens.with(LAUNCHER, &launch, Scope::Admin)?;
     Ok((named_tokens(tokens, configuration, settings)?, token))
 }
 

@@ -510,7 +510,7 @@ impl Relay {
 
 /// How the ids of one relay's own requests begin. Without randomness there is no relay: its client has none, either.
 fn own_prefix() -> String {
-    let random: [u8; 8] = crate::surroundings::random().unwrap_or_default();
+    let random: [u8; 8] = answerback_record::surroundings::random().unwrap_or_default();
     format!("{OURS}/{:016x}", u64::from_be_bytes(random))
 }
 

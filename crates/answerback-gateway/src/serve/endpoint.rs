@@ -138,7 +138,8 @@ impl Visit<'_> {
             let text = "there are too many sessions; end one, or try again later";
             return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), text);
         }
-        let (Ok(client), Ok(name)) = (Client::new(&self.principal), crate::surroundings::uuid())
+        let (Ok(client), Ok(name)) =
+            (Client::new(&self.principal), answerback_record::surroundings::uuid())
         else {
             let text = "there is no randomness for a session's name";
             return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), text);

@@ -97,7 +97,7 @@ impl Hub {
             servers,
             waiting: Mutex::default(),
             prefix: {
-                let random: [u8; 8] = crate::surroundings::random().unwrap_or_default();
+                let random: [u8; 8] = answerback_record::surroundings::random().unwrap_or_default();
                 format!("hub/{:016x}", u64::from_be_bytes(random))
             },
             routes: Mutex::default(),

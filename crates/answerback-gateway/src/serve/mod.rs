@@ -51,6 +51,20 @@ pub(crate) struct Current {
     pub(crate) backends: Vec<Backend>,
 }
 
+/// A server behind the service.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SeenServer {
+    /// Its name in the configuration.
+    pub name: String,
+    /// The program or the URL.
+    pub place: String,
+    /// Whether it is there.
+    pub is_up: bool,
+    /// What anybody saw of it last; nothing, as long as nobody did.
+    pub upstream: Option<Arc<crate::Upstream>>,
+}
+
 impl Service {
     /// A service in front of these servers, in their order.
     pub fn new(gateway: Arc<Gateway>, backends: impl IntoIterator<Item = Backend>) -> Arc<Self> {
@@ -79,6 +93,17 @@ impl Service {
 
     pub(crate) fn current(&self) -> Arc<Current> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The servers as they are now: name, where it is, whether it is there, and what anybody saw of it last.
+    pub fn seen(&self) -> Vec<SeenServer> {
+        let seen = |backend: &Backend| SeenServer {
+            name: backend.name().to_owned(),
+            place: backend.served.place.clone(),
+            is_up: backend.health().is_up(),
+            upstream: backend.known(),
+        };
+        self.current().backends.iter().map(seen).collect()
     }
 
     /// The names of the servers.

@@ -198,6 +198,14 @@ pub(super) fn events_count_without_holes(open: Open<'_>) {
     let again = store.write(|transaction| transaction.end_stream("one")).unwrap().wait().unwrap();
     assert_eq!(again.value, None);
     assert!(matches!(publish("one", String::new()).wait(), Err(StoreError::Unit(_))));
+    let names = |streams: Vec<crate::StreamInfo>| -> Vec<(String, u64, bool)> {
+        streams.into_iter().map(|stream| (stream.name, stream.events, stream.is_ended)).collect()
+    };
+    let listed = names(store.streams("", 9).unwrap());
+    assert_eq!(listed.len(), 2, "{listed:?}");
+    assert_eq!(names(store.streams("", 1).unwrap()), listed[..1]);
+    let hidden = &listed[0].0;
+    assert_eq!(names(store.streams(hidden, 9).unwrap()), listed[1..]);
     assert_eq!(store.prune_events(20).unwrap().wait().unwrap().value, 19);
     let page = store.events(5, None, 3).unwrap();
     assert_eq!((page.gap, page.events[0].seq), (Some(Gap { from: 6, to: 19 }), 20));

@@ -14,7 +14,9 @@ use super::{int, limit, text, uint};
 use crate::case::kind_word;
 use crate::engine::{EngineError, Failure, Foreseen, Linked, Outcome, Read, without_gap};
 use crate::event::Stream;
-use crate::{CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, Totals};
+use crate::{
+    CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, StreamInfo, Totals,
+};
 
 impl Postgres {
     fn column<T: for<'a> FromSql<'a>>(
@@ -433,6 +435,21 @@ impl Read for Postgres {
             Ok(Stream { count: uint(row.try_get(0)?), digest, ended: row.try_get(2)? })
         };
         row.map(stream).transpose()
+    }
+
+    fn streams(&mut self, without: &str, most: usize) -> Outcome<Vec<StreamInfo>> {
+        let rows = self.rows(
+            "SELECT name, count, digest, ended, newest FROM stream
+             CROSS JOIN LATERAL (SELECT max(seq) AS newest FROM event WHERE stream = name) AS events
+             WHERE newest IS NOT NULL AND ($1 = '' OR left(name, length($1)) <> $1) ORDER BY newest DESC LIMIT $2",
+            &[&text(without)?, &limit(most)],
+        )?;
+        let info = |row: &Row| {
+            let digest = *hash(row.try_get(2)?)?.as_bytes();
+            let stream = Stream { count: uint(row.try_get(1)?), digest, ended: row.try_get(3)? };
+            Ok(StreamInfo::new(row.try_get(0)?, stream, uint(row.try_get(4)?)))
+        };
+        rows.iter().map(info).collect()
     }
 
     fn blob(&mut self, digest: &Digest) -> Outcome<Option<Vec<u8>>> {

@@ -13,7 +13,9 @@ use super::{Sqlite, int, part_ids, uint};
 use crate::case::kind_word;
 use crate::engine::{EngineError, Linked, Outcome, Read, without_gap};
 use crate::event::Stream;
-use crate::{CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, Totals};
+use crate::{
+    CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, StreamInfo, Totals,
+};
 
 impl Sqlite {
     pub(super) fn column<T: rusqlite::types::FromSql>(
@@ -386,6 +388,21 @@ impl Read for Sqlite {
             Ok(Stream { count: uint(count), digest, ended })
         };
         row.map(stream).transpose()
+    }
+
+    fn streams(&mut self, without: &str, limit: usize) -> Outcome<Vec<StreamInfo>> {
+        let rows: Vec<(String, i64, Vec<u8>, bool, i64)> = self.rows(
+            "SELECT name, count, digest, ended, (SELECT max(seq) FROM event WHERE stream = name) AS newest
+             FROM stream WHERE newest IS NOT NULL AND (?1 = '' OR substr(name, 1, length(?1)) <> ?1)
+             ORDER BY newest DESC LIMIT ?2",
+            params![without, i64::try_from(limit).unwrap_or(i64::MAX)],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
+        )?;
+        let info = |(name, count, digest, ended, newest): (_, _, Vec<u8>, _, _)| {
+            let digest = *hash(&digest)?.as_bytes();
+            Ok(StreamInfo::new(name, Stream { count: uint(count), digest, ended }, uint(newest)))
+        };
+        rows.into_iter().map(info).collect()
     }
 
     fn blob(&mut self, digest: &Digest) -> Outcome<Option<Vec<u8>>> {

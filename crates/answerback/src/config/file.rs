@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    ConfigError, ConfigWarning, GovernanceConfig, LedgerConfig, Reading, StoreConfig, TOP_KEYS,
-    ValidationConfig, governance, ledger, settings, store,
+    ConfigError, ConfigWarning, ConsoleConfig, GovernanceConfig, LedgerConfig, Reading,
+    StoreConfig, TOP_KEYS, ValidationConfig, console, governance, ledger, settings, store,
 };
 
 /// How far a file is believed.
@@ -33,6 +33,8 @@ pub struct Config {
     pub governance: GovernanceConfig,
     /// How the gateway behaves, as it stands in the file; the gateway reads it. Null where the file does not say.
     pub gateway: Value,
+    /// What the console shows.
+    pub console: ConsoleConfig,
     /// Keys of the file that were not read because it is not trusted.
     pub ignored: Vec<&'static str>,
 }
@@ -83,7 +85,11 @@ impl Config {
                     }
                 }
                 "gateway" => config.gateway = value.clone(),
-                // `console` belongs to a program that reads it from the same file.
+                "console" => {
+                    if let Some(members) = reading.mapping(key, value) {
+                        config.console = ConsoleConfig::read(&mut reading, members);
+                    }
+                }
                 _ => {}
             }
         }
@@ -120,7 +126,7 @@ pub fn schema() -> Value {
             "store": store::schema(),
             "ledger": ledger::schema(),
             "governance": governance::schema(),
-            "console": {"type": ["object", "null"]},
+            "console": console::schema(),
         },
     })
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Reading;
-use super::setting::{Form, Kind, PATH, Setting};
+use super::setting::{Form, Kind, PATH, Setting, URL};
 
 /// What becomes of an answer that could not be recorded.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -62,16 +62,6 @@ static ORIGIN: Form = Form {
     pattern: r"^[^\s+]+$",
     fits: |text| {
         !text.is_empty() && !text.contains(|letter: char| letter.is_whitespace() || letter == '+')
-    },
-};
-
-static WITNESS_URL: Form = Form {
-    expected: "an http:// or https:// URL",
-    pattern: r"^https?://[^\s/]+",
-    fits: |text| {
-        let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-        host.is_some_and(|host| !host.is_empty() && !host.starts_with(['/', ' ']))
-            && !text.contains(char::is_whitespace)
     },
 };
 
@@ -144,7 +134,7 @@ static WITNESS_SETTINGS: [Setting<WitnessConfig>; 2] = [
         group: None,
         name: "url",
         about: "Where it takes checkpoints; /add-checkpoint is appended.",
-        kind: Kind::Text { form: &WITNESS_URL, set: |witness, text| witness.url = text },
+        kind: Kind::Text { form: &URL, set: |witness, text| witness.url = text },
     },
     Setting {
         group: None,

@@ -18,6 +18,7 @@
 //! Every setting stands once, in a table that reading, ranges and the JSON Schema share. Finding and
 //! opening the file, and deciding whether to trust it, is left to the caller.
 
+mod console;
 mod file;
 mod governance;
 mod ledger;
@@ -33,6 +34,7 @@ use serde_json::{Map, Value};
 use crate::finding::preview;
 use crate::message::suggest;
 use crate::retry::Policies;
+pub use console::ConsoleConfig;
 pub use file::{Config, Trust, schema};
 pub use governance::GovernanceConfig;
 pub use ledger::{LedgerConfig, OnFailure, WitnessConfig};

@@ -56,6 +56,16 @@ impl Form {
 }
 
 /// The path of a file.
+pub(super) static URL: Form = Form {
+    expected: "an http:// or https:// URL",
+    pattern: r"^https?://[^\s/]+",
+    fits: |text| {
+        let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        host.is_some_and(|host| !host.is_empty() && !host.starts_with(['/', ' ']))
+            && !text.contains(char::is_whitespace)
+    },
+};
+
 pub(super) static PATH: Form = Form {
     expected: "the path of a file",
     pattern: r"^[^\u0000]+$",

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use answerback::json::Limits;
-use answerback_gateway::{Governing, InForce};
+use answerback_record::{Governing, InForce};
 use anyhow::Context;
 
 use crate::configuration::Configuration;
 use crate::input::Input;
 
 /// Which manifest and lock are in force.
-#[derive(Debug, clap::Args)]
-pub(super) struct AuthorityOptions {
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct AuthorityOptions {
     /// The manifest that governed responses are verified against; it is logged, too; otherwise the configuration's
     #[arg(long, value_name = "FILE", requires = "lock")]
     manifest: Option<PathBuf>,
@@ -22,7 +22,7 @@ pub(super) struct AuthorityOptions {
 }
 
 impl AuthorityOptions {
-    pub(super) fn read(
+    pub(crate) fn read(
         &self,
         configuration: &Configuration,
         limits: Limits,

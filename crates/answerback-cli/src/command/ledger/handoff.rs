@@ -5,8 +5,9 @@ use answerback::ValidationError;
 use answerback::contract::{Contract, Profile};
 use answerback::governance::Handoff;
 use answerback::json::{Limits, read};
-use answerback_gateway::{InForce, named};
+
 use answerback_ledger::{Draft, Id, Kind, Token};
+use answerback_record::{InForce, named};
 use answerback_store::{Filter, Store};
 use anyhow::{Context, bail};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! `answerback ledger`: what was asked, answered and decided, and the proof of it. One file a command.
 
-mod authority;
+pub(crate) mod authority;
 mod checkpoint;
 mod confirm;
 mod entry;

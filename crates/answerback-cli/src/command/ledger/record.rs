@@ -1,17 +1,14 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use answerback::contract::governed::AgentIdentity;
-use answerback::contract::{Contract, Profile, recognise};
-use answerback::governance::Verification;
-use answerback::json::{Limits, read};
-use answerback::{Timestamp, UuidV4, ValidationError};
-use answerback_gateway::{InForce, identified};
-use answerback_ledger::leaf::{Attestation, Outcome};
+use answerback::UuidV4;
+use answerback::contract::{Contract, Profile};
+use answerback::json::Limits;
 use answerback_ledger::{Draft, Id, Kind, Token};
-use answerback_store::{Filter, Store};
+use answerback_record::{InForce, JudgedReply, ReplyError};
+use answerback_store::Store;
 use anyhow::{Context, bail};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::authority::AuthorityOptions;
 use super::handoff::HandedOff;
@@ -111,21 +108,21 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     }
     let mut exit = Exit::Good;
     for document in &documents {
-        let index = match document.recorded(&store)? {
+        let index = match document.reply.recorded(&store)? {
             Some(index) => {
                 say(&format!("{} was recorded before, as entry {index}", document.name));
                 index
             }
             None => document.record(&store, asked.as_deref(), arguments)?,
         };
-        if document.is_rejected() {
+        if document.reply.is_rejected() {
             exit = Exit::NotGood;
             say(&format!("{} is recorded as rejected:", document.name));
-            for finding in &document.errors {
+            for finding in document.reply.errors() {
                 say(&format!("  {finding}"));
             }
         }
-        print(&store, index, document.kind(), arguments.format)?;
+        print(&store, index, document.reply.kind(), arguments.format)?;
     }
     Ok(exit)
 }
@@ -150,15 +147,7 @@ fn print(store: &Store, index: u64, kind: Kind, format: Format) -> anyhow::Resul
 /// A reply that was read and judged.
 struct Document<'a> {
     name: String,
-    bytes: Vec<u8>,
-    value: Value,
-    contract: Contract,
-    /// What breaks its contract, or keeps its agent from being believed.
-    errors: Vec<ValidationError>,
-    /// Who answered, where manifest and lock vouch for it.
-    agent: Option<&'a AgentIdentity>,
-    /// What it was verified against.
-    verified: Option<&'a InForce>,
+    reply: JudgedReply<'a>,
     /// What it answers, where that is a handoff.
     handoff: Option<&'a HandedOff>,
 }
@@ -171,63 +160,24 @@ impl<'a> Document<'a> {
         (in_force, handoff): (Option<&'a InForce>, Option<&'a HandedOff>),
     ) -> anyhow::Result<Self> {
         let name = input.name();
+        let against = (in_force, handoff.map(|handoff| &handoff.value));
         let bytes = input.bytes(limits)?;
-        let document = read(&bytes, limits).with_context(|| name.clone())?;
-        let contract = match arguments.contract {
-            Some(contract) => contract,
-            None => {
-                let found = recognise(&document.value);
-                found
-                    .with_context(|| {
-                        format!("{name}: not recognised as any contract; name it with --as")
-                    })?
-                    .contract
+        let read = JudgedReply::read(bytes, arguments.contract, Profile::Strict, limits, against);
+        let reply = match read {
+            Ok(reply) => reply,
+            Err(ReplyError::Unrecognised) => {
+                bail!("{name}: not recognised as any contract; name it with --as")
             }
-        };
-        match contract {
-            Contract::Handoff => {
+            Err(ReplyError::NotAReply(Contract::Handoff)) => {
                 bail!("{name}: a handoff is no reply; name it with --handoff beside its response")
             }
-            Contract::Descriptor | Contract::Manifest | Contract::Lock => {
-                bail!("{name}: a {} is no reply", contract.title().trim_start_matches("ATDF "))
-            }
-            Contract::Governed => {}
-            _ if handoff.is_some() => bail!("{name}: only a governed response answers a handoff"),
-            _ => {}
-        }
-        let verified = in_force.filter(|_| contract == Contract::Governed);
-        let (found, agent) = match verified {
-            Some(in_force) => {
-                let handoff = handoff.map(|handoff| &handoff.value);
-                match in_force.authority().verify_document(&document, handoff, Profile::Strict) {
-                    Verification::Accepted(accepted) => (Vec::new(), Some(accepted.agent)),
-                    Verification::Refused(refused) => (refused.findings, None),
-                }
-            }
-            None => {
-                let found = contract.check(&document.value, Profile::Strict);
-                (document.findings.into_iter().chain(found).collect(), None)
-            }
+            Err(ReplyError::Read(error)) => return Err(error).context(name),
+            Err(error) => bail!("{name}: {error}"),
         };
-        let errors = found.into_iter().filter(ValidationError::is_error).collect();
-        let value = document.value;
-        Ok(Self { name, bytes, value, contract, errors, agent, verified, handoff })
-    }
-
-    /// Whether it breaks a rule, or was to be verified and was not accepted: what is in doubt is refused.
-    fn is_rejected(&self) -> bool {
-        !self.errors.is_empty() || self.verified.is_some() && self.agent.is_none()
-    }
-
-    fn kind(&self) -> Kind {
-        if self.is_rejected() { Kind::Rejected } else { Kind::Response }
-    }
-
-    /// The entry that has this response already.
-    fn recorded(&self, store: &Store) -> anyhow::Result<Option<u64>> {
-        let Some(id) = self.response_id() else { return Ok(None) };
-        let page = store.entries(&Filter::default().with_response_id(id), None, 1)?;
-        Ok(page.entries.first().map(|entry| entry.index))
+        if handoff.is_some() && reply.contract != Contract::Governed {
+            bail!("{name}: only a governed response answers a handoff");
+        }
+        Ok(Self { name, reply, handoff })
     }
 
     /// Appends the reply, behind its request.
@@ -238,7 +188,7 @@ impl<'a> Document<'a> {
         arguments: &Arguments,
     ) -> anyhow::Result<u64> {
         // What it was given for, not what it says: one that names another request is refused, and still answers this.
-        let request_id = match (self.handoff, self.id("/request_context/request_id")) {
+        let request_id = match (self.handoff, self.reply.request_id()) {
             (Some(handoff), _) => handoff.id,
             (None, Some(id)) => id,
             (None, None) => Id::try_from(&UuidV4::from_random(random()?))?,
@@ -250,9 +200,11 @@ impl<'a> Document<'a> {
         if let Some(bytes) = asked {
             request = request.with_part(store.part("as_seen", bytes)?);
         }
-        let part = store.part("response", self.bytes.as_slice())?;
-        let reply = arguments.told(self, self.draft().with_request_id(request_id)).with_part(part);
-        let ticket = store.write_weighing(self.bytes.len() + 8192, move |transaction| {
+        let bytes = &self.reply.bytes;
+        let part = store.part("response", bytes.as_slice())?;
+        let draft = self.reply.draft().with_request_id(request_id);
+        let reply = arguments.told(self, draft).with_part(part);
+        let ticket = store.write_weighing(bytes.len() + 8192, move |transaction| {
             if transaction.request_index(request_id)?.is_none() {
                 transaction.append(&request)?;
             }
@@ -260,128 +212,10 @@ impl<'a> Document<'a> {
         })?;
         Ok(ticket.wait().with_context(|| self.name.clone())?.value.index)
     }
-
-    /// What the leaf says of the reply. A document's own words go in where they are tokens.
-    fn draft(&self) -> Draft {
-        let codes = || {
-            self.errors.iter().filter_map(|finding| Token::new(finding.error_code.as_ref()).ok())
-        };
-        let mut draft = if self.is_rejected() {
-            Draft::rejected().with_codes(codes())
-        } else {
-            Draft::response()
-        };
-        if let Some(id) = self.response_id() {
-            draft = draft.with_response_id(id);
-        }
-        if let Some(id) = self.id("/audit/correlation_id") {
-            draft = draft.with_correlation_id(id);
-        }
-        if let Some(status) = self.status().and_then(|status| Token::new(status).ok()) {
-            draft = draft.with_status(&status);
-        }
-        if let Some(time) = self.time() {
-            draft = draft.with_claimed_time(time);
-        }
-        if let Ok(outcome) = Token::new(self.outcome()) {
-            draft = draft.with_outcome(&outcome);
-        }
-        if self.contract == Contract::Governed {
-            draft = match self.claimed() {
-                Some(claimed) => draft.with_claimed(claimed),
-                None => draft,
-            };
-            draft = draft.with_verdict(self.verdict(), codes());
-        }
-        if let Some(in_force) = self.verified {
-            draft = in_force.name(draft);
-        }
-        match self.agent {
-            Some(agent) => identified(draft, agent),
-            None => draft,
-        }
-    }
-
-    fn verdict(&self) -> Outcome {
-        match self.verified {
-            _ if self.is_rejected() => Outcome::Refused,
-            Some(_) => Outcome::Accepted,
-            None => Outcome::Unverified,
-        }
-    }
-
-    fn text(&self, pointer: &str) -> Option<&str> {
-        self.value.pointer(pointer).and_then(Value::as_str)
-    }
-
-    fn id(&self, pointer: &str) -> Option<Id> {
-        self.text(pointer).and_then(|text| Id::parse(text).ok())
-    }
-
-    fn response_id(&self) -> Option<Id> {
-        self.id("/response_id").filter(|_| self.contract == Contract::Governed)
-    }
-
-    /// The status in the contract's own word.
-    fn status(&self) -> Option<&str> {
-        match self.contract {
-            Contract::Governed => self.text("/response/status"),
-            Contract::Ui => self.text("/response_type"),
-            _ => self.text("/status"),
-        }
-    }
-
-    /// What became of it, in the words that all contracts share.
-    fn outcome(&self) -> &str {
-        if self.is_rejected() {
-            return "refused";
-        }
-        let is_ui_error = self.value.pointer("/metadata/error") == Some(&Value::Bool(true));
-        match (self.contract, self.status()) {
-            (Contract::Ui, _) if is_ui_error => "error",
-            (Contract::Ui, _) | (_, Some("success")) => "ok",
-            (_, Some(word @ ("ok" | "warning" | "partial" | "error" | "refused"))) => word,
-            _ => "error",
-        }
-    }
-
-    fn time(&self) -> Option<Timestamp> {
-        let pointer = match self.contract {
-            Contract::Atdf => "/meta/timestamp",
-            Contract::Tool => "/audit/timestamp",
-            _ => "/timestamp",
-        };
-        Timestamp::parse(self.text(pointer)?).ok().map(|(time, _)| time)
-    }
-
-    fn claimed(&self) -> Option<Attestation> {
-        let flag = |name: &str| self.value.get("governance")?.get(name)?.as_bool();
-        Some(Attestation {
-            within_scope: flag("within_scope")?,
-            boundaries_respected: flag("boundaries_respected")?,
-            quality_standards_met: flag("quality_standards_met")?,
-            constraints_followed: flag("constraints_followed")?,
-        })
-    }
 }
 
 impl Arguments {
-    /// What is said of the request as of its reply.
     fn told(&self, document: &Document<'_>, draft: Draft) -> Draft {
-        let mut draft = match Token::new(document.contract.as_str()) {
-            Ok(contract) => draft.with_contract(&contract),
-            Err(_) => draft,
-        };
-        if let Some(principal) = &self.principal {
-            draft = draft.with_principal(principal);
-        }
-        // A name that only the document vouches for is kept as its digest.
-        match (&self.tool, document.text("/tool")) {
-            (Some(tool), _) => draft.with_tool(tool),
-            (None, Some(tool)) if document.contract == Contract::Tool => {
-                draft.with_unknown_tool(tool)
-            }
-            _ => draft,
-        }
+        document.reply.told(draft, self.principal.as_ref(), self.tool.as_deref())
     }
 }

@@ -4,18 +4,28 @@ use std::time::SystemTime;
 
 use answerback::{Timestamp, UuidV4};
 
-pub(crate) fn now() -> Timestamp {
+/// The time.
+pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_unix_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
-/// Random bytes. A machine without randomness cannot make ids that nobody can guess; it is not one to serve on.
-pub(crate) fn random<const N: usize>() -> std::io::Result<[u8; N]> {
+/// Random bytes.
+///
+/// # Errors
+///
+/// When the machine has none: it cannot make ids that nobody can guess, and is not one to serve on.
+pub fn random<const N: usize>() -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| std::io::Error::other(error.to_string()))?;
     Ok(bytes)
 }
 
-pub(crate) fn uuid() -> std::io::Result<UuidV4> {
+/// A new id of version 4.
+///
+/// # Errors
+///
+/// When there is no randomness.
+pub fn uuid() -> std::io::Result<UuidV4> {
     random().map(UuidV4::from_random)
 }

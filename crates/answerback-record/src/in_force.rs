@@ -88,7 +88,7 @@ impl InForce {
     }
 
     /// Whether these are the same two documents.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         let digests = |it: &Self| (it.manifest.digest, it.lock.digest);
         digests(self) == digests(other)
     }

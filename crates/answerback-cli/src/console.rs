@@ -1,0 +1,216 @@
+//! The console of `answerback serve`: what it shows that is the gateway's, the configuration's or this program's.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use answerback::UuidV7;
+use answerback::case::Submission;
+use answerback::contract::recognise;
+use answerback::governance::{Lock, Manifest};
+use answerback::json::Limits;
+use answerback_console::{
+    AgentView, AgentsView, Behind, Commands, RemarkView, ServerView, ToolView,
+};
+use answerback_gateway::serve::Service;
+use answerback_gateway::{Weight, remarks};
+use answerback_record::InForce;
+use answerback_store::{CaseRecord, Store, StoreError, Ticket};
+use answerback_verify::{Options, Report};
+use anyhow::Context;
+use serde_json::{Value, json};
+
+use crate::input::Input;
+use crate::prompts::PromptFolder;
+use crate::show::{Charset, Sheet, draw};
+
+/// How wide a reply is drawn for the page that shows it as a terminal would.
+const WIDTH: usize = 100;
+
+/// What stands behind the console of one server.
+pub(crate) struct Server {
+    store: Store,
+    service: Arc<Service>,
+    /// The ledger's file; nothing, where it is in a database.
+    ledger: Option<PathBuf>,
+    governance: RwLock<Governance>,
+}
+
+/// Manifest and lock of the configuration, and where they are.
+#[derive(Default)]
+pub(crate) struct Governance {
+    pub(crate) files: Option<(PathBuf, PathBuf)>,
+    pub(crate) in_force: Option<Arc<InForce>>,
+}
+
+impl Server {
+    pub(crate) fn new(
+        store: Store,
+        service: Arc<Service>,
+        ledger: Option<PathBuf>,
+        governance: Governance,
+    ) -> Self {
+        Self { store, service, ledger, governance: RwLock::new(governance) }
+    }
+
+    /// Takes over what a configuration that was read again says.
+    pub(crate) fn govern(&self, governance: Governance) {
+        *self.governance.write().unwrap_or_else(PoisonError::into_inner) = governance;
+    }
+
+    fn command(&self, words: &str) -> String {
+        match &self.ledger {
+            Some(ledger) => format!("answerback {words} --store {}", ledger.display()),
+            // A database's URL may hold a password.
+            None => format!("answerback {words} --config FILE"),
+        }
+    }
+}
+
+impl Behind for Server {
+    fn decide(
+        &self,
+        case: UuidV7,
+        submission: Submission,
+        surface: &str,
+    ) -> Result<Ticket<CaseRecord>, StoreError> {
+        answerback_gateway::decide(&self.store, case, submission, surface)
+    }
+
+    fn servers(&self) -> Vec<ServerView> {
+        let servers = self.service.seen().into_iter();
+        servers
+            .map(|server| {
+                let upstream = server.upstream.as_deref();
+                let tools = upstream.map(|upstream| {
+                    let tool = |(name, source): (&str, &Value)| {
+                        tool(name, source, upstream.has_changed(name))
+                    };
+                    upstream.tools.sources().map(tool).collect()
+                });
+                ServerView {
+                    name: server.name,
+                    is_up: server.is_up,
+                    place: server.place,
+                    tools: tools.unwrap_or_default(),
+                }
+            })
+            .collect()
+    }
+
+    fn in_force(&self) -> Option<Arc<InForce>> {
+        self.governance.read().unwrap_or_else(PoisonError::into_inner).in_force.clone()
+    }
+
+    fn agents(&self) -> AgentsView {
+        let files = {
+            let governance = self.governance.read().unwrap_or_else(PoisonError::into_inner);
+            governance.files.clone()
+        };
+        let Some((manifest, lock)) = files else { return AgentsView::default() };
+        match agents(&manifest, &lock) {
+            Ok(view) => view,
+            Err(error) => AgentsView {
+                configured: true,
+                problem: Some(format!("{error:#}")),
+                ..AgentsView::default()
+            },
+        }
+    }
+
+    fn terminal(&self, document: &Value) -> Option<String> {
+        let contract = recognise(document)?.contract;
+        let sheet = Sheet { width: WIDTH, rows: 50, charset: Charset::Unicode };
+        Some(draw(sheet, contract, document, false))
+    }
+
+    fn verify(&self) -> Result<Report, String> {
+        let ledger = self.ledger.as_ref().ok_or("the ledger is in a database")?;
+        let mut source = answerback_verify::open(ledger).map_err(|error| error.to_string())?;
+        answerback_verify::verify(source.as_mut(), &Options::new())
+            .map_err(|error| error.to_string())
+    }
+
+    fn commands(&self) -> Commands {
+        Commands {
+            link: self.command("link"),
+            verify: self.command("ledger verify"),
+            inbox: self.command("inbox list"),
+        }
+    }
+}
+
+fn tool(name: &str, source: &Value, is_changed: bool) -> ToolView {
+    let text = |member: &str| source[member].as_str().map(ToOwned::to_owned);
+    let remarks = remarks(source)
+        .into_iter()
+        .map(|remark| RemarkView {
+            weight: match remark.weight {
+                Weight::Problem => "error".to_owned(),
+                Weight::Advice => "warning".to_owned(),
+            },
+            text: format!("{}: {}", remark.what, remark.mend),
+        })
+        .collect();
+    ToolView {
+        name: name.to_owned(),
+        title: text("title"),
+        description: text("description"),
+        input_schema: source["inputSchema"].clone(),
+        is_changed,
+        remarks,
+    }
+}
+
+/// Every prompt of manifest and lock, beside the file that it is.
+fn agents(manifest_file: &Path, lock_file: &Path) -> anyhow::Result<AgentsView> {
+    let limits = Limits::default();
+    let manifest = Input::new(manifest_file).document(limits)?.value;
+    let lock = Input::new(lock_file).document(limits)?.value;
+    let entries = Lock::entries(&lock);
+    let root = manifest_file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = PromptFolder::open(root.unwrap_or_else(|| Path::new(".")), limits)?;
+    let files = folder.read(entries.values().map(|prompt| prompt.file.as_str()))?;
+    let manifest = Manifest::from_document(&manifest).context("the manifest")?;
+    let mut agents: Vec<AgentView> = entries
+        .iter()
+        .map(|(id, prompt)| {
+            let actual = files.hash(&prompt.file).map(ToString::to_string);
+            let expected = prompt.hash.to_string();
+            let state = match &actual {
+                None => "missing",
+                Some(actual) if *actual == expected => "ok",
+                Some(_) => "mismatch",
+            };
+            AgentView {
+                id: id.clone(),
+                kind: Some(prompt.agent_type.to_string()),
+                version: Some(prompt.version.to_string()),
+                file: Some(prompt.file.clone()),
+                expected_hash: Some(expected),
+                actual_hash: actual,
+                state: state.to_owned(),
+            }
+        })
+        .collect();
+    let locked: Vec<&str> = entries.values().map(|prompt| prompt.file.as_str()).collect();
+    let unlocked = manifest.prompts().filter(|prompt| !locked.contains(&prompt.file));
+    agents.extend(unlocked.map(|prompt| AgentView {
+        id: prompt.file.to_owned(),
+        kind: None,
+        version: None,
+        file: Some(prompt.file.to_owned()),
+        expected_hash: None,
+        actual_hash: None,
+        state: "unlocked".to_owned(),
+    }));
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    Ok(AgentsView {
+        configured: true,
+        manifest: Some(json!({"file": name(manifest_file), "prompts": manifest.prompts().count()})),
+        lock: Some(
+            json!({"file": name(lock_file), "prompts": entries.len(), "generated": lock["generated"]}),
+        ),
+        problem: None,
+        agents,
+    })
+}

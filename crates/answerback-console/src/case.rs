@@ -1,0 +1,298 @@
+//! What waits for a person: proposals and questions in replies, and how programs are shown any case.
+
+use answerback::case::{Case, CaseKind, CaseState};
+use answerback::contract::Contract;
+use answerback::contract::ui::{Artifact, ArtifactContent, ResponseBuilder, ResponseType, UiHints};
+use answerback::finding::secrets;
+use answerback::{Digest, Timestamp, UuidV7};
+use answerback_store::{CaseRecord, NewCase, Store, StoreError, Transaction};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// How long a proposal or a question waits when it does not say.
+const LIFE_SECONDS: i64 = 24 * 60 * 60;
+/// The longest that it may wait.
+const LONGEST_LIFE_SECONDS: i64 = 30 * 24 * 60 * 60;
+/// Streams of ours begin so; an agent's cannot.
+pub(crate) const OWN: &str = "answerback/";
+/// The event that says an agent has seen the decision.
+const ACKNOWLEDGED: &str = "acknowledged";
+
+/// A case as programs are shown it: without what only we can read.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[non_exhaustive]
+pub struct CaseDocument {
+    /// The case.
+    #[schemars(with = "Value")]
+    pub case: Case,
+    /// When it came in.
+    pub created: String,
+    /// What the person is shown.
+    pub content: Value,
+    /// The entry that it belongs to.
+    pub reference: Option<String>,
+    /// Whether it lapsed undecided.
+    pub is_expired: bool,
+    /// That the agent has seen the decision.
+    pub acknowledged: Option<Value>,
+}
+
+impl CaseDocument {
+    /// A record with what the agent said of it.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub(crate) fn of(
+        record: CaseRecord,
+        store: &Store,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let acknowledged = match &record.case.state {
+            CaseState::Decided { .. } => acknowledgement(store, &record.case.id)?,
+            _ => None,
+        };
+        Ok(Self {
+            is_expired: record.case.is_expired(now),
+            created: record.created.to_offset_micros(),
+            content: serde_json::from_slice(&record.content).unwrap_or_default(),
+            reference: record.reference,
+            case: record.case,
+            acknowledged,
+        })
+    }
+}
+
+fn stream_of(case: &UuidV7) -> String {
+    format!("{OWN}case/{case}")
+}
+
+fn acknowledgement(store: &Store, case: &UuidV7) -> Result<Option<Value>, StoreError> {
+    let page = store.events(0, Some(&stream_of(case)), 8)?;
+    let event = page.events.into_iter().find(|event| event.kind == ACKNOWLEDGED);
+    Ok(event.map(|event| {
+        let body = event.body.unwrap_or_default();
+        let mut said: Value = serde_json::from_slice(&body).unwrap_or_else(|_| json!({}));
+        said["at"] = event.time.to_offset_micros().into();
+        said
+    }))
+}
+
+/// Writes down that an agent has seen the decision, once.
+pub(crate) fn acknowledge(
+    transaction: &mut dyn Transaction,
+    case: &UuidV7,
+    said: &Value,
+) -> Result<(), StoreError> {
+    let body = secrets::redact_value(said).to_string();
+    transaction.append_event(&stream_of(case), ACKNOWLEDGED, None, body.as_bytes()).map(|_| ())
+}
+
+/// A mission that an agent proposes.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Proposal {
+    /// What it is about, in a line.
+    pub title: String,
+    /// What kind of mission it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective_type: Option<String>,
+    /// What is to happen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// With what.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub arguments: Map<String, Value>,
+    /// What changed arguments have to fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_schema: Option<Value>,
+    /// `low` or `high`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<String>,
+    /// What it changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<String>,
+    /// How long it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in_seconds: Option<u32>,
+}
+
+/// A question that an agent has.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Question {
+    /// The question.
+    pub question: String,
+    /// Answers to choose from.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// Whether another answer is welcome.
+    #[serde(default = "yes")]
+    pub allow_free_text: bool,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub context: Map<String, Value>,
+    /// How long it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in_seconds: Option<u32>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+impl Proposal {
+    /// The proposal as a reply.
+    ///
+    /// # Errors
+    ///
+    /// When the title is blank.
+    pub fn reply(&self, now: Timestamp) -> Result<Value, answerback::contract::Invalid> {
+        let content = serde_json::to_value(self).unwrap_or_default();
+        let draft = Artifact::new(self.title.clone(), ArtifactContent::MissionDraft(content));
+        let hints = UiHints::default()
+            .with_priority(if self.risk.as_deref() == Some("high") { "urgent" } else { "normal" })
+            .with_color_scheme("info")
+            .with_icon("clipboard")
+            .with_actions(["Review", "Approve", "Modify", "Reject"]);
+        let envelope = ResponseBuilder::new()
+            .response_type(ResponseType::ArtifactBundle)
+            .summary(self.title.clone())
+            .add_artifact(draft)
+            .hints(hints)
+            .metadata("awaiting_approval", true)
+            .build(now)?;
+        Ok(envelope.to_document())
+    }
+}
+
+impl Question {
+    /// The question as a reply.
+    ///
+    /// # Errors
+    ///
+    /// When the question is blank.
+    pub fn reply(&self, now: Timestamp) -> Result<Value, answerback::contract::Invalid> {
+        let options = self.options.clone();
+        let asked = answerback::contract::ui::clarification_response(
+            self.question.clone(),
+            options,
+            self.context.clone(),
+            now,
+        )?;
+        let mut document = asked.to_document();
+        document["metadata"]["clarification"]["allow_free_text"] = self.allow_free_text.into();
+        if let Some(seconds) = self.expires_in_seconds {
+            document["metadata"]["clarification"]["expires_in_seconds"] = seconds.into();
+        }
+        Ok(document)
+    }
+}
+
+/// What a reply asks of a person.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Asked {
+    pub(crate) kind: CaseKind,
+    pub(crate) content: Map<String, Value>,
+    pub(crate) life_seconds: i64,
+}
+
+impl Asked {
+    /// All that a reply asks: its question, and its missions that await approval.
+    pub(crate) fn all_of(document: &Value, contract: Contract) -> Vec<Self> {
+        if contract != Contract::Ui {
+            return Vec::new();
+        }
+        let question = Self::question(document);
+        let awaits =
+            |at: &Value| at.pointer("/metadata/awaiting_approval") == Some(&Value::Bool(true));
+        let artifacts = document.get("artifacts").and_then(Value::as_array).into_iter().flatten();
+        let drafts = artifacts
+            .filter(|artifact| artifact["artifact_type"] == "mission_draft")
+            .filter(|artifact| awaits(artifact) || awaits(document))
+            .map(|artifact| Self::proposal(document, artifact));
+        question.into_iter().chain(drafts).collect()
+    }
+
+    fn question(document: &Value) -> Option<Self> {
+        if document["response_type"] != "clarification_request" {
+            return None;
+        }
+        let asked = document.pointer("/metadata/clarification");
+        let member = |name: &str| asked.and_then(|asked| asked.get(name));
+        let question = member("question").unwrap_or(&document["summary"]);
+        let options = member("options").and_then(Value::as_array).into_iter().flatten();
+        let options: Vec<Value> = options
+            .enumerate()
+            .map(|(number, option)| match option {
+                Value::Object(_) => option.clone(),
+                other => {
+                    let label = other.as_str().map_or_else(|| other.to_string(), ToOwned::to_owned);
+                    json!({"id": number.to_string(), "label": label})
+                }
+            })
+            .collect();
+        let is_free = member("allow_free_text").and_then(Value::as_bool);
+        let mut content = Map::new();
+        content.insert("question".into(), question.clone());
+        content.insert("allow_free_text".into(), is_free.unwrap_or(true).into());
+        content.insert("options".into(), options.into());
+        if let Some(context) = member("context") {
+            content.insert("context".into(), context.clone());
+        }
+        let life_seconds = life(asked);
+        Some(Self { kind: CaseKind::Question, content, life_seconds })
+    }
+
+    fn proposal(document: &Value, artifact: &Value) -> Self {
+        let draft = &artifact["content"];
+        let mut content = Map::new();
+        content.insert("title".into(), artifact["title"].clone());
+        match draft {
+            Value::Object(members) => {
+                for (name, value) in members.iter().filter(|(name, _)| *name != "title") {
+                    content.insert(name.clone(), value.clone());
+                }
+            }
+            other => {
+                content.insert("description".into(), other.clone());
+            }
+        }
+        // The document's own words for the same: a mission reference has an objective.
+        if let (None, Some(said)) = (content.get("description"), draft.get("objective_description"))
+        {
+            content.insert("description".into(), said.clone());
+        }
+        if let Some(actions) = document.pointer("/ui_hints/suggested_actions") {
+            content.insert("suggested_actions".into(), actions.clone());
+        }
+        Self { kind: CaseKind::Proposal, content, life_seconds: life(Some(draft)) }
+    }
+}
+
+fn life(said: Option<&Value>) -> i64 {
+    let seconds = said.and_then(|said| said.get("expires_in_seconds")).and_then(Value::as_i64);
+    seconds.unwrap_or(LIFE_SECONDS).clamp(1, LONGEST_LIFE_SECONDS)
+}
+
+/// Lays what a reply asks before a person.
+pub(crate) fn open(
+    transaction: &mut dyn Transaction,
+    id: &UuidV7,
+    asked: &Asked,
+    (reply, index): (&str, u64),
+    reference: &str,
+) -> Result<(), StoreError> {
+    let mut content = asked.content.clone();
+    content.insert("reply".into(), json!({"id": reply, "index": index}));
+    // What is kept and shown has no secrets in it; the digest is of what is shown.
+    let content = secrets::redact_value(&Value::Object(content));
+    let now = transaction.now();
+    let expires = Timestamp::from_unix_millis(now.unix_millis() + asked.life_seconds * 1000);
+    let case = Case::new(id.clone(), asked.kind, Digest::of(&content), expires);
+    let new = NewCase::new(case, content.to_string()).with_reference(reference);
+    transaction.put_case(&new).map(|_| ())
+}

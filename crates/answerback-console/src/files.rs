@@ -1,0 +1,148 @@
+//! Files that replies refer to. A path in a reply is what an agent says: it is looked up below the folders that the
+//! configuration names, and nowhere else.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+use data_encoding::HEXLOWER;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// The largest file that is hashed and served.
+const LARGEST: u64 = 64 << 20;
+
+/// The folders that files are served from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Files {
+    folders: Vec<PathBuf>,
+}
+
+/// What a file was when its reply came in.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct Noted {
+    /// The artifact's position in the reply.
+    pub(crate) artifact: usize,
+    pub(crate) size: u64,
+    pub(crate) sha256: String,
+}
+
+impl Files {
+    /// Files below these folders. A folder that is not there has none.
+    pub(crate) fn below(folders: &[PathBuf]) -> Self {
+        Self { folders: folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect() }
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.folders.is_empty()
+    }
+
+    /// What the files of a reply are now, by the artifacts that refer to them.
+    pub(crate) fn note(&self, document: &Value) -> Vec<Noted> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let artifacts = document.get("artifacts").and_then(Value::as_array).into_iter().flatten();
+        artifacts
+            .enumerate()
+            .filter_map(|(artifact, document)| {
+                let (_, size, sha256) = self.read(path_of(document)?).ok()?;
+                Some(Noted { artifact, size, sha256 })
+            })
+            .collect()
+    }
+
+    /// The bytes of a file, with their number and digest.
+    pub(crate) fn read(&self, path: &str) -> io::Result<(Vec<u8>, u64, String)> {
+        let (file, about) = self.open(path)?;
+        if about.len() > LARGEST {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is too large"));
+        }
+        let mut bytes = Vec::new();
+        file.take(LARGEST).read_to_end(&mut bytes)?;
+        let digest = HEXLOWER.encode(&Sha256::digest(&bytes));
+        Ok((bytes, about.len(), digest))
+    }
+
+    fn open(&self, path: &str) -> io::Result<(File, Metadata)> {
+        let missing = || io::Error::new(io::ErrorKind::NotFound, "no such file is served");
+        let path = Path::new(path);
+        // A way up is refused before anything is looked at: whether a file is there is nobody's business.
+        let is_plain = |part: Component<'_>| {
+            matches!(part, Component::Normal(_) | Component::RootDir | Component::CurDir)
+        };
+        if !path.components().all(is_plain) {
+            return Err(missing());
+        }
+        for folder in &self.folders {
+            // An absolute path counts where it lies below the folder; where links lead out of it, it does not.
+            let Ok(found) = folder.join(path).canonicalize() else { continue };
+            if !found.starts_with(folder) {
+                continue;
+            }
+            let about = fs::symlink_metadata(&found)?;
+            if about.is_file() {
+                return Ok((File::open(&found)?, about));
+            }
+        }
+        Err(missing())
+    }
+}
+
+/// The path that an artifact refers to.
+pub(crate) fn path_of(artifact: &Value) -> Option<&str> {
+    if artifact.get("artifact_type")? != "file_reference" {
+        return None;
+    }
+    artifact.pointer("/content/file_path")?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_lies_below_the_folders_is_served() {
+        let place = tempfile::tempdir().unwrap();
+        let (inside, outside) = (place.path().join("in"), place.path().join("out"));
+        fs::create_dir_all(inside.join("deep")).unwrap();
+        fs::create_dir_all(&outside).unwrap();
+        fs::write(inside.join("deep/a.txt"), "abc").unwrap();
+        fs::write(outside.join("secret"), "s").unwrap();
+        let absolute = inside.join("deep/a.txt");
+        let files = Files::below(std::slice::from_ref(&inside));
+        for path in ["deep/a.txt", "./deep/a.txt", absolute.to_str().unwrap()] {
+            let (bytes, size, digest) = files.read(path).unwrap();
+            assert_eq!((bytes.as_slice(), size), (b"abc".as_slice(), 3), "{path}");
+            assert!(digest.starts_with("ba7816bf"), "{digest}");
+        }
+        let secret = outside.join("secret");
+        let mut refused = vec![
+            "../out/secret",
+            "deep/../../out/secret",
+            secret.to_str().unwrap(),
+            "deep",
+            "",
+            "/",
+        ];
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&secret, inside.join("link")).unwrap();
+            refused.push("link");
+        }
+        for path in refused {
+            assert!(files.read(path).is_err(), "{path}");
+        }
+        let reply = json!({"artifacts": [
+            {"artifact_type": "table", "content": {}},
+            {"artifact_type": "file_reference", "content": {"file_path": "deep/a.txt"}},
+            {"artifact_type": "file_reference", "content": {"file_path": "../out/secret"}},
+        ]});
+        let noted = files.note(&reply);
+        assert_eq!((noted.len(), noted[0].artifact, noted[0].size), (1, 1, 3));
+        assert!(Files::default().note(&reply).is_empty());
+    }
+}

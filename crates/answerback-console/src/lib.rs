@@ -1,0 +1,22 @@
+//! What people look at: every reply, what waits for them, what happens now, and that the record holds.
+//!
+//! [`Console`] is the HTTP API, the live events and, with the feature `web`, the web application; [`Behind`] is what it
+//! shows and does that is another's. [`reply::take_in`] and [`stream`] do the same without HTTP, for tools that an agent
+//! calls. Nothing that came from an agent is ever HTML, a path that is opened, or a URL that is fetched.
+#![warn(missing_docs)]
+
+mod ask;
+mod behind;
+mod case;
+mod console;
+mod files;
+mod live;
+mod openapi;
+pub mod reply;
+pub mod stream;
+mod surface;
+
+pub use behind::{AgentView, AgentsView, Behind, Commands, RemarkView, ServerView, ToolView};
+pub use case::{CaseDocument, Proposal, Question};
+pub use console::{Console, ConsoleSettings};
+pub use openapi::document as openapi_document;

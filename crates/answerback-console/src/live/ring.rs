@@ -1,0 +1,103 @@
+use std::collections::VecDeque;
+
+use answerback_store::Event;
+use bytes::Bytes;
+
+use crate::stream::EventDocument;
+
+/// How many events are remembered.
+const MOST: usize = 8192;
+/// How many bytes of them.
+const MOST_BYTES: usize = 32 << 20;
+
+/// An event as it is sent, made once for all who follow.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    pub(crate) seq: u64,
+    pub(crate) stream: String,
+    pub(crate) bytes: Bytes,
+}
+
+impl Frame {
+    pub(crate) fn of(event: &Event) -> Self {
+        let document = EventDocument::from(event);
+        let data = serde_json::to_string(&document).unwrap_or_default();
+        let bytes = Bytes::from(format!("id: {}\nevent: live\ndata: {data}\n\n", event.seq));
+        Self { seq: event.seq, stream: event.stream.clone(), bytes }
+    }
+}
+
+/// The newest events, without holes.
+#[derive(Debug, Default)]
+pub(crate) struct Ring {
+    frames: VecDeque<Frame>,
+    bytes: usize,
+    /// Everything up to here was seen.
+    end: u64,
+}
+
+impl Ring {
+    pub(crate) const fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Starts anew after this place: what lies before is read from the store.
+    pub(crate) fn restart(&mut self, end: u64) {
+        *self = Self { end, ..Self::default() };
+    }
+
+    pub(crate) fn push(&mut self, frames: impl IntoIterator<Item = Frame>, end: u64) {
+        for frame in frames {
+            self.bytes += frame.bytes.len();
+            self.frames.push_back(frame);
+        }
+        self.end = end;
+        while self.frames.len() > MOST || self.bytes > MOST_BYTES {
+            let Some(oldest) = self.frames.pop_front() else { break };
+            self.bytes -= oldest.bytes.len();
+        }
+    }
+
+    /// Frames after a place, at most so many, and where to read on; nothing, where the ring does not reach back so far.
+    pub(crate) fn after(&self, after: u64, most: usize) -> Option<(Vec<Frame>, u64)> {
+        if after >= self.end {
+            return Some((Vec::new(), after));
+        }
+        // Sequence numbers have no holes, so the place of the next one is known.
+        let oldest = self.frames.front().map_or(self.end + 1, |frame| frame.seq);
+        let skip = usize::try_from((after + 1).checked_sub(oldest)?).ok()?;
+        let frames: Vec<Frame> = self.frames.iter().skip(skip).take(most).cloned().collect();
+        let end = frames.last().map_or(self.end, |frame| frame.seq);
+        Some((frames, end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(seq: u64) -> Frame {
+        Frame { seq, stream: "s".into(), bytes: Bytes::from_static(b"x") }
+    }
+
+    #[test]
+    fn a_reader_goes_on_where_it_was_or_is_sent_to_the_store() {
+        let mut ring = Ring::default();
+        ring.restart(10);
+        assert!(ring.after(9, 5).is_none());
+        assert_eq!(ring.after(10, 5).unwrap().1, 10);
+        ring.push((11..=20).map(frame), 20);
+        let seen = |after, most| {
+            ring.after(after, most).map(|(frames, end)| {
+                (frames.iter().map(|frame| frame.seq).collect::<Vec<_>>(), end)
+            })
+        };
+        assert_eq!(seen(10, 3), Some((vec![11, 12, 13], 13)));
+        assert_eq!(seen(18, 9), Some((vec![19, 20], 20)));
+        assert_eq!(seen(20, 9), Some((vec![], 20)));
+        assert_eq!(seen(9, 9), None);
+        let mut small = Ring::default();
+        small.push((1..=MOST as u64 + 5).map(frame), MOST as u64 + 5);
+        assert!(small.after(4, 1).is_none() && small.after(5, 1).is_some());
+    }
+}

@@ -1,0 +1,172 @@
+use answerback::UuidV7;
+use answerback::contract::{Contract, Profile};
+use answerback::json::Limits;
+use answerback::{UuidV4, ValidationError};
+use answerback_ledger::{Draft, Id, Token};
+use answerback_record::surroundings::{now, random};
+use answerback_record::{InForce, JudgedReply, ReplyError, parts};
+use answerback_store::{Store, StoreError, Transaction, entry_reference};
+
+use crate::case::{Asked, open};
+use crate::files::Files;
+
+/// The part that says what the files of a reply were when it came in.
+pub(crate) const FILES: &str = "files";
+
+/// A document on its way in.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct HandedIn {
+    bytes: Vec<u8>,
+    contract: Option<Contract>,
+    profile: Profile,
+    principal: String,
+    limits: Limits,
+}
+
+impl HandedIn {
+    /// A document that this principal hands in; its contract is recognised, and judged strictly.
+    pub fn new(bytes: impl Into<Vec<u8>>, principal: impl Into<String>) -> Self {
+        let (contract, profile, limits) = (None, Profile::Strict, Limits::default());
+        Self { bytes: bytes.into(), contract, profile, principal: principal.into(), limits }
+    }
+
+    /// Names the contract.
+    pub const fn with_contract(mut self, contract: Option<Contract>) -> Self {
+        self.contract = contract;
+        self
+    }
+
+    /// How strictly it is judged.
+    pub const fn with_profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
+    }
+}
+
+/// A reply that was recorded.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Taken {
+    /// Its entry.
+    pub index: u64,
+    /// Its id.
+    pub id: String,
+    /// Its contract.
+    pub contract: Contract,
+    /// Whether it was rejected: it is in the record as such.
+    pub is_rejected: bool,
+    /// Whether it was in the record before.
+    pub is_repeated: bool,
+    /// All that was found.
+    pub findings: Vec<ValidationError>,
+    /// The cases that it opened.
+    pub cases: Vec<UuidV7>,
+}
+
+/// Judges a reply and records it, with the cases that it lays before a person, in one transaction.
+///
+/// # Errors
+///
+/// When it is no reply at all, or cannot be recorded. One that breaks its contract is recorded as rejected.
+pub async fn take_in(
+    store: &Store,
+    in_force: Option<&InForce>,
+    handed_in: HandedIn,
+) -> Result<Taken, TakeInError> {
+    take_in_with(store, in_force, &Files::default(), handed_in).await
+}
+
+/// As [`take_in`], and notes what the files that the reply refers to are now.
+pub(crate) async fn take_in_with(
+    store: &Store,
+    in_force: Option<&InForce>,
+    files: &Files,
+    handed_in: HandedIn,
+) -> Result<Taken, TakeInError> {
+    let HandedIn { bytes, contract, profile, principal, limits } = handed_in;
+    let judged = JudgedReply::read(bytes, contract, profile, limits, (in_force, None))?;
+    let (contract, findings) = (judged.contract, judged.findings.clone());
+    let is_rejected = judged.is_rejected();
+    let reply_id = fresh_id()?;
+    let request_id = judged.request_id().map_or_else(fresh_id, Ok)?;
+    let principal = Token::new(&principal).ok();
+    let request = Draft::request().with_request_id(request_id);
+    let request = judged.told(request, principal.as_ref(), None);
+    let draft = judged.draft().with_request_id(request_id).with_reply_id(reply_id);
+    let mut draft = judged.told(draft, principal.as_ref(), None);
+    let text = String::from_utf8_lossy(&judged.bytes);
+    for part in parts(store, "response", &text, None)? {
+        draft = draft.with_part(part);
+    }
+    let noted = files.note(&judged.value);
+    if !noted.is_empty() {
+        let noted = serde_json::to_vec(&noted).unwrap_or_default();
+        draft = draft.with_part(store.part(FILES, noted)?);
+    }
+    let asked = if is_rejected { Vec::new() } else { Asked::all_of(&judged.value, contract) };
+    let asked: Vec<(UuidV7, Asked)> = asked
+        .into_iter()
+        .map(|asked| Ok((UuidV7::from_time(now(), random()?), asked)))
+        .collect::<std::io::Result<_>>()
+        .map_err(|error| StoreError::unit(error.to_string()))?;
+    let id = draft.response_id().unwrap_or(reply_id).to_string();
+    let (cases, told) = (asked.iter().map(|(id, _)| id.clone()).collect(), id.clone());
+    let weight = judged.bytes.len() + 16384;
+    let ticket = store.write_weighing(weight, move |transaction: &mut dyn Transaction| {
+        if transaction.request_index(request_id)?.is_none() {
+            transaction.append(&request)?;
+        }
+        let appended = transaction.append(&draft)?;
+        if !appended.is_repeated {
+            for (case, asked) in &asked {
+                let reference = entry_reference(appended.index);
+                open(transaction, case, asked, (&told, appended.index), &reference)?;
+            }
+        }
+        Ok(appended)
+    })?;
+    let appended = ticket.await?.value;
+    let is_repeated = appended.is_repeated;
+    let cases = if is_repeated { Vec::new() } else { cases };
+    let index = appended.index;
+    Ok(Taken { index, id, contract, is_rejected, is_repeated, findings, cases })
+}
+
+fn fresh_id() -> Result<Id, StoreError> {
+    let random = random().map_err(|error| StoreError::unit(error.to_string()))?;
+    Id::try_from(&UuidV4::from_random(random)).map_err(StoreError::unit)
+}
+
+/// Why a document was not taken in.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TakeInError {
+    /// It is no reply.
+    Reply(ReplyError),
+    /// It could not be recorded.
+    Store(StoreError),
+}
+
+impl std::fmt::Display for TakeInError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Reply(error) => error.fmt(formatter),
+            Self::Store(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for TakeInError {}
+
+impl From<ReplyError> for TakeInError {
+    fn from(error: ReplyError) -> Self {
+        Self::Reply(error)
+    }
+}
+
+impl From<StoreError> for TakeInError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}

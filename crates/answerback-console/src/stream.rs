@@ -1,0 +1,355 @@
+//! Live streams: what an agent publishes while it works, and the reply that its events make.
+
+use answerback::finding::secrets;
+use answerback::json::patch::{self, Operation};
+use answerback_store::{Event, Store, StoreError, Transaction};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::case::OWN;
+
+/// The longest name of a stream.
+const LONGEST_NAME: usize = 200;
+/// The longest name of a kind.
+const LONGEST_KIND: usize = 64;
+/// The largest body of an event. What is larger belongs into a reply, and a reference to it here.
+pub const LARGEST_BODY: usize = 256 << 10;
+/// How many events one request may bring.
+pub const MOST_EVENTS: usize = 1000;
+/// Says how it went, before the end.
+const OUTCOME: &str = "outcome";
+/// How many warnings are kept of a stream that does not make sense.
+const MOST_WARNINGS: usize = 20;
+
+/// An event on its way in.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+#[expect(clippy::exhaustive_structs, reason = "an event is a kind and a body")]
+pub struct NewEvent {
+    /// What it is: `envelope`, `rows`, `events`, `text`, `patch`, `signal`, `note`, or a kind of the agent's own.
+    pub kind: String,
+    /// Its content.
+    #[serde(default)]
+    pub body: Value,
+}
+
+/// Publishes events to a stream, all or none, and gives their first and last sequence numbers.
+///
+/// # Errors
+///
+/// When the stream has ended, the name or an event is not one, or the store refuses it.
+pub async fn publish(
+    store: &Store,
+    stream: &str,
+    events: Vec<NewEvent>,
+) -> Result<(u64, u64), StreamError> {
+    check_name(stream)?;
+    if events.is_empty() || events.len() > MOST_EVENTS {
+        return Err(StreamError::Count(events.len()));
+    }
+    let mut bodies = Vec::with_capacity(events.len());
+    let mut weight = 0;
+    for event in events {
+        check_kind(&event.kind)?;
+        let body = secrets::redact_value(&event.body).to_string();
+        if body.len() > LARGEST_BODY {
+            return Err(StreamError::TooLarge(body.len()));
+        }
+        weight += body.len() + 256;
+        bodies.push((event.kind, body));
+    }
+    let stream = stream.to_owned();
+    let ticket = store.write_weighing(weight, move |transaction: &mut dyn Transaction| {
+        let (mut first, mut last) = (None, 0);
+        for (kind, body) in &bodies {
+            last = transaction.append_event(&stream, kind, None, body.as_bytes())?;
+            first.get_or_insert(last);
+        }
+        Ok((first.unwrap_or(last), last))
+    })?;
+    Ok(ticket.await?.value)
+}
+
+/// Ends a stream. Its last event has the digest over all of them; ending it again does nothing.
+///
+/// # Errors
+///
+/// When the name is not one, or the store refuses it.
+pub async fn end(
+    store: &Store,
+    stream: &str,
+    outcome: Option<&str>,
+) -> Result<Option<u64>, StreamError> {
+    check_name(stream)?;
+    let outcome = outcome.map(|word| json!({ "outcome": secrets::redact(word) }).to_string());
+    let stream = stream.to_owned();
+    let ticket = store.write(move |transaction: &mut dyn Transaction| {
+        if let Some(outcome) = &outcome {
+            // A stream that ended before has its outcome.
+            let told = transaction.append_event(&stream, OUTCOME, None, outcome.as_bytes());
+            if told.is_err() {
+                return Ok(None);
+            }
+        }
+        transaction.end_stream(&stream)
+    })?;
+    Ok(ticket.await?.value)
+}
+
+fn check_name(name: &str) -> Result<(), StreamError> {
+    let is_one = !name.trim().is_empty()
+        && name.len() <= LONGEST_NAME
+        && !name.chars().any(char::is_control)
+        && !name.starts_with(OWN);
+    if is_one { Ok(()) } else { Err(StreamError::Name) }
+}
+
+fn check_kind(kind: &str) -> Result<(), StreamError> {
+    let is_word = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
+    let is_one = !kind.is_empty() && kind.len() <= LONGEST_KIND && kind.chars().all(is_word);
+    if is_one && kind != Event::END && kind != OUTCOME { Ok(()) } else { Err(StreamError::Kind) }
+}
+
+/// Why nothing was published.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// A name that is none.
+    Name,
+    /// A kind that is none.
+    Kind,
+    /// No events, or too many.
+    Count(usize),
+    /// A body that is too large.
+    TooLarge(usize),
+    /// The stream has ended.
+    Ended,
+    /// The store refuses it.
+    Store(StoreError),
+}
+
+impl std::fmt::Display for StreamError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Name => write!(
+                formatter,
+                "a stream has a name of 1 to {LONGEST_NAME} bytes that does not begin with {OWN}"
+            ),
+            Self::Kind => write!(
+                formatter,
+                "an event has a kind of 1 to {LONGEST_KIND} letters, digits, dots, dashes or underscores, and not \"end\" or \"outcome\""
+            ),
+            Self::Count(count) => {
+                write!(formatter, "1 to {MOST_EVENTS} events at a time; these are {count}")
+            }
+            Self::TooLarge(bytes) => write!(
+                formatter,
+                "an event has at most {LARGEST_BODY} bytes; this one has {bytes}. Hand the content in as a reply"
+            ),
+            Self::Ended => formatter.write_str("the stream has ended"),
+            Self::Store(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for StreamError {}
+
+impl From<StoreError> for StreamError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            // The one thing that the store refuses of an event.
+            StoreError::Unit(_) => Self::Ended,
+            other => Self::Store(other),
+        }
+    }
+}
+
+/// An event as programs are shown it.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[non_exhaustive]
+pub struct EventDocument {
+    /// Its place among all events.
+    pub seq: u64,
+    /// When it was written.
+    pub time: String,
+    /// Its stream.
+    pub stream: String,
+    /// What it is.
+    pub kind: String,
+    /// Its content; nothing, once it was erased.
+    pub body: Option<Value>,
+}
+
+impl From<&Event> for EventDocument {
+    fn from(event: &Event) -> Self {
+        let body = event.body.as_ref().map(|bytes| match event.kind.as_str() {
+            Event::END => json!({ "digest": String::from_utf8_lossy(bytes) }),
+            _ => serde_json::from_slice(bytes).unwrap_or_default(),
+        });
+        Self {
+            seq: event.seq,
+            time: event.time.to_offset_micros(),
+            stream: event.stream.clone(),
+            kind: event.kind.clone(),
+            body,
+        }
+    }
+}
+
+/// The reply that the events of a stream make.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Folded {
+    /// The reply so far.
+    pub envelope: Option<Value>,
+    /// What did not fit.
+    pub warnings: Vec<String>,
+    /// How it went, once that is said.
+    pub outcome: Option<String>,
+}
+
+impl Folded {
+    /// Takes one event more. What does not fit is noted, and changes nothing.
+    pub fn push(&mut self, event: &EventDocument) {
+        let Some(body) = &event.body else { return };
+        let fitted = match event.kind.as_str() {
+            "envelope" => {
+                self.envelope = Some(body.clone());
+                Some(())
+            }
+            "rows" => self.append(body, "rows", &["row_count"]),
+            "events" => self.append(body, "events", &["event_count"]),
+            "text" => self.text(body),
+            "patch" => self.patch(body),
+            "signal" => self.signal(body),
+            OUTCOME => {
+                self.outcome = body["outcome"].as_str().map(ToOwned::to_owned);
+                Some(())
+            }
+            _ => Some(()),
+        };
+        if fitted.is_none() && self.warnings.len() < MOST_WARNINGS {
+            self.warnings.push(format!("event {} ({}) does not fit", event.seq, event.kind));
+        }
+    }
+
+    fn content(&mut self, body: &Value) -> Option<&mut Value> {
+        let position = usize::try_from(body.get("artifact")?.as_u64()?).ok()?;
+        self.envelope.as_mut()?.get_mut("artifacts")?.get_mut(position)?.get_mut("content")
+    }
+
+    fn append(&mut self, body: &Value, name: &str, counts: &[&str]) -> Option<()> {
+        let added = body.get(name)?.as_array()?.clone();
+        let content = self.content(body)?;
+        let list = content.get_mut(name)?.as_array_mut()?;
+        list.extend(added);
+        let length = list.len();
+        for count in counts {
+            if content.get(*count).is_some() {
+                content[*count] = length.into();
+            }
+        }
+        Some(())
+    }
+
+    fn text(&mut self, body: &Value) -> Option<()> {
+        let added = body.get("text")?.as_str()?;
+        let target = match body.get("artifact") {
+            None => self.envelope.as_mut()?.get_mut("summary")?,
+            Some(_) => {
+                let section = body.get("section").and_then(Value::as_u64).unwrap_or_default();
+                let content = self.content(body)?;
+                if content.get("code").is_some() {
+                    content.get_mut("code")?
+                } else {
+                    let section = usize::try_from(section).ok()?;
+                    let section = content.get_mut("sections")?.get_mut(section)?;
+                    let member = if section.get("content").is_some() { "content" } else { "text" };
+                    section.get_mut(member)?
+                }
+            }
+        };
+        let text = format!("{}{added}", target.as_str()?);
+        *target = text.into();
+        Some(())
+    }
+
+    fn patch(&mut self, body: &Value) -> Option<()> {
+        let operations: Vec<Operation> = serde_json::from_value(body.get("patch")?.clone()).ok()?;
+        let patched = patch::apply(self.envelope.as_ref()?, &operations).ok()?;
+        self.envelope = Some(patched);
+        Some(())
+    }
+
+    fn signal(&mut self, body: &Value) -> Option<()> {
+        let Some(envelope) = &mut self.envelope else { return Some(()) };
+        let signals = envelope.get_mut("signals_emitted")?.as_array_mut()?;
+        signals.push(body.clone());
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fold(events: &[(&str, Value)]) -> Folded {
+        let mut folded = Folded::default();
+        for (number, (kind, body)) in events.iter().enumerate() {
+            folded.push(&EventDocument {
+                seq: number as u64 + 1,
+                time: String::new(),
+                stream: "s".into(),
+                kind: (*kind).into(),
+                body: Some(body.clone()),
+            });
+        }
+        folded
+    }
+
+    #[test]
+    fn events_make_a_reply() {
+        let table = json!({"artifact_type": "table", "content": {"rows": [[1]], "row_count": 1}});
+        let code = json!({"artifact_type": "code_block", "content": {"code": "a"}});
+        let document =
+            json!({"artifact_type": "document", "content": {"sections": [{"content": "x"}]}});
+        let envelope =
+            json!({"summary": "s", "artifacts": [table, code, document], "signals_emitted": []});
+        let folded = fold(&[
+            ("rows", json!({"artifact": 0, "rows": [[0]]})),
+            ("envelope", envelope),
+            ("rows", json!({"artifact": 0, "rows": [[2], [3]]})),
+            ("text", json!({"text": "!"})),
+            ("text", json!({"artifact": 1, "text": "b"})),
+            ("text", json!({"artifact": 2, "section": 0, "text": "y"})),
+            ("patch", json!({"patch": [{"op": "add", "path": "/live", "value": true}]})),
+            ("patch", json!({"patch": [{"op": "remove", "path": "/nothing"}]})),
+            ("signal", json!({"signal_type": "t"})),
+            ("rows", json!({"artifact": 9, "rows": [[4]]})),
+            ("note", json!({"text": "n"})),
+            ("outcome", json!({"outcome": "completed"})),
+        ]);
+        assert_eq!(
+            folded.warnings,
+            [
+                "event 1 (rows) does not fit",
+                "event 8 (patch) does not fit",
+                "event 10 (rows) does not fit"
+            ]
+        );
+        assert_eq!(folded.outcome.as_deref(), Some("completed"));
+        insta::assert_snapshot!(folded.envelope.unwrap(), @r#"{"summary":"s!","artifacts":[{"artifact_type":"table","content":{"rows":[[1],[2],[3]],"row_count":3}},{"artifact_type":"code_block","content":{"code":"ab"}},{"artifact_type":"document","content":{"sections":[{"content":"xy"}]}}],"signals_emitted":[{"signal_type":"t"}],"live":true}"#);
+    }
+
+    #[test]
+    fn names_and_kinds() {
+        for name in ["", "  ", "answerback/x", "a\nb", &"x".repeat(201)] {
+            assert!(check_name(name).is_err(), "{name:?}");
+        }
+        assert!(check_name("run 7/строка").is_ok());
+        for kind in ["", "end", "outcome", "a b", "é"] {
+            assert!(check_kind(kind).is_err(), "{kind:?}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Who may speak: manifest and lock, and how the prompts stand to them.
+
+use std::sync::Arc;
+
+use answerback_http::{Routes, Scope};
+use axum::extract::State;
+use axum::routing::get;
+
+use crate::Console;
+use crate::ask::{Answer, internal, ok};
+
+pub(super) fn routes(console: &Arc<Console>) -> Routes {
+    let agents = get(agents).with_state(Arc::clone(console));
+    Routes::new().route("/api/agents", Scope::Read, agents)
+}
+
+async fn agents(State(console): State<Arc<Console>>) -> Answer {
+    let behind = Arc::clone(&console.behind);
+    // Prompts are files: they are read aside.
+    let view = tokio::task::spawn_blocking(move || behind.agents()).await.map_err(internal)?;
+    ok(&view)
+}

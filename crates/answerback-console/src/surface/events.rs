@@ -1,0 +1,149 @@
+//! Everything that happens, as server-sent events from any point on.
+//!
+//! Each connection pulls: it reads what is new behind its cursor, sends it, and waits. A slow reader slows only itself, and
+//! what it misses is a gap that it is told of.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use answerback_http::{Closing, Routes, Scope, Standing};
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use bytes::Bytes;
+use http_body_util::channel::{Channel, Sender};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::watch;
+
+use crate::Console;
+use crate::ask::{Answer, bad, some, store_problem};
+use crate::live::{Level, Live};
+
+/// How many events are sent before the next look.
+const PAGE: usize = 64;
+/// How often something is sent when nothing happens, so that whoever stands between does not cut the line.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// How many pieces may wait for a slow reader.
+const WAITING: usize = 4;
+
+pub(super) fn routes(console: &Arc<Console>) -> Routes {
+    let follow = get(follow).with_state(Arc::clone(console));
+    Routes::new().route("/api/events", Scope::Read, follow)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Asked {
+    streams: Option<String>,
+    after: Option<String>,
+}
+
+async fn follow(
+    State(console): State<Arc<Console>>,
+    Extension(closing): Extension<Closing>,
+    Extension(standing): Extension<Standing>,
+    Query(asked): Query<Asked>,
+    headers: HeaderMap,
+) -> Answer {
+    let header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    // Who comes back says where he was; the address is that of his first coming.
+    let after = header.filter(|text| !text.is_empty()).map(ToOwned::to_owned).or(some(asked.after));
+    let after = after
+        .map(|text| {
+            text.parse::<u64>().map_err(|error| {
+                bad("Last-Event-ID", error, "Use the id of an event, or leave it away")
+            })
+        })
+        .transpose()?;
+    let streams = some(asked.streams);
+    let streams: Option<Vec<String>> =
+        streams.map(|streams| streams.split(',').map(ToOwned::to_owned).collect());
+    let level = console.live.subscribe().await.map_err(|error| store_problem(&error))?;
+    let (sender, body) = Channel::<Bytes>::new(WAITING);
+    let seen = *level.borrow();
+    let follower = Follower {
+        live: Arc::clone(&console.live),
+        run: console.run.clone(),
+        level,
+        streams,
+        cursor: after.unwrap_or(seen.seq),
+        sender,
+    };
+    tokio::spawn(async move {
+        tokio::select! {
+            () = follower.run() => {}
+            () = closing.begun() => {}
+            () = standing.lost() => {}
+        }
+    });
+    let mut response: Response = Body::new(body).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+struct Follower {
+    live: Arc<Live>,
+    run: String,
+    level: watch::Receiver<Level>,
+    streams: Option<Vec<String>>,
+    cursor: u64,
+    sender: Sender<Bytes>,
+}
+
+impl Follower {
+    /// Ends when the reader is gone, or the store cannot be read: the reader comes back and goes on.
+    async fn run(mut self) {
+        let mut told = *self.level.borrow_and_update();
+        let hello = json!({"server": self.run, "seq": told.seq, "size": told.size, "waiting": told.waiting});
+        if self.say(format!("retry: 1000\nevent: hello\ndata: {hello}\n\n")).await.is_none() {
+            return;
+        }
+        while self.step(&mut told).await.is_some() {}
+    }
+
+    async fn step(&mut self, told: &mut Level) -> Option<()> {
+        let page = self.live.page(self.cursor, PAGE).await;
+        let page =
+            page.inspect_err(|error| tracing::warn!(%error, "events cannot be read")).ok()?;
+        if let Some(gap) = page.gap {
+            let data = json!({"from": gap.from, "to": gap.to});
+            self.say(format!("id: {}\nevent: gap\ndata: {data}\n\n", gap.to)).await?;
+        }
+        let is_wanted =
+            |stream: &String| self.streams.as_ref().is_none_or(|streams| streams.contains(stream));
+        let wanted: Vec<Bytes> = page
+            .frames
+            .iter()
+            .filter(|frame| is_wanted(&frame.stream))
+            .map(|frame| frame.bytes.clone())
+            .collect();
+        for bytes in wanted {
+            self.sender.send_data(bytes).await.ok()?;
+        }
+        let is_behind = page.after > self.cursor;
+        self.cursor = self.cursor.max(page.after);
+        let level = *self.level.borrow_and_update();
+        if (level.size, level.waiting) != (told.size, told.waiting) {
+            let data = json!({"size": level.size, "waiting": level.waiting});
+            self.say(format!("event: ledger\ndata: {data}\n\n")).await?;
+        }
+        *told = level;
+        if is_behind || level.seq > self.cursor {
+            return Some(());
+        }
+        tokio::select! {
+            changed = self.level.changed() => changed.ok(),
+            () = tokio::time::sleep(KEEP_ALIVE) => self.say(": still here\n\n".to_owned()).await,
+        }
+    }
+
+    async fn say(&mut self, text: String) -> Option<()> {
+        self.sender.send_data(Bytes::from(text)).await.ok()
+    }
+}

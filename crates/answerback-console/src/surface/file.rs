@@ -1,0 +1,171 @@
+//! A file that a reply refers to, by the reply and the artifact: never by its path.
+
+use std::sync::Arc;
+
+use answerback::contract::atdf::ErrorBuilder;
+use answerback_http::{Problem, ProblemKind, Routes, Scope};
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::replies::find;
+use crate::Console;
+use crate::ask::{Answer, internal, not_found, ok};
+use crate::files::{Noted, path_of};
+use crate::reply::{FILES, Shown};
+
+/// What a browser may show by itself. Everything else is saved: a document of markup or of vectors can run scripts.
+const IMAGES: [(&str, &str); 5] = [
+    ("png", "image/png"),
+    ("jpg", "image/jpeg"),
+    ("jpeg", "image/jpeg"),
+    ("gif", "image/gif"),
+    ("webp", "image/webp"),
+];
+const TEXTS: [&str; 24] = [
+    "txt", "md", "log", "rs", "py", "js", "ts", "go", "java", "c", "h", "cpp", "sh", "sql", "toml",
+    "yaml", "yml", "ini", "xml", "html", "css", "diff", "patch", "svg",
+];
+/// The largest file that a page shows; larger ones are saved.
+const LARGEST_PREVIEW: u64 = 1 << 20;
+
+pub(super) fn routes(console: &Arc<Console>) -> Routes {
+    let state = || Arc::clone(console);
+    Routes::new()
+        .route(
+            "/api/replies/{id}/artifacts/{position}/file",
+            Scope::Read,
+            get(file).with_state(state()),
+        )
+        .route(
+            "/api/replies/{id}/artifacts/{position}/file/state",
+            Scope::Read,
+            get(state_of).with_state(state()),
+        )
+}
+
+/// A file of an artifact, read and compared with what it was.
+struct Found {
+    name: String,
+    bytes: Vec<u8>,
+    size: u64,
+    sha256: String,
+    noted: Option<Noted>,
+}
+
+impl Found {
+    fn has_changed(&self) -> bool {
+        self.noted.as_ref().is_some_and(|noted| noted.sha256 != self.sha256)
+    }
+
+    fn ending(&self) -> String {
+        let ending = self.name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        ending.to_ascii_lowercase()
+    }
+}
+
+/// The file of an artifact; nothing, where it is not there or not served.
+async fn look(console: &Arc<Console>, id: &str, position: usize) -> Result<Option<Found>, Problem> {
+    let entry = find(console, id).await?;
+    let shown = Shown::of(&entry);
+    let artifact = shown
+        .ui
+        .as_ref()
+        .and_then(|ui| ui.pointer(&format!("/artifacts/{position}")))
+        .ok_or_else(|| not_found("artifact"))?;
+    let path = path_of(artifact).ok_or_else(|| not_found("file of this artifact"))?.to_owned();
+    let noted = entry.parts.iter().find(|part| part.name().as_str() == FILES);
+    let noted: Vec<Noted> =
+        noted.and_then(|part| serde_json::from_slice(part.bytes()).ok()).unwrap_or_default();
+    let noted = noted.into_iter().find(|noted| noted.artifact == position);
+    let name = path.rsplit(['/', '\\']).next().unwrap_or("file").to_owned();
+    let files = console.files.clone();
+    let read = tokio::task::spawn_blocking(move || files.read(&path)).await.map_err(internal)?;
+    Ok(read.ok().map(|(bytes, size, sha256)| Found { name, bytes, size, sha256, noted }))
+}
+
+async fn state_of(
+    State(console): State<Arc<Console>>,
+    Path((id, position)): Path<(String, usize)>,
+) -> Answer {
+    let found = look(&console, &id, position).await?;
+    let Some(found) = found else {
+        let (state, solution) = if console.files.is_empty() {
+            ("not served", "Name the folder of such files as console.files in the configuration")
+        } else {
+            ("missing", "It is not below the folders that console.files names, or was removed")
+        };
+        let told = json!({
+            "state": state, "solution": solution, "size": null, "sha256": null, "media_type": null, "preview": null,
+        });
+        return ok(&told);
+    };
+    let state = if found.has_changed() { "changed" } else { "available" };
+    let solution =
+        (state == "changed").then_some("The file is another than when the reply came in");
+    let ending = found.ending();
+    let image = IMAGES.iter().find(|(known, _)| *known == ending);
+    let preview = match ending.as_str() {
+        _ if found.size > LARGEST_PREVIEW || state == "changed" => None,
+        _ if image.is_some() => Some("image"),
+        "csv" => Some("csv"),
+        "json" => Some("json"),
+        other if TEXTS.contains(&other) => Some("text"),
+        _ => None,
+    };
+    let told: Value = json!({
+        "state": state,
+        "solution": solution,
+        "size": found.size,
+        "sha256": found.sha256,
+        "media_type": image.map_or("application/octet-stream", |(_, kind)| kind),
+        "preview": preview,
+    });
+    ok(&told)
+}
+
+async fn file(
+    State(console): State<Arc<Console>>,
+    Path((id, position)): Path<(String, usize)>,
+) -> Answer {
+    let found = look(&console, &id, position).await?.ok_or_else(|| not_found("file"))?;
+    if found.has_changed() {
+        let told = ErrorBuilder::new(
+            "FILE_CHANGED",
+            "The file is another than when the reply came in",
+            "file",
+        )
+        .condition("The file is as it was when it was recorded")
+        .solution("Look at the file itself; the record has its size and its SHA-256");
+        return Err(Problem::told(ProblemKind::Conflict, told));
+    }
+    let ending = found.ending();
+    let image = IMAGES.iter().find(|(known, _)| *known == ending).map(|(_, kind)| *kind);
+    let name = encoded(&found.name);
+    let disposition = format!("attachment; filename*=UTF-8''{name}");
+    let mut response: Response = found.bytes.into_response();
+    let headers = response.headers_mut();
+    let kind = HeaderValue::from_static(image.unwrap_or("application/octet-stream"));
+    headers.insert(header::CONTENT_TYPE, kind);
+    headers
+        .insert(header::CONTENT_DISPOSITION, HeaderValue::try_from(disposition).map_err(internal)?);
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("sandbox; default-src 'none'"),
+    );
+    Ok(response)
+}
+
+/// A name as RFC 5987 writes it.
+fn encoded(name: &str) -> String {
+    name.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => {
+                char::from(byte).to_string()
+            }
+            byte => format!("%{byte:02X}"),
+        })
+        .collect()
+}

@@ -1,0 +1,89 @@
+//! The web application: files that are the same for everybody, so nobody needs a token for them.
+
+use answerback_http::Routes;
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+include!(concat!(env!("OUT_DIR"), "/assets.rs"));
+
+/// The addresses of pages. All of them are one document, which looks at its own address.
+const PAGES: [&str; 16] = [
+    "/",
+    "/unlock",
+    "/inbox",
+    "/inbox/{id}",
+    "/replies",
+    "/r/{id}",
+    "/r/{id}/a/{position}",
+    "/live",
+    "/live/{stream}",
+    "/tools",
+    "/tools/{server}/{name}",
+    "/agents",
+    "/ledger",
+    "/ledger/{index}",
+    "/playground",
+    "/settings",
+];
+
+/// What the pages may do: run our scripts, and talk to us. Markup that came as text never becomes a document.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html answerback-worker";
+
+const OTHERS: [(HeaderName, &str); 4] = [
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (
+        HeaderName::from_static("permissions-policy"),
+        "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+    ),
+    (header::X_FRAME_OPTIONS, "DENY"),
+];
+
+pub(super) fn routes() -> Routes {
+    let mut routes = Routes::new();
+    let Some((_, page)) = ASSETS.iter().find(|(name, _)| *name == "/index.html") else {
+        return routes;
+    };
+    for path in PAGES {
+        let show = move || async move { answer("/index.html", page) };
+        routes = routes.open(path, get(show));
+    }
+    for (name, bytes) in ASSETS.iter().filter(|(name, _)| *name != "/index.html") {
+        routes = routes.open(name, get(move || async move { answer(name, bytes) }));
+    }
+    routes
+}
+
+fn answer(name: &str, bytes: &'static [u8]) -> Response {
+    let mut response = bytes.into_response();
+    let headers = response.headers_mut();
+    let said = |text: &'static str| HeaderValue::from_static(text);
+    headers.insert(header::CONTENT_TYPE, said(media_type(name)));
+    // Names below /assets change with their content.
+    let caching = if name.starts_with("/assets/") {
+        "public, max-age=31536000, immutable"
+    } else {
+        "no-cache"
+    };
+    headers.insert(header::CACHE_CONTROL, said(caching));
+    headers.insert(header::CONTENT_SECURITY_POLICY, said(POLICY));
+    for (name, value) in OTHERS {
+        headers.insert(name, said(value));
+    }
+    response
+}
+
+fn media_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "html" => "text/html; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "woff2" => "font/woff2",
+        "json" | "map" => "application/json",
+        "txt" => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}

@@ -1,0 +1,80 @@
+//! A document tried: judged, shown, converted, and not recorded.
+
+use std::sync::Arc;
+
+use answerback::contract::{Contract, recognise};
+use answerback::convert::{Inputs, convert};
+use answerback::json::{Limits, read};
+use answerback_http::{Routes, Scope};
+use axum::body::Bytes;
+use axum::extract::{Query, State};
+use axum::routing::{get, post};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::replies::{contract, profile};
+use crate::Console;
+use crate::ask::{Answer, bad, ok};
+use crate::reply::Shown;
+
+/// The largest document that is tried.
+const LARGEST: usize = 16 << 20;
+
+/// Small documents to begin with.
+const EXAMPLES: &str = include_str!("../../examples.json");
+
+pub(super) fn routes(console: &Arc<Console>) -> Routes {
+    let state = || Arc::clone(console);
+    Routes::with_body_limit(LARGEST)
+        .route("/api/playground", Scope::Read, post(judge).with_state(state()))
+        .route("/api/examples", Scope::Read, get(examples))
+}
+
+async fn examples() -> Answer {
+    let examples: Value = serde_json::from_str(EXAMPLES).unwrap_or_default();
+    ok(&json!({ "examples": examples }))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct How {
+    #[serde(rename = "as")]
+    contract: Option<String>,
+    profile: Option<String>,
+}
+
+async fn judge(State(console): State<Arc<Console>>, Query(how): Query<How>, body: Bytes) -> Answer {
+    let document = read(&body, Limits::default())
+        .map_err(|error| bad("body", error, "Send one JSON document"))?;
+    let named = contract("as", how.contract)?;
+    let recognised = recognise(&document.value).map(|recognised| recognised.contract);
+    let contract = named.or(recognised);
+    let profile = profile(how.profile)?;
+    let mut findings = document.findings;
+    if let Some(contract) = contract {
+        findings.extend(contract.check(&document.value, profile));
+    }
+    let is_valid =
+        contract.is_some() && !findings.iter().any(answerback::ValidationError::is_error);
+    let is_reply = contract.is_some_and(|contract| Contract::REPLIES.contains(&contract));
+    let shown = Shown::of_document(document.value.clone(), contract.filter(|_| is_reply));
+    let mut conversions = Map::new();
+    if let Some(from) = contract.filter(|_| is_reply) {
+        for to in Contract::REPLIES.into_iter().filter(|to| *to != from) {
+            let told = match convert(&document.value, from, to, &Inputs::default()) {
+                Ok(converted) => json!({ "document": converted.document }),
+                Err(error) => json!({ "missing": error.to_string() }),
+            };
+            conversions.insert(to.as_str().to_owned(), told);
+        }
+    }
+    ok(&json!({
+        "contract": contract.map(Contract::as_str),
+        "valid": is_valid,
+        "findings": findings,
+        "ui": shown.ui,
+        "losses": shown.losses,
+        "terminal": console.behind.terminal(&document.value),
+        "conversions": conversions,
+    }))
+}

@@ -1,0 +1,100 @@
+//! What can be shown of one entry: that its content is what was committed to, and that the signed log has it.
+
+use std::sync::Arc;
+
+use answerback_store::{Entry, Store, StoreError};
+use answerback_verify::{VerifierKey, verify_receipt};
+use serde_json::{Value, json};
+
+use crate::Console;
+use crate::ask::{Answer, aside, ok};
+
+/// One thing that was checked.
+struct Check {
+    name: &'static str,
+    holds: bool,
+    detail: String,
+}
+
+/// Checks an entry now, here, and says what was checked.
+pub(super) async fn of(console: &Arc<Console>, entry: Entry) -> Answer {
+    let store = console.store.clone();
+    let verify = console.behind.commands().verify;
+    let proof = aside(move || check(&store, &entry, &verify)).await?;
+    ok(&proof)
+}
+
+fn check(store: &Store, entry: &Entry, command: &str) -> Result<Value, StoreError> {
+    let receipt = store.receipt(entry.index)?.to_string();
+    let head = store.head()?;
+    let key = store.verifier_key()?.to_string();
+    let checks = [content(entry), inclusion(&receipt, &key, entry)];
+    let is_erased = entry.parts.len() < entry.leaf.commitments().len();
+    let state = match (checks.iter().all(|check| check.holds), is_erased) {
+        (false, _) => "mismatch",
+        // What is gone cannot be checked; that it was recorded can.
+        (true, true) => "recorded",
+        (true, false) => "verified",
+    };
+    let checks: Vec<Value> = checks
+        .iter()
+        .map(|check| json!({"name": check.name, "ok": check.holds, "detail": check.detail}))
+        .collect();
+    Ok(json!({
+        "state": state,
+        "checked_by": "server",
+        "checks": checks,
+        "index": entry.index,
+        "leaf_hash": entry.hash.to_string(),
+        "leaf": entry.leaf.members(),
+        "size": head.size,
+        "root": head.root.to_string(),
+        "checkpoint": store.checkpoint()?.to_string(),
+        "receipt": receipt,
+        "key": key,
+        "command": command,
+    }))
+}
+
+/// Whether each part is the one that the leaf commits to.
+fn content(entry: &Entry) -> Check {
+    let commitments = entry.leaf.commitments();
+    let wrong: Vec<&str> = commitments
+        .iter()
+        .filter(|commitment| {
+            let part = entry.parts.iter().find(|part| part.name().as_str() == commitment.name);
+            part.is_some_and(|part| {
+                part.salt().commit(part.bytes()).to_string() != commitment.commit
+            })
+        })
+        .map(|commitment| commitment.name.as_str())
+        .collect();
+    let holds = wrong.is_empty();
+    let kept = entry.parts.len();
+    let detail = if holds {
+        format!("{kept} of {} parts are kept, and are what the entry commits to", commitments.len())
+    } else {
+        format!("{} is not what the entry commits to", wrong.join(", "))
+    };
+    Check { name: "content", holds, detail }
+}
+
+/// Whether the signed checkpoint has the entry, by the verifier that shares no code with the writer.
+fn inclusion(receipt: &str, key: &str, entry: &Entry) -> Check {
+    let checked = VerifierKey::parse(key).map_err(|error| error.to_string()).and_then(|key| {
+        verify_receipt(receipt, &key, Some(entry.leaf.bytes())).map_err(|error| error.to_string())
+    });
+    let (holds, detail) = match checked {
+        Ok(proven) => {
+            let (index, size) = (proven.index, proven.checkpoint.size);
+            (
+                true,
+                format!(
+                    "entry {index} is in the signed log of {size} entries; the key is the store's own"
+                ),
+            )
+        }
+        Err(error) => (false, error),
+    };
+    Check { name: "inclusion", holds, detail }
+}

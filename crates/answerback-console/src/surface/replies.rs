@@ -1,0 +1,353 @@
+//! Replies: handed in, listed, and shown in any contract.
+
+use std::sync::Arc;
+
+use answerback::contract::atdf::ErrorBuilder;
+use answerback::contract::ui::{PresentationRouter, ResponseEnvelope};
+use answerback::contract::{Contract, Profile};
+use answerback::convert::{Inputs, convert};
+use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
+use answerback_ledger::{Id, Kind};
+use answerback_store::{CaseFilter, Entry, Filter, Store, StoreError, entry_reference};
+use axum::Extension;
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::routing::get;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::Console;
+use crate::ask::{
+    self, Answer, aside, bad, internal, limit, micros, not_found, ok, some, store_problem,
+};
+use crate::reply::{HandedIn, Row, Shown, TakeInError, part_text, take_in_with};
+
+/// The largest document that is taken in.
+const LARGEST: usize = 16 << 20;
+/// What a list without a kind has.
+const KINDS: [Kind; 4] = [Kind::Response, Kind::Rejected, Kind::Validation, Kind::Escalation];
+/// How many cases are looked through for those of one reply.
+const MOST_CASES: usize = 500;
+/// The largest part whose text is shown; what is larger is in the export.
+const LARGEST_TEXT: usize = 4 << 20;
+
+pub(super) fn routes(console: &Arc<Console>) -> Routes {
+    let state = || Arc::clone(console);
+    let hand_in = axum::routing::post(hand_in).with_state(state());
+    Routes::with_body_limit(LARGEST).route("/api/replies", Scope::Ingest, hand_in).merge(
+        Routes::new()
+            .route("/api/replies", Scope::Read, get(list).with_state(state()))
+            .route("/api/replies/{id}", Scope::Read, get(show).with_state(state()))
+            .route("/api/replies/{id}/findings", Scope::Read, get(findings).with_state(state()))
+            .route("/api/replies/{id}/proof", Scope::Read, get(proof).with_state(state())),
+    )
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct How {
+    #[serde(rename = "as")]
+    contract: Option<String>,
+    profile: Option<String>,
+    to: Option<String>,
+}
+
+pub(super) fn contract(field: &str, word: Option<String>) -> Result<Option<Contract>, Problem> {
+    let Some(word) = some(word) else { return Ok(None) };
+    let contract = word.parse().map_err(|error| {
+        bad(field, error, "Name one of atdf, governed, ui and tool, or leave it away")
+    })?;
+    Ok(Some(contract))
+}
+
+pub(super) fn profile(word: Option<String>) -> Result<Profile, Problem> {
+    match some(word).as_deref() {
+        None | Some("strict") => Ok(Profile::Strict),
+        Some("lenient") => Ok(Profile::Lenient),
+        Some(other) => {
+            Err(bad("profile", format!("{other:?} is no profile"), "Use strict or lenient"))
+        }
+    }
+}
+
+/// Judges a reply, records it, and answers with its receipt.
+async fn hand_in(
+    State(console): State<Arc<Console>>,
+    Extension(principal): Extension<Principal>,
+    Query(how): Query<How>,
+    body: Bytes,
+) -> Answer {
+    let (named, to) = (contract("as", how.contract)?, contract("to", how.to)?);
+    let handed_in = HandedIn::new(body.clone(), principal.name())
+        .with_contract(named)
+        .with_profile(profile(how.profile)?);
+    let in_force = console.behind.in_force();
+    let files = &console.files;
+    let taken = take_in_with(&console.store, in_force.as_deref(), files, handed_in).await;
+    let taken = taken.map_err(|error| match error {
+        TakeInError::Reply(error) => {
+            bad("body", error, "Send a reply in one of the four contracts; name it with ?as=")
+        }
+        TakeInError::Store(error @ StoreError::AlreadyAnswered { .. }) => {
+            let told = ErrorBuilder::new(
+                "ALREADY_ANSWERED",
+                error.to_string(),
+                "request_context.request_id",
+            )
+            .condition("A request has one response")
+            .solution("Give the response the id of the request that it answers");
+            Problem::told(ProblemKind::Conflict, told)
+        }
+        TakeInError::Store(error) => store_problem(&error),
+    })?;
+    console.live.nudge();
+    let store = console.store.clone();
+    let index = taken.index;
+    let receipt = aside(move || store.receipt(index)).await?;
+    let converted = match to {
+        Some(to) => Some(converted(&body, taken.contract, to)?),
+        None => None,
+    };
+    let status = if taken.is_repeated { StatusCode::OK } else { StatusCode::CREATED };
+    ask::json(
+        status,
+        &json!({
+            "id": taken.id,
+            "index": taken.index,
+            "kind": if taken.is_rejected { "rejected" } else { "response" },
+            "contract": taken.contract.as_str(),
+            "valid": !taken.is_rejected,
+            "findings": taken.findings,
+            "cases": taken.cases,
+            "receipt": receipt.to_string(),
+            "converted": converted,
+        }),
+    )
+}
+
+fn converted(body: &[u8], from: Contract, to: Contract) -> Result<Value, Problem> {
+    let document: Value = serde_json::from_slice(body).map_err(internal)?;
+    let converted = convert(&document, from, to, &Inputs::default()).map_err(|error| {
+        let told = ErrorBuilder::new("NOT_CONVERTIBLE", error.to_string(), "to")
+            .condition("The reply has what the other contract requires")
+            .solution("Convert it with `answerback convert`, which takes what is missing");
+        Problem::told(ProblemKind::Unprocessable, told)
+    })?;
+    Ok(converted.document)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Listed {
+    kind: Option<String>,
+    outcome: Option<String>,
+    tool: Option<String>,
+    agent: Option<String>,
+    text: Option<String>,
+    since: Option<String>,
+    until: Option<String>,
+    before: Option<u64>,
+    limit: Option<usize>,
+}
+
+impl Listed {
+    fn filter(&self) -> Result<Filter, Problem> {
+        let mut filter = Filter::default().newest_first();
+        if let Some(outcome) = some(self.outcome.clone()) {
+            filter = filter.with_outcome(outcome);
+        }
+        if let Some(tool) = some(self.tool.clone()) {
+            filter = filter.with_tool(tool);
+        }
+        if let Some(agent) = some(self.agent.clone()) {
+            filter = filter.with_agent(agent);
+        }
+        if let Some(text) = some(self.text.clone()) {
+            filter = filter.with_text(text);
+        }
+        if let Some(since) = micros("since", self.since.as_ref())? {
+            filter = filter.since(since);
+        }
+        if let Some(until) = micros("until", self.until.as_ref())? {
+            filter = filter.until(until);
+        }
+        Ok(filter)
+    }
+
+    fn kinds(&self) -> Result<Option<Kind>, Problem> {
+        let kind = some(self.kind.clone()).map(|word| {
+            word.parse()
+                .map_err(|error| bad("kind", error, "Name a kind of entry, such as response"))
+        });
+        kind.transpose()
+    }
+
+    /// Entries as asked for, newest first, and where the next page goes on.
+    pub(super) fn read(self, store: &Store, kinds: &[Kind], usual: usize) -> Result<Read, Problem> {
+        let (filter, kind) = (self.filter()?, self.kinds()?);
+        let (before, count) = (self.before, limit(self.limit, usual, 200));
+        let has_text = some(self.text.clone()).is_some();
+        let kinds = kind.map_or_else(|| kinds.to_vec(), |kind| vec![kind]);
+        Ok(Read { store: store.clone(), filter, kinds, before, count, has_text })
+    }
+}
+
+/// A page that is to be read.
+pub(super) struct Read {
+    store: Store,
+    filter: Filter,
+    kinds: Vec<Kind>,
+    before: Option<u64>,
+    count: usize,
+    has_text: bool,
+}
+
+impl Read {
+    pub(super) fn page(self) -> Result<(Vec<Entry>, Option<u64>, u64), StoreError> {
+        if self.has_text {
+            self.store.update_text()?;
+        }
+        let filters: Vec<Filter> = if self.kinds.is_empty() {
+            vec![self.filter.clone()]
+        } else {
+            self.kinds.iter().map(|kind| self.filter.clone().with_kind(*kind)).collect()
+        };
+        let mut entries = Vec::new();
+        let mut has_more = false;
+        for filter in filters {
+            let page = self.store.entries(&filter, self.before, self.count)?;
+            has_more |= page.next.is_some();
+            entries.extend(page.entries);
+        }
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.index));
+        has_more |= entries.len() > self.count;
+        entries.truncate(self.count);
+        let next = entries.last().filter(|_| has_more).map(|entry| entry.index);
+        Ok((entries, next, self.store.head()?.size))
+    }
+}
+
+async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>) -> Answer {
+    let read = listed.read(&console.store, &KINDS, 50)?;
+    let store = console.store.clone();
+    let (rows, next, size) = aside(move || {
+        let (entries, next, size) = read.page()?;
+        let rows = entries
+            .into_iter()
+            .map(|entry| {
+                let whole = store.entry(entry.index)?.unwrap_or(entry);
+                Ok(Row::of(&whole, &Shown::of(&whole)))
+            })
+            .collect::<Result<Vec<Row>, StoreError>>()?;
+        Ok((rows, next, size))
+    })
+    .await?;
+    ok(&json!({"replies": rows, "next": next, "size": size}))
+}
+
+/// The entry that an id or an index names.
+pub(super) async fn find(console: &Console, id: &str) -> Result<Entry, Problem> {
+    let store = console.store.clone();
+    let (number, id) = (id.parse::<u64>().ok(), Id::parse(id).ok());
+    let entry = aside(move || {
+        let index = match (number, id) {
+            (Some(index), _) => Some(index),
+            (None, Some(id)) => match store.reply_index(id)? {
+                Some(index) => Some(index),
+                None => {
+                    let filter = Filter::default().with_request_id(id).newest_first();
+                    store.entries(&filter, None, 1)?.entries.first().map(|entry| entry.index)
+                }
+            },
+            (None, None) => None,
+        };
+        index.map_or(Ok(None), |index| store.entry(index))
+    });
+    entry.await?.ok_or_else(|| not_found("reply"))
+}
+
+async fn show(
+    State(console): State<Arc<Console>>,
+    Path(id): Path<String>,
+    Query(how): Query<How>,
+) -> Answer {
+    let entry = find(&console, &id).await?;
+    let shown = Shown::of(&entry);
+    if let Some(to) = contract("as", how.contract)? {
+        let (Some(document), Some(from)) = (&shown.document, shown.contract) else {
+            return Err(not_found("document in this entry"));
+        };
+        let document = converted(document.to_string().as_bytes(), from, to)?;
+        return ok(&json!({ "document": document }));
+    }
+    let store = console.store.clone();
+    let (request, leaf) = (entry.leaf.index("request_index"), entry.index);
+    let (request, cases) = aside(move || {
+        let request = request.map(|index| store.entry(index)).transpose()?.flatten();
+        let all = store.cases(&CaseFilter::default(), None, MOST_CASES)?.cases;
+        let reference = entry_reference(leaf);
+        let of_reply =
+            all.into_iter().filter(|record| record.reference.as_ref() == Some(&reference));
+        Ok((request, of_reply.map(|record| record.case.id).collect::<Vec<_>>()))
+    })
+    .await?;
+    let presentation = shown.ui.as_ref().and_then(|ui| ResponseEnvelope::from_document(ui).ok());
+    let presentation = presentation.map(|envelope| {
+        let route = PresentationRouter::default().route(&envelope);
+        json!({"presentation": route.presentation.to_string(), "artifact": route.artifact, "reason": route.reason.to_string()})
+    });
+    ok(&json!({
+        "reply": Row::of(&entry, &shown),
+        "contract": shown.contract.map(Contract::as_str),
+        "findings": judged(&shown),
+        "document": shown.document,
+        "ui": shown.ui,
+        "losses": shown.losses,
+        "request": request.map(|request| json!({
+            "index": request.index,
+            "seen": text_value(&request, "seen").or_else(|| text_value(&request, "as_seen")),
+            "sent": text_value(&request, "sent"),
+        })).or_else(|| text_value(&entry, "seen").map(|seen| json!({"index": entry.index, "seen": seen, "sent": null}))),
+        "parts": parts(&entry),
+        "leaf": entry.leaf.members(),
+        "cases": cases,
+        "presentation": presentation,
+    }))
+}
+
+fn judged(shown: &Shown) -> Value {
+    match (&shown.document, shown.contract) {
+        (Some(document), Some(contract)) => json!(contract.check(document, Profile::Strict)),
+        _ => json!([]),
+    }
+}
+
+fn text_value(entry: &Entry, name: &str) -> Option<Value> {
+    let part = entry.parts.iter().find(|part| part.name().as_str() == name)?;
+    serde_json::from_slice(part.bytes()).ok()
+}
+
+/// The parts of an entry: those that are there, and those that are gone.
+pub(super) fn parts(entry: &Entry) -> Vec<Value> {
+    let commitments = entry.leaf.commitments();
+    commitments
+        .iter()
+        .map(|commitment| {
+            let name = commitment.name.as_str();
+            let part = entry.parts.iter().find(|part| part.name().as_str() == name);
+            let text = part.filter(|part| part.bytes().len() <= LARGEST_TEXT).and_then(part_text);
+            json!({"name": name, "bytes": commitment.len, "text": text, "erased": part.is_none()})
+        })
+        .collect()
+}
+
+async fn findings(State(console): State<Arc<Console>>, Path(id): Path<String>) -> Answer {
+    let entry = find(&console, &id).await?;
+    ok(&json!({ "findings": judged(&Shown::of(&entry)) }))
+}
+
+async fn proof(State(console): State<Arc<Console>>, Path(id): Path<String>) -> Answer {
+    let entry = find(&console, &id).await?;
+    super::proof::of(&console, entry).await
+}

@@ -1,0 +1,143 @@
+//! Who sits at the browser.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use answerback::Timestamp;
+use answerback::contract::atdf::ErrorBuilder;
+use answerback_http::{Principal, Problem, ProblemKind, RedeemError, Routes, Scope, cookie_name};
+use axum::Extension;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::Console;
+use crate::ask::{self, Answer, internal, not_found, ok};
+
+pub(super) fn routes(console: &Arc<Console>) -> Routes {
+    let state = || Arc::clone(console);
+    Routes::with_body_limit(4096)
+        .open("/api/session", post(unlock).with_state(state()))
+        .route("/api/session", Scope::Read, get(current).delete(leave).with_state(state()))
+        .route("/api/sessions", Scope::Read, get(list).with_state(state()))
+        .route("/api/sessions/{id}", Scope::Decide, delete(revoke).with_state(state()))
+        .route("/api/launch", Scope::Admin, post(launch).with_state(state()))
+}
+
+#[derive(Deserialize)]
+struct Unlock {
+    token: String,
+}
+
+/// Opens a session with the token of a link.
+async fn unlock(State(console): State<Arc<Console>>, body: Bytes) -> Answer {
+    let Unlock { token } = ask::body(&body)?;
+    let cookie = match console.sessions.redeem(&token) {
+        Ok(cookie) => cookie,
+        Err(RedeemError::NoRandomness(error)) => return Err(internal(error)),
+        Err(error) => {
+            // Guessing is as slow here as with a token.
+            tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+            let code = match error {
+                RedeemError::Used => "LAUNCH_TOKEN_USED",
+                RedeemError::Late => "LAUNCH_TOKEN_LATE",
+                _ => "UNAUTHENTICATED",
+            };
+            let command = console.behind.commands().link;
+            let told = ErrorBuilder::new(code, error.to_string(), "token")
+                .condition("The token is that of a link that was not opened yet")
+                .solution(format!("Make a new link: {command}"));
+            return Err(Problem::told(ProblemKind::Unauthenticated, told));
+        }
+    };
+    let principal =
+        console.sessions.authenticate(cookie.text()).ok_or_else(|| internal("no session"))?;
+    let name = cookie_name(console.settings.port);
+    let set = format!("{name}={}; HttpOnly; SameSite=Strict; Path=/", cookie.text());
+    let set = HeaderValue::try_from(set).map_err(internal)?;
+    let mut answer = ask::json(StatusCode::CREATED, &told(&console, &principal))?;
+    answer.headers_mut().insert(header::SET_COOKIE, set);
+    Ok(answer)
+}
+
+async fn current(
+    State(console): State<Arc<Console>>,
+    Extension(principal): Extension<Principal>,
+) -> Answer {
+    ok(&told(&console, &principal))
+}
+
+fn told(console: &Console, principal: &Principal) -> Value {
+    let scopes: Vec<&str> = [Scope::Call, Scope::Ingest, Scope::Read, Scope::Decide, Scope::Admin]
+        .into_iter()
+        .filter(|scope| principal.has(*scope))
+        .map(Scope::as_str)
+        .collect();
+    json!({
+        "principal": principal.name(),
+        "scopes": scopes,
+        "server": console.run,
+        "version": env!("CARGO_PKG_VERSION"),
+        "log": console.store.origin().ok(),
+        "demo": console.settings.is_demo,
+        "commands": console.behind.commands(),
+    })
+}
+
+async fn leave(
+    State(console): State<Arc<Console>>,
+    Extension(principal): Extension<Principal>,
+) -> Response {
+    console.sessions.leave(&principal);
+    StatusCode::NO_CONTENT.into_response()
+}
+
+async fn list(
+    State(console): State<Arc<Console>>,
+    Extension(principal): Extension<Principal>,
+) -> Answer {
+    let sessions: Vec<Value> = console
+        .sessions
+        .list(&principal)
+        .into_iter()
+        .map(|session| {
+            json!({
+                "id": session.id,
+                "created": written(session.created),
+                "last_used": written(session.last_used),
+                "is_current": session.is_current,
+            })
+        })
+        .collect();
+    ok(&json!({ "sessions": sessions }))
+}
+
+async fn revoke(State(console): State<Arc<Console>>, Path(id): Path<String>) -> Answer {
+    if console.sessions.revoke(&id) {
+        Ok(StatusCode::NO_CONTENT.into_response())
+    } else {
+        Err(not_found("session"))
+    }
+}
+
+/// A link that opens one session. Whoever can read the file of the launcher's token is the person who runs the server.
+async fn launch(
+    State(console): State<Arc<Console>>,
+    Extension(principal): Extension<Principal>,
+) -> Answer {
+    if console.settings.launcher.as_deref() != Some(principal.name()) {
+        return Err(Problem::new(ProblemKind::Forbidden));
+    }
+    let token = console.sessions.launch().map_err(internal)?;
+    ask::json(StatusCode::CREATED, &json!({ "fragment": format!("t={}", token.text()) }))
+}
+
+fn written(time: SystemTime) -> String {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let millis = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_unix_millis(millis).to_offset_micros()
+}

@@ -1,0 +1,171 @@
+//! Live streams: published, listed, and read.
+
+use std::sync::Arc;
+
+use answerback::contract::atdf::ErrorBuilder;
+use answerback_http::{Problem, ProblemKind, Routes, Scope};
+use answerback_store::{Store, StoreError, StreamInfo};
+use axum::body::Bytes;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use data_encoding::HEXLOWER;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::Console;
+use crate::ask::{self, Answer, aside, bad, limit, not_found, ok, store_problem};
+use crate::case::OWN;
+use crate::stream::{self, EventDocument, Folded, NewEvent, StreamError};
+
+/// How many streams the list has.
+const MOST: usize = 200;
+/// How many events are read at a time while a stream is folded.
+const PAGE: usize = 1000;
+/// A stream with more events is folded from its last whole reply on.
+const MOST_FOLDED: usize = 100_000;
+/// The largest batch of events.
+const LARGEST: usize = 4 << 20;
+
+pub(super) fn routes(console: &Arc<Console>) -> Routes {
+    let state = || Arc::clone(console);
+    Routes::with_body_limit(LARGEST)
+        .route("/api/streams", Scope::Read, get(list).with_state(state()))
+        .route("/api/streams/{id}", Scope::Read, get(show).with_state(state()))
+        .route("/api/streams/{id}/events", Scope::Read, get(events).with_state(state()))
+        .route("/api/streams/{id}/events", Scope::Ingest, post(publish).with_state(state()))
+        .route("/api/streams/{id}/end", Scope::Ingest, post(end).with_state(state()))
+}
+
+async fn list(State(console): State<Arc<Console>>) -> Answer {
+    let store = console.store.clone();
+    let streams = aside(move || {
+        let infos = store.streams(OWN, MOST)?;
+        infos.iter().map(|info| told(&store, info)).collect::<Result<Vec<Value>, StoreError>>()
+    });
+    ok(&json!({ "streams": streams.await? }))
+}
+
+/// A stream of the list, with its ends.
+fn told(store: &Store, info: &StreamInfo) -> Result<Value, StoreError> {
+    let first = store.events(0, Some(&info.name), 1)?.events.pop();
+    let near = store.events(info.newest.saturating_sub(1), Some(&info.name), 1)?.events.pop();
+    let time = |event: &Option<answerback_store::Event>| {
+        event.as_ref().map(|event| event.time.to_offset_micros())
+    };
+    let outcome = if info.is_ended { outcome(store, info)? } else { None };
+    Ok(json!({
+        "id": info.name,
+        "events": info.events,
+        "first": time(&first),
+        "last": time(&near),
+        "last_kind": near.as_ref().map(|event| event.kind.clone()),
+        "ended": info.is_ended,
+        "outcome": outcome,
+        "digest": HEXLOWER.encode(&info.digest),
+    }))
+}
+
+/// How a stream went: it is said right before the end.
+fn outcome(store: &Store, info: &StreamInfo) -> Result<Option<Value>, StoreError> {
+    let before = store.events(info.newest.saturating_sub(2), Some(&info.name), 2)?.events;
+    let said = before.iter().map(EventDocument::from).find(|event| event.kind == "outcome");
+    Ok(said.and_then(|event| event.body).map(|body| body["outcome"].clone()))
+}
+
+async fn show(State(console): State<Arc<Console>>, Path(id): Path<String>) -> Answer {
+    let store = console.store.clone();
+    let shown = aside(move || {
+        let infos = store.streams(OWN, MOST)?;
+        let Some(info) = infos.into_iter().find(|info| info.name == id) else { return Ok(None) };
+        let mut folded = Folded::default();
+        let (mut after, mut seen) = (0, 0);
+        loop {
+            let page = store.events(after, Some(&info.name), PAGE)?;
+            for event in &page.events {
+                folded.push(&EventDocument::from(event));
+            }
+            seen += page.events.len();
+            after = page.after;
+            if page.events.len() < PAGE || seen >= MOST_FOLDED {
+                break;
+            }
+        }
+        let mut told = told(&store, &info)?;
+        told["envelope"] = folded.envelope.unwrap_or_default();
+        told["warnings"] = folded.warnings.into();
+        told["as_of_seq"] = after.into();
+        Ok(Some(told))
+    });
+    ok(&shown.await?.ok_or_else(|| not_found("stream"))?)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Paged {
+    after: Option<u64>,
+    limit: Option<usize>,
+}
+
+async fn events(
+    State(console): State<Arc<Console>>,
+    Path(id): Path<String>,
+    Query(paged): Query<Paged>,
+) -> Answer {
+    let (store, count) = (console.store.clone(), limit(paged.limit, 500, 1000));
+    let after = paged.after.unwrap_or_default();
+    let page = aside(move || store.events(after, Some(&id), count)).await?;
+    let events: Vec<EventDocument> = page.events.iter().map(EventDocument::from).collect();
+    let gap = page.gap.map(|gap| json!({"from": gap.from, "to": gap.to}));
+    ok(&json!({"events": events, "gap": gap, "after": page.after}))
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    More(Vec<NewEvent>),
+    One(NewEvent),
+}
+
+async fn publish(
+    State(console): State<Arc<Console>>,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Answer {
+    let events = match ask::body(&body)? {
+        OneOrMore::More(events) => events,
+        OneOrMore::One(event) => vec![event],
+    };
+    let published = stream::publish(&console.store, &id, events).await;
+    let (first, last) = published.map_err(|error| problem(&error))?;
+    console.live.nudge();
+    ask::json(StatusCode::CREATED, &json!({"first": first, "last": last}))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct End {
+    outcome: Option<String>,
+}
+
+async fn end(State(console): State<Arc<Console>>, Path(id): Path<String>, body: Bytes) -> Answer {
+    let End { outcome } = if body.is_empty() { End::default() } else { ask::body(&body)? };
+    let ended = stream::end(&console.store, &id, outcome.as_deref()).await;
+    let seq = ended.map_err(|error| problem(&error))?;
+    console.live.nudge();
+    let status = if seq.is_some() { StatusCode::CREATED } else { StatusCode::OK };
+    ask::json(status, &json!({ "seq": seq }))
+}
+
+fn problem(error: &StreamError) -> Problem {
+    match error {
+        StreamError::Store(error) => store_problem(error),
+        StreamError::Ended => {
+            let told = ErrorBuilder::new("STREAM_ENDED", error.to_string(), "stream")
+                .condition("The stream goes on")
+                .solution("Publish to another stream");
+            Problem::told(ProblemKind::Conflict, told)
+        }
+        error => bad("body", error, "Send events as the route's description shows"),
+    }
+}

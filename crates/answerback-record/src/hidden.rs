@@ -1,0 +1,80 @@
+use std::borrow::Cow;
+
+use answerback::call::Schema;
+use answerback::finding::secrets;
+use answerback_ledger::{Hash, Part, Salt};
+use answerback_store::{Store, StoreError};
+use serde_json::{Value, json};
+
+use crate::surroundings::random;
+
+/// Where in a document a schema says what is secret.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "a place and a schema")]
+pub struct Hide<'a> {
+    /// The member that the schema is about.
+    pub member: &'static str,
+    /// Its schema.
+    pub schema: &'a Schema,
+}
+
+/// The parts of an entry for a document: the document without its secrets, and where there are any, a commitment to the
+/// document as it was. Whoever has the original can show that it is the one.
+///
+/// # Errors
+///
+/// When there is no randomness for the salts.
+pub fn parts(
+    store: &Store,
+    name: &str,
+    document: &str,
+    hide: Option<Hide<'_>>,
+) -> Result<Vec<Part>, StoreError> {
+    let Cow::Owned(redacted) = redacted(document, hide) else {
+        return Ok(vec![store.part(name, document.as_bytes())?]);
+    };
+    let salt: [u8; 32] = random().map_err(|error| StoreError::unit(error.to_string()))?;
+    let commitment = json!({
+        "alg": "hmac-sha256",
+        "commit": Salt::new(salt).commit(document.as_bytes()).to_string(),
+        "len": document.len(),
+        "salt": Hash::from(salt).to_string(),
+    });
+    Ok(vec![
+        store.part(name, redacted.into_bytes())?,
+        store.part(&format!("{name}.original"), commitment.to_string().into_bytes())?,
+    ])
+}
+
+/// A document without its secrets; as it is, where it has none.
+pub fn redacted<'t>(document: &'t str, hide: Option<Hide<'_>>) -> Cow<'t, str> {
+    let Ok(value) = serde_json::from_str::<Value>(document) else {
+        return secrets::redact(document);
+    };
+    let mut shown = secrets::redact_value(&value);
+    if let Some(Hide { member, schema }) = hide
+        && schema.has_secrets()
+        && let Some(hidden) = value.get(member)
+    {
+        shown[member] = secrets::redact_value(&schema.without_secrets(hidden));
+    }
+    if shown == value { Cow::Borrowed(document) } else { Cow::Owned(shown.to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_do_not_reach_the_record() {
+        let plain = r#"{"name":"a","arguments":{"n":1.0}}"#;
+        assert!(matches!(redacted(plain, None), Cow::Borrowed(_)));
+        let secret = r#"{"name":"a","arguments":{"password":"hunter22"}}"#;
+        let shown = redacted(secret, None);
+        assert!(!shown.contains("hunter22"), "{shown}");
+        let schema = Schema::compile(json!({"properties": {"word": {"writeOnly": true}}})).unwrap();
+        let hide = Hide { member: "arguments", schema: &schema };
+        let shown = redacted(r#"{"arguments":{"word":"swordfish"}}"#, Some(hide));
+        assert!(!shown.contains("swordfish"), "{shown}");
+    }
+}

@@ -1,0 +1,15 @@
+//! How documents become entries of the ledger.
+//!
+//! A [`JudgedReply`] is a document with what its contract, and the manifest and lock [in force](InForce), say of it; its
+//! [draft](JudgedReply::draft) is what the ledger keeps. [`parts`] hides secrets before anything is kept. Gateway, console
+//! and program record through these, so that one document gives one kind of entry whichever way it came.
+#![warn(missing_docs)]
+
+mod hidden;
+mod in_force;
+mod reply;
+pub mod surroundings;
+
+pub use hidden::{Hide, parts, redacted};
+pub use in_force::{Governing, InForce, identified, named};
+pub use reply::{JudgedReply, ReplyError};

@@ -1,0 +1,234 @@
+use answerback::contract::governed::AgentIdentity;
+use answerback::contract::{Contract, Profile, recognise};
+use answerback::governance::Verification;
+use answerback::json::{Limits, ReadError, read};
+use answerback::{Timestamp, ValidationError};
+use answerback_ledger::leaf::{Attestation, Outcome};
+use answerback_ledger::{Draft, Id, Kind, Token};
+use answerback_store::{Filter, Store, StoreError};
+use serde_json::Value;
+
+use crate::{InForce, identified};
+
+/// A reply that was read and judged under its contract.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct JudgedReply<'a> {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// What they say.
+    pub value: Value,
+    /// Its contract.
+    pub contract: Contract,
+    /// All that was found, errors and lesser things.
+    pub findings: Vec<ValidationError>,
+    /// Who answered, where manifest and lock vouch for it.
+    pub agent: Option<&'a AgentIdentity>,
+    /// What it was verified against.
+    pub verified: Option<&'a InForce>,
+}
+
+impl<'a> JudgedReply<'a> {
+    /// Reads and judges a document. Its contract is recognised where it is not named. A governed response is verified
+    /// against what is in force, together with the handoff that it answers, where there is one.
+    ///
+    /// # Errors
+    ///
+    /// When it is no JSON within the limits, or no reply.
+    pub fn read(
+        bytes: Vec<u8>,
+        contract: Option<Contract>,
+        profile: Profile,
+        limits: Limits,
+        (in_force, handoff): (Option<&'a InForce>, Option<&Value>),
+    ) -> Result<Self, ReplyError> {
+        let document = read(&bytes, limits)?;
+        let contract = match contract {
+            Some(contract) => contract,
+            None => recognise(&document.value).ok_or(ReplyError::Unrecognised)?.contract,
+        };
+        if !Contract::REPLIES.contains(&contract) {
+            return Err(ReplyError::NotAReply(contract));
+        }
+        let verified = in_force.filter(|_| contract == Contract::Governed);
+        let (findings, agent) = match verified {
+            Some(in_force) => {
+                match in_force.authority().verify_document(&document, handoff, profile) {
+                    Verification::Accepted(accepted) => (Vec::new(), Some(accepted.agent)),
+                    Verification::Refused(refused) => (refused.findings, None),
+                }
+            }
+            None => {
+                let found = contract.check(&document.value, profile);
+                (document.findings.into_iter().chain(found).collect(), None)
+            }
+        };
+        let value = document.value;
+        Ok(Self { bytes, value, contract, findings, agent, verified })
+    }
+
+    /// What breaks its contract, or keeps its agent from being believed.
+    pub fn errors(&self) -> impl Iterator<Item = &ValidationError> {
+        self.findings.iter().filter(|finding| finding.is_error())
+    }
+
+    /// Whether it breaks a rule, or was to be verified and was not accepted: what is in doubt is refused.
+    pub fn is_rejected(&self) -> bool {
+        self.errors().next().is_some() || self.verified.is_some() && self.agent.is_none()
+    }
+
+    /// The kind of its entry.
+    pub fn kind(&self) -> Kind {
+        if self.is_rejected() { Kind::Rejected } else { Kind::Response }
+    }
+
+    /// The entry that has this response already.
+    ///
+    /// # Errors
+    ///
+    /// When the log cannot be read.
+    pub fn recorded(&self, store: &Store) -> Result<Option<u64>, StoreError> {
+        let Some(id) = self.response_id() else { return Ok(None) };
+        let page = store.entries(&Filter::default().with_response_id(id), None, 1)?;
+        Ok(page.entries.first().map(|entry| entry.index))
+    }
+
+    /// What the leaf says of the reply. A document's own words go in where they are tokens.
+    pub fn draft(&self) -> Draft {
+        let codes =
+            || self.errors().filter_map(|finding| Token::new(finding.error_code.as_ref()).ok());
+        let mut draft = if self.is_rejected() {
+            Draft::rejected().with_codes(codes())
+        } else {
+            Draft::response()
+        };
+        if let Some(id) = self.response_id() {
+            draft = draft.with_response_id(id);
+        }
+        if let Some(id) = self.id("/audit/correlation_id") {
+            draft = draft.with_correlation_id(id);
+        }
+        if let Some(status) = self.status().and_then(|status| Token::new(status).ok()) {
+            draft = draft.with_status(&status);
+        }
+        if let Some(time) = self.time() {
+            draft = draft.with_claimed_time(time);
+        }
+        if let Ok(outcome) = Token::new(self.outcome()) {
+            draft = draft.with_outcome(&outcome);
+        }
+        if self.contract == Contract::Governed {
+            draft = match self.claimed() {
+                Some(claimed) => draft.with_claimed(claimed),
+                None => draft,
+            };
+            draft = draft.with_verdict(self.verdict(), codes());
+        }
+        if let Some(in_force) = self.verified {
+            draft = in_force.name(draft);
+        }
+        match self.agent {
+            Some(agent) => identified(draft, agent),
+            None => draft,
+        }
+    }
+
+    /// What is said of the request as of its reply: the contract, on whose behalf, and the tool.
+    pub fn told(&self, draft: Draft, principal: Option<&Token>, tool: Option<&str>) -> Draft {
+        let mut draft = match Token::new(self.contract.as_str()) {
+            Ok(contract) => draft.with_contract(&contract),
+            Err(_) => draft,
+        };
+        if let Some(principal) = principal {
+            draft = draft.with_principal(principal);
+        }
+        // A name that only the document vouches for is kept as its digest.
+        match (tool, self.text("/tool")) {
+            (Some(tool), _) => draft.with_tool(tool),
+            (None, Some(tool)) if self.contract == Contract::Tool => draft.with_unknown_tool(tool),
+            _ => draft,
+        }
+    }
+
+    /// The request that the document says it answers.
+    pub fn request_id(&self) -> Option<Id> {
+        self.id("/request_context/request_id")
+    }
+
+    /// What became of it, in the words that all contracts share.
+    pub fn outcome(&self) -> &str {
+        if self.is_rejected() {
+            return "refused";
+        }
+        let is_ui_error = self.value.pointer("/metadata/error") == Some(&Value::Bool(true));
+        match (self.contract, self.status()) {
+            (Contract::Ui, _) if is_ui_error => "error",
+            (Contract::Ui, _) | (_, Some("success")) => "ok",
+            (_, Some(word @ ("ok" | "warning" | "partial" | "error" | "refused"))) => word,
+            _ => "error",
+        }
+    }
+
+    fn verdict(&self) -> Outcome {
+        match self.verified {
+            _ if self.is_rejected() => Outcome::Refused,
+            Some(_) => Outcome::Accepted,
+            None => Outcome::Unverified,
+        }
+    }
+
+    fn text(&self, pointer: &str) -> Option<&str> {
+        self.value.pointer(pointer).and_then(Value::as_str)
+    }
+
+    fn id(&self, pointer: &str) -> Option<Id> {
+        self.text(pointer).and_then(|text| Id::parse(text).ok())
+    }
+
+    fn response_id(&self) -> Option<Id> {
+        self.id("/response_id").filter(|_| self.contract == Contract::Governed)
+    }
+
+    /// The status in the contract's own word.
+    fn status(&self) -> Option<&str> {
+        match self.contract {
+            Contract::Governed => self.text("/response/status"),
+            Contract::Ui => self.text("/response_type"),
+            _ => self.text("/status"),
+        }
+    }
+
+    fn time(&self) -> Option<Timestamp> {
+        let pointer = match self.contract {
+            Contract::Atdf => "/meta/timestamp",
+            Contract::Tool => "/audit/timestamp",
+            _ => "/timestamp",
+        };
+        Timestamp::parse(self.text(pointer)?).ok().map(|(time, _)| time)
+    }
+
+    fn claimed(&self) -> Option<Attestation> {
+        let flag = |name: &str| self.value.get("governance")?.get(name)?.as_bool();
+        Some(Attestation {
+            within_scope: flag("within_scope")?,
+            boundaries_respected: flag("boundaries_respected")?,
+            quality_standards_met: flag("quality_standards_met")?,
+            constraints_followed: flag("constraints_followed")?,
+        })
+    }
+}
+
+/// Why a document could not be judged as a reply.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplyError {
+    /// It is no JSON, or beyond the limits.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// It is like none of the contracts.
+    #[error("not recognised as any contract")]
+    Unrecognised,
+    /// It is another kind of document.
+    #[error("a {} is no reply", .0.title().trim_start_matches("ATDF "))]
+    NotAReply(Contract),
+}
