@@ -48,6 +48,10 @@ fn generate(check: bool) -> anyhow::Result<()> {
     files.push(codes::file());
     files.push(mapping::file());
     files.push(shot::file(root)?);
+    files.push(Generated {
+        path: "docs/openapi.json".into(),
+        text: format!("{:#}\n", answerback_console::openapi_document()),
+    });
     let mut stale = Vec::new();
     for Generated { path, text } in files {
         let whole = root.join(&path);

@@ -61,6 +61,11 @@ pub(crate) struct Configuration {
 }
 
 impl ConfigOption {
+    /// This file, and no other.
+    pub(crate) const fn named(file: PathBuf) -> Self {
+        Self { config: Some(file) }
+    }
+
     /// The file that is read, where there is one.
     pub(crate) fn file(&self) -> Option<PathBuf> {
         self.config.clone().or_else(found)

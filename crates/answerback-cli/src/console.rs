@@ -1,7 +1,7 @@
 //! The console of `answerback serve`: what it shows that is the gateway's, the configuration's or this program's.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use answerback::UuidV7;
 use answerback::case::Submission;
@@ -9,10 +9,10 @@ use answerback::contract::recognise;
 use answerback::governance::{Lock, Manifest};
 use answerback::json::Limits;
 use answerback_console::{
-    AgentView, AgentsView, Behind, Commands, RemarkView, ServerView, ToolView,
+    AgentView, AgentsView, Behind, Commands, Console, RemarkView, ServerView, ToolView, agent_tools,
 };
-use answerback_gateway::serve::Service;
-use answerback_gateway::{Weight, remarks};
+use answerback_gateway::serve::{Backend, Place, Service, Within};
+use answerback_gateway::{ServerSettings, Weight, remarks};
 use answerback_record::InForce;
 use answerback_store::{CaseRecord, Store, StoreError, Ticket};
 use answerback_verify::{Options, Report};
@@ -20,6 +20,7 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use crate::input::Input;
+use crate::output::say;
 use crate::prompts::PromptFolder;
 use crate::show::{Charset, Sheet, draw};
 
@@ -63,6 +64,42 @@ impl Server {
             // A database's URL may hold a password.
             None => format!("answerback {words} --config FILE"),
         }
+    }
+}
+
+/// The name of our own server of tools behind the gateway.
+const DESK: &str = "answerback";
+
+/// The console as a server behind the gateway. The gateway is there first, so its console comes later.
+#[derive(Clone, Default)]
+pub(crate) struct Desk(Arc<OnceLock<Arc<Console>>>);
+
+impl Desk {
+    /// Whoever calls from now on reaches this console.
+    pub(crate) fn open(&self, console: &Arc<Console>) {
+        // A second one would be a second server in one process, which there is not.
+        let _ = self.0.set(Arc::clone(console));
+    }
+
+    /// The server beside those of the configuration; nothing, where one of them has its name.
+    pub(crate) fn beside(&self, servers: &[ServerSettings]) -> Option<Backend> {
+        if servers.iter().any(|server| server.name == DESK) {
+            say(&format!(
+                "warning: gateway.upstreams has a server {DESK}, so our own tools are not at /mcp/{DESK}"
+            ));
+            return None;
+        }
+        Some(self.backend())
+    }
+
+    fn backend(&self) -> Backend {
+        let desk = self.clone();
+        let within = Within::new(move |stream| {
+            if let Some(console) = desk.0.get() {
+                tokio::spawn(agent_tools::serve(Arc::clone(console), stream));
+            }
+        });
+        Backend::new(DESK, Place::Within(within)).apart()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The gateway that a configuration describes, for whichever command carries its messages.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use answerback::contract::tool::McpHost;
 use answerback_gateway::{Attestor, Gateway, GatewaySettings, Recorder};
@@ -27,6 +27,11 @@ pub(crate) struct GatewayOptions {
 }
 
 impl GatewayOptions {
+    /// A gateway that records in one folder, by the configuration there.
+    pub(crate) fn within(folder: &Path) -> Self {
+        Self { no_record: false, strict: false, location: Location::within(folder) }
+    }
+
     /// The gateway with its record, and with the agent that answers for results where one is configured. The record
     /// begins here if it is not there yet.
     pub(crate) fn gateway(&self) -> anyhow::Result<Gateway> {

@@ -4,6 +4,7 @@ mod arguments;
 mod command;
 mod configuration;
 mod console;
+mod demo;
 mod exit;
 mod folders;
 mod gateway;

@@ -5,6 +5,7 @@
 //! calls. Nothing that came from an agent is ever HTML, a path that is opened, or a URL that is fetched.
 #![warn(missing_docs)]
 
+pub mod agent_tools;
 mod ask;
 mod behind;
 mod case;
@@ -15,6 +16,9 @@ mod openapi;
 pub mod reply;
 pub mod stream;
 mod surface;
+
+/// Small replies in every contract and with every kind of artifact: a JSON list of `{name, title, document}`.
+pub const EXAMPLES: &str = include_str!("../examples.json");
 
 pub use behind::{AgentView, AgentsView, Behind, Commands, RemarkView, ServerView, ToolView};
 pub use case::{CaseDocument, Proposal, Question};

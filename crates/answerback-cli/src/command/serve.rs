@@ -21,7 +21,8 @@ use serde_json::json;
 
 use crate::command::ledger::authority::AuthorityOptions;
 use crate::configuration::Configuration;
-use crate::console::{Governance, Server};
+use crate::console::{Desk, Governance, Server};
+use crate::demo::{self, Demo};
 use crate::exit::Exit;
 use crate::folders;
 use crate::gateway::GatewayOptions;
@@ -50,6 +51,7 @@ const SESSIONS_FILE: &str = "console.sessions";
 /// Without a configuration the server behind is `answerback tools`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
+  answerback serve --demo
   answerback serve
   answerback serve --config .agent/config.yml --listen 127.0.0.1:0
   answerback serve --no-record --token-file ./token
@@ -76,12 +78,33 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
+    /// Play a short conversation through the gateway, in a temporary folder, to see every page of the console alive
+    #[arg(long, conflicts_with_all = ["no_record", "store", "key", "anchor", "config", "token_file"])]
+    demo: bool,
+
     #[command(flatten)]
     gateway: GatewayOptions,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     log()?;
+    if !arguments.demo {
+        return serve(arguments);
+    }
+    let demo = Demo::prepare()?;
+    let options = GatewayOptions::within(demo.folder());
+    // A second demo, or a server that works, may have the usual port.
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    serve(&Arguments {
+        listen: arguments.listen.or(Some(any)),
+        allow_remote: arguments.allow_remote,
+        token_file: None,
+        demo: true,
+        gateway: options,
+    })
+}
+
+fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
     let location = &arguments.gateway.location;
     let configuration = location.configuration()?;
     let settings = settings(configuration)?;
@@ -91,7 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         None => location.folder()?.join("serve.token"),
     };
     folders::make_for(&token_file)?;
-    let (tokens, token) = tokens(&token_file, configuration, &settings)?;
+    let (tokens, token) = arguments.tokens(&token_file, configuration, &settings)?;
     let governance = arguments.governance(configuration)?;
     let metrics = Metrics::install()?;
     let gateway = arguments.gateway.gateway()?;
@@ -114,6 +137,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         .context("cannot start the gateway")?;
     runtime.block_on(async {
         let listener = Listener::bind(listen).await?;
+        let desk = Desk::default();
+        let own = recorder.is_some().then(|| desk.beside(&settings.servers)).flatten();
+        let backends = backends.into_iter().chain(own);
         let service = Service::new(Arc::new(gateway), backends);
         service.start().await.context("nothing can be recorded, so nothing is served")?;
         let mut routes = service.routes().merge(health(&service).routes()).merge(metrics.routes());
@@ -127,6 +153,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             None => None,
         };
         if let Some((console, _, sessions)) = &opened {
+            desk.open(console);
             routes = routes.merge(console.routes());
             guard = guard.with_sessions(sessions.clone());
             tokio::spawn(Arc::clone(console).follow());
@@ -134,6 +161,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         greet(&listener, &service, arguments, &token, &token_file);
         if let Some((_, _, sessions)) = &opened {
             greet_person(&listener, sessions, arguments)?;
+        }
+        if arguments.demo {
+            let (address, token) = (listener.address(), token.clone());
+            // It ends with the process: nothing waits for it.
+            std::thread::spawn(move || demo::play(address, token.text()));
         }
         let server = opened.as_ref().map(|(_, server, _)| server);
         let was_at_terminal = std::io::stderr().is_terminal();
@@ -145,8 +177,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
                 if was_at_terminal && !std::io::stderr().is_terminal() {
                     return;
                 }
-                let reloaded =
-                    reload(arguments, &token_file, &service, &table, recorder.clone(), server);
+                let reloaded = reload(
+                    arguments,
+                    &token_file,
+                    &service,
+                    &table,
+                    recorder.clone(),
+                    (server, &desk),
+                );
                 match reloaded.await {
                     Ok(()) => {
                         say("the configuration was read again; it holds for clients that come now");
@@ -175,16 +213,18 @@ async fn reload(
     service: &Service,
     table: &TokenTable,
     recorder: Option<Recorder>,
-    server: Option<&Arc<Server>>,
+    (server, desk): (Option<&Arc<Server>>, &Desk),
 ) -> anyhow::Result<()> {
     let location = &arguments.gateway.location;
     let configuration = location.configuration_anew()?;
     let settings = settings(&configuration)?;
     let backends =
         backends(&configuration, &settings.servers, |name| arguments.gateway.pins(name))?;
-    let (tokens, _) = tokens(token_file, &configuration, &settings)?;
+    let (tokens, _) = arguments.tokens(token_file, &configuration, &settings)?;
     let governance = arguments.governance(&configuration)?;
     let gateway = arguments.gateway.gateway_anew(&configuration, recorder)?;
+    let own = server.is_some().then(|| desk.beside(&settings.servers)).flatten();
+    let backends = backends.into_iter().chain(own);
     service.replace(Arc::new(gateway), backends).await?;
     table.replace(tokens);
     if let Some(server) = server {
@@ -213,6 +253,7 @@ impl Arguments {
         let folders = folders.map(|folder| configuration.path(folder));
         let settings = ConsoleSettings::new(listener.address().port())
             .with_folders(folders)
+            .with_demo(self.demo)
             .with_launcher(LAUNCHER);
         let console = Console::new(store.clone(), sessions.clone(), server.clone(), settings)?;
         let address = listener.address().to_string();
@@ -232,6 +273,25 @@ impl Arguments {
         Ok(Governance { files: Some(files), in_force: in_force.map(Arc::new) })
     }
 
+    /// Who may do what: our own token may call, hand in and look; deciding has to be granted by name. Who can read the
+    /// launcher's file makes links into the console.
+    fn tokens(
+        &self,
+        file: &Path,
+        configuration: &Configuration,
+        settings: &ServiceSettings,
+    ) -> anyhow::Result<(Tokens, Token)> {
+        let own = [Scope::Call, Scope::Ingest, Scope::Read];
+        let (mut tokens, token) = Tokens::from_file_or_new(file, PRINCIPAL, own)?;
+        if !self.gateway.no_record {
+            let launcher = self.gateway.location.folder()?.join(LAUNCHER_FILE);
+            folders::make_for(&launcher)?;
+            let (_, launch) = Tokens::from_file_or_new(&launcher, LAUNCHER, Scope::Admin)?;
+            tokens = tokens.with(LAUNCHER, &launch, Scope::Admin)?;
+        }
+        Ok((named_tokens(tokens, configuration, settings)?, token))
+    }
+
     fn forget_address(&self) {
         if let Ok(folder) = self.gateway.location.folder() {
             // What remains names a port where nobody answers.
@@ -246,7 +306,8 @@ fn greet_person(
     sessions: &Sessions,
     arguments: &Arguments,
 ) -> anyhow::Result<()> {
-    if std::io::stderr().is_terminal() {
+    // A demo has nothing to protect.
+    if arguments.demo || std::io::stderr().is_terminal() {
         let token = sessions.launch()?;
         say(&format!("console  http://{}/#t={}", listener.address(), token.text()));
         say("         (opens once, within five minutes; another: answerback link)");
@@ -356,20 +417,6 @@ fn secret(configuration: &Configuration, secret: &Secret) -> anyhow::Result<Stri
         _ => anyhow::bail!("a secret is in a variable or in a file"),
     };
     Ok(text.trim().to_owned())
-}
-
-/// Who may do what: our own token may call, hand in and look; deciding has to be granted by name.
-fn tokens(
-    file: &Path,
-    configuration: &Configuration,
-    settings: &ServiceSettings,
-) -> anyhow::Result<(Tokens, Token)> {
-    let own = [Scope::Call, Scope::Ingest, Scope::Read];
-    let (tokens, token) = Tokens::from_file_or_new(file, PRINCIPAL, own)?;
-    let launcher = file.with_file_name(LAUNCHER_FILE);
-    let (_, launch) = Tokens::from_file_or_new(&launcher, LAUNCHER, Scope::Admin)?;
-    let tokens = tokens.with(LAUNCHER, &launch, Scope::Admin)?;
-    Ok((named_tokens(tokens, configuration, settings)?, token))
 }
 
 /// The tokens that the configuration names. One that stands in a file is made on first use, and for this user alone.

@@ -2,7 +2,7 @@
 
 use crate::program::{program, run, told};
 
-const COMMANDS: [&[&str]; 44] = [
+const COMMANDS: [&[&str]; 45] = [
     &[],
     &["check"],
     &["call"],
@@ -10,6 +10,7 @@ const COMMANDS: [&[&str]; 44] = [
     &["convert"],
     &["show"],
     &["wrap"],
+    &["link"],
     &["inbox"],
     &["inbox", "list"],
     &["inbox", "show"],

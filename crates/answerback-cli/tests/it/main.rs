@@ -5,6 +5,8 @@ mod attest;
 mod call;
 mod check;
 mod configured;
+#[cfg(unix)]
+mod console;
 mod convert;
 mod explain;
 mod folder;

@@ -11,19 +11,19 @@ use crate::program::told;
 use crate::wrap::{Desk, meta, stub, text};
 
 /// The longest that something may take here, on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 const MODERN: &str = "2026-07-28";
 
 /// A running gateway.
-struct Gateway {
+pub(crate) struct Gateway {
     child: Child,
     said: Receiver<String>,
     endpoint: String,
-    token: String,
+    pub(crate) token: String,
 }
 
 impl Gateway {
-    fn start(desk: &Desk, config: &str, options: &[&str]) -> Self {
+    pub(crate) fn start(desk: &Desk, config: &str, options: &[&str]) -> Self {
         let mut command = desk.command();
         let config = desk.config(config);
         command.args(["serve", "--listen", "127.0.0.1:0", "--config", &config]).args(options);
@@ -57,12 +57,18 @@ impl Gateway {
         Self { child, said, endpoint, token }
     }
 
-    fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.endpoint.strip_suffix("/mcp").unwrap())
     }
 
     /// Sends a request as it is, and gives status, session, and body.
-    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
         let mut request = ureq::http::Request::builder().method(method).uri(self.url(path));
         let has = |name: &str| headers.iter().any(|(header, _)| header.eq_ignore_ascii_case(name));
         let bearer = format!("Bearer {}", self.token);
@@ -119,21 +125,21 @@ fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-struct Answer {
-    status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     session: Option<String>,
-    events: Vec<Value>,
+    pub(crate) events: Vec<Value>,
 }
 
 impl Answer {
     /// The last thing that was said, which is the answer.
-    fn last(&self) -> &Value {
+    pub(crate) fn last(&self) -> &Value {
         self.events.last().unwrap_or(&Value::Null)
     }
 }
 
 /// A client of the revisions with sessions.
-struct Session<'g> {
+pub(crate) struct Session<'g> {
     gateway: &'g Gateway,
     path: &'static str,
     name: String,
@@ -141,7 +147,7 @@ struct Session<'g> {
 }
 
 impl<'g> Session<'g> {
-    fn begin(gateway: &'g Gateway, path: &'static str) -> Self {
+    pub(crate) fn begin(gateway: &'g Gateway, path: &'static str) -> Self {
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello});
         let answer = gateway.send("POST", path, &[], &hello.to_string());
@@ -157,7 +163,7 @@ impl<'g> Session<'g> {
         self.gateway.send(method, self.path, &[("Mcp-Session-Id", &self.name)], body)
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.next += 1;
         let request =
             json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
@@ -166,7 +172,7 @@ impl<'g> Session<'g> {
         answer.last().clone()
     }
 
-    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.ask("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 }
@@ -436,7 +442,7 @@ fn a_token_that_may_decide_decides() {
         json!({"decision": "respond", "message": message, "digest": case["digest"], "revision": case["revision"]}).to_string()
     };
     let decided = gateway.send("POST", &path, &desk_headers, &decision("use a number"));
-    assert_eq!(decided.status, 200, "{:?}", decided.events);
+    assert_eq!(decided.status, 201, "{:?}", decided.events);
     let late = gateway.send("POST", &path, &desk_headers, &decision("something else"));
     assert_eq!(late.status, 409, "{:?}", late.events);
     let guided = client.call("count", json!({"n": 5}));
@@ -610,9 +616,9 @@ fn a_correction_that_does_not_fit_is_refused_and_the_case_stays_open() {
         gateway.send("POST", &path, &headers, &decision.to_string())
     };
     let refused = decide(json!({"n": "few"}));
-    assert_eq!(refused.status, 409, "{:?}", refused.events);
+    assert_eq!(refused.status, 422, "{:?}", refused.events);
     assert!(refused.last().to_string().contains("do not fit"), "{:?}", refused.events);
-    assert_eq!(decide(json!({"n": 4})).status, 200);
+    assert_eq!(decide(json!({"n": 4})).status, 201);
     assert_eq!(text(&client.call("count", json!({"n": 4}))), "4 kg");
 }
 

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
 use answerback::Timestamp;
-use answerback::finding::shown_text;
 use answerback_ledger::{Kind, Leaf};
 use answerback_store::Entry;
 use schemars::JsonSchema;
@@ -57,7 +56,7 @@ impl Row {
             ui.and_then(|ui| ui.get("artifacts")).and_then(Value::as_array).into_iter().flatten()
         {
             let kind = artifact.get("artifact_type").and_then(Value::as_str).unwrap_or("unknown");
-            *artifacts.entry(shown_text(kind, 40)).or_default() += 1;
+            *artifacts.entry(shortened(kind, 40)).or_default() += 1;
         }
         let stream = ui.and_then(|ui| ui.get("live_stream_id")).and_then(Value::as_str);
         let id = leaf.id("response_id").or_else(|| leaf.id("reply_id"));
@@ -86,9 +85,17 @@ pub(crate) fn time_of(leaf: &Leaf) -> String {
     Timestamp::from_unix_micros(leaf.micros()).to_offset_micros()
 }
 
+/// A text that is not too long for a list. It is data: who shows it knows how.
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 fn summary(leaf: &Leaf, shown: &Shown) -> String {
     if let Some(said) = shown.summary() {
-        return shown_text(said, SUMMARY);
+        return shortened(said, SUMMARY);
     }
     let tool = leaf.text("tool").unwrap_or("a tool that nobody has");
     let codes = || -> String {

@@ -26,7 +26,12 @@ impl Shown {
             let named = entry.leaf.text("contract").and_then(|word| word.parse().ok());
             let contract =
                 named.or_else(|| recognise(&document).map(|recognised| recognised.contract));
-            return Self::of_document(document, contract);
+            let shown = Self::of_document(document, contract);
+            // A result that somebody answers for is shown in the tool's own words, where it has some.
+            return match part(entry, "received").and_then(|received| in_own_words(&received)) {
+                Some((ui, losses)) => Self { ui: Some(ui), losses, ..shown },
+                None => shown,
+            };
         }
         match part(entry, "received") {
             Some(received) => Self::of_result(entry, &received),
@@ -58,15 +63,9 @@ impl Shown {
         let Some(envelope) = envelope else {
             return Self { document: Some(received.clone()), ..Self::default() };
         };
-        // A tool that answers in one of our contracts is shown in its own words.
-        let inner = structured.and_then(|inner| {
-            let contract = recognise(inner)?.contract;
-            Contract::REPLIES.contains(&contract).then_some((inner, contract))
-        });
-        let inner = inner.map(|(inner, contract)| for_people(inner, contract));
-        let (ui, losses) = match inner {
-            Some((Some(ui), losses)) => (Some(ui), losses),
-            _ => for_people(&envelope, Contract::Tool),
+        let (ui, losses) = match in_own_words(received) {
+            Some((ui, losses)) => (Some(ui), losses),
+            None => for_people(&envelope, Contract::Tool),
         };
         Self { contract: Some(Contract::Tool), document: Some(envelope), ui, losses }
     }
@@ -75,6 +74,17 @@ impl Shown {
     pub(crate) fn summary(&self) -> Option<&str> {
         self.ui.as_ref()?.get("summary")?.as_str()
     }
+}
+
+/// The result of a tool that answers in one of our contracts.
+fn in_own_words(received: &Value) -> Option<(Value, Vec<String>)> {
+    let inner = received.get("structuredContent")?;
+    let contract = recognise(inner)?.contract;
+    if !Contract::REPLIES.contains(&contract) {
+        return None;
+    }
+    let (ui, losses) = for_people(inner, contract);
+    Some((ui?, losses))
 }
 
 /// The reply in the contract for people. One that breaks its own contract is shown as far as it goes.

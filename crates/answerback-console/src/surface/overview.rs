@@ -1,4 +1,4 @@
-//! Everything in four numbers.
+//! Everything in a few numbers, and the description of the API.
 
 use std::sync::Arc;
 
@@ -16,7 +16,11 @@ const MOST_STREAMS: usize = 200;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let overview = get(overview).with_state(Arc::clone(console));
-    Routes::new().route("/api/overview", Scope::Read, overview)
+    Routes::new().route("/api/overview", Scope::Read, overview).route(
+        "/api/openapi.json",
+        Scope::Read,
+        get(|| async { ok(&crate::openapi_document()) }),
+    )
 }
 
 async fn overview(State(console): State<Arc<Console>>) -> Answer {

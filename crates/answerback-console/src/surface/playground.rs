@@ -13,15 +13,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::replies::{contract, profile};
-use crate::Console;
 use crate::ask::{Answer, bad, ok};
 use crate::reply::Shown;
+use crate::{Console, EXAMPLES};
 
 /// The largest document that is tried.
 const LARGEST: usize = 16 << 20;
-
-/// Small documents to begin with.
-const EXAMPLES: &str = include_str!("../../examples.json");
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let state = || Arc::clone(console);

@@ -2,10 +2,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 use answerback_mcp::era::{EraCache, bridged};
-use answerback_mcp::link::{Health, Link, Opened, Program, Remote, steady};
+use answerback_mcp::link::{Health, Link, Opened, Program, Remote, over, steady};
+use tokio::io::DuplexStream;
 
 use crate::Upstream;
 use crate::relay::Served;
+
+/// How many bytes wait in the pipe to a server in this process.
+const PIPE: usize = 64 << 10;
 
 /// What a server is.
 #[derive(Clone, Debug)]
@@ -15,6 +19,32 @@ pub enum Place {
     Program(Program),
     /// A server behind a URL.
     Remote(Remote),
+    /// A server in this process.
+    Within(Within),
+}
+
+/// A server in this process: it is given one end of a pipe for each client.
+#[derive(Clone)]
+pub struct Within(Arc<dyn Fn(DuplexStream) + Send + Sync>);
+
+impl Within {
+    /// A server that is started on a stream, and ends when the stream does.
+    pub fn new(start: impl Fn(DuplexStream) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(start))
+    }
+
+    fn connect(&self, name: &str, most: usize) -> Link {
+        let (ours, theirs) = tokio::io::duplex(PIPE);
+        (self.0)(theirs);
+        let (from, to) = tokio::io::split(ours);
+        over(name, most, from, to)
+    }
+}
+
+impl std::fmt::Debug for Within {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Within")
+    }
 }
 
 /// A server behind the gateway, as it is configured.
@@ -26,6 +56,8 @@ pub struct Backend {
     pub(crate) health: Arc<Health>,
     /// What it speaks, once somebody found out.
     era: EraCache,
+    /// Whether it has no part in what all servers are together.
+    pub(crate) is_apart: bool,
 }
 
 impl Backend {
@@ -34,9 +66,17 @@ impl Backend {
         let shown = match &place {
             Place::Program(program) => program.path().to_string_lossy().into_owned(),
             Place::Remote(remote) => remote.url().to_owned(),
+            Place::Within(_) => "in this process".to_owned(),
         };
         let served = Served::new(name.into(), shown, None);
-        Self { place, served, health: Arc::default(), era: EraCache::default() }
+        let (health, era) = (Arc::default(), EraCache::default());
+        Self { place, served, health, era, is_apart: false }
+    }
+
+    /// Served at its own endpoint alone: who asks for the others' tools does not get these.
+    pub const fn apart(mut self) -> Self {
+        self.is_apart = true;
+        self
     }
 
     /// The file that keeps the tools' definitions as they were first seen.
@@ -74,6 +114,10 @@ impl Backend {
             }
             Place::Remote(remote) => {
                 let link = bridged(remote.connect(&name, most), era.clone());
+                Ok(Opened { link, child: None })
+            }
+            Place::Within(within) => {
+                let link = bridged(within.connect(&name, most), era.clone());
                 Ok(Opened { link, child: None })
             }
         };

@@ -27,7 +27,7 @@ use axum::response::IntoResponse;
 use axum::routing::any;
 use serde_json::{Value, json};
 
-pub use backend::{Backend, Place};
+pub use backend::{Backend, Place, Within};
 pub use inspect::Inspected;
 pub(crate) use streams::Streams;
 
@@ -48,7 +48,10 @@ pub struct Service {
 #[derive(Debug)]
 pub(crate) struct Current {
     pub(crate) gateway: Arc<Gateway>,
+    /// The servers that are one at `/mcp`.
     pub(crate) backends: Vec<Backend>,
+    /// Servers that have an endpoint of their own, and no part in `/mcp`.
+    apart: Vec<Backend>,
 }
 
 /// A server behind the service.
@@ -68,7 +71,7 @@ pub struct SeenServer {
 impl Service {
     /// A service in front of these servers, in their order.
     pub fn new(gateway: Arc<Gateway>, backends: impl IntoIterator<Item = Backend>) -> Arc<Self> {
-        let current = Arc::new(Current { gateway, backends: backends.into_iter().collect() });
+        let current = Arc::new(Current::new(gateway, backends));
         let (sessions, faces) = (Arc::default(), Faces::default());
         Arc::new(Self { current: RwLock::new(current), sessions, faces })
     }
@@ -84,7 +87,7 @@ impl Service {
         gateway: Arc<Gateway>,
         backends: impl IntoIterator<Item = Backend>,
     ) -> Result<(), StoreError> {
-        let next = Arc::new(Current { gateway, backends: backends.into_iter().collect() });
+        let next = Arc::new(Current::new(gateway, backends));
         next.gateway.note_start(None, &next.described()).await?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
         self.faces.retire();
@@ -103,7 +106,7 @@ impl Service {
             is_up: backend.health().is_up(),
             upstream: backend.known(),
         };
-        self.current().backends.iter().map(seen).collect()
+        self.current().all().map(seen).collect()
     }
 
     /// The names of the servers.
@@ -133,7 +136,7 @@ impl Service {
             endpoint::answer(&all, None, request).await
         });
         let one = any(move |Path(name): Path<String>, request: Request<Body>| async move {
-            if !one.current().backends.iter().any(|backend| backend.name() == name) {
+            if !one.current().all().any(|backend| backend.name() == name) {
                 return StatusCode::NOT_FOUND.into_response();
             }
             endpoint::answer(&one, Some(&name), request).await
@@ -192,7 +195,7 @@ impl Service {
         let current = self.current();
         let outlet = Outlet::Streams(Arc::clone(streams));
         let named = match endpoint {
-            Some(name) => Some(current.backends.iter().find(|backend| backend.name() == name)?),
+            Some(name) => Some(current.all().find(|backend| backend.name() == name)?),
             None => None,
         };
         let (gateway, client) = (&current.gateway, Arc::new(client));
@@ -210,8 +213,7 @@ impl Service {
         let current = self.current();
         let is_meant = |backend: &&Backend| endpoint.is_none_or(|name| backend.name() == name);
         let known: Vec<_> = current
-            .backends
-            .iter()
+            .all()
             .filter(is_meant)
             .filter_map(Backend::known)
             .filter(|known| known.tools.asks_for_headers())
@@ -235,6 +237,15 @@ impl Service {
 }
 
 impl Current {
+    fn new(gateway: Arc<Gateway>, backends: impl IntoIterator<Item = Backend>) -> Self {
+        let (apart, backends) = backends.into_iter().partition(|backend| backend.is_apart);
+        Self { gateway, backends, apart }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Backend> {
+        self.backends.iter().chain(&self.apart)
+    }
+
     fn described(&self) -> Value {
         let place = |backend: &Backend| {
             (backend.name().to_owned(), Value::from(backend.served.place.clone()))

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use super::{FarEnd, Incoming, Link, broken, read_lines, write_lines};
-use crate::wire::{Message, Shape};
+use super::{Link, over};
 
 /// Variables of ours, which may hold secrets of ours.
 const OURS: &str = "ANSWERBACK_";
@@ -80,29 +79,7 @@ impl Program {
         let input = child.stdin.take().ok_or_else(missing)?;
         let output = child.stdout.take().ok_or_else(missing)?;
         let group = child.id();
-        let (link, FarEnd { told, say }) = Link::pair();
-        tokio::spawn(write_lines(told, input));
-        let name = name.to_owned();
-        tokio::spawn(async move {
-            let take = |read| async {
-                match read {
-                    Ok(message) => say.send(Incoming::from(message)).await.is_ok(),
-                    Err(fault) => {
-                        let fault: Message = fault;
-                        tracing::warn!(upstream = %name, fault = fault.text(), "the server wrote a line that is no message");
-                        match fault.shape() {
-                            // Whoever waits for it is told, and does not wait for nothing.
-                            Shape::Response { id } => {
-                                let reason = format!("its answer has more than {most} bytes");
-                                say.send(broken(id, &reason, None).into()).await.is_ok()
-                            }
-                            _ => true,
-                        }
-                    }
-                }
-            };
-            read_lines(output, most, take).await;
-        });
+        let link = over(name, most, output, input);
         Ok((Child { child, group }, link))
     }
 }

@@ -5,12 +5,14 @@ mod child;
 mod http;
 mod lines;
 mod steady;
+mod streams;
 
 pub use broken::{broken, broken_because};
 pub use child::{Child, Program};
 pub use http::{HeaderArguments, Remote, RemoteError, Timeouts};
 pub use lines::{read_lines, write_lines};
 pub use steady::{Health, Opened, steady};
+pub use streams::over;
 
 use tokio::sync::mpsc;
 

@@ -43,6 +43,18 @@ pub(crate) struct Location {
 }
 
 impl Location {
+    /// A ledger, and all that belongs to it, in one folder with its configuration.
+    pub(crate) fn within(folder: &Path) -> Self {
+        let file = |name: &str| Some(folder.join(name));
+        Self {
+            store: file("ledger.db"),
+            key: file("ledger.key"),
+            anchor: file("ledger.anchor"),
+            config: ConfigOption::named(folder.join("config.yml")),
+            configuration: OnceCell::new(),
+        }
+    }
+
     /// The configuration, where the options leave something open.
     pub(crate) fn configuration(&self) -> anyhow::Result<&Configuration> {
         if let Some(configuration) = self.configuration.get() {

@@ -1,0 +1,210 @@
+//! The conversation: an agent that calls tools, answers, asks and waits, over the same HTTP as any other.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use answerback::UuidV4;
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+
+use crate::output::say;
+use crate::surroundings::{now, random};
+
+/// How long the live stream takes.
+const STEPS: u32 = 24;
+/// Between its steps.
+const STEP: Duration = Duration::from_millis(1500);
+/// How often the agent looks for a decision before it gives up.
+const PATIENCE: u32 = 120;
+
+/// Plays the demo to its end, or until the server is gone. What fails is told, and ends the demo alone.
+pub(crate) fn play(address: SocketAddr, token: &str) {
+    let agent = Agent { address, token: token.to_owned(), session: None, number: 0 };
+    if let Err(error) = agent.run() {
+        say(&format!("warning: the demo ended early: {error:#}"));
+    }
+}
+
+struct Agent {
+    address: SocketAddr,
+    token: String,
+    session: Option<String>,
+    number: u32,
+}
+
+impl Agent {
+    fn run(mut self) -> anyhow::Result<()> {
+        self.greet()?;
+        self.call_tools()?;
+        self.answer()?;
+        self.be_caught()?;
+        let follower = self.ask_person()?;
+        self.work_live()?;
+        self.wait_for(&follower)
+    }
+
+    fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+        let asked = ureq::post(format!("http://{}{path}", self.address))
+            .header("Authorization", format!("Bearer {}", self.token))
+            .header("Content-Type", "application/json")
+            .send(body.to_string());
+        let text = asked.with_context(|| path.to_owned())?.body_mut().read_to_string()?;
+        Ok(serde_json::from_str(&text).unwrap_or_default())
+    }
+
+    fn get(&self, path: &str) -> anyhow::Result<Value> {
+        let asked = ureq::get(format!("http://{}{path}", self.address))
+            .header("Authorization", format!("Bearer {}", self.token))
+            .call();
+        let text = asked.with_context(|| path.to_owned())?.body_mut().read_to_string()?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// A message to the gateway, and the answer to it.
+    fn mcp(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
+        let mut message = json!({"jsonrpc": "2.0", "method": method, "params": params});
+        if !method.starts_with("notifications/") {
+            self.number += 1;
+            message["id"] = self.number.into();
+        }
+        let mut request = ureq::post(format!("http://{}/mcp", self.address))
+            .header("Authorization", format!("Bearer {}", self.token))
+            .header("Content-Type", "application/json")
+            .header("Accept", "application/json, text/event-stream");
+        if let Some(session) = &self.session {
+            request = request.header("Mcp-Session-Id", session);
+        }
+        let mut answer = request.send(message.to_string()).with_context(|| method.to_owned())?;
+        if let Some(session) = answer.headers().get("mcp-session-id") {
+            self.session = session.to_str().ok().map(ToOwned::to_owned);
+        }
+        let text = answer.body_mut().read_to_string()?;
+        // One answer comes as JSON, or as the last event of a stream.
+        let data = text.lines().rev().find_map(|line| line.strip_prefix("data: "));
+        Ok(serde_json::from_str(data.unwrap_or(&text)).unwrap_or_default())
+    }
+
+    fn greet(&mut self) -> anyhow::Result<()> {
+        let hello = json!({
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "harbour-agent", "version": "1.0.0"},
+        });
+        self.mcp("initialize", hello)?;
+        self.mcp("notifications/initialized", json!({}))?;
+        self.mcp("tools/list", json!({}))?;
+        Ok(())
+    }
+
+    fn call(&mut self, tool: &str, arguments: Value) -> anyhow::Result<Value> {
+        let answer = self.mcp("tools/call", json!({"name": tool, "arguments": arguments}))?;
+        std::thread::sleep(Duration::from_millis(120));
+        Ok(answer)
+    }
+
+    /// Calls that pass, one that fails and is corrected, and one that fails until a person is asked.
+    fn call_tools(&mut self) -> anyhow::Result<()> {
+        self.call("validate_email", json!({"email": "harbour.master@example.org"}))?;
+        self.call("solution_info", json!({}))?;
+        self.call("validate_date_range", json!({"start_date": "4 March", "end_date": 7}))?;
+        self.call(
+            "validate_date_range",
+            json!({"start_date": "2026-03-04T08:00:00Z", "end_date": "2026-03-07T18:00:00Z"}),
+        )?;
+        self.call("validate_email", json!({"email": "not an address"}))?;
+        for wrong in [json!({"password": 7}), json!({"pass": "x"}), json!({})] {
+            self.call("validate_password_strength", wrong)?;
+        }
+        Ok(())
+    }
+
+    /// Replies with artifacts of every kind.
+    fn answer(&self) -> anyhow::Result<()> {
+        let examples: Vec<Value> = serde_json::from_str(answerback_console::EXAMPLES)?;
+        for example in &examples {
+            // What asks a person comes later.
+            let asks = matches!(example["name"].as_str(), Some("mission_draft" | "clarification"));
+            if !asks {
+                self.post("/api/replies", &example["document"])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A governed answer, a refusal of the agent's own, and a document that somebody changed on its way.
+    fn be_caught(&self) -> anyhow::Result<()> {
+        let replies = self.get("/api/replies?kind=response&limit=200")?;
+        let mut governed = replies["replies"].as_array().into_iter().flatten();
+        let governed = governed.rfind(|reply| reply["contract"] == "governed");
+        let Some(index) = governed.and_then(|reply| reply["index"].as_u64()) else {
+            bail!("no result was attested");
+        };
+        let mut document = self.get(&format!("/api/replies/{index}"))?["document"].take();
+        let fresh = || random().map(|bytes| UuidV4::from_random(bytes).to_string());
+        document["response_id"] = fresh()?.into();
+        document["request_context"]["request_id"] = fresh()?.into();
+        document["timestamp"] = now().to_offset_micros().into();
+        // The prompt that it claims to speak under is another than the locked one.
+        document["agent"]["prompt_hash"] = "0".repeat(64).into();
+        self.post("/api/replies?as=governed", &document)?;
+        Ok(())
+    }
+
+    /// A question and a proposal; the case of the proposal is waited for.
+    fn ask_person(&self) -> anyhow::Result<String> {
+        let examples: Vec<Value> = serde_json::from_str(answerback_console::EXAMPLES)?;
+        let mut case = String::new();
+        for name in ["clarification", "mission_draft"] {
+            let example = examples.iter().find(|example| example["name"] == name);
+            let document = example.map(|example| &example["document"]).context("the example")?;
+            let taken = self.post("/api/replies", document)?;
+            case = taken["cases"][0].as_str().unwrap_or_default().to_owned();
+        }
+        Ok(case)
+    }
+
+    /// Work that is watched while it goes on.
+    fn work_live(&self) -> anyhow::Result<()> {
+        let stream = "/api/streams/berth-watch";
+        let start = now().to_offset_micros();
+        let envelope = json!({
+            "response_type": "live_execution",
+            "summary": "Watching nine berths.",
+            "artifacts": [
+                {"artifact_type": "timeline", "title": "What happened", "content": {"events": [], "event_count": 0, "start_time": null, "end_time": null}, "metadata": {}},
+                {"artifact_type": "table", "title": "Berths", "content": {"columns": ["Time", "Berth", "Ship", "Draught m"], "rows": [], "row_count": 0, "column_count": 4}, "metadata": {}},
+            ],
+            "missions_spawned": [], "signals_emitted": [], "live_stream_id": "berth-watch",
+            "ui_hints": null, "metadata": {}, "timestamp": start,
+        });
+        self.post(&format!("{stream}/events"), &json!({"kind": "envelope", "body": envelope}))?;
+        let ships = ["Aurora", "Borealis", "Cygnus", "Draco", "Eridanus"];
+        for step in 0..STEPS {
+            let (time, ship) = (now().to_offset_micros(), ships[step as usize % ships.len()]);
+            let berth = step % 9 + 1;
+            let draught = f64::from(80 + step * 7 % 45) / 10.0;
+            let events = json!([
+                {"kind": "rows", "body": {"artifact": 1, "rows": [[time, berth, ship, draught]]}},
+                {"kind": "events", "body": {"artifact": 0, "events": [{"timestamp": time, "event": format!("{ship} at berth {berth}"), "status": if step % 7 == 6 { "failed" } else { "completed" }}]}},
+                {"kind": "signal", "body": {"signal_type": "berth_taken", "signal_layer": if step % 5 == 4 { "mission" } else { "selector" }, "signal_source": "harbour", "timestamp": time}},
+            ]);
+            self.post(&format!("{stream}/events"), &events)?;
+            std::thread::sleep(STEP);
+        }
+        self.post(&format!("{stream}/end"), &json!({"outcome": "completed"}))?;
+        Ok(())
+    }
+
+    /// Waits for the person, and says that the decision has arrived.
+    fn wait_for(&self, case: &str) -> anyhow::Result<()> {
+        for _ in 0..PATIENCE {
+            let decided = self.get(&format!("/api/cases/{case}/decision?wait=30"))?;
+            if decided["case"]["state"]["status"] == "decided" {
+                let note =
+                    json!({"outcome": "done", "note": "The harbour agent has taken the decision."});
+                self.post(&format!("/api/cases/{case}/acknowledgement"), &note)?;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,304 @@
+//! The console for agents: MCP tools to hand in a reply, publish to a stream, ask a person and get the decision, so that
+//! an agent needs no HTTP client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use answerback::UuidV7;
+use answerback::case::CaseState;
+use answerback_record::surroundings::now;
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    ToolAnnotations,
+};
+use rmcp::service::{RequestContext, RoleServer, serve_server};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::Instant;
+
+use crate::Console;
+use crate::case::{CaseDocument, Proposal, Question};
+use crate::reply::{HandedIn, take_in_with};
+use crate::stream::{self, NewEvent};
+
+/// On whose behalf an agent hands in; the gateway records who called.
+const PRINCIPAL: &str = "agent";
+/// The longest that one call waits for a decision.
+const LONGEST_WAIT: u64 = 50;
+
+const INSTRUCTIONS: &str = "Hand results in with reply_submit, show progress with stream_publish, and ask before you do \
+    what a person has to allow: decision_request, then decision_get until its status is decided. Do what the decision \
+    says: approve means as you proposed it, modify means with the arguments that it gives, reject means not at all.";
+
+/// Serves the tools on a stream until it ends. The gateway gives each client one.
+pub async fn serve(
+    console: Arc<Console>,
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+) {
+    let (input, output) = tokio::io::split(stream);
+    match serve_server(Desk { console }, (input, output)).await {
+        Ok(running) => {
+            // How it ended matters to nobody: the other end is in this process.
+            let _ = running.waiting().await;
+        }
+        Err(error) => tracing::debug!(%error, "a client of our own tools left before it began"),
+    }
+}
+
+struct Desk {
+    console: Arc<Console>,
+}
+
+fn tools() -> Vec<Tool> {
+    let tool = |name: &'static str,
+                title: &'static str,
+                about: &'static str,
+                schema: Value,
+                reads: bool| {
+        let schema = match schema {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        };
+        let annotations = ToolAnnotations::with_title(title)
+            .read_only(reads)
+            .destructive(false)
+            .open_world(false);
+        Tool::new(name, about, Arc::new(schema)).with_title(title).with_annotations(annotations)
+    };
+    let object = |properties: Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+    vec![
+        tool(
+            "reply_submit",
+            "Hand in a reply",
+            "Records a reply in one of the four contracts (ATDF, governed, UI envelope, tool envelope) and shows it to people. \
+             Gives its id, its receipt and what its contract says of it.",
+            object(
+                json!({
+                    "document": {"type": "object", "description": "The reply"},
+                    "contract": {"enum": ["atdf", "governed", "ui", "tool"], "description": "Its contract, when it is not plain"},
+                }),
+                &["document"],
+            ),
+            false,
+        ),
+        tool(
+            "stream_publish",
+            "Publish to a live stream",
+            "Shows people what you are doing while you do it. The first event is of kind envelope with a whole UI envelope; \
+             then rows, events, text, patch, signal and note add to it. With end the stream is over.",
+            object(
+                json!({
+                    "stream": {"type": "string", "minLength": 1, "maxLength": 200},
+                    "events": {"type": "array", "maxItems": 1000, "items": {
+                        "type": "object", "required": ["kind"], "additionalProperties": false,
+                        "properties": {"kind": {"type": "string"}, "body": {}}}},
+                    "end": {"type": "boolean", "description": "Whether these are the last"},
+                    "outcome": {"type": "string", "description": "How it went, with end"},
+                }),
+                &["stream"],
+            ),
+            false,
+        ),
+        tool(
+            "decision_request",
+            "Ask a person to decide",
+            "Lays a proposal or a question before a person and gives the id of its case. Ask before you do what cannot be undone.",
+            object(
+                json!({
+                    "kind": {"enum": ["proposal", "question"]},
+                    "title": {"type": "string", "description": "Of a proposal: what it is about, in a line"},
+                    "description": {"type": "string"},
+                    "objective_type": {"type": "string"},
+                    "arguments": {"type": "object", "description": "Of a proposal: with what"},
+                    "response_schema": {"type": "object", "description": "Of a proposal: what changed arguments have to fit"},
+                    "risk": {"enum": ["low", "high"]},
+                    "effects": {"type": "array", "items": {"type": "string"}},
+                    "question": {"type": "string"},
+                    "options": {"type": "array", "items": {"type": "string"}},
+                    "allow_free_text": {"type": "boolean"},
+                    "context": {"type": "object"},
+                    "expires_in_seconds": {"type": "integer", "minimum": 1},
+                }),
+                &["kind"],
+            ),
+            false,
+        ),
+        tool(
+            "decision_get",
+            "Get a decision",
+            "Waits for the decision about a case and gives it. When its status is still open, call it again.",
+            object(
+                json!({
+                    "case": {"type": "string", "description": "The id that decision_request gave"},
+                    "wait_seconds": {"type": "integer", "minimum": 0, "maximum": LONGEST_WAIT},
+                }),
+                &["case"],
+            ),
+            true,
+        ),
+    ]
+}
+
+#[derive(Deserialize)]
+struct Submitted {
+    document: Value,
+    contract: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Publish {
+    stream: String,
+    #[serde(default)]
+    events: Vec<NewEvent>,
+    #[serde(default)]
+    end: bool,
+    outcome: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Get {
+    case: String,
+    wait_seconds: Option<u64>,
+}
+
+type Given = Result<Value, String>;
+
+impl Desk {
+    async fn call(&self, name: &str, arguments: Value) -> Option<Given> {
+        Some(match name {
+            "reply_submit" => self.submit(arguments).await,
+            "stream_publish" => self.publish(arguments).await,
+            "decision_request" => self.request(arguments).await,
+            "decision_get" => self.get(arguments).await,
+            _ => return None,
+        })
+    }
+
+    async fn submit(&self, arguments: Value) -> Given {
+        let Submitted { document, contract } = read(arguments)?;
+        let contract = contract.map(|word| word.parse()).transpose().map_err(told)?;
+        let handed_in = HandedIn::new(document.to_string(), PRINCIPAL).with_contract(contract);
+        let (console, in_force) = (&self.console, self.console.behind.in_force());
+        let taken =
+            take_in_with(&console.store, in_force.as_deref(), &console.files, handed_in).await;
+        let taken = taken.map_err(told)?;
+        console.live.nudge();
+        Ok(json!({
+            "id": taken.id, "index": taken.index, "contract": taken.contract.as_str(),
+            "accepted": !taken.is_rejected, "findings": taken.findings, "cases": taken.cases,
+        }))
+    }
+
+    async fn publish(&self, arguments: Value) -> Given {
+        let Publish { stream, events, end, outcome } = read(arguments)?;
+        let store = &self.console.store;
+        let mut last = None;
+        if !events.is_empty() {
+            last = Some(stream::publish(store, &stream, events).await.map_err(told)?.1);
+        }
+        if end {
+            last = stream::end(store, &stream, outcome.as_deref()).await.map_err(told)?.or(last);
+        }
+        self.console.live.nudge();
+        Ok(json!({"stream": stream, "last": last, "ended": end}))
+    }
+
+    async fn request(&self, mut arguments: Value) -> Given {
+        let kind = arguments.as_object_mut().and_then(|members| members.remove("kind"));
+        let reply = match kind.as_ref().and_then(Value::as_str) {
+            Some("proposal") => read::<Proposal>(arguments)?.reply(now()),
+            Some("question") => read::<Question>(arguments)?.reply(now()),
+            _ => return Err("kind is proposal or question".to_owned()),
+        };
+        let reply = reply.map_err(told)?;
+        let handed_in = HandedIn::new(reply.to_string(), PRINCIPAL);
+        let taken = take_in_with(&self.console.store, None, &self.console.files, handed_in).await;
+        let taken = taken.map_err(told)?;
+        self.console.live.nudge();
+        let case = taken.cases.first().ok_or("nothing was asked")?;
+        Ok(json!({"case": case, "status": "open", "next": "Call decision_get with this case."}))
+    }
+
+    async fn get(&self, arguments: Value) -> Given {
+        let Get { case, wait_seconds } = read(arguments)?;
+        let id = UuidV7::try_from(case.as_str()).map_err(|_| "there is no such case".to_owned())?;
+        let wait = wait_seconds.unwrap_or_default().min(LONGEST_WAIT);
+        let until = Instant::now() + Duration::from_secs(wait);
+        let mut level = self.console.live.subscribe().await.map_err(told)?;
+        loop {
+            level.mark_unchanged();
+            let (store, asked) = (self.console.store.clone(), id.clone());
+            let read = move || -> Result<_, answerback_store::StoreError> {
+                store
+                    .case(&asked)?
+                    .map(|record| CaseDocument::of(record, &store, now()))
+                    .transpose()
+            };
+            let found = tokio::task::spawn_blocking(read).await.map_err(told)?.map_err(told)?;
+            let found = found.ok_or("there is no such case")?;
+            if let CaseState::Decided { submission, at } = &found.case.state {
+                return Ok(
+                    json!({"case": id, "status": "decided", "decision": submission, "at": at}),
+                );
+            }
+            if found.is_expired {
+                return Ok(json!({"case": id, "status": "lapsed"}));
+            }
+            if Instant::now() >= until {
+                return Ok(
+                    json!({"case": id, "status": "open", "next": "Call decision_get again."}),
+                );
+            }
+            tokio::select! {
+                _ = level.changed() => {}
+                () = tokio::time::sleep_until(until) => {}
+            }
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
+    serde_json::from_value(arguments).map_err(told)
+}
+
+fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+impl ServerHandler for Desk {
+    fn get_info(&self) -> ServerConfig {
+        let this = Implementation::new("answerback-console", env!("CARGO_PKG_VERSION"))
+            .with_title("Answerback console");
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(this)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let given = self.call(&request.name, arguments).await;
+        let given =
+            given.ok_or_else(|| ErrorData::invalid_params("there is no such tool", None))?;
+        let result = match given {
+            Ok(value) => CallToolResult::structured(value),
+            Err(reason) => CallToolResult::structured_error(json!({ "error": reason })),
+        };
+        Ok(result.into())
+    }
+}
