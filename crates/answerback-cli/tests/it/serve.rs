@@ -171,8 +171,14 @@ impl<'g> Session<'g> {
     }
 }
 
-/// A request of the stateless revision.
-fn stateless(gateway: &Gateway, path: &str, method: &str, mut params: Value) -> Answer {
+/// A request of the stateless revision with more headers.
+fn stateless_with(
+    gateway: &Gateway,
+    path: &str,
+    method: &str,
+    mut params: Value,
+    more: &[(&str, &str)],
+) -> Answer {
     if params["_meta"].is_null() {
         params["_meta"] = json!({});
     }
@@ -182,8 +188,14 @@ fn stateless(gateway: &Gateway, path: &str, method: &str, mut params: Value) -> 
     }
     let name = params["name"].as_str().unwrap_or_default().to_owned();
     let request = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
-    let headers = [("MCP-Protocol-Version", MODERN), ("Mcp-Method", method), ("Mcp-Name", &name)];
+    let usual = [("MCP-Protocol-Version", MODERN), ("Mcp-Method", method), ("Mcp-Name", &name)];
+    let headers = [&usual, more].concat();
     gateway.send("POST", path, &headers, &request.to_string())
+}
+
+/// A request of the stateless revision.
+fn stateless(gateway: &Gateway, path: &str, method: &str, params: Value) -> Answer {
+    stateless_with(gateway, path, method, params, &[])
 }
 
 fn one_stub() -> String {
@@ -278,6 +290,69 @@ fn servers_are_one_and_each_is_itself() {
     assert_eq!(gateway.send("POST", "/mcp/three", &[], "{}").status, 404);
     let prompts = all.ask("prompts/list", json!({}));
     assert_eq!(prompts["result"]["prompts"], json!([]), "nobody has any");
+}
+
+#[test]
+fn a_name_that_was_given_out_stays_with_its_server() {
+    let desk = Desk::new();
+    let servers = |names: &[&str]| {
+        let stub = stub();
+        let line =
+            |name: &&str| format!("    {name}: {{command: python3, args: [{}]}}\n", stub.display());
+        let lines: String = names.iter().map(line).collect();
+        format!("gateway:\n  upstreams:\n{lines}")
+    };
+    // Who answers to the name, and what the others' tool is called.
+    let meant = |names: &[&str]| {
+        let gateway = Gateway::start(&desk, &servers(names), &[]);
+        let mut client = Session::begin(&gateway, "/mcp");
+        let tools = client.ask("tools/list", json!({}))["result"]["tools"].clone();
+        let named = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
+        let mut echoes: Vec<_> = tools.as_array().unwrap().iter().map(named).collect();
+        echoes.retain(|name| name.ends_with("echo"));
+        let answer = client.call("echo", json!({"text": "a"}));
+        (
+            meta(&answer, "envelope")["audit"]["source"]
+                .as_str()
+                .unwrap_or_else(|| panic!("{answer}"))
+                .to_owned(),
+            echoes,
+        )
+    };
+    let who = |source: &str, echoes: &[&str]| {
+        (format!("upstreams/{source}"), echoes.iter().map(|name| (*name).to_owned()).collect())
+    };
+    assert_eq!(meant(&["old"]), who("old", &["echo"]));
+    assert_eq!(meant(&["new", "old"]), who("old", &["new_echo", "echo"]));
+    // Both are known now, and it stands first.
+    assert_eq!(meant(&["new", "old"]), who("old", &["new_echo", "echo"]));
+    let file = desk.path("state/answerback/pins/names.json");
+    let kept = json_of(&std::fs::read_to_string(&file).unwrap());
+    assert_eq!(kept["echo"], json!({"server": "old", "tool": "echo"}));
+    let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    // A server that is not configured any more has no names.
+    assert_eq!(meant(&["new", "newer"]), who("newer", &["new_echo", "echo"]));
+    let all = ["old_echo", "echo", "new_echo"];
+    assert_eq!(meant(&["old", "newer", "new"]), who("newer", &all));
+}
+
+#[test]
+fn arguments_in_headers_are_those_of_the_tool_that_is_meant() {
+    let desk = Desk::new();
+    let config = two_stubs().replace("STUB_PAGE: \"3\"", "STUB_HEADER: \"1\"");
+    let gateway = Gateway::start(&desk, &config, &[]);
+    stateless(&gateway, "/mcp", "tools/list", json!({}));
+    let call = |tool: &str, headers: &[(&str, &str)]| {
+        let params = json!({"name": tool, "arguments": {"n": 1, "unit": "lb"}});
+        let answer = stateless_with(&gateway, "/mcp", "tools/call", params, headers);
+        (answer.status, answer.last()["error"]["code"].as_i64())
+    };
+    assert_eq!(call("two_count", &[]), (400, Some(-32020)));
+    assert_eq!(call("two_count", &[("Mcp-Param-Unit", "kg")]), (400, Some(-32020)));
+    assert_eq!(call("two_count", &[("Mcp-Param-Unit", "lb")]), (200, None));
+    // The other server's tool of this name does not ask for it.
+    assert_eq!(call("count", &[]), (200, None));
 }
 
 #[test]

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 
 use crate::call::takes_forms;
 use crate::outlet::Outlet;
+use crate::serve::NameFile;
 use crate::{Admission, Client, Forwarded, Gateway, ToolCall, Upstream, told};
 
 /// What our own requests are called, on both sides.
@@ -79,11 +80,13 @@ pub(crate) struct Served {
     pub(crate) pins: Option<PathBuf>,
     /// The server as any relay to it saw it last: what is the same is compiled and recorded once.
     pub(crate) known: Arc<RwLock<Option<Arc<Upstream>>>>,
+    /// Where the names that its tools have are kept, while it is alone and they are its own.
+    pub(crate) names: Option<NameFile>,
 }
 
 impl Served {
     pub(crate) fn new(name: String, place: String, pins: Option<PathBuf>) -> Self {
-        Self { name, place, pins, known: Arc::default() }
+        Self { name, place, pins, known: Arc::default(), names: None }
     }
 }
 

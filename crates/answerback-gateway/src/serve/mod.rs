@@ -4,6 +4,7 @@ mod api;
 mod backend;
 mod body;
 mod endpoint;
+mod given;
 mod hub;
 mod inspect;
 mod merge;
@@ -28,6 +29,7 @@ use axum::routing::any;
 use serde_json::{Value, json};
 
 pub use backend::{Backend, Place};
+pub(crate) use given::NameFile;
 pub use inspect::Inspected;
 pub(crate) use streams::Streams;
 
@@ -49,12 +51,14 @@ pub struct Service {
 pub(crate) struct Current {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) backends: Vec<Backend>,
+    /// What tools are called where all servers are one.
+    pub(crate) names: NameFile,
 }
 
 impl Service {
     /// A service in front of these servers, in their order.
     pub fn new(gateway: Arc<Gateway>, backends: impl IntoIterator<Item = Backend>) -> Arc<Self> {
-        let current = Arc::new(Current { gateway, backends: backends.into_iter().collect() });
+        let current = Arc::new(Current::new(gateway, backends));
         let (sessions, faces) = (Arc::default(), Faces::default());
         Arc::new(Self { current: RwLock::new(current), sessions, faces })
     }
@@ -70,7 +74,7 @@ impl Service {
         gateway: Arc<Gateway>,
         backends: impl IntoIterator<Item = Backend>,
     ) -> Result<(), StoreError> {
-        let next = Arc::new(Current { gateway, backends: backends.into_iter().collect() });
+        let next = Arc::new(Current::new(gateway, backends));
         next.gateway.note_start(None, &next.described()).await?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
         self.faces.retire();
@@ -170,8 +174,7 @@ impl Service {
             Some(name) => Some(current.backends.iter().find(|backend| backend.name() == name)?),
             None => None,
         };
-        let (gateway, client) = (&current.gateway, Arc::new(client));
-        Some(Partner::to(named, &current.backends, gateway, &client, outlet))
+        Some(Partner::to(named, &current, &Arc::new(client), outlet))
     }
 
     /// Whether the headers of a call say what its arguments do, where its tool is known to ask for that; the error is
@@ -183,19 +186,26 @@ impl Service {
         message: &Message,
     ) -> Result<(), Message> {
         let current = self.current();
-        let is_meant = |backend: &&Backend| endpoint.is_none_or(|name| backend.name() == name);
-        let known: Vec<_> = current
-            .backends
-            .iter()
-            .filter(is_meant)
-            .filter_map(Backend::known)
-            .filter(|known| known.tools.asks_for_headers())
-            .collect();
-        if known.is_empty() {
+        let asks =
+            |backend: &Backend| backend.known().filter(|known| known.tools.asks_for_headers());
+        if !current.backends.iter().any(|backend| asks(backend).is_some()) {
             return Ok(());
         }
         let Some(call) = stated::call_of(message) else { return Ok(()) };
-        let asked = known.iter().find_map(|known| known.tools.header_arguments(&call.name));
+        let names = current.names.now();
+        let (backend, tool) = match (endpoint, current.backends.as_slice()) {
+            (Some(name), backends) => {
+                (backends.iter().find(|backend| backend.name() == name), call.name.as_str())
+            }
+            (None, [alone]) => (Some(alone), call.name.as_str()),
+            // Where all servers are one, a tool may have another name than its server gave it.
+            (None, backends) => match names.behind(&call.name) {
+                Some((server, tool)) => (backends.get(server), tool),
+                None => return Ok(()),
+            },
+        };
+        let Some(known) = backend.and_then(asks) else { return Ok(()) };
+        let asked = known.tools.header_arguments(tool);
         asked.map_or(Ok(()), |asked| stated::check_arguments(headers, &call, asked))
     }
 
@@ -210,6 +220,16 @@ impl Service {
 }
 
 impl Current {
+    fn new(gateway: Arc<Gateway>, backends: impl IntoIterator<Item = Backend>) -> Self {
+        let mut backends: Vec<Backend> = backends.into_iter().collect();
+        let names = NameFile::of(&backends);
+        // One that is alone has its own names, and is to keep them when others come.
+        if let [alone] = backends.as_mut_slice() {
+            alone.served.names = Some(names.clone());
+        }
+        Self { gateway, backends, names }
+    }
+
     fn described(&self) -> Value {
         let place = |backend: &Backend| {
             (backend.name().to_owned(), Value::from(backend.served.place.clone()))
