@@ -16,6 +16,7 @@ mod problem;
 mod routes;
 mod scope;
 mod serve;
+mod timely;
 mod token;
 mod tokens;
 

@@ -20,6 +20,8 @@ pub enum ProblemKind {
     NotFound,
     /// 405
     MethodNotAllowed,
+    /// 408
+    TooSlow,
     /// 409
     Conflict,
     /// 413
@@ -47,12 +49,13 @@ struct Words {
 }
 
 impl ProblemKind {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::BadRequest,
         Self::Unauthenticated,
         Self::Forbidden,
         Self::NotFound,
         Self::MethodNotAllowed,
+        Self::TooSlow,
         Self::Conflict,
         Self::TooLarge,
         Self::UnsupportedMediaType,
@@ -113,6 +116,14 @@ impl ProblemKind {
                 "method",
                 "The method is one of those in the header Allow",
                 "Use one of the methods in the header Allow",
+            ),
+            Self::TooSlow => (
+                StatusCode::REQUEST_TIMEOUT,
+                "BODY_TOO_SLOW",
+                "The body was not there in time",
+                "body",
+                "The body is there within 30 seconds",
+                "Send the body at once, or less of it",
             ),
             Self::Conflict => (
                 StatusCode::CONFLICT,
@@ -305,6 +316,7 @@ mod tests {
         403 FORBIDDEN
         404 NOT_FOUND
         405 METHOD_NOT_ALLOWED
+        408 BODY_TOO_SLOW
         409 CONFLICT
         413 BODY_TOO_LARGE
         415 UNSUPPORTED_MEDIA_TYPE

@@ -285,6 +285,18 @@ fn servers_are_one_and_each_is_itself() {
     let unknown = all.call("two_eco", json!({"text": "a"}));
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
     assert!(unknown["error"]["message"].as_str().unwrap().contains("two_echo"), "{unknown}");
+    let envelope = &unknown["error"]["data"]["dev.answerback/envelope"];
+    assert_eq!(envelope["errors"][0]["code"], "UNKNOWN_TOOL", "{unknown}");
+    assert_eq!(envelope["errors"][0]["message"], "There is no such tool.");
+    let counted = ureq::get(gateway.url("/metrics"))
+        .header("Authorization", format!("Bearer {}", gateway.token))
+        .call()
+        .unwrap()
+        .body_mut()
+        .read_to_string()
+        .unwrap();
+    assert!(counted.contains(r#"answerback_calls_total{tool="(unknown)"} 1"#), "{counted}");
+    assert!(!counted.contains("two_eco\""), "{counted}");
     let mut one = Session::begin(&gateway, "/mcp/two");
     assert_eq!(text(&one.call("echo", json!({"text": "c"}))), "c");
     assert_eq!(gateway.send("POST", "/mcp/three", &[], "{}").status, 404);
@@ -364,7 +376,15 @@ fn a_server_that_dies_is_started_again_and_harms_no_other() {
     assert_eq!(meta(&died, "retry")["class"], "wait", "{died}");
     assert_eq!(text(&client.call("two_echo", json!({"text": "b"}))), "b");
     let deadline = Instant::now() + PATIENCE;
-    while text(&client.call("echo", json!({"text": "a"}))) != "a" {
+    loop {
+        let answer = client.call("echo", json!({"text": "a"}));
+        if text(&answer) == "a" {
+            break;
+        }
+        // Nobody was there to hear it, and the model is told so.
+        let is_told =
+            ["was not sent", "was not run"].iter().any(|words| text(&answer).contains(words));
+        assert!(is_told, "{answer}");
         assert!(Instant::now() < deadline, "it is started again");
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -615,6 +635,23 @@ fn a_server_that_hangs_or_says_too_much_holds_up_nobody() {
     assert_eq!(text(&client.call("two_echo", json!({"text": "b"}))), "b");
     let garbage = client.call("two_garbage", json!({}));
     assert_eq!(text(&garbage), "garbage ran", "what is no message is passed over");
+}
+
+#[test]
+fn one_token_does_not_lock_out_the_others() {
+    let desk = Desk::new();
+    let config = "gateway:\n  upstreams:\n    gone: {url: \"http://127.0.0.1:9/mcp\"}\n  tokens:\n    desk: {scopes: [call], file: desk.token}\n";
+    let gateway = Gateway::start(&desk, config, &["--no-record"]);
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello});
+    let begin =
+        |headers: &[(&str, &str)]| gateway.send("POST", "/mcp", headers, &hello.to_string()).status;
+    for _ in 0..64 {
+        assert_eq!(begin(&[]), 200);
+    }
+    assert_eq!(begin(&[]), 503);
+    let other = std::fs::read_to_string(desk.path("desk.token")).unwrap();
+    assert_eq!(begin(&[("Authorization", &format!("Bearer {}", other.trim()))]), 200);
 }
 
 #[test]

@@ -429,7 +429,7 @@ impl Hub {
             Admission::Ask(asked) => asked.answer,
             // Nothing has this name, so there is nothing that could run.
             Admission::Forward(forwarded) => {
-                self.gateway.fail(forwarded.running, "no server has this tool").await
+                self.gateway.fail_unsent(forwarded.running, "no server has this tool").await
             }
         };
         self.client.answered();

@@ -6,7 +6,7 @@ mod http;
 mod lines;
 mod steady;
 
-pub use broken::{broken, broken_because};
+pub use broken::{broken, broken_because, unsent, was_unsent};
 pub use child::{Child, Program};
 pub use http::{HeaderArguments, Remote, RemoteError, Timeouts};
 pub use lines::{read_lines, write_lines};
