@@ -402,8 +402,13 @@ impl Desk<'_> {
             );
         }
         if self.gateway.settings.envelope != EnvelopeMode::Off {
-            let text = "The arguments do not fit the tool's input schema.";
-            let error = of_findings(found::INVALID_PARAMETER, text, &errors);
+            let (code, text) = if self.about.tool.1 {
+                let text = "The arguments do not fit the tool's input schema.";
+                (found::INVALID_PARAMETER, text)
+            } else {
+                (found::UNKNOWN_TOOL, "There is no such tool.")
+            };
+            let error = of_findings(code, text, &errors);
             let envelope = self.enveloped(&call.name, &correlation_id).envelope(
                 vec![error],
                 Vec::new(),

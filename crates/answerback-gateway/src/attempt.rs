@@ -21,6 +21,7 @@ pub(crate) struct Attempt {
     shown: Option<Value>,
     pub(crate) findings: Vec<ValidationError>,
     unchecked: bool,
+    is_unknown_tool: bool,
     turn: Turn,
     pub(crate) policy: Policy,
     correlation_id: String,
@@ -47,6 +48,7 @@ impl Attempt {
             shown: call.shown.cloned(),
             findings: judged.findings.clone(),
             unchecked: judged.unchecked.is_some(),
+            is_unknown_tool: judged.is_unknown_tool(),
             turn,
             policy: judged.settings().retry,
             correlation_id: correlation_id.to_owned(),
@@ -79,6 +81,7 @@ impl Attempt {
         let mut call = Call::new(&self.tool, &self.call_id, arguments, &self.findings, self.random)
             .with_turn(self.turn)
             .with_unchecked(self.unchecked)
+            .with_unknown_tool(self.is_unknown_tool)
             .with_correlation_id(&self.correlation_id);
         call.shown = self.shown.as_ref();
         call.record = record;

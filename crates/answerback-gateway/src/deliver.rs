@@ -19,6 +19,9 @@ use crate::told::{self, Class, Retry, meta, name};
 use crate::{Gateway, Recorder, Upstream};
 use answerback_mcp::wire::{Message, Object};
 
+/// What became of a call that never left us.
+const NOT_SENT: &str = "not_sent";
+
 impl Gateway {
     /// Looks at the answer to a call before it is given: checks the result, adds what we say about it to its `_meta`,
     /// and writes it down. The result itself is never changed, but cut where the configuration says so. The answer is durable when this returns it.
@@ -163,17 +166,33 @@ impl Gateway {
 
     /// The answer to a call that has no result: the server ended or took too long, or the client gave it up.
     pub async fn fail(&self, running: Running, reason: &str) -> Message {
-        let correlation_id = running.correlation_id.to_string();
-        let (class, code) = (Class::Wait, found::TOOL_FAILED);
-        let retry = Retry { class, code, attempt: None, correlation_id: &correlation_id };
         let text = format!(
             "The call of {} has no result: {reason}. Whether it took effect is not known; look before you repeat it.",
             name(&running.call.name)
         );
+        self.fail_with(running, "no_result", text).await
+    }
+
+    /// The answer to a call that was let through and never left us.
+    pub async fn fail_unsent(&self, running: Running, reason: &str) -> Message {
+        let text = format!(
+            "The call of {} was not sent: {reason}. It did not run; nothing is wrong with the arguments, try again \
+             later.",
+            name(&running.call.name)
+        );
+        self.fail_with(running, NOT_SENT, text).await
+    }
+
+    async fn fail_with(&self, running: Running, outcome: &str, text: String) -> Message {
+        let correlation_id = running.correlation_id.to_string();
+        let (class, code) = (Class::Wait, found::TOOL_FAILED);
+        let retry = Retry { class, code, attempt: None, correlation_id: &correlation_id };
         let message = told::result(&running.call, text.clone(), told::facts(&retry));
         let failure = json!({ "error": text }).to_string();
-        match self.record(&running, "no_result", &failure, &failure, None).await {
+        match self.record(&running, outcome, &failure, &failure, None).await {
             Ok(_) => message,
+            // What did not run has nothing to be withheld.
+            Err(_) if outcome == NOT_SENT => message,
             Err(error) => withheld(&running, &error.to_string()),
         }
     }

@@ -20,6 +20,7 @@ pub(crate) mod found {
     pub(crate) const CHECK_WAIVED: &str = "CHECK_WAIVED";
     pub(crate) const NOT_RECORDED: &str = "NOT_RECORDED";
     pub(crate) const INVALID_PARAMETER: &str = "INVALID_PARAMETER";
+    pub(crate) const UNKNOWN_TOOL: &str = "UNKNOWN_TOOL";
 }
 
 /// Our codes beside those of the contract, and what they say.
@@ -34,6 +35,7 @@ const OURS: &[(&str, &str)] = &[
     (found::REPAIR_APPLIED, "the arguments were repaired before the call"),
     (found::CHECK_WAIVED, "a person waived the check of the arguments"),
     (found::NOT_RECORDED, "the call could not be recorded"),
+    (found::UNKNOWN_TOOL, "there is no such tool"),
 ];
 
 /// The codes of the contract and ours.

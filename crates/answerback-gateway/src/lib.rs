@@ -12,6 +12,7 @@ mod advice;
 mod ask;
 mod attempt;
 mod attest;
+mod beside;
 mod call;
 mod catalogue;
 mod client;

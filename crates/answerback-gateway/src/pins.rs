@@ -1,11 +1,10 @@
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use answerback::Digest;
 
-use crate::Toolbox;
+use crate::{Toolbox, beside};
 
 /// The tools' definitions as they were first seen, in a file. A server that changes what a tool says of itself, after
 /// somebody read and allowed it, is told on.
@@ -60,19 +59,10 @@ impl Pins {
         &self.file
     }
 
-    /// Several processes may write: each writes a whole file beside it and puts it in its place.
     fn write(&self) -> Result<(), PinError> {
-        let failed =
-            |error: std::io::Error| PinError { file: self.file.clone(), reason: error.to_string() };
-        if let Some(folder) = self.file.parent() {
-            fs::create_dir_all(folder).map_err(failed)?;
-        }
-        let beside = self.file.with_extension(format!("{}.new", std::process::id()));
         let text = serde_json::to_string_pretty(&self.pinned).unwrap_or_default();
-        fs::File::create(&beside)
-            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&beside, &self.file))
-            .map_err(failed)
+        beside::replace(&self.file, &text)
+            .map_err(|error| PinError { file: self.file.clone(), reason: error.to_string() })
     }
 }
 

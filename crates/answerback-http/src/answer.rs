@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::timely::Timely;
 use crate::{Principal, Problem, ProblemKind};
 
 /// The outermost middleware.
@@ -14,7 +15,10 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = method_name(request.method());
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let mut response = problem_in_place(next.run(request).await);
+    let (parts, body) = request.into_parts();
+    let (body, is_late) = Timely::watch(body);
+    let response = next.run(Request::from_parts(parts, body)).await;
+    let mut response = if is_late.is_set() { too_late() } else { problem_in_place(response) };
     add_headers(response.headers_mut());
 
     // The pattern, not the path: paths carry ids, and a metric must not grow with them. Of a stream the time until it
@@ -30,6 +34,12 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
     .increment(1);
     metrics::histogram!("answerback_http_request_seconds", "route" => route).record(seconds);
     response
+}
+
+/// What is told to whoever did not send a body in time. The rest of it is not waited for.
+fn too_late() -> Response {
+    let close = HeaderValue::from_static("close");
+    Problem::new(ProblemKind::TooSlow).with_header(header::CONNECTION, close).into_response()
 }
 
 /// Turns an error that says nothing, or that a framework says in plain text, into a problem of the same status.
@@ -63,4 +73,47 @@ fn add_headers(headers: &mut HeaderMap) {
 fn method_name(method: &Method) -> &'static str {
     let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
     known.into_iter().find(|name| method.as_str() == *name).unwrap_or("other")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::time::Duration;
+
+    use axum::Router;
+    use axum::body::{Body, Bytes};
+    use axum::http::StatusCode;
+    use axum::middleware::from_fn;
+    use axum::routing::post;
+    use http_body_util::BodyExt as _;
+    use http_body_util::channel::Channel;
+    use hyper::service::Service as _;
+    use hyper_util::service::TowerToHyperService;
+
+    use super::*;
+
+    async fn told(every: Duration, times: u32) -> (StatusCode, String) {
+        let (mut sender, body) = Channel::<Bytes, Infallible>::new(1);
+        tokio::spawn(async move {
+            for _ in 0..times {
+                tokio::time::sleep(every).await;
+                let _ = sender.send_data(Bytes::from_static(b" ")).await;
+            }
+        });
+        let route = post(|body: Bytes| async move { body.len().to_string() });
+        let router = Router::new().route("/", route).layer(from_fn(finish));
+        let request = Request::post("/").body(Body::new(body)).unwrap();
+        let response = TowerToHyperService::new(router).call(request).await.unwrap();
+        let status = response.status();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_trickles_is_not_waited_for() {
+        assert_eq!(told(Duration::from_secs(1), 9).await, (StatusCode::OK, "9".to_owned()));
+        let (status, text) = told(Duration::from_secs(1), 3600).await;
+        assert_eq!(status, StatusCode::REQUEST_TIMEOUT);
+        assert!(text.contains("BODY_TOO_SLOW"), "{text}");
+    }
 }

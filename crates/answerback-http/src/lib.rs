@@ -18,6 +18,7 @@ mod scope;
 mod serve;
 mod sessions;
 mod standing;
+mod timely;
 mod token;
 mod tokens;
 

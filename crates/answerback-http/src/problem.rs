@@ -20,6 +20,8 @@ pub enum ProblemKind {
     NotFound,
     /// 405
     MethodNotAllowed,
+    /// 408
+    TooSlow,
     /// 409
     Conflict,
     /// 410
@@ -51,12 +53,13 @@ struct Words {
 }
 
 impl ProblemKind {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::BadRequest,
         Self::Unauthenticated,
         Self::Forbidden,
         Self::NotFound,
         Self::MethodNotAllowed,
+        Self::TooSlow,
         Self::Conflict,
         Self::Gone,
         Self::TooLarge,
@@ -119,6 +122,14 @@ impl ProblemKind {
                 "method",
                 "The method is one of those in the header Allow",
                 "Use one of the methods in the header Allow",
+            ),
+            Self::TooSlow => (
+                StatusCode::REQUEST_TIMEOUT,
+                "BODY_TOO_SLOW",
+                "The body was not there in time",
+                "body",
+                "The body is there within 30 seconds",
+                "Send the body at once, or less of it",
             ),
             Self::Conflict => (
                 StatusCode::CONFLICT,
@@ -327,6 +338,7 @@ mod tests {
         403 FORBIDDEN
         404 NOT_FOUND
         405 METHOD_NOT_ALLOWED
+        408 BODY_TOO_SLOW
         409 CONFLICT
         410 GONE
         413 BODY_TOO_LARGE

@@ -5,6 +5,8 @@ use std::fmt;
 use data_encoding::{BASE64, HEXLOWER};
 use sha2::{Digest as _, Sha256};
 
+use crate::hex::from_hex;
+
 /// A SHA-256 digest. It prints as lower-case hexadecimal.
 #[derive(Clone, Copy, Eq, std::hash::Hash, Ord, PartialEq, PartialOrd)]
 pub struct Hash([u8; 32]);
@@ -44,12 +46,7 @@ impl Hash {
 
     /// Reads 64 lower-case hexadecimal digits.
     pub fn from_hex(text: &[u8]) -> Option<Self> {
-        let mut bytes = [0; 32];
-        if text.len() != 64 {
-            return None;
-        }
-        HEXLOWER.decode_mut(text, &mut bytes).ok()?;
-        Some(Self(bytes))
+        from_hex::<64, 32>(text.try_into().ok()?).map(Self)
     }
 
     /// Reads padded standard base64.

@@ -4,7 +4,7 @@
 //! and unique, the shortest escapes. What it accepts therefore equals its own canonical form, and no second pass is
 //! needed. Numbers are the subset that leaves have: whole, below 2^53.
 
-use std::{cmp::Ordering, ops::Range};
+use std::ops::Range;
 
 /// Leaves nest three deep; more is not one.
 const DEPTH: u32 = 8;
@@ -12,17 +12,64 @@ const DEPTH: u32 = 8;
 pub(crate) const NUMBER_LIMIT: u64 = 1 << 53;
 
 /// Whether a byte ends a string, or a stretch of it without escapes.
-const ENDS_PLAIN: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 0x20 {
-        table[byte] = true;
-        byte += 1;
+fn ends_plain(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// How many bytes stand before the first that ends a stretch without escapes. Eight are looked at together.
+fn plain_length(text: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    let (words, rest) = text.as_chunks::<8>();
+    for (number, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
+        let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+        // A borrow can only mark a byte after one that is rightly marked, and the first is asked for.
+        let ends = (below(word, 0x20) | is(b'"') | is(b'\\')) & HIGH;
+        if ends != 0 {
+            return Some(number * 8 + ends.trailing_zeros() as usize / 8);
+        }
     }
-    table[b'"' as usize] = true;
-    table[b'\\' as usize] = true;
-    table
-};
+    let place = rest.iter().position(|byte| ends_plain(*byte))?;
+    Some(words.len() * 8 + place)
+}
+
+/// The first eight bytes of a name as a number that sorts as the name does: most comparisons end here.
+pub(crate) const fn prefix(name: &[u8]) -> u64 {
+    if let Some(first) = name.first_chunk::<8>() {
+        return u64::from_be_bytes(*first);
+    }
+    let mut number = 0;
+    let mut at = 0;
+    while at < 8 {
+        number = number << 8 | if at < name.len() { name[at] as u64 } else { 0 };
+        at += 1;
+    }
+    number
+}
+
+/// The name of a member, as it is spelled.
+#[derive(Clone, Copy)]
+pub(crate) struct Name<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) prefix: u64,
+}
+
+impl<'a> Name<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Self { text, prefix: prefix(text) }
+    }
+
+    /// RFC 8785 sorts members by the UTF-16 units of their names. For plain ASCII that is the order of bytes.
+    fn is_before(self, other: Self, plain: bool) -> bool {
+        if plain {
+            self.prefix < other.prefix || self.prefix == other.prefix && self.text < other.text
+        } else {
+            units(self.text) < units(other.text)
+        }
+    }
+}
 
 /// What is not canonical, and at which byte.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -48,6 +95,11 @@ impl<'a> Reader<'a> {
         Err(FormError { at: self.at, what })
     }
 
+    /// Where the next byte stands.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
     pub(crate) fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
@@ -70,7 +122,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         loop {
             let rest = &self.text[self.at..];
-            let Some(length) = rest.iter().position(|byte| ENDS_PLAIN[usize::from(*byte)]) else {
+            let Some(length) = plain_length(rest) else {
                 self.at = self.text.len();
                 return self.error("a string has no end");
             };
@@ -86,19 +138,18 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a string that has no escapes, and gives its range and text.
-    pub(crate) fn plain(&mut self) -> Result<(Range<usize>, &'a [u8]), FormError> {
+    /// Reads a string that has no escapes, and gives what stands between its quotes.
+    pub(crate) fn plain(&mut self) -> Result<&'a [u8], FormError> {
         self.expect(b'"', "expected a string")?;
         let rest = &self.text[self.at..];
-        let Some(length) = rest.iter().position(|byte| ENDS_PLAIN[usize::from(*byte)]) else {
+        let Some(length) = plain_length(rest) else {
             return self.error("a string has no end");
         };
-        let range = self.at..self.at + length;
         self.at += length;
         match rest[length] {
             b'"' => {
                 self.at += 1;
-                Ok((range, &rest[..length]))
+                Ok(&rest[..length])
             }
             b'\\' => {
                 self.escape()?;
@@ -106,6 +157,21 @@ impl<'a> Reader<'a> {
             }
             _ => self.error("a control character is not escaped"),
         }
+    }
+
+    /// Reads a string of a fixed length whose bytes are all fit, which leaves no room for escapes, or nothing at all:
+    /// what is wrong, [`Reader::plain`] says.
+    pub(crate) fn fixed<const LENGTH: usize>(
+        &mut self,
+        holds: impl Fn(&[u8; LENGTH]) -> bool,
+    ) -> Option<&'a [u8; LENGTH]> {
+        let (quote, rest) = self.text.get(self.at..)?.split_first()?;
+        let (text, rest) = rest.split_first_chunk::<LENGTH>()?;
+        if *quote != b'"' || rest.first() != Some(&b'"') || !holds(text) {
+            return None;
+        }
+        self.at += LENGTH + 2;
+        Some(text)
     }
 
     /// RFC 8785 has one escape for each character that needs one.
@@ -157,18 +223,27 @@ impl<'a> Reader<'a> {
     /// Reads an object; `member` reads each value. Members must be sorted, and none may come twice.
     pub(crate) fn object(
         &mut self,
-        mut member: impl FnMut(&mut Self, &'a [u8]) -> Result<(), FormError>,
+        mut member: impl FnMut(&mut Self, Name<'a>) -> Result<(), FormError>,
     ) -> Result<(), FormError> {
         self.expect(b'{', "expected an object")?;
         if self.peek() == Some(b'}') {
             self.at += 1;
             return Ok(());
         }
-        let mut previous: Option<&[u8]> = None;
+        let mut previous: Option<Name<'_>> = None;
+        // So far every name was ASCII without escapes.
+        let mut plain = true;
         loop {
-            let range = self.string()?;
-            let name = &self.text[range];
-            if previous.is_some_and(|previous| order(previous, name) != Ordering::Less) {
+            let start = self.at;
+            let text = if let Ok(text) = self.plain() {
+                text
+            } else {
+                (self.at, plain) = (start, false);
+                &self.text[self.string()?]
+            };
+            plain &= text.is_ascii();
+            let name = Name::new(text);
+            if previous.is_some_and(|previous| !previous.is_before(name, plain)) {
                 return self.error("members are not sorted, or one comes twice");
             }
             previous = Some(name);
@@ -223,12 +298,6 @@ impl<'a> Reader<'a> {
             _ => self.number().map(drop),
         }
     }
-}
-
-/// RFC 8785 sorts members by the UTF-16 units of their names. For plain ASCII that is the order of bytes.
-fn order(left: &[u8], right: &[u8]) -> Ordering {
-    let plain = |name: &[u8]| name.iter().all(|byte| byte.is_ascii() && *byte != b'\\');
-    if plain(left) && plain(right) { left.cmp(right) } else { units(left).cmp(&units(right)) }
 }
 
 /// The UTF-16 units of a name whose escapes are canonical.
@@ -301,6 +370,33 @@ mod tests {
         for (input, form) in vectors {
             assert_eq!(canonical(form), Ok(()), "{form}");
             assert!(canonical(input).is_err(), "{input}");
+        }
+    }
+
+    #[test]
+    fn a_stretch_ends_at_the_first_byte_that_ends_it() {
+        for byte in 0..=u8::MAX {
+            for other in [b' ', b'!', b'#', 0x1f, b'"', b'\\', 0x7f, 0x80, 0xa2, 0xdc, 0xff] {
+                for place in 0..20 {
+                    let mut text = [b'a'; 20];
+                    text[place] = byte;
+                    text[19] = other;
+                    let expected = text.iter().position(|byte| ends_plain(*byte));
+                    assert_eq!(plain_length(&text), expected, "{text:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_sort_as_their_bytes_do() {
+        let names = ["", "a", "aa", "agent_id", "agent_ids", "agent_type", "b", "ts", "tsx"];
+        for (place, left) in names.iter().enumerate() {
+            for (other, right) in names.iter().enumerate() {
+                let (left, right) = (Name::new(left.as_bytes()), Name::new(right.as_bytes()));
+                assert_eq!(left.is_before(right, true), place < other);
+                assert_eq!(left.is_before(right, false), place < other);
+            }
         }
     }
 

@@ -2,12 +2,11 @@
 //!
 //! One pass over the leaf judges its form and notes where each member's value stands; nothing is copied.
 
-use std::ops::Range;
-
 use crate::{
     checkpoint::decimal,
     hash::Hash,
-    json::{FormError, Reader},
+    hex::{from_hex, is_hex},
+    json::{FormError, Reader, prefix},
     time,
 };
 
@@ -80,17 +79,6 @@ macro_rules! members {
         /// Name, form and kinds of every member, in the order of names, which is the order in a leaf.
         const MEMBERS: &[(&str, Form, u16)] = &[$(($name, $form, $kinds)),*];
     };
-}
-
-/// The first eight bytes of a name as a number that sorts as the name does: most comparisons end here.
-const fn prefix(name: &[u8]) -> u64 {
-    let mut number = 0;
-    let mut at = 0;
-    while at < 8 {
-        number = number << 8 | if at < name.len() { name[at] as u64 } else { 0 };
-        at += 1;
-    }
-    number
 }
 
 const PREFIXES: [u64; MEMBERS.len()] = {
@@ -170,10 +158,12 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    fn of(range: &Range<usize>) -> Self {
+    /// Where the string stands that a reader has just passed.
+    fn behind(reader: &Reader<'_>, text: &[u8]) -> Self {
         // Leaves are at most `LONGEST` bytes, which is checked before any span is made.
         let place = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
-        Self { start: place(range.start), end: place(range.end) }
+        let end = reader.at().saturating_sub(1);
+        Self { start: place(end.saturating_sub(text.len())), end: place(end) }
     }
 
     pub(crate) fn text(self, leaf: &[u8]) -> &[u8] {
@@ -227,21 +217,20 @@ impl Facts {
         // Both the leaf and the table are sorted: one walk finds every member.
         let mut number = 0;
         reader.object(|reader, name| {
-            let sought = prefix(name);
             while number < MEMBERS.len()
-                && (PREFIXES[number] < sought
-                    || PREFIXES[number] == sought && MEMBERS[number].0.as_bytes() < name)
+                && (PREFIXES[number] < name.prefix
+                    || PREFIXES[number] == name.prefix && MEMBERS[number].0.as_bytes() < name.text)
             {
                 number += 1;
             }
             match MEMBERS.get(number) {
-                Some((known, form, _)) if known.as_bytes() == name => {
+                Some((known, form, _)) if known.as_bytes() == name.text => {
                     facts.seen |= 1 << number;
                     facts.values[number] = facts.value(reader, *form)?;
                     Ok(())
                 }
                 _ => {
-                    facts.unknown.push(name.escape_ascii().to_string());
+                    facts.unknown.push(name.text.escape_ascii().to_string());
                     reader.skip()
                 }
             }
@@ -258,40 +247,44 @@ impl Facts {
     /// Reads one value. For a verdict the span is that of its result.
     fn value(&mut self, reader: &mut Reader<'_>, form: Form) -> Result<Span, FormError> {
         let checked = |reader: &mut Reader<'_>, holds: fn(&[u8]) -> bool, what| {
-            let (range, text) = reader.plain()?;
-            if holds(text) { Ok(Span::of(&range)) } else { reader.error(what) }
+            let text = reader.plain()?;
+            if holds(text) { Ok(Span::behind(reader, text)) } else { reader.error(what) }
         };
         match form {
             Form::Token => checked(reader, is_token, "expected a token"),
-            Form::Uuid => {
-                checked(reader, |text| uuid(text).is_some(), "expected a UUID in lower case")
-            }
-            Form::Hex => checked(reader, is_hex, "expected 64 lower-case hexadecimal digits"),
+            Form::Uuid => match reader.fixed::<36>(is_uuid) {
+                Some(text) => Ok(Span::behind(reader, text)),
+                None => checked(reader, |_| false, "expected a UUID in lower case"),
+            },
+            Form::Hex => match reader.fixed::<64>(is_hex) {
+                Some(text) => Ok(Span::behind(reader, text)),
+                None => checked(reader, |_| false, "expected 64 lower-case hexadecimal digits"),
+            },
             Form::Decimal => {
                 checked(reader, |text| decimal(text).is_some(), "expected a decimal number as text")
             }
             Form::Key => checked(reader, |text| !text.is_empty(), "expected a verifier key"),
             Form::Time => {
-                let (range, text) = reader.plain()?;
+                let text = reader.plain()?;
                 let Some(micros) = time::micros(text) else {
                     return reader.error("expected a time in UTC with six digits of fraction");
                 };
                 // `claimed_ts` comes before `ts`, so the last one read is the ledger's.
                 self.ts = micros;
-                Ok(Span::of(&range))
+                Ok(Span::behind(reader, text))
             }
             Form::Kind => {
-                let (range, text) = reader.plain()?;
+                let text = reader.plain()?;
                 let Some(kind) = Kind::parse(text) else {
                     return reader.error("the kind is unknown");
                 };
                 self.kind = kind;
-                Ok(Span::of(&range))
+                Ok(Span::behind(reader, text))
             }
             Form::Choice(choices) => {
-                let (range, text) = reader.plain()?;
+                let text = reader.plain()?;
                 if choices.iter().any(|choice| choice.as_bytes() == text) {
-                    Ok(Span::of(&range))
+                    Ok(Span::behind(reader, text))
                 } else {
                     reader.error("the value is not one of those that are allowed")
                 }
@@ -360,7 +353,7 @@ impl Facts {
 fn tokens(reader: &mut Reader<'_>) -> Result<(), FormError> {
     let mut previous: Option<&[u8]> = None;
     reader.array(|reader| {
-        let (_, token) = reader.plain()?;
+        let token = reader.plain()?;
         if !is_token(token) {
             return reader.error("expected a token");
         }
@@ -381,7 +374,7 @@ fn flags(reader: &mut Reader<'_>) -> Result<(), FormError> {
     ];
     let mut expected = flags.iter();
     reader.object(|reader, name| match expected.next() {
-        Some(flag) if *flag == name => reader.boolean().map(drop),
+        Some(flag) if *flag == name.text => reader.boolean().map(drop),
         _ => reader.error("expected the four attestation flags"),
     })?;
     if expected.next().is_some() { reader.error("an attestation flag is missing") } else { Ok(()) }
@@ -389,17 +382,17 @@ fn flags(reader: &mut Reader<'_>) -> Result<(), FormError> {
 
 fn verdict(reader: &mut Reader<'_>) -> Result<Span, FormError> {
     let (mut failed, mut result) = (false, None);
-    reader.object(|reader, name| match name {
+    reader.object(|reader, name| match name.text {
         b"failed" => {
             failed = true;
             tokens(reader)
         }
         b"result" => {
-            let (range, text) = reader.plain()?;
+            let text = reader.plain()?;
             if !matches!(text, b"accepted" | b"refused" | b"unverified") {
                 return reader.error("the verdict's result is unknown");
             }
-            result = Some(Span::of(&range));
+            result = Some(Span::behind(reader, text));
             Ok(())
         }
         _ => reader.error("a verdict has only failed and result"),
@@ -416,13 +409,13 @@ fn commitments(reader: &mut Reader<'_>) -> Result<Vec<Commitment>, FormError> {
     reader.array(|reader| {
         let (mut algorithm, mut commit, mut length, mut named) = (false, None, None, None);
         reader.object(|reader, name| {
-            match name {
-                b"alg" => algorithm = reader.plain()?.1 == b"hmac-sha256",
-                b"commit" => commit = Hash::from_hex(reader.plain()?.1),
+            match name.text {
+                b"alg" => algorithm = reader.plain()? == b"hmac-sha256",
+                b"commit" => commit = Hash::from_hex(reader.plain()?),
                 b"len" => length = Some(reader.number()?),
                 b"name" => {
-                    let (range, text) = reader.plain()?;
-                    named = is_token(text).then(|| (Span::of(&range), text));
+                    let text = reader.plain()?;
+                    named = is_token(text).then(|| (Span::behind(reader, text), text));
                 }
                 _ => return reader.error("a part has only alg, commit, len and name"),
             }
@@ -459,43 +452,34 @@ const IN_TOKEN: [bool; 256] = {
     table
 };
 
-/// The value of a lower-case hexadecimal digit; above 15 when it is none.
-const DIGIT: [u8; 256] = {
-    let mut table = [0xff; 256];
-    let digits = b"0123456789abcdef";
-    let mut value = 0;
-    while value < 16 {
-        table[digits[value as usize] as usize] = value;
-        value += 1;
-    }
-    table
-};
-
-// The loops below look at every byte before they judge, so that they need not branch on each.
-
+/// Looks at every byte before it judges, so that it need not branch on each.
 fn is_token(text: &[u8]) -> bool {
     (1..=LONGEST_TOKEN).contains(&text.len())
         && text.iter().fold(true, |fits, byte| fits & IN_TOKEN[usize::from(*byte)])
 }
 
-fn is_hex(text: &[u8]) -> bool {
-    text.len() == 64 && text.iter().fold(0, |all, byte| all | DIGIT[usize::from(*byte)]) < 16
+fn is_uuid(text: &[u8; 36]) -> bool {
+    let Some(digits) = uuid_digits(text) else { return false };
+    is_hex(&digits)
+}
+
+/// The digits of a UUID without its four hyphens.
+fn uuid_digits(text: &[u8; 36]) -> Option<[u8; 32]> {
+    if [text[8], text[13], text[18], text[23]] != *b"----" {
+        return None;
+    }
+    let mut digits = [0; 32];
+    digits[..8].copy_from_slice(&text[..8]);
+    digits[8..12].copy_from_slice(&text[9..13]);
+    digits[12..16].copy_from_slice(&text[14..18]);
+    digits[16..20].copy_from_slice(&text[19..23]);
+    digits[20..].copy_from_slice(&text[24..]);
+    Some(digits)
 }
 
 /// Reads a UUID in lower case with its four hyphens.
 pub(crate) fn uuid(text: &[u8]) -> Option<[u8; 16]> {
-    /// Where each byte's two digits stand.
-    const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
-    let text: &[u8; 36] = text.try_into().ok()?;
-    let mut bytes = [0; 16];
-    let mut all = 0;
-    for (byte, place) in bytes.iter_mut().zip(PLACES) {
-        let (high, low) = (DIGIT[usize::from(text[place])], DIGIT[usize::from(text[place + 1])]);
-        all |= high | low;
-        *byte = high << 4 | low & 15;
-    }
-    let hyphens = [8, 13, 18, 23].iter().all(|place| text[*place] == b'-');
-    (all < 16 && hyphens).then_some(bytes)
+    from_hex(&uuid_digits(text.try_into().ok()?)?)
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod erasure;
 mod examine;
 mod governance;
 mod hash;
+mod hex;
 mod json;
 mod keys;
 mod leaf;

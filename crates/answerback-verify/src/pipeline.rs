@@ -74,14 +74,21 @@ pub(crate) fn run(
         }
         // Only the workers hold these now: when the last one ends, the others' ends of the queues see it.
         drop((batches, to_fold));
+        let (to_reader, spare) = mpsc::channel::<Batch>();
         let folding = scope.spawn(move || {
             let mut early: BTreeMap<u64, (Batch, Vec<Examined>)> = BTreeMap::new();
             let mut next = 0;
             for (number, batch, found) in examined {
                 early.insert(number, (batch, found));
-                while let Some((batch, found)) = early.remove(&next) {
+                while let Some((mut batch, found)) = early.remove(&next) {
                     batch.fold_into(&mut fold, found);
                     next += 1;
+                    // Memory that was written to before costs no page faults. One that a single huge part has made
+                    // is let go.
+                    if batch.bytes.capacity() <= 4 * BATCH_BYTES {
+                        batch.clear();
+                        let _ = to_reader.send(batch);
+                    }
                 }
             }
             fold
@@ -95,7 +102,8 @@ pub(crate) fn run(
             batch.push(&record);
             if batch.is_full() {
                 // Sending fails only when a worker panicked, and joining below says so.
-                let _ = to_workers.send((number, std::mem::take(&mut batch)));
+                let next = spare.try_recv().unwrap_or_default();
+                let _ = to_workers.send((number, std::mem::replace(&mut batch, next)));
                 number += 1;
             }
         });
@@ -113,6 +121,8 @@ struct Batch {
     records: Vec<Copied>,
     /// The entries, as ranges of `bytes`.
     entries: Vec<CopiedEntry>,
+    /// The parts of all entries: name, salt and bytes.
+    parts: Vec<[Range<usize>; 3]>,
 }
 
 enum Copied {
@@ -127,7 +137,8 @@ enum Copied {
 struct CopiedEntry {
     index: u64,
     leaf: Range<usize>,
-    parts: Vec<[Range<usize>; 3]>,
+    /// Which of the batch's parts are this entry's.
+    parts: Range<usize>,
     columns: Option<CopiedColumns>,
 }
 
@@ -153,10 +164,12 @@ impl Batch {
         let copied = match record {
             Record::Entry(entry) => {
                 let leaf = self.copy(entry.leaf);
-                let parts = entry.parts.iter();
-                let parts = parts
-                    .map(|part| [part.name, part.salt, part.bytes].map(|bytes| self.copy(bytes)));
-                let parts = parts.collect();
+                let first = self.parts.len();
+                for part in entry.parts {
+                    let copied = [part.name, part.salt, part.bytes].map(|bytes| self.copy(bytes));
+                    self.parts.push(copied);
+                }
+                let parts = first..self.parts.len();
                 let columns = entry.columns.map(|columns| CopiedColumns {
                     ts: columns.ts,
                     kind: self.copy(columns.kind),
@@ -184,13 +197,22 @@ impl Batch {
         self.records.push(copied);
     }
 
-    fn parts<'a>(&'a self, entry: &CopiedEntry) -> Vec<Part<'a>> {
+    /// Forgets what it holds and keeps the room for it.
+    fn clear(&mut self) {
+        let Self { bytes, records, entries, parts } = self;
+        bytes.clear();
+        records.clear();
+        entries.clear();
+        parts.clear();
+    }
+
+    fn parts(&self) -> Vec<Part<'_>> {
         let part = |[name, salt, bytes]: &[Range<usize>; 3]| Part {
             name: &self.bytes[name.clone()],
             salt: &self.bytes[salt.clone()],
             bytes: &self.bytes[bytes.clone()],
         };
-        entry.parts.iter().map(part).collect()
+        self.parts.iter().map(part).collect()
     }
 
     fn view<'a>(&'a self, entry: &CopiedEntry, parts: &'a [Part<'a>]) -> Entry<'a> {
@@ -210,20 +232,23 @@ impl Batch {
                 reply_id,
             }
         });
+        let parts = &parts[entry.parts.clone()];
         Entry { index: entry.index, leaf: &self.bytes[entry.leaf.clone()], parts, columns }
     }
 
     fn examine_all(&self) -> Vec<Examined> {
-        self.entries.iter().map(|entry| examine(&self.view(entry, &self.parts(entry)))).collect()
+        let parts = self.parts();
+        self.entries.iter().map(|entry| examine(&self.view(entry, &parts))).collect()
     }
 
-    fn fold_into(self, fold: &mut Fold, examined: Vec<Examined>) {
+    fn fold_into(&self, fold: &mut Fold, examined: Vec<Examined>) {
+        let parts = self.parts();
         let mut entries = self.entries.iter().zip(examined);
         for record in &self.records {
             match record {
                 Copied::Entry => {
                     if let Some((entry, examined)) = entries.next() {
-                        fold.entry(&self.view(entry, &self.parts(entry)), examined);
+                        fold.entry(&self.view(entry, &parts), examined);
                     }
                 }
                 Copied::PrunedHash(hash) => fold.record(&Record::PrunedHash(*hash)),

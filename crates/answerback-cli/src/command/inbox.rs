@@ -27,12 +27,12 @@ const PAGE: usize = 200;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback inbox list
-  answerback inbox show 01a3185c
-  answerback inbox respond 01a3185c \"the path is /data/report.csv\"
-  answerback inbox modify 01a3185c '{\"path\": \"/data/report.csv\"}'
-  answerback inbox reject 01a3185c --reason \"not today\"
+  answerback inbox show 01a3185c-7d0e
+  answerback inbox respond 01a3185c-7d0e \"the path is /data/report.csv\"
+  answerback inbox modify 01a3185c-7d0e '{\"path\": \"/data/report.csv\"}'
+  answerback inbox reject 01a3185c-7d0e --reason \"not today\"
 
-A case is named by its id or the beginning of it. A decision needs a terminal: what a program decides is no person's.")]
+A case is named by its id or the beginning of it; cases of one minute begin alike. A decision needs a terminal: what a program decides is no person's.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     location: Location,
@@ -101,7 +101,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let location = &arguments.location;
     match &arguments.command {
         Command::List { all, format } => list(&location.read()?, *all, *format),
-        Command::Show { case, format } => show(&find(&location.read()?, case)?, *format),
+        Command::Show { case, format } => {
+            let store = location.read()?;
+            show(&store, &find(&store, case)?, *format)
+        }
         Command::Approve { case } => decide(location, case, Decision::Approve),
         Command::Modify { case, arguments } => {
             let arguments: Value = serde_json::from_str(arguments).context(
@@ -140,7 +143,7 @@ fn list(store: &Store, all: bool, format: Format) -> anyhow::Result<Exit> {
         for record in &page.cases {
             match format {
                 Format::Json => push_line(&mut text, &document(record))?,
-                Format::Text => push_row(&mut text, record)?,
+                Format::Text => push_row(&mut text, store, record)?,
             }
         }
         match page.next {
@@ -155,23 +158,44 @@ fn list(store: &Store, all: bool, format: Format) -> anyhow::Result<Exit> {
     Ok(Exit::Good)
 }
 
-fn push_row(text: &mut String, record: &CaseRecord) -> anyhow::Result<()> {
+fn push_row(text: &mut String, store: &Store, record: &CaseRecord) -> anyhow::Result<()> {
     let content = content(record);
     let tool = content["tool"].as_str().unwrap_or("-");
     let tried = content["attempts"].as_array().map_or(0, Vec::len);
     writeln!(
         text,
-        "{}  {}  {}  {}  {} attempts",
+        "{}  {}  {}  {}  {}  {} attempts  {}",
         record.case.id,
         record.created.to_utc_seconds(),
         standing(record),
+        server(store, record),
         sanitise(tool),
-        tried
+        tried,
+        until(record)
     )?;
     Ok(())
 }
 
-fn show(record: &CaseRecord, format: Format) -> anyhow::Result<Exit> {
+/// The server that the call was for, as the record of the call has it.
+fn server(store: &Store, record: &CaseRecord) -> String {
+    let read = || {
+        let index = record.reference.as_deref()?.strip_prefix("entry/")?.parse().ok()?;
+        store.entry(index).ok()??.leaf.text("upstream").map(|name| sanitise(name).into_owned())
+    };
+    read().unwrap_or_else(|| "-".to_owned())
+}
+
+/// How long a decision is waited for.
+fn until(record: &CaseRecord) -> String {
+    let expires = record.case.expires.to_utc_seconds();
+    match &record.case.state {
+        CaseState::Decided { .. } => "decided".to_owned(),
+        _ if record.case.is_expired(surroundings::now()) => format!("lapsed {expires}"),
+        _ => format!("until {expires}"),
+    }
+}
+
+fn show(store: &Store, record: &CaseRecord, format: Format) -> anyhow::Result<Exit> {
     let mut text = String::new();
     match format {
         Format::Json => push_line(&mut text, &document(record))?,
@@ -179,7 +203,8 @@ fn show(record: &CaseRecord, format: Format) -> anyhow::Result<Exit> {
             let content = content(record);
             let said = |place: &str| content.pointer(place).and_then(Value::as_str).unwrap_or("-");
             writeln!(text, "Case {} ({})", record.case.id, standing(record))?;
-            writeln!(text, "Came in {}", record.created.to_utc_seconds())?;
+            writeln!(text, "Server {}, tool {}", server(store, record), sanitise(said("/tool")))?;
+            writeln!(text, "Came in {}, {}", record.created.to_utc_seconds(), until(record))?;
             writeln!(text, "\n{}", lines(said("/summary")))?;
             writeln!(text, "\nThe first call: {}", sanitise(said("/original_call/arguments")))?;
             if let Some(decision) = record.case.decision() {

@@ -177,8 +177,14 @@ impl<'g> Session<'g> {
     }
 }
 
-/// A request of the stateless revision.
-fn stateless(gateway: &Gateway, path: &str, method: &str, mut params: Value) -> Answer {
+/// A request of the stateless revision with more headers.
+fn stateless_with(
+    gateway: &Gateway,
+    path: &str,
+    method: &str,
+    mut params: Value,
+    more: &[(&str, &str)],
+) -> Answer {
     if params["_meta"].is_null() {
         params["_meta"] = json!({});
     }
@@ -188,8 +194,14 @@ fn stateless(gateway: &Gateway, path: &str, method: &str, mut params: Value) -> 
     }
     let name = params["name"].as_str().unwrap_or_default().to_owned();
     let request = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
-    let headers = [("MCP-Protocol-Version", MODERN), ("Mcp-Method", method), ("Mcp-Name", &name)];
+    let usual = [("MCP-Protocol-Version", MODERN), ("Mcp-Method", method), ("Mcp-Name", &name)];
+    let headers = [&usual, more].concat();
     gateway.send("POST", path, &headers, &request.to_string())
+}
+
+/// A request of the stateless revision.
+fn stateless(gateway: &Gateway, path: &str, method: &str, params: Value) -> Answer {
+    stateless_with(gateway, path, method, params, &[])
 }
 
 fn one_stub() -> String {
@@ -279,11 +291,86 @@ fn servers_are_one_and_each_is_itself() {
     let unknown = all.call("two_eco", json!({"text": "a"}));
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
     assert!(unknown["error"]["message"].as_str().unwrap().contains("two_echo"), "{unknown}");
+    let envelope = &unknown["error"]["data"]["dev.answerback/envelope"];
+    assert_eq!(envelope["errors"][0]["code"], "UNKNOWN_TOOL", "{unknown}");
+    assert_eq!(envelope["errors"][0]["message"], "There is no such tool.");
+    let counted = ureq::get(gateway.url("/metrics"))
+        .header("Authorization", format!("Bearer {}", gateway.token))
+        .call()
+        .unwrap()
+        .body_mut()
+        .read_to_string()
+        .unwrap();
+    assert!(counted.contains(r#"answerback_calls_total{tool="(unknown)"} 1"#), "{counted}");
+    assert!(!counted.contains("two_eco\""), "{counted}");
     let mut one = Session::begin(&gateway, "/mcp/two");
     assert_eq!(text(&one.call("echo", json!({"text": "c"}))), "c");
     assert_eq!(gateway.send("POST", "/mcp/three", &[], "{}").status, 404);
     let prompts = all.ask("prompts/list", json!({}));
     assert_eq!(prompts["result"]["prompts"], json!([]), "nobody has any");
+}
+
+#[test]
+fn a_name_that_was_given_out_stays_with_its_server() {
+    let desk = Desk::new();
+    let servers = |names: &[&str]| {
+        let stub = stub();
+        let line =
+            |name: &&str| format!("    {name}: {{command: python3, args: [{}]}}\n", stub.display());
+        let lines: String = names.iter().map(line).collect();
+        format!("gateway:\n  upstreams:\n{lines}")
+    };
+    // Who answers to the name, and what the others' tool is called.
+    let meant = |names: &[&str]| {
+        let gateway = Gateway::start(&desk, &servers(names), &[]);
+        let mut client = Session::begin(&gateway, "/mcp");
+        let tools = client.ask("tools/list", json!({}))["result"]["tools"].clone();
+        let named = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
+        let mut echoes: Vec<_> = tools.as_array().unwrap().iter().map(named).collect();
+        echoes.retain(|name| name.ends_with("echo"));
+        let answer = client.call("echo", json!({"text": "a"}));
+        (
+            meta(&answer, "envelope")["audit"]["source"]
+                .as_str()
+                .unwrap_or_else(|| panic!("{answer}"))
+                .to_owned(),
+            echoes,
+        )
+    };
+    let who = |source: &str, echoes: &[&str]| {
+        (format!("upstreams/{source}"), echoes.iter().map(|name| (*name).to_owned()).collect())
+    };
+    assert_eq!(meant(&["old"]), who("old", &["echo"]));
+    assert_eq!(meant(&["new", "old"]), who("old", &["new_echo", "echo"]));
+    // Both are known now, and it stands first.
+    assert_eq!(meant(&["new", "old"]), who("old", &["new_echo", "echo"]));
+    let file = desk.path("state/answerback/pins/names.json");
+    let kept = json_of(&std::fs::read_to_string(&file).unwrap());
+    assert_eq!(kept["echo"], json!({"server": "old", "tool": "echo"}));
+    let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    // A server that is not configured any more has no names.
+    assert_eq!(meant(&["new", "newer"]), who("newer", &["new_echo", "echo"]));
+    let all = ["old_echo", "echo", "new_echo"];
+    assert_eq!(meant(&["old", "newer", "new"]), who("newer", &all));
+}
+
+#[test]
+fn arguments_in_headers_are_those_of_the_tool_that_is_meant() {
+    let desk = Desk::new();
+    let config = two_stubs().replace("STUB_PAGE: \"3\"", "STUB_HEADER: \"1\"");
+    let gateway = Gateway::start(&desk, &config, &[]);
+    stateless(&gateway, "/mcp", "tools/list", json!({}));
+    let call = |tool: &str, headers: &[(&str, &str)]| {
+        let params = json!({"name": tool, "arguments": {"n": 1, "unit": "lb"}});
+        let answer = stateless_with(&gateway, "/mcp", "tools/call", params, headers);
+        (answer.status, answer.last()["error"]["code"].as_i64())
+    };
+    assert_eq!(call("two_count", &[]), (400, Some(-32020)));
+    assert_eq!(call("two_count", &[("Mcp-Param-Unit", "kg")]), (400, Some(-32020)));
+    assert_eq!(call("two_count", &[("Mcp-Param-Unit", "lb")]), (200, None));
+    // The other server's tool of this name does not ask for it.
+    assert_eq!(call("count", &[]), (200, None));
 }
 
 #[test]
@@ -295,7 +382,15 @@ fn a_server_that_dies_is_started_again_and_harms_no_other() {
     assert_eq!(meta(&died, "retry")["class"], "wait", "{died}");
     assert_eq!(text(&client.call("two_echo", json!({"text": "b"}))), "b");
     let deadline = Instant::now() + PATIENCE;
-    while text(&client.call("echo", json!({"text": "a"}))) != "a" {
+    loop {
+        let answer = client.call("echo", json!({"text": "a"}));
+        if text(&answer) == "a" {
+            break;
+        }
+        // Nobody was there to hear it, and the model is told so.
+        let is_told =
+            ["was not sent", "was not run"].iter().any(|words| text(&answer).contains(words));
+        assert!(is_told, "{answer}");
         assert!(Instant::now() < deadline, "it is started again");
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -546,6 +641,23 @@ fn a_server_that_hangs_or_says_too_much_holds_up_nobody() {
     assert_eq!(text(&client.call("two_echo", json!({"text": "b"}))), "b");
     let garbage = client.call("two_garbage", json!({}));
     assert_eq!(text(&garbage), "garbage ran", "what is no message is passed over");
+}
+
+#[test]
+fn one_token_does_not_lock_out_the_others() {
+    let desk = Desk::new();
+    let config = "gateway:\n  upstreams:\n    gone: {url: \"http://127.0.0.1:9/mcp\"}\n  tokens:\n    desk: {scopes: [call], file: desk.token}\n";
+    let gateway = Gateway::start(&desk, config, &["--no-record"]);
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello});
+    let begin =
+        |headers: &[(&str, &str)]| gateway.send("POST", "/mcp", headers, &hello.to_string()).status;
+    for _ in 0..64 {
+        assert_eq!(begin(&[]), 200);
+    }
+    assert_eq!(begin(&[]), 503);
+    let other = std::fs::read_to_string(desk.path("desk.token")).unwrap();
+    assert_eq!(begin(&[("Authorization", &format!("Bearer {}", other.trim()))]), 200);
 }
 
 #[test]

@@ -516,6 +516,12 @@ fn a_case_waits_and_its_decision_takes_effect() {
     let id = case["case"]["id"].as_str().unwrap().to_owned();
     assert!(text(&answer).contains(&id), "{answer}");
     assert_eq!(case["content"]["attempts"].as_array().unwrap().len(), 3, "{case}");
+    // A person sees which server it is about, and how long there is to decide.
+    let row = desk.good(&["inbox", "list"]);
+    assert!(row.contains(&id) && row.contains("  stub  count  3 attempts  until 20"), "{row}");
+    let shown = desk.good(&["inbox", "show", &id[..13]]);
+    assert!(shown.contains("Server stub, tool count\nCame in 20"), "{shown}");
+    assert!(shown.contains(", until 20"), "{shown}");
     // A program is no person.
     let output =
         desk.command().args(["inbox", "reject", &id]).stdin(Stdio::null()).output().unwrap();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use answerback_ledger::leaf::Subject;
-use answerback_mcp::link::{Incoming, broken_because};
+use answerback_mcp::link::{Incoming, broken_because, was_unsent};
 use answerback_mcp::wire::{Id, Message, Object, Shape, code, meta, splice};
 use answerback_store::StoreError;
 use serde_json::{Value, json};
@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 
 use crate::call::takes_forms;
 use crate::outlet::Outlet;
+use crate::serve::NameFile;
 use crate::{Admission, Client, Forwarded, Gateway, ToolCall, Upstream, told};
 
 /// What our own requests are called, on both sides.
@@ -79,11 +80,13 @@ pub(crate) struct Served {
     pub(crate) pins: Option<PathBuf>,
     /// The server as any relay to it saw it last: what is the same is compiled and recorded once.
     pub(crate) known: Arc<RwLock<Option<Arc<Upstream>>>>,
+    /// Where the names that its tools have are kept, while it is alone and they are its own.
+    pub(crate) names: Option<NameFile>,
 }
 
 impl Served {
     pub(crate) fn new(name: String, place: String, pins: Option<PathBuf>) -> Self {
-        Self { name, place, pins, known: Arc::default() }
+        Self { name, place, pins, known: Arc::default(), names: None }
     }
 }
 
@@ -314,16 +317,21 @@ impl Relay {
             matches!(stage, Some(Stage::Admitting { is_cancelled: true }))
         };
         if is_cancelled {
-            self.gateway.fail(running, "the client cancelled it before it was forwarded").await;
+            self.gateway
+                .fail_unsent(running, "the client cancelled it before it was forwarded")
+                .await;
             return None;
         }
         let is_gone = *self.has_ended.borrow();
         if is_gone || !self.send(message).await {
-            return Some(self.gateway.fail(running, "the server has ended").await);
+            return Some(self.gateway.fail_unsent(running, "the server has ended").await);
         }
         let most = self.gateway.settings().call_time;
         match tokio::time::timeout(most, reply).await {
             Ok(Ok(Reply::Message(reply))) => Some(match broken_because(&reply) {
+                Some(reason) if was_unsent(&reply) => {
+                    self.gateway.fail_unsent(running, &reason).await
+                }
                 Some(reason) => self.gateway.fail(running, &reason).await,
                 None => self.gateway.deliver(upstream, running, reply).await,
             }),

@@ -96,6 +96,10 @@ impl Relay {
         }
         let version = self.version.read().unwrap_or_else(PoisonError::into_inner).clone();
         let pins = self.pins(&tools);
+        if let Some(names) = &self.server.names {
+            let own = tools.definitions().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
+            names.give_own(name, &own);
+        }
         let upstream = Upstream::new(&self.server.name, version.as_deref(), tools);
         let upstream = Arc::new(upstream.with_pins(pins));
         *self.server.known.write().unwrap_or_else(PoisonError::into_inner) =

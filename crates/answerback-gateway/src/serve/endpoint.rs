@@ -134,9 +134,8 @@ impl Visit<'_> {
 
     /// Begins a session with its first message.
     async fn begin(&self, initialize: Message) -> Response {
-        if !self.service.sessions.has_room() {
-            let text = "there are too many sessions; end one, or try again later";
-            return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), text);
+        if !self.service.sessions.has_room(&self.principal) {
+            return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), NO_ROOM);
         }
         let (Ok(client), Ok(name)) =
             (Client::new(&self.principal), answerback_record::surroundings::uuid())
@@ -150,7 +149,10 @@ impl Visit<'_> {
         };
         let session = Arc::new(Session::new(&self.principal, self.endpoint, streams, partner));
         let name = name.to_string();
-        self.service.sessions.insert(name.clone(), Arc::clone(&session));
+        if !self.service.sessions.insert(name.clone(), Arc::clone(&session)) {
+            session.partner.leave().await;
+            return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), NO_ROOM);
+        }
         let mut response = self.post_in(&session, initialize).await;
         if let Ok(name) = HeaderValue::from_str(&name) {
             response.headers_mut().insert(SESSION, name);
@@ -280,6 +282,7 @@ impl Drop for Leaving {
     }
 }
 
+const NO_ROOM: &str = "there are too many sessions; end one, or try again later";
 const NO_SERVER: &str = "there is no such server here any more";
 const GONE: &str = "there is no such session; begin a new one with initialize";
 

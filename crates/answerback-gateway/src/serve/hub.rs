@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::merge::{self, text, with_text};
 use super::names::Names;
-use super::{Backend, partner, stated};
+use super::{Backend, Current, NameFile, partner, stated};
 use crate::outlet::Outlet;
 use crate::relay::Relay;
 use crate::{Admission, Client, Gateway, Pins, ToolCall, Toolbox, Upstream};
@@ -37,6 +37,8 @@ pub(crate) struct Hub {
     client: Arc<Client>,
     outlet: Outlet,
     servers: Vec<Server>,
+    /// What tools are called.
+    names: NameFile,
     /// Requests of our own, which the servers take for the client's, each with the server that may answer it.
     waiting: Mutex<HashMap<Id, (usize, oneshot::Sender<Message>)>>,
     /// What begins their ids, which nobody can guess.
@@ -63,7 +65,7 @@ struct Server {
 
 /// All tools, as clients see them.
 struct Tools {
-    names: Names,
+    names: Arc<Names>,
     items: Vec<String>,
     /// For calls of what no server has.
     upstream: Upstream,
@@ -74,12 +76,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Hub {
-    pub(crate) fn new(
-        backends: &[Backend],
-        gateway: &Arc<Gateway>,
-        client: &Arc<Client>,
-        outlet: Outlet,
-    ) -> Arc<Self> {
+    pub(crate) fn new(current: &Current, client: &Arc<Client>, outlet: Outlet) -> Arc<Self> {
+        let Current { gateway, backends, names, .. } = current;
         let mut queues = Vec::new();
         let servers = backends
             .iter()
@@ -95,6 +93,7 @@ impl Hub {
             client: Arc::clone(client),
             outlet,
             servers,
+            names: names.clone(),
             waiting: Mutex::default(),
             prefix: {
                 let random: [u8; 8] = answerback_record::surroundings::random().unwrap_or_default();
@@ -379,14 +378,18 @@ impl Hub {
             *lock(&self.servers[server].listed) = Some((Instant::now(), items));
         }
         let listed: Vec<Vec<String>> = self.servers.iter().map(Server::listed_lately).collect();
+        let servers: Vec<&str> = self.servers.iter().map(|server| server.backend.name()).collect();
+        let pinned: Vec<Vec<String>> = self.servers.iter().map(Server::pinned).collect();
+        let read_names =
+            |items: &Vec<String>| items.iter().filter_map(|item| text(item, "name")).collect();
+        let claimed: Vec<Vec<String>> = listed.iter().map(read_names).collect();
         // What was pinned keeps its name, while its server is down and when another comes to list the same.
-        let pinned = self.servers.iter().map(|server| (server.backend.name(), server.pinned()));
-        let names = Names::assign(pinned.collect::<Vec<_>>());
-        let listed_names = self.servers.iter().zip(&listed).map(|(server, items)| {
-            let listed = items.iter().filter_map(|item| text(item, "name"));
-            (server.backend.name(), listed.collect())
+        let names = self.names.give(&servers, |kept| {
+            let of = |names: &[Vec<String>]| -> Vec<(&str, Vec<String>)> {
+                servers.iter().copied().zip(names.iter().cloned()).collect()
+            };
+            kept.and(of(&pinned)).and(of(&claimed))
         });
-        let names = names.and(listed_names);
         let mut items = Vec::new();
         for (server, listed) in listed.iter().enumerate() {
             for item in listed {
@@ -426,7 +429,7 @@ impl Hub {
             Admission::Ask(asked) => asked.answer,
             // Nothing has this name, so there is nothing that could run.
             Admission::Forward(forwarded) => {
-                self.gateway.fail(forwarded.running, "no server has this tool").await
+                self.gateway.fail_unsent(forwarded.running, "no server has this tool").await
             }
         };
         self.client.answered();

@@ -4,6 +4,7 @@ mod api;
 mod backend;
 mod body;
 mod endpoint;
+mod given;
 mod hub;
 mod inspect;
 mod merge;
@@ -28,6 +29,7 @@ use axum::routing::any;
 use serde_json::{Value, json};
 
 pub use backend::{Backend, Place, Within};
+pub(crate) use given::NameFile;
 pub use inspect::Inspected;
 pub(crate) use streams::Streams;
 
@@ -52,6 +54,8 @@ pub(crate) struct Current {
     pub(crate) backends: Vec<Backend>,
     /// Servers that have an endpoint of their own, and no part in `/mcp`.
     apart: Vec<Backend>,
+    /// What tools are called where all servers are one.
+    pub(crate) names: NameFile,
 }
 
 /// A server behind the service.
@@ -198,8 +202,7 @@ impl Service {
             Some(name) => Some(current.all().find(|backend| backend.name() == name)?),
             None => None,
         };
-        let (gateway, client) = (&current.gateway, Arc::new(client));
-        Some(Partner::to(named, &current.backends, gateway, &client, outlet))
+        Some(Partner::to(named, &current, &Arc::new(client), outlet))
     }
 
     /// Whether the headers of a call say what its arguments do, where its tool is known to ask for that; the error is
@@ -211,18 +214,26 @@ impl Service {
         message: &Message,
     ) -> Result<(), Message> {
         let current = self.current();
-        let is_meant = |backend: &&Backend| endpoint.is_none_or(|name| backend.name() == name);
-        let known: Vec<_> = current
-            .all()
-            .filter(is_meant)
-            .filter_map(Backend::known)
-            .filter(|known| known.tools.asks_for_headers())
-            .collect();
-        if known.is_empty() {
+        let asks =
+            |backend: &Backend| backend.known().filter(|known| known.tools.asks_for_headers());
+        if !current.all().any(|backend| asks(backend).is_some()) {
             return Ok(());
         }
         let Some(call) = stated::call_of(message) else { return Ok(()) };
-        let asked = known.iter().find_map(|known| known.tools.header_arguments(&call.name));
+        let names = current.names.now();
+        let (backend, tool) = match (endpoint, current.backends.as_slice()) {
+            (Some(name), backends) => {
+                (backends.iter().find(|backend| backend.name() == name), call.name.as_str())
+            }
+            (None, [alone]) => (Some(alone), call.name.as_str()),
+            // Where all servers are one, a tool may have another name than its server gave it.
+            (None, backends) => match names.behind(&call.name) {
+                Some((server, tool)) => (backends.get(server), tool),
+                None => return Ok(()),
+            },
+        };
+        let Some(known) = backend.and_then(asks) else { return Ok(()) };
+        let asked = known.tools.header_arguments(tool);
         asked.map_or(Ok(()), |asked| stated::check_arguments(headers, &call, asked))
     }
 
@@ -238,8 +249,14 @@ impl Service {
 
 impl Current {
     fn new(gateway: Arc<Gateway>, backends: impl IntoIterator<Item = Backend>) -> Self {
-        let (apart, backends) = backends.into_iter().partition(|backend| backend.is_apart);
-        Self { gateway, backends, apart }
+        let (apart, mut backends): (Vec<Backend>, Vec<Backend>) =
+            backends.into_iter().partition(|backend| backend.is_apart);
+        let names = NameFile::of(&backends);
+        // One that is alone has its own names, and is to keep them when others come.
+        if let [alone] = backends.as_mut_slice() {
+            alone.served.names = Some(names.clone());
+        }
+        Self { gateway, backends, apart, names }
     }
 
     fn all(&self) -> impl Iterator<Item = &Backend> {

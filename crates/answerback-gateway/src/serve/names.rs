@@ -1,9 +1,12 @@
 use std::collections::{BTreeMap, HashMap};
 
+use super::given::{Given, Holder};
+
 /// Which name of which server stands behind a name that clients see.
 ///
 /// Names are given out in the order of the configuration: who comes first keeps a name, whether it is there or not; a
-/// later server's is prefixed with the server's own name. So a name means the same, whichever servers are up.
+/// later server's is prefixed with the server's own name. So a name means the same, whichever servers are up. What was
+/// given out before, whatever the order was then, comes before all.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     shown: HashMap<String, (usize, String)>,
@@ -15,6 +18,41 @@ impl Names {
     /// Gives names out to servers, each with its name and the names that it claims.
     pub(crate) fn assign<'n>(servers: impl IntoIterator<Item = (&'n str, Vec<String>)>) -> Self {
         Self::default().and(servers)
+    }
+
+    /// The names that servers have had before. Those of servers that are not among these are free.
+    pub(crate) fn kept(servers: &[&str], given: &Given) -> Self {
+        let mut names = Self { by_server: vec![BTreeMap::new(); servers.len()], ..Self::default() };
+        for (shown, Holder { server, tool }) in given {
+            let Some(server) = servers.iter().position(|name| name == server) else { continue };
+            names.shown.insert(shown.clone(), (server, tool.clone()));
+            // A server that was alone for a while may have a name with and one without a prefix.
+            let listed =
+                names.by_server[server].entry(tool.clone()).or_insert_with(|| shown.clone());
+            if shown == tool {
+                listed.clone_from(shown);
+            }
+        }
+        names
+    }
+
+    /// The names of the first of the servers, which is alone: they are what clients see.
+    pub(crate) fn alone(mut self, tools: &[String]) -> Self {
+        self.by_server.resize_with(self.by_server.len().max(1), BTreeMap::new);
+        for tool in tools {
+            self.shown.insert(tool.clone(), (0, tool.clone()));
+            self.by_server[0].insert(tool.clone(), tool.clone());
+        }
+        self
+    }
+
+    /// Everything that was given out, by the names of the servers.
+    pub(crate) fn given(&self, servers: &[&str]) -> Given {
+        let holder = |(server, tool): &(usize, String)| {
+            let server = (*servers.get(*server)?).to_owned();
+            Some(Holder { server, tool: tool.clone() })
+        };
+        self.shown.iter().filter_map(|(shown, held)| Some((shown.clone(), holder(held)?))).collect()
     }
 
     /// Gives out more names. Those that were given out before stay with whom they are.
@@ -63,6 +101,24 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_had_a_name_keeps_it() {
+        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let names = Names::assign([("b", list(&["x", "y"]))]);
+        let given = names.given(&["b"]);
+        let names = Names::kept(&["a", "b"], &given)
+            .and([("a", list(&["x", "y", "z"])), ("b", list(&["x", "z"]))]);
+        assert_eq!((names.shown(0, "x"), names.shown(1, "x")), (Some("a_x"), Some("x")));
+        // Also where its server does not list it any more.
+        assert_eq!((names.shown(0, "y"), names.behind("y")), (Some("a_y"), Some((1, "y"))));
+        assert_eq!((names.shown(0, "z"), names.shown(1, "z")), (Some("z"), Some("b_z")));
+        // A server that is gone from the configuration leaves its names; what has one keeps it.
+        let given = names.given(&["a", "b"]);
+        let names =
+            Names::kept(&["a", "c"], &given).and([("a", list(&["x"])), ("c", list(&["x"]))]);
+        assert_eq!((names.shown(0, "x"), names.shown(1, "x")), (Some("a_x"), Some("x")));
+    }
 
     #[test]
     fn the_first_keeps_its_name() {

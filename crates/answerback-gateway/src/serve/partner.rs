@@ -3,8 +3,8 @@ use std::sync::Arc;
 use answerback_mcp::link::Link;
 use answerback_mcp::wire::Message;
 
-use super::Backend;
 use super::hub::Hub;
+use super::{Backend, Current};
 use crate::outlet::Outlet;
 use crate::relay::Relay;
 use crate::{Client, Gateway};
@@ -21,17 +21,17 @@ impl Partner {
     /// `outlet`.
     pub(crate) fn to(
         named: Option<&Backend>,
-        all: &[Backend],
-        gateway: &Arc<Gateway>,
+        current: &Current,
         client: &Arc<Client>,
         outlet: Outlet,
     ) -> Self {
-        match (named, all) {
+        let gateway = &current.gateway;
+        match (named, current.backends.as_slice()) {
             // What is one already needs nothing put together.
             (Some(backend), _) | (None, [backend]) => {
                 Self::One(relay(backend, gateway, client, outlet))
             }
-            (None, backends) => Self::All(Hub::new(backends, gateway, client, outlet)),
+            (None, _) => Self::All(Hub::new(current, client, outlet)),
         }
     }
 

@@ -7,6 +7,8 @@ use super::partner::Partner;
 
 /// The most sessions at a time.
 const MOST: usize = 256;
+/// The most of one principal: one token does not lock out the others.
+const MOST_OF_ONE: usize = 64;
 /// How long a session may be idle.
 const IDLE: Duration = Duration::from_mins(30);
 /// How long a server has to go when we do: what a child has, and a little.
@@ -61,13 +63,19 @@ impl Sessions {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there is room for one more.
-    pub(crate) fn has_room(&self) -> bool {
-        self.lock().len() < MOST
+    /// Whether there is room for one more of a principal's.
+    pub(crate) fn has_room(&self, principal: &str) -> bool {
+        has_room(&self.lock(), principal)
     }
 
-    pub(crate) fn insert(&self, name: String, session: Arc<Session>) {
-        self.lock().insert(name, session);
+    /// Opens a session, unless others came first and left no room.
+    pub(crate) fn insert(&self, name: String, session: Arc<Session>) -> bool {
+        let mut open = self.lock();
+        let has_room = has_room(&open, &session.principal);
+        if has_room {
+            open.insert(name, session);
+        }
+        has_room
     }
 
     /// The session of this name. Another's, or one at another endpoint, looks like none.
@@ -122,4 +130,9 @@ impl Sessions {
             }
         }
     }
+}
+
+fn has_room(open: &HashMap<String, Arc<Session>>, principal: &str) -> bool {
+    let own = open.values().filter(|session| session.principal == principal);
+    open.len() < MOST && own.count() < MOST_OF_ONE
 }

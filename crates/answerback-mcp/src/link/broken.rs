@@ -2,10 +2,24 @@
 
 use serde_json::json;
 
-use crate::wire::{Id, Message, Object, code};
+use crate::wire::{Id, Message, Object, code, splice};
 
 /// The member of an error's `data` by which an error of the link is told from one of the server.
 const LINK: &str = "dev.answerback/link";
+/// What it says where the request never left us.
+const UNSENT: &str = "unsent";
+
+/// The answer to a request that never left us.
+pub fn unsent(request: &Id, reason: &str) -> Message {
+    let data = json!({ LINK: UNSENT });
+    Message::error(Some(request), code::INTERNAL_ERROR, reason, Some(&data))
+}
+
+/// Whether an answer of the link says that the request never left us: then nothing can have come of it.
+pub fn was_unsent(answer: &Message) -> bool {
+    broken_because(answer).is_some()
+        && splice::string_at(answer.text(), &["error", "data", LINK]).as_deref() == Some(UNSENT)
+}
 
 /// The answer to a request that a server will not answer, with the status that an HTTP server gave instead.
 pub fn broken(request: &Id, reason: &str, status: Option<u16>) -> Message {
@@ -29,6 +43,13 @@ pub fn broken_because(answer: &Message) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_never_left_is_told_apart() {
+        let id = Id::of_text("a");
+        assert_eq!(broken_because(&unsent(&id, "why")).as_deref(), Some("why"));
+        assert!(was_unsent(&unsent(&id, "why")) && !was_unsent(&broken(&id, "why", None)));
+    }
 
     #[test]
     fn only_the_link_is_broken() {

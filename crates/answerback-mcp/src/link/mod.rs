@@ -7,7 +7,7 @@ mod lines;
 mod steady;
 mod streams;
 
-pub use broken::{broken, broken_because};
+pub use broken::{broken, broken_because, unsent, was_unsent};
 pub use child::{Child, Program};
 pub use http::{HeaderArguments, Remote, RemoteError, Timeouts};
 pub use lines::{read_lines, write_lines};

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::{Child, FarEnd, Incoming, Link, broken, broken_because};
+use super::{Child, FarEnd, Incoming, Link, broken, broken_because, unsent};
 use crate::wire::{Id, Message, Shape};
 
 /// The wait before the first new start; it doubles with each.
@@ -274,7 +274,7 @@ impl Keeper {
                 Ok(Some(message)) => {
                     if let Shape::Request { id, .. } = message.shape() {
                         let reason = format!("{reason}; it is started again");
-                        let _ = self.say.send(broken(id, &reason, None).into()).await;
+                        let _ = self.say.send(unsent(id, &reason).into()).await;
                     }
                 }
             }

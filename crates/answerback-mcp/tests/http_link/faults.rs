@@ -163,7 +163,7 @@ async fn more_requests_than_a_link_takes_are_answered() {
     for id in 0..257 {
         link.to.send(request(id, "hang", json!({}))).await.unwrap();
     }
-    insta::assert_snapshot!(told(&mut link).await, @r#"256 {"jsonrpc":"2.0","id":256,"error":{"code":-32603,"message":"256 requests to the server are under way already","data":{"dev.answerback/link":"broken"}}}"#);
+    insta::assert_snapshot!(told(&mut link).await, @r#"256 {"jsonrpc":"2.0","id":256,"error":{"code":-32603,"message":"256 requests to the server are under way already","data":{"dev.answerback/link":"unsent"}}}"#);
     // Whoever goes away altogether is not waited for.
     drop(link);
     assert!(log.what().len() <= 256);

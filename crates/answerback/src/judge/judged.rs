@@ -60,6 +60,7 @@ pub struct Judged<'c> {
     pub(super) schema: Option<&'c Schema>,
     pub(super) settings: &'c ToolSettings,
     key: RetryKey,
+    is_unknown_tool: bool,
     turn: Option<Turn>,
     /// The arguments as a person may see them, where the schema hides a part.
     shown: Option<Value>,
@@ -92,6 +93,7 @@ pub fn judge<'c>(
         repair: None,
         schema: None,
         settings,
+        is_unknown_tool: false,
         turn: line.turn,
         shown: None,
     };
@@ -112,6 +114,7 @@ pub fn judge<'c>(
             let reading = malformed.as_ref().and_then(Malformed::reading);
             let meant = reading.map(|reading| &reading.value);
             let arguments = judged.arguments.value().or(meant).unwrap_or(&Value::Null);
+            judged.is_unknown_tool = true;
             judged.findings = vec![catalogue.unknown_tool(&judged.tool, arguments)];
         }
         Some(Ok(schema)) => judged.check(schema, malformed.as_ref()),
@@ -134,6 +137,11 @@ impl<'c> Judged<'c> {
         &self.key
     }
 
+    /// Whether the catalogue has no such tool.
+    pub fn is_unknown_tool(&self) -> bool {
+        self.is_unknown_tool
+    }
+
     /// The tool's schema, where it can be used.
     pub fn schema(&self) -> Option<&'c Schema> {
         self.schema
@@ -148,7 +156,8 @@ impl<'c> Judged<'c> {
     pub fn call(&self, random: [u8; 10]) -> Call<'_> {
         let arguments = self.arguments.sent();
         let mut call = Call::new(&self.tool, &self.tool_call_id, arguments, &self.findings, random)
-            .with_unchecked(self.unchecked.is_some());
+            .with_unchecked(self.unchecked.is_some())
+            .with_unknown_tool(self.is_unknown_tool);
         call.turn = self.turn;
         call.shown = self.shown.as_ref();
         call

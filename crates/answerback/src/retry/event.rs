@@ -77,6 +77,8 @@ pub struct Call<'a> {
     pub findings: &'a [ValidationError],
     /// Whether the tool's schema could not be used. Such a call is passed on and never counted.
     pub unchecked: bool,
+    /// Whether there is no such tool. Then its name is the model's own, and nothing is counted under it.
+    pub unknown_tool: bool,
     /// The turn, where the caller knows it; otherwise failures share an attempt until its answer is
     /// delivered.
     pub turn: Option<Turn>,
@@ -104,11 +106,19 @@ impl<'a> Call<'a> {
             shown: None,
             findings,
             unchecked: false,
+            unknown_tool: false,
             turn: None,
             record: None,
             correlation_id: None,
             random,
         }
+    }
+
+    /// Says whether there is no such tool.
+    #[must_use]
+    pub fn with_unknown_tool(mut self, unknown_tool: bool) -> Self {
+        self.unknown_tool = unknown_tool;
+        self
     }
 
     /// Sets the arguments as they may be shown.

@@ -11,6 +11,8 @@ const MOST_TOOLS: usize = 1000;
 const MOST_PLACES: usize = 200;
 /// What is counted beyond these bounds: names come from models and would otherwise never end.
 const OTHER: &str = "(other)";
+/// What calls of tools that nobody has are counted under.
+const UNKNOWN: &str = "(unknown)";
 /// A tool is judged from this many failing calls on.
 const ENOUGH_FAILURES: u64 = 10;
 
@@ -70,7 +72,7 @@ impl FailureTally {
     }
 
     pub(super) fn count(&mut self, call: &Call<'_>, redactor: &dyn Redactor) -> Counted {
-        let mut tool = bounded(call.tool, 128);
+        let mut tool = bounded(if call.unknown_tool { UNKNOWN } else { call.tool }, 128);
         if self.tools.len() >= MOST_TOOLS && !self.tools.contains_key(&tool) {
             OTHER.clone_into(&mut tool);
         }
@@ -164,6 +166,18 @@ mod tests {
 
     fn finding(code: &'static str, path: &str) -> ValidationError {
         ValidationError::new(code, Severity::Error).with_path(path.try_into().unwrap())
+    }
+
+    #[test]
+    fn what_a_model_made_up_is_no_name_to_count_under() {
+        let (findings, arguments) = ([finding("VAL-008", "")], json!({}));
+        let mut tally = FailureTally::default();
+        for tool in ["made", "up"] {
+            let call = Call::new(tool, "1", &arguments, &findings, [0; 10]).with_unknown_tool(true);
+            tally.record(&call, &HideSecrets);
+        }
+        let counted: Vec<_> = tally.tools().map(|(tool, tally)| (tool, tally.calls)).collect();
+        assert_eq!(counted, [("(unknown)", 2)]);
     }
 
     #[test]

@@ -212,7 +212,8 @@ impl Server {
                 } else {
                     "the connection to the server broke"
                 };
-                return Err(Fault::of_connection(words, &error));
+                let fault = Fault::of_connection(words, &error);
+                return Err(if is_connect { fault.unsent() } else { fault });
             }
             Err(_) => {
                 return Err(Fault::new(format!("the server did not answer within {limit:?}")));

@@ -103,7 +103,8 @@ impl Tasks {
     async fn ask(&mut self, message: Message, id: Id, method: String) {
         if self.exchanges.len() >= MOST_REQUESTS {
             let fault =
-                Fault::new(format!("{MOST_REQUESTS} requests to the server are under way already"));
+                Fault::new(format!("{MOST_REQUESTS} requests to the server are under way already"))
+                    .unsent();
             let _ = self.server.say.send(Incoming::about(fault.answer(&id), id)).await;
             return;
         }

@@ -1,0 +1,81 @@
+//! The names that were given out, in a file: what a name meant yesterday it means today.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use serde::{Deserialize, Serialize};
+
+use super::Backend;
+use super::names::Names;
+use crate::beside;
+
+/// By the name that clients see: whose it is.
+pub(crate) type Given = BTreeMap<String, Holder>;
+
+/// Whom a name belongs to.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct Holder {
+    pub(crate) server: String,
+    /// What the server itself calls it.
+    pub(crate) tool: String,
+}
+
+/// Only one of this process reads, gives out and writes at a time.
+static GIVING: Mutex<()> = Mutex::new(());
+
+/// Where names are kept, and how they stand now.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NameFile {
+    file: Option<PathBuf>,
+    now: Arc<RwLock<Arc<Names>>>,
+}
+
+impl NameFile {
+    /// Beside the pins of the servers. No server's pins have this name.
+    pub(crate) fn of(backends: &[Backend]) -> Self {
+        let pins = backends.iter().find_map(|backend| backend.served.pins.as_deref());
+        let file = pins.and_then(Path::parent).map(|folder| folder.join("names.json"));
+        Self { file, now: Arc::default() }
+    }
+
+    /// How names stand, as anybody saw it last.
+    pub(crate) fn now(&self) -> Arc<Names> {
+        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Gives names out on top of those that were given out before, and writes down what is new.
+    pub(crate) fn give(&self, servers: &[&str], more: impl Fn(Names) -> Names) -> Arc<Names> {
+        let names = Arc::new(self.kept(servers, &more).unwrap_or_else(|error| {
+            let file = self.file.as_deref().unwrap_or(Path::new(""));
+            tracing::warn!(file = %file.display(), %error, "the names that tools have cannot be kept");
+            more(Names::default())
+        }));
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&names);
+        names
+    }
+
+    /// Writes down the names of a server that is alone, which are its own.
+    pub(crate) fn give_own(&self, server: &str, tools: &[String]) {
+        self.give(&[server], |kept| kept.alone(tools));
+    }
+
+    fn kept(&self, servers: &[&str], more: impl Fn(Names) -> Names) -> io::Result<Names> {
+        let Some(file) = &self.file else { return Ok(more(Names::default())) };
+        let _one = GIVING.lock().unwrap_or_else(PoisonError::into_inner);
+        let before: Given = match fs::read(file) {
+            Ok(text) => serde_json::from_slice(&text)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Given::new(),
+            Err(error) => return Err(error),
+        };
+        let names = more(Names::kept(servers, &before));
+        let mut after = before.clone();
+        after.extend(names.given(servers));
+        if after != before {
+            beside::replace(file, &serde_json::to_string_pretty(&after)?)?;
+        }
+        Ok(names)
+    }
+}
