@@ -31,6 +31,7 @@ pub(crate) enum Command {
     Serve(command::serve::Arguments),
     Doctor(command::doctor::Arguments),
     Inbox(command::inbox::Arguments),
+    Watch(command::watch::Arguments),
     Link(command::link::Arguments),
     Init(command::init::Arguments),
     Ledger(command::ledger::Arguments),

@@ -20,6 +20,7 @@ mod show;
 mod surroundings;
 mod together;
 mod trusted;
+mod webhook;
 
 use std::process::ExitCode;
 

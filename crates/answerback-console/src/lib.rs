@@ -12,6 +12,7 @@ mod case;
 mod console;
 mod files;
 mod live;
+mod notice;
 mod openapi;
 pub mod reply;
 pub mod stream;

@@ -234,6 +234,16 @@ impl Folded {
         }
     }
 
+    /// The reply, begun with nothing in it where no event has brought one yet: words and signals need no more.
+    fn begun(&mut self) -> &mut Value {
+        self.envelope.get_or_insert_with(|| {
+            json!({
+                "response_type": "live_execution", "summary": "", "artifacts": [], "missions_spawned": [],
+                "signals_emitted": [], "live_stream_id": null, "ui_hints": null, "metadata": {},
+            })
+        })
+    }
+
     fn content(&mut self, body: &Value) -> Option<&mut Value> {
         let position = usize::try_from(body.get("artifact")?.as_u64()?).ok()?;
         self.envelope.as_mut()?.get_mut("artifacts")?.get_mut(position)?.get_mut("content")
@@ -256,7 +266,7 @@ impl Folded {
     fn text(&mut self, body: &Value) -> Option<()> {
         let added = body.get("text")?.as_str()?;
         let target = match body.get("artifact") {
-            None => self.envelope.as_mut()?.get_mut("summary")?,
+            None => self.begun().get_mut("summary")?,
             Some(_) => {
                 let section = body.get("section").and_then(Value::as_u64).unwrap_or_default();
                 let content = self.content(body)?;
@@ -283,8 +293,7 @@ impl Folded {
     }
 
     fn signal(&mut self, body: &Value) -> Option<()> {
-        let Some(envelope) = &mut self.envelope else { return Some(()) };
-        let signals = envelope.get_mut("signals_emitted")?.as_array_mut()?;
+        let signals = self.begun().get_mut("signals_emitted")?.as_array_mut()?;
         signals.push(body.clone());
         Some(())
     }
@@ -340,6 +349,12 @@ mod tests {
         );
         assert_eq!(folded.outcome.as_deref(), Some("completed"));
         insta::assert_snapshot!(folded.envelope.unwrap(), @r#"{"summary":"s!","artifacts":[{"artifact_type":"table","content":{"rows":[[1],[2],[3]],"row_count":3}},{"artifact_type":"code_block","content":{"code":"ab"}},{"artifact_type":"document","content":{"sections":[{"content":"xy"}]}}],"signals_emitted":[{"signal_type":"t"}],"live":true}"#);
+    }
+
+    #[test]
+    fn words_begin_a_reply() {
+        let folded = fold(&[("text", json!({"text": "on"})), ("text", json!({"text": " it"}))]);
+        assert_eq!(folded.envelope.unwrap()["summary"], "on it");
     }
 
     #[test]

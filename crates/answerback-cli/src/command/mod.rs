@@ -19,6 +19,7 @@ pub(crate) mod show;
 pub(crate) mod tools;
 pub(crate) mod trust;
 pub(crate) mod validate;
+pub(crate) mod watch;
 pub(crate) mod wrap;
 
 use crate::arguments::Command;
@@ -37,6 +38,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Init(arguments) => init::run(&arguments),
         Command::Ledger(arguments) => ledger::run(&arguments),
         Command::Validate(arguments) => validate::run(&arguments),
+        Command::Watch(arguments) => watch::run(&arguments),
         Command::Link(arguments) => link::run(&arguments),
         Command::Lock(arguments) => lock::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),

@@ -29,6 +29,7 @@ use crate::gateway::GatewayOptions;
 use crate::operating::{log, stop};
 use crate::output::say;
 use crate::replace;
+use crate::webhook;
 
 /// Where clients are listened for when nobody says otherwise.
 pub(super) const PORT: u16 = 7311;
@@ -157,6 +158,10 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
             routes = routes.merge(console.routes());
             guard = guard.with_sessions(sessions.clone());
             tokio::spawn(Arc::clone(console).follow());
+            if let Some(url) = configuration.config.console.webhook.clone() {
+                let tell = move |decision| webhook::tell(url.clone(), decision);
+                tokio::spawn(Arc::clone(console).tell_decisions(tell));
+            }
         }
         greet(&listener, &service, arguments, &token, &token_file);
         if let Some((_, _, sessions)) = &opened {

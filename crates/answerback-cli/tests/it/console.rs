@@ -483,6 +483,14 @@ fn a_stream_is_followed_from_any_point_and_over_a_kill() {
         let refused = gateway.send("POST", "/api/streams/x/events", &[], body);
         assert_eq!(refused.status, 400, "{body}");
     }
+    let store = desk.path("state/answerback/ledger.db");
+    let store = store.to_str().unwrap();
+    let watched = desk.good(&["watch", "run", "--store", store, "--format", "json"]);
+    assert_eq!(watched.lines().count(), 10, "{watched}");
+    let listed = desk.good(&["watch", "--store", store]);
+    assert!(listed.contains("ended         9 events  run"), "{listed}");
+    let missing = desk.command().args(["watch", "none", "--no-follow", "--store", store]).output();
+    assert_eq!(missing.unwrap().status.code(), Some(2));
     let own = gateway.send("POST", "/api/streams/answerback%2Fcase/events", &[], &other);
     assert_eq!(own.status, 400, "streams of ours are not theirs");
 }
@@ -587,6 +595,49 @@ fn an_agent_needs_no_http_client_of_its_own() {
     let mut client = Session::begin(&gateway, "/mcp");
     let listed = client.ask("tools/list", json!({})).to_string();
     assert!(!listed.contains("reply_submit"), "{listed}");
+}
+
+#[test]
+fn a_decision_is_told_to_the_webhook_of_the_configuration() {
+    let desk = Desk::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let gateway = start(&desk, &format!("console:\n  webhook: http://{address}/told\n"));
+    let person = Person::unlock(&desk, &gateway);
+    let question = json!({"kind": "question", "question": "Which?"}).to_string();
+    let asked = gateway.send("POST", "/api/cases", &[], &question);
+    let told = std::thread::spawn(move || {
+        // Turned away at first: it comes again.
+        for status in ["500 Later", "204 Heard"] {
+            let (stream, _) = listener.accept().unwrap();
+            let mut lines = BufReader::new(stream);
+            let mut length = 0;
+            loop {
+                let mut line = String::new();
+                lines.read_line(&mut line).unwrap();
+                if let Some(number) = line.to_lowercase().strip_prefix("content-length: ") {
+                    length = number.trim().parse().unwrap();
+                }
+                if line.trim().is_empty() {
+                    break;
+                }
+            }
+            let mut body = vec![0; length];
+            lines.read_exact(&mut body).unwrap();
+            let answer =
+                format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            lines.get_mut().write_all(answer.as_bytes()).unwrap();
+            if status.starts_with("204") {
+                return serde_json::from_slice::<Value>(&body).unwrap();
+            }
+        }
+        Value::Null
+    });
+    let answered = person.decide(asked.last(), json!({"decision": "respond", "message": "a"}));
+    assert_eq!(answered.status, 201, "{:?}", answered.events);
+    let told = told.join().unwrap();
+    assert_eq!(told["case"], asked.last()["case"]["id"], "{told}");
+    assert_eq!((&told["decision"]["message"], &told["by"]), (&json!("a"), &json!("console")));
 }
 
 #[test]

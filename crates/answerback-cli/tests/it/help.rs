@@ -2,7 +2,7 @@
 
 use crate::program::{program, run, told};
 
-const COMMANDS: [&[&str]; 45] = [
+const COMMANDS: [&[&str]; 46] = [
     &[],
     &["check"],
     &["call"],
@@ -11,6 +11,7 @@ const COMMANDS: [&[&str]; 45] = [
     &["show"],
     &["wrap"],
     &["link"],
+    &["watch"],
     &["inbox"],
     &["inbox", "list"],
     &["inbox", "show"],

@@ -1,0 +1,160 @@
+//! `answerback watch`: a live stream on the terminal.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use answerback::contract::Contract;
+use answerback_console::stream::{EventDocument, Folded};
+use answerback_store::{Event, Store};
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+use crate::command::ledger::location::Location;
+use crate::command::show;
+use crate::exit::Exit;
+use crate::options::Format;
+use crate::output::{push_line, sanitise, say};
+
+/// How often the store is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How many events are read at a time.
+const PAGE: usize = 500;
+/// How many streams are listed.
+const MOST: usize = 50;
+/// How much of an event a line shows.
+const LONGEST: usize = 200;
+
+/// Watch what an agent publishes to a live stream, until the stream ends
+///
+/// Without a name the streams are listed, the newest first. A line an event; at the end the reply that the events made is
+/// drawn as `answerback show` draws it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  answerback watch
+  answerback watch berth-watch
+  answerback watch berth-watch --after 120 --format json
+  answerback watch berth-watch --no-follow
+
+Exit codes: 0 the stream ended or was read to its present end, 2 there is no such stream.")]
+pub(crate) struct Arguments {
+    /// The stream's name
+    #[arg(value_name = "STREAM")]
+    stream: Option<String>,
+
+    /// Only events behind this number
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    after: u64,
+
+    /// Stop at the newest event instead of waiting for more
+    #[arg(long)]
+    no_follow: bool,
+
+    /// Lines for people, or one JSON document an event
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    #[command(flatten)]
+    location: Location,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    let store = arguments.location.read()?;
+    let Some(stream) = &arguments.stream else { return list(&store, arguments.format) };
+    let is_there = !store.events(0, Some(stream), 1)?.events.is_empty();
+    if !is_there && arguments.no_follow {
+        bail!("there is no stream {stream:?}; `answerback watch` lists them");
+    }
+    if !is_there {
+        say(&format!("waiting for the first event of {stream}"));
+    }
+    let mut folded = Folded::default();
+    let mut after = arguments.after;
+    let mut output = std::io::stdout().lock();
+    loop {
+        let page = store.events(after, Some(stream), PAGE)?;
+        if let Some(gap) = page.gap.filter(|_| after > 0) {
+            say(&format!("events {} to {} are no longer kept", gap.from, gap.to));
+        }
+        let mut is_over = false;
+        for event in &page.events {
+            let document = EventDocument::from(event);
+            folded.push(&document);
+            let line = match arguments.format {
+                Format::Json => {
+                    let mut line = String::new();
+                    push_line(&mut line, &document)?;
+                    line
+                }
+                Format::Text => format!("{}\n", told(&document)),
+            };
+            output.write_all(line.as_bytes())?;
+            is_over |= event.kind == Event::END;
+        }
+        output.flush()?;
+        after = page.after.max(after);
+        if is_over || (arguments.no_follow && page.events.len() < PAGE) {
+            break;
+        }
+        if page.events.len() < PAGE {
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+    drop(output);
+    if let (Some(envelope), Format::Text) = (&folded.envelope, arguments.format) {
+        say("");
+        show::draw(Contract::Ui, envelope)?;
+    }
+    Ok(Exit::Good)
+}
+
+fn list(store: &Store, format: Format) -> anyhow::Result<Exit> {
+    let streams = store.streams("answerback/", MOST).context("the streams cannot be read")?;
+    let mut output = std::io::stdout().lock();
+    for stream in &streams {
+        let state = if stream.is_ended { "ended" } else { "open" };
+        match format {
+            Format::Json => {
+                let mut line = String::new();
+                let told = serde_json::json!({"id": stream.name, "events": stream.events, "ended": stream.is_ended});
+                push_line(&mut line, &told)?;
+                output.write_all(line.as_bytes())?;
+            }
+            Format::Text => {
+                writeln!(
+                    output,
+                    "{state:<6} {:>8} events  {}",
+                    stream.events,
+                    sanitise(&stream.name)
+                )?;
+            }
+        }
+    }
+    if streams.is_empty() {
+        say(
+            "no stream has been published; agents do so with POST /api/streams/NAME/events or the tool stream_publish",
+        );
+    }
+    Ok(Exit::Good)
+}
+
+/// An event in a line: when, what, and the most telling of its content.
+fn told(event: &EventDocument) -> String {
+    let time = event.time.get(11..19).unwrap_or_default();
+    let body = event.body.as_ref().unwrap_or(&Value::Null);
+    let said = match event.kind.as_str() {
+        "envelope" => body["summary"].as_str().map(ToOwned::to_owned),
+        "note" | "text" => body["text"].as_str().map(ToOwned::to_owned),
+        "events" => body["events"][0]["event"].as_str().map(ToOwned::to_owned),
+        "rows" => body["rows"][0].as_array().map(|row| {
+            let cell =
+                |cell: &Value| cell.as_str().map_or_else(|| cell.to_string(), ToOwned::to_owned);
+            row.iter().map(cell).collect::<Vec<_>>().join("  ")
+        }),
+        "signal" => body["signal_type"].as_str().map(ToOwned::to_owned),
+        "outcome" => body["outcome"].as_str().map(ToOwned::to_owned),
+        _ => None,
+    };
+    let said = said.unwrap_or_else(|| body.to_string());
+    let said: String = said.chars().take(LONGEST).collect();
+    format!("{time}  {:>6}  {:<9} {}", event.seq, sanitise(&event.kind), sanitise(&said))
+}

@@ -1,0 +1,1 @@
+function e(e,t){let n=URL.createObjectURL(t),r=document.createElement(`a`);r.href=n,r.download=e,document.body.append(r),r.click(),r.remove(),setTimeout(()=>URL.revokeObjectURL(n),1e4)}function t(t,n,r=`text/plain`){e(t,new Blob([n],{type:`${r};charset=utf-8`}))}export{t as n,e as t};

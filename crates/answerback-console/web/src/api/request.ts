@@ -1,0 +1,85 @@
+/** One request to the server that served this page. */
+
+import { parseJson } from '../lib/json';
+import { Problem, readProblem, unreachable } from './problem';
+
+export type Query = Record<string, string | number | null | undefined>;
+
+export interface RequestOptions {
+  method?: 'GET' | 'POST' | 'DELETE';
+  query?: Query;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Sent as it is, for JSON text that a person wrote: parsing would round big numbers. */
+  text?: string;
+  signal?: AbortSignal | undefined;
+}
+
+let whenLocked: () => void = () => {};
+
+/** Calls `listener` whenever an answer says that this browser has no session any more. */
+export function onLocked(listener: () => void): void {
+  whenLocked = listener;
+}
+
+/** A path with the query members that have a value. */
+export function pathWith(path: string, query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined && value !== '') parameters.set(name, String(value));
+  }
+  const text = parameters.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+/** The answer's text and status. Throws a `Problem` for everything that is no success. */
+export async function requestText(path: string, options: RequestOptions = {}): Promise<{ status: number; text: string }> {
+  const body = options.text ?? (options.body === undefined ? null : JSON.stringify(options.body));
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(pathWith(path, options.query), {
+      method: options.method ?? 'GET',
+      credentials: 'same-origin',
+      headers: { accept: 'application/json', ...(body === null ? {} : { 'content-type': 'application/json' }) },
+      body,
+      signal: options.signal ?? null,
+      cache: 'no-store',
+    });
+    text = await response.text();
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw unreachable();
+  }
+  if (!response.ok) {
+    const problem = readProblem(response.status, text);
+    if (problem.status === 401 && path !== '/api/session') whenLocked();
+    throw problem;
+  }
+  return { status: response.status, text };
+}
+
+/**
+ * The answer's document. `parse` is `JSON.parse`, or `parseJson` where numbers that the browser
+ * cannot hold must come out as they went in.
+ */
+async function requestWith<Answer>(parse: (text: string) => unknown, path: string, options: RequestOptions): Promise<Answer> {
+  const { status, text } = await requestText(path, options);
+  if (status === 204 || text === '') return undefined as Answer;
+  try {
+    return parse(text) as Answer;
+  } catch {
+    throw new Problem(status, 'NOT_JSON', 'The server answered with something that is not JSON.', {
+      solution: 'Reload the page; something between this browser and the server may have changed the answer.',
+    });
+  }
+}
+
+export function request<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
+  return requestWith(JSON.parse, path, options);
+}
+
+/** As `request`, with numbers too large for the browser as `ExactNumber`. */
+export function requestExactly<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
+  return requestWith(parseJson, path, options);
+}

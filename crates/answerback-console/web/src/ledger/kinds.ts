@@ -1,0 +1,22 @@
+/** The kinds of ledger entries, in words. */
+
+import type { IconName } from '../parts/icons';
+
+export const ENTRY_KINDS: { name: string; title: string; icon: IconName }[] = [
+  { name: 'config', title: 'Configuration', icon: 'settings' },
+  { name: 'request', title: 'Request', icon: 'right' },
+  { name: 'response', title: 'Response', icon: 'replies' },
+  { name: 'rejected', title: 'Rejected', icon: 'blocked' },
+  { name: 'validation', title: 'Failed call', icon: 'warning' },
+  { name: 'escalation', title: 'Escalation', icon: 'escalation' },
+  { name: 'decision', title: 'Decision', icon: 'check' },
+  { name: 'erasure', title: 'Erasure', icon: 'trash' },
+  { name: 'prune', title: 'Pruning', icon: 'trash' },
+];
+
+export function entryKind(name: string): { title: string; icon: IconName } {
+  return ENTRY_KINDS.find((kind) => kind.name === name) ?? { title: name, icon: 'info' };
+}
+
+/** The kinds that have a page of their own among the replies. */
+export const REPLY_KINDS = ['response', 'rejected', 'validation', 'escalation'];

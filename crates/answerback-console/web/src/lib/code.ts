@@ -1,0 +1,158 @@
+/** Source text as lines of coloured pieces; the grammar of a language is loaded when it is first met. */
+
+import type { LanguageFn } from 'highlight.js';
+
+export interface CodePiece {
+  text: string;
+  /** Such as `keyword`; empty for plain text. */
+  kind: string;
+}
+
+export type CodeLine = CodePiece[];
+
+/** Above this, colouring costs more than it gives. */
+export const PLAIN_FROM = 500_000;
+
+interface Language {
+  /** Shown to people. */
+  label: string;
+  extension: string;
+  load: () => Promise<{ default: LanguageFn }>;
+}
+
+const LANGUAGES: Record<string, Language> = {
+  bash: { label: 'Shell', extension: 'sh', load: () => import('highlight.js/lib/languages/bash') },
+  c: { label: 'C', extension: 'c', load: () => import('highlight.js/lib/languages/c') },
+  cpp: { label: 'C++', extension: 'cpp', load: () => import('highlight.js/lib/languages/cpp') },
+  csharp: { label: 'C#', extension: 'cs', load: () => import('highlight.js/lib/languages/csharp') },
+  css: { label: 'CSS', extension: 'css', load: () => import('highlight.js/lib/languages/css') },
+  diff: { label: 'Diff', extension: 'diff', load: () => import('highlight.js/lib/languages/diff') },
+  go: { label: 'Go', extension: 'go', load: () => import('highlight.js/lib/languages/go') },
+  java: { label: 'Java', extension: 'java', load: () => import('highlight.js/lib/languages/java') },
+  javascript: { label: 'JavaScript', extension: 'js', load: () => import('highlight.js/lib/languages/javascript') },
+  json: { label: 'JSON', extension: 'json', load: () => import('highlight.js/lib/languages/json') },
+  kotlin: { label: 'Kotlin', extension: 'kt', load: () => import('highlight.js/lib/languages/kotlin') },
+  markdown: { label: 'Markdown', extension: 'md', load: () => import('highlight.js/lib/languages/markdown') },
+  php: { label: 'PHP', extension: 'php', load: () => import('highlight.js/lib/languages/php') },
+  python: { label: 'Python', extension: 'py', load: () => import('highlight.js/lib/languages/python') },
+  ruby: { label: 'Ruby', extension: 'rb', load: () => import('highlight.js/lib/languages/ruby') },
+  rust: { label: 'Rust', extension: 'rs', load: () => import('highlight.js/lib/languages/rust') },
+  sql: { label: 'SQL', extension: 'sql', load: () => import('highlight.js/lib/languages/sql') },
+  swift: { label: 'Swift', extension: 'swift', load: () => import('highlight.js/lib/languages/swift') },
+  toml: { label: 'TOML', extension: 'toml', load: () => import('highlight.js/lib/languages/ini') },
+  typescript: { label: 'TypeScript', extension: 'ts', load: () => import('highlight.js/lib/languages/typescript') },
+  xml: { label: 'HTML or XML', extension: 'xml', load: () => import('highlight.js/lib/languages/xml') },
+  yaml: { label: 'YAML', extension: 'yml', load: () => import('highlight.js/lib/languages/yaml') },
+};
+
+const OTHER_NAMES: Record<string, string> = {
+  sh: 'bash',
+  shell: 'bash',
+  zsh: 'bash',
+  console: 'bash',
+  'c++': 'cpp',
+  cc: 'cpp',
+  'c#': 'csharp',
+  cs: 'csharp',
+  golang: 'go',
+  js: 'javascript',
+  jsx: 'javascript',
+  mjs: 'javascript',
+  jsonc: 'json',
+  json5: 'json',
+  kt: 'kotlin',
+  md: 'markdown',
+  py: 'python',
+  python3: 'python',
+  rb: 'ruby',
+  rs: 'rust',
+  patch: 'diff',
+  ini: 'toml',
+  ts: 'typescript',
+  tsx: 'typescript',
+  html: 'xml',
+  svg: 'xml',
+  xhtml: 'xml',
+  yml: 'yaml',
+};
+
+/** Our name of a language, or null when we have no grammar for it. */
+export function languageName(given: string): string | null {
+  const name = given.trim().toLowerCase();
+  const known = OTHER_NAMES[name] ?? name;
+  return Object.hasOwn(LANGUAGES, known) ? known : null;
+}
+
+/** A language as it is called; what we do not know is repeated. */
+export function languageLabel(given: string): string {
+  const name = languageName(given);
+  return name === null ? given.trim() || 'Plain text' : (LANGUAGES[name] as Language).label;
+}
+
+/** The file extension for a download. */
+export function codeExtension(given: string): string {
+  const name = languageName(given);
+  if (name === 'xml' && /html/i.test(given)) return 'html';
+  return name === null ? 'txt' : (LANGUAGES[name] as Language).extension;
+}
+
+/** The shape that lowlight yields (hast), as far as we read it. */
+interface TreeNode {
+  type: string;
+  value?: string;
+  children?: TreeNode[];
+  properties?: { className?: unknown };
+}
+
+/** Text without colours. */
+export function plainLines(code: string): CodeLine[] {
+  return code.split(/\r\n|\r|\n/).map((text) => (text === '' ? [] : [{ text, kind: '' }]));
+}
+
+/** Cuts a coloured tree into lines; a piece that spans lines is cut with them. */
+export function linesOf(tree: TreeNode): CodeLine[] {
+  const lines: CodeLine[] = [[]];
+  const pending: { node: TreeNode; kind: string }[] = [{ node: tree, kind: '' }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { node, kind } = next;
+    if (node.type === 'text') {
+      const parts = (node.value ?? '').split(/\r\n|\r|\n/);
+      for (const [at, text] of parts.entries()) {
+        if (at > 0) lines.push([]);
+        if (text !== '') (lines[lines.length - 1] as CodeLine).push({ text, kind });
+      }
+      continue;
+    }
+    const names = Array.isArray(node.properties?.className) ? node.properties.className : [];
+    const own = names.map(String).find((name) => name.startsWith('hljs-'));
+    const children = node.children ?? [];
+    for (let at = children.length - 1; at >= 0; at -= 1) {
+      pending.push({ node: children[at] as TreeNode, kind: own === undefined ? kind : own.slice(5).replace(/_+$/, '') });
+    }
+  }
+  return lines;
+}
+
+type Lowlight = ReturnType<(typeof import('./code-engine'))['createLowlight']>;
+let lowlight: Promise<Lowlight> | null = null;
+
+/** Coloured lines; plain ones when the language is unknown, the text too long or the grammar fails. */
+export async function highlight(code: string, language: string): Promise<CodeLine[]> {
+  const name = languageName(language);
+  if (name === null || code.length > PLAIN_FROM) return plainLines(code);
+  try {
+    lowlight ??= import('./code-engine').then((module) => module.createLowlight());
+    const [engine, grammar] = await Promise.all([lowlight, (LANGUAGES[name] as Language).load()]);
+    if (!engine.registered(name)) engine.register(name, grammar.default);
+    return linesOf(engine.highlight(name, code) as TreeNode);
+  } catch {
+    return plainLines(code);
+  }
+}
+
+/** What a line of a diff does. */
+export function diffMark(text: string): 'added' | 'removed' | 'place' | '' {
+  if (text.startsWith('+') && !text.startsWith('+++')) return 'added';
+  if (text.startsWith('-') && !text.startsWith('---')) return 'removed';
+  return text.startsWith('@@') ? 'place' : '';
+}

@@ -1,0 +1,211 @@
+/**
+ * Folds the events of a live stream into the envelope they make.
+ *
+ * A pure reducer: the same events give the same state in the browser, in a test
+ * and (by the same rules) on the server. It never throws; what it cannot apply
+ * becomes a warning, and every event stays visible in the raw log.
+ */
+
+import { asList, asObject, asText, isObject, type UIEnvelope } from '../envelope/types';
+import { applyPatch } from './stream-patch';
+import { cut } from './text';
+
+export interface LiveEvent {
+  seq: number;
+  time?: string;
+  stream?: string;
+  kind: string;
+  body?: unknown;
+}
+
+/** One line of the raw log. The body is kept as cut text, so that the log stays small. */
+export interface LogLine {
+  seq: number;
+  time: string;
+  kind: string;
+  size: number;
+  text: string;
+}
+
+export interface StreamNote {
+  seq: number;
+  time: string;
+  text: string;
+}
+
+export interface StreamState {
+  envelope: UIEnvelope | null;
+  /** The last sequence number that was applied; older ones are dropped. */
+  last: number;
+  warnings: string[];
+  notes: StreamNote[];
+  log: LogLine[];
+  /** How many lines the log let go. */
+  logDropped: number;
+  isEnded: boolean;
+  outcome: string | null;
+  digest: string | null;
+}
+
+const LOG_LINES = 2_000;
+const LOG_TEXT = 2_000;
+const MOST_WARNINGS = 100;
+const MOST_NOTES = 500;
+
+export function emptyStream(): StreamState {
+  return { envelope: null, last: 0, warnings: [], notes: [], log: [], logDropped: 0, isEnded: false, outcome: null, digest: null };
+}
+
+/** The state a server's snapshot stands for; events up to `seq` are part of it. */
+export function streamFromSnapshot(envelope: unknown, seq: number, warnings: readonly string[] = []): StreamState {
+  return { ...emptyStream(), envelope: isObject(envelope) ? envelope : null, last: seq, warnings: [...warnings].slice(-MOST_WARNINGS) };
+}
+
+/** The state after `event`. Events at or before `state.last` change nothing. */
+export function fold(state: StreamState, event: unknown): StreamState {
+  if (!isObject(event) || typeof event.seq !== 'number' || !Number.isFinite(event.seq)) {
+    return warn(state, 'An event without a sequence number was passed over.');
+  }
+  const { seq } = event;
+  if (seq <= state.last) return state;
+  const kind = asText(event.kind, 'unknown');
+  const time = asText(event.time);
+  const next = logged({ ...state, last: seq }, seq, time, kind, event.body);
+  if (state.isEnded) return warn(next, `Event ${seq} came after the end of the stream.`);
+  try {
+    return apply(next, seq, time, kind, event.body);
+  } catch (error) {
+    return warn(next, `Event ${seq} (${kind}) could not be applied: ${error instanceof Error ? error.message : 'unknown reason'}.`);
+  }
+}
+
+function apply(state: StreamState, seq: number, time: string, kind: string, body: unknown): StreamState {
+  switch (kind) {
+    case 'envelope':
+      return isObject(body) ? { ...state, envelope: body } : warn(state, `Event ${seq}: the envelope is not an object.`);
+    case 'rows':
+      return append(state, seq, body, 'rows', 'table');
+    case 'events':
+      return append(state, seq, body, 'events', 'timeline');
+    case 'text':
+      return appendText(state, seq, body);
+    case 'patch': {
+      if (state.envelope === null) return warn(state, `Event ${seq}: a patch came before the envelope.`);
+      const patched = applyPatch(state.envelope, asObject(body).patch);
+      if (!patched.isApplied) return warn(state, `Event ${seq}: ${patched.problem}.`);
+      return isObject(patched.value) ? { ...state, envelope: patched.value } : warn(state, `Event ${seq}: the patch leaves no envelope.`);
+    }
+    case 'signal': {
+      if (!isObject(body)) return warn(state, `Event ${seq}: the signal is not an object.`);
+      const envelope = state.envelope ?? blankEnvelope(time);
+      return { ...state, envelope: { ...envelope, signals_emitted: [...asList(envelope.signals_emitted), body] } };
+    }
+    case 'note': {
+      const text = asText(asObject(body).text);
+      if (text === '') return warn(state, `Event ${seq}: the note has no text.`);
+      return { ...state, notes: [...state.notes, { seq, time, text }].slice(-MOST_NOTES) };
+    }
+    case 'end': {
+      const end = asObject(body);
+      return { ...state, isEnded: true, outcome: asText(end.outcome, 'ended'), digest: asText(end.digest) || null };
+    }
+    default:
+      // Shown in the raw log; a newer agent may know kinds that we do not.
+      return state;
+  }
+}
+
+/** What a stream shows before its first envelope. */
+function blankEnvelope(time: string): UIEnvelope {
+  return {
+    response_type: 'live_execution',
+    summary: '',
+    artifacts: [],
+    missions_spawned: [],
+    signals_emitted: [],
+    live_stream_id: null,
+    ui_hints: null,
+    timestamp: time,
+    metadata: {},
+  };
+}
+
+function append(state: StreamState, seq: number, body: unknown, member: 'rows' | 'events', type: string): StreamState {
+  const source = asObject(body);
+  const added = source[member];
+  if (!Array.isArray(added)) return warn(state, `Event ${seq}: "${member}" is not a list.`);
+  return changeArtifact(state, seq, source.artifact, (artifact) => {
+    if (artifact.artifact_type !== type) return `artifact ${asText(source.artifact)} is no ${type}`;
+    const content = asObject(artifact.content);
+    const all = [...asList(content[member]), ...added];
+    const counted: Record<string, unknown> = { ...content, [member]: all };
+    // Derived counts follow, or the viewer would warn of a mismatch we made.
+    if (member === 'rows') counted.row_count = all.length;
+    else {
+      counted.event_count = all.length;
+      counted.start_time = asObject(all[0]).timestamp ?? null;
+      counted.end_time = asObject(all.at(-1)).timestamp ?? null;
+    }
+    return { ...artifact, content: counted };
+  });
+}
+
+function appendText(state: StreamState, seq: number, body: unknown): StreamState {
+  const source = asObject(body);
+  const { text } = source;
+  if (typeof text !== 'string') return warn(state, `Event ${seq}: "text" is not text.`);
+  if (source.artifact === undefined || source.artifact === null) {
+    const envelope = state.envelope ?? blankEnvelope('');
+    return { ...state, envelope: { ...envelope, summary: asText(envelope.summary) + text } };
+  }
+  return changeArtifact(state, seq, source.artifact, (artifact) => {
+    const content = asObject(artifact.content);
+    if (artifact.artifact_type === 'code_block') {
+      const code = asText(content.code) + text;
+      return { ...artifact, content: { ...content, code, line_count: code.split('\n').length } };
+    }
+    if (artifact.artifact_type !== 'document') return `artifact ${asText(source.artifact)} holds no text`;
+    const sections = [...asList(content.sections)];
+    const place = source.section ?? Math.max(sections.length - 1, 0);
+    if (!isPlace(place) || place > sections.length) return `section ${asText(place, '?')} does not exist`;
+    const section = asObject(sections[place]);
+    sections[place] = { ...section, heading: section.heading ?? '', content: asText(section.content) + text };
+    return { ...artifact, content: { ...content, sections, section_count: sections.length } };
+  });
+}
+
+function isPlace(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0;
+}
+
+/** Replaces artifact `place` by what `change` makes of it; text means why it cannot. */
+function changeArtifact(
+  state: StreamState,
+  seq: number,
+  place: unknown,
+  change: (artifact: Record<string, unknown>) => Record<string, unknown> | string,
+): StreamState {
+  if (state.envelope === null) return warn(state, `Event ${seq}: content came before the envelope.`);
+  const artifacts = asList(state.envelope.artifacts);
+  if (!isPlace(place) || place >= artifacts.length) return warn(state, `Event ${seq}: artifact ${asText(place, '?')} does not exist.`);
+  const changed = change(asObject(artifacts[place]));
+  if (typeof changed === 'string') return warn(state, `Event ${seq}: ${changed}.`);
+  return { ...state, envelope: { ...state.envelope, artifacts: artifacts.with(place, changed) } };
+}
+
+function warn(state: StreamState, text: string): StreamState {
+  return { ...state, warnings: [...state.warnings, text].slice(-MOST_WARNINGS) };
+}
+
+function logged(state: StreamState, seq: number, time: string, kind: string, body: unknown): StreamState {
+  let text = '';
+  try {
+    text = body === undefined ? '' : (JSON.stringify(body) ?? '');
+  } catch {
+    text = '(cannot be shown)';
+  }
+  const line: LogLine = { seq, time, kind, size: text.length, text: cut(text, LOG_TEXT) };
+  const over = state.log.length + 1 - LOG_LINES;
+  const kept = over > 0 ? state.log.slice(over) : state.log;
+  return { ...state, log: [...kept, line], logDropped: state.logDropped + Math.max(over, 0) };
+}

@@ -1,0 +1,28 @@
+/** What a page and the one connection of this browser say to each other. */
+
+import type { LiveEvent } from '../api/types';
+
+/** How the connection stands. */
+export type Standing =
+  | { state: 'connecting' }
+  | { state: 'live' }
+  | { state: 'catching_up'; behind: number }
+  | { state: 'reconnecting'; retryAt: number }
+  | { state: 'offline'; retryAt: number }
+  | { state: 'expired' };
+
+/** How far the ledger has grown and how many cases wait: a level, not an event. */
+export interface Level {
+  size: number;
+  waiting: number;
+}
+
+export type ToPage =
+  | { type: 'standing'; standing: Standing }
+  | { type: 'event'; event: LiveEvent }
+  | { type: 'gap'; from: number; to: number }
+  | { type: 'level'; level: Level }
+  /** The server is another run of itself, or another one: what was loaded may be outdated. */
+  | { type: 'restarted'; server: string };
+
+export type FromPage = { type: 'retry' } | { type: 'leave' };

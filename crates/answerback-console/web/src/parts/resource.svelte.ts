@@ -1,0 +1,35 @@
+/** Something that is loaded from the server: what is there, and what is under way. */
+
+import { asProblem, type Problem } from '../api/problem';
+
+export class Resource<Value> {
+  value: Value | null = $state.raw(null);
+  problem: Problem | null = $state.raw(null);
+  isLoading = $state(false);
+  #under: AbortController | null = null;
+
+  /** Loads anew. The former value stays in sight until the new one is there; a newer load wins. */
+  async load(fetch: (signal: AbortSignal) => Promise<Value>, options: { isFresh?: boolean } = {}): Promise<void> {
+    this.#under?.abort();
+    const under = new AbortController();
+    this.#under = under;
+    this.isLoading = true;
+    if (options.isFresh) this.value = null;
+    try {
+      const value = await fetch(under.signal);
+      if (this.#under !== under) return;
+      this.value = value;
+      this.problem = null;
+    } catch (error) {
+      if (this.#under !== under) return;
+      this.problem = asProblem(error);
+    }
+    this.isLoading = false;
+  }
+
+  /** Gives up what is under way. */
+  cancel(): void {
+    this.#under?.abort();
+    this.#under = null;
+  }
+}

@@ -1,0 +1,55 @@
+/** What this browser's person prefers. Kept in the browser alone; the server never sees it. */
+
+export type Theme = 'system' | 'light' | 'dark';
+export type TimeZone = 'local' | 'utc';
+
+interface Preferences {
+  theme: Theme;
+  timeZone: TimeZone;
+  hasSingleKeys: boolean;
+  isSpreadsheetSafe: boolean;
+}
+
+const KEY = 'answerback.settings';
+const STANDARD: Preferences = { theme: 'system', timeZone: 'local', hasSingleKeys: true, isSpreadsheetSafe: true };
+
+function stored(): Preferences {
+  try {
+    const kept = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Preferences>;
+    return {
+      theme: kept.theme === 'light' || kept.theme === 'dark' ? kept.theme : STANDARD.theme,
+      timeZone: kept.timeZone === 'utc' ? 'utc' : STANDARD.timeZone,
+      hasSingleKeys: kept.hasSingleKeys !== false,
+      isSpreadsheetSafe: kept.isSpreadsheetSafe !== false,
+    };
+  } catch {
+    // A browser that keeps nothing still works; it just forgets.
+    return { ...STANDARD };
+  }
+}
+
+/** Read members anywhere; change them by `change`. */
+export const settings: Preferences = $state(stored());
+
+/** Sets some preferences and keeps them. */
+export function change(some: Partial<Preferences>): void {
+  Object.assign(settings, some);
+  try {
+    localStorage.setItem(KEY, JSON.stringify(settings));
+  } catch {
+    // See `stored`.
+  }
+  applyTheme();
+}
+
+/** Puts the theme on the document. */
+export function applyTheme(): void {
+  document.documentElement.dataset.theme = settings.theme;
+}
+
+// Another tab changed them.
+addEventListener('storage', (event) => {
+  if (event.key !== KEY) return;
+  Object.assign(settings, stored());
+  applyTheme();
+});

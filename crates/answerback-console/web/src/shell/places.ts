@@ -1,0 +1,31 @@
+/** The places of the navigation, in its order. */
+
+import type { IconName } from '../parts/icons';
+import type { PageName } from '../router';
+
+export interface Place {
+  path: string;
+  title: string;
+  icon: IconName;
+  /** The pages that count as being there. */
+  pages: PageName[];
+}
+
+export const PLACES: Place[] = [
+  { path: '/inbox', title: 'Inbox', icon: 'inbox', pages: ['inbox'] },
+  { path: '/replies', title: 'Replies', icon: 'replies', pages: ['replies', 'reply', 'artifact'] },
+  { path: '/live', title: 'Live', icon: 'live', pages: ['live', 'stream'] },
+  { path: '/tools', title: 'Tools', icon: 'tools', pages: ['tools', 'tool'] },
+  { path: '/agents', title: 'Agents', icon: 'agents', pages: ['agents'] },
+  { path: '/ledger', title: 'Ledger', icon: 'ledger', pages: ['ledger', 'entry'] },
+  { path: '/playground', title: 'Playground', icon: 'playground', pages: ['playground'] },
+  { path: '/settings', title: 'Settings', icon: 'settings', pages: ['settings'] },
+];
+
+/** How many fit into the bar at the bottom of a phone; the others are behind "More". */
+export const ON_PHONE = 4;
+
+/** The place a page belongs to. */
+export function placeOf(page: PageName): Place | undefined {
+  return PLACES.find((place) => place.pages.includes(page));
+}

@@ -1,0 +1,147 @@
+/**
+ * One stream, followed: the snapshot of the server, then every event behind it.
+ *
+ * Events that arrive while the snapshot is on its way are kept and applied after it, so that
+ * none is missed and none older than the snapshot is applied on top of it.
+ */
+
+import { api } from '../api';
+import { asProblem, type Problem } from '../api/problem';
+import type { LiveEvent, StreamDetail } from '../api/types';
+import { isObject, type SignalReference } from '../envelope/types';
+import { emptyStream, fold, type StreamState, streamFromSnapshot } from '../lib/stream';
+import { feed } from '../live/feed.svelte';
+
+/** A line of the raw log: an event, or what is missing between two. */
+export type LogLine = { seq: number; time: string; kind: string; body: unknown } | { seq: number; gap: { from: number; to: number } };
+
+const MOST_LINES = 2_000;
+const PAGE = 500;
+
+/** The state after an event. The server tells the outcome in an event of its own, just before an end without one. */
+function after(before: StreamState, event: LiveEvent): StreamState {
+  const state = fold(before, event);
+  const told = isObject(event.body) ? event.body.outcome : undefined;
+  if (event.kind === 'outcome' && typeof told === 'string') return { ...state, outcome: told };
+  if (event.kind === 'end' && told === undefined && before.outcome !== null) return { ...state, outcome: before.outcome };
+  return state;
+}
+
+export class Followed {
+  state = $state.raw<StreamState>(emptyStream());
+  log = $state.raw<LogLine[]>([]);
+  /** How many lines at the beginning are not shown. */
+  dropped = $state(0);
+  detail = $state.raw<StreamDetail | null>(null);
+  problem = $state.raw<Problem | null>(null);
+  /** Nothing is applied while paused; it waits here. */
+  held = $state.raw<LiveEvent[]>([]);
+  isPaused = $state(false);
+  #isReady = false;
+  #early: LiveEvent[] = [];
+  #pending: LiveEvent[] = [];
+  #frame = 0;
+  #stop: () => void;
+
+  constructor(readonly id: string) {
+    this.#stop = feed.listen((message) => {
+      if (message.type === 'event' && message.event.stream === id) this.#take(message.event);
+      else if (message.type === 'gap') {
+        // The gap is of the whole log; whether it touches this stream the snapshot will tell.
+        void this.load({ from: message.from, to: message.to });
+      } else if (message.type === 'restarted') void this.load();
+    });
+    void this.load();
+  }
+
+  /** Loads the snapshot and the log; a gap leaves a line where events are missing. */
+  async load(gap: { from: number; to: number } | null = null): Promise<void> {
+    this.#isReady = false;
+    this.problem = null;
+    try {
+      const detail = await api.stream(this.id);
+      const log: LogLine[] = gap === null ? [] : [...this.log];
+      let after = gap === null ? 0 : gap.to;
+      if (gap !== null) log.push({ seq: gap.to, gap });
+      for (;;) {
+        const page = await api.streamEvents(this.id, after, PAGE);
+        if (page.gap) log.push({ seq: page.gap.to, gap: page.gap });
+        log.push(...page.events.filter((event) => event.seq <= detail.as_of_seq));
+        if (page.events.length < PAGE || page.after <= after) break;
+        after = page.after;
+      }
+      this.detail = detail;
+      const end = log.findLast((line) => !('gap' in line) && line.kind === 'end');
+      const body = end && !('gap' in end) && isObject(end.body) ? end.body : {};
+      this.state = {
+        ...streamFromSnapshot(detail.envelope, detail.as_of_seq, detail.warnings),
+        isEnded: detail.ended,
+        outcome: detail.outcome,
+        digest: typeof body.digest === 'string' ? body.digest : null,
+      };
+      this.#setLog(log);
+      this.#isReady = true;
+      const early = this.#early;
+      this.#early = [];
+      for (const event of early) this.#take(event);
+    } catch (error) {
+      this.problem = asProblem(error);
+    }
+  }
+
+  pause(): void {
+    this.isPaused = true;
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    const held = this.held;
+    this.held = [];
+    this.#apply(held);
+  }
+
+  close(): void {
+    this.#stop();
+    cancelAnimationFrame(this.#frame);
+  }
+
+  /** The signals so far: those of the envelope, and those that came as events. */
+  get signals(): SignalReference[] {
+    const list = this.state.envelope?.signals_emitted;
+    return Array.isArray(list) ? (list as SignalReference[]) : [];
+  }
+
+  #take(event: LiveEvent): void {
+    if (!this.#isReady) {
+      this.#early.push(event);
+      return;
+    }
+    if (event.seq <= this.state.last) return;
+    if (this.isPaused) {
+      this.held = [...this.held, event];
+      return;
+    }
+    // A fast stream changes the page once a frame, not once an event.
+    this.#pending.push(event);
+    if (this.#frame !== 0) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      const pending = this.#pending;
+      this.#pending = [];
+      this.#apply(pending);
+    });
+  }
+
+  #apply(events: LiveEvent[]): void {
+    const fresh = events.filter((event) => event.seq > this.state.last);
+    if (fresh.length === 0) return;
+    this.state = fresh.reduce(after, this.state);
+    this.#setLog([...this.log, ...fresh]);
+  }
+
+  #setLog(log: LogLine[]): void {
+    const excess = Math.max(0, log.length - MOST_LINES);
+    this.log = excess > 0 ? log.slice(excess) : log;
+    this.dropped = excess > 0 ? this.dropped + excess : this.dropped;
+  }
+}
