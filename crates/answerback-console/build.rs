@@ -22,7 +22,8 @@ fn main() -> io::Result<()> {
         for file in files {
             let name =
                 file.strip_prefix(&folder).unwrap_or(&file).to_string_lossy().replace('\\', "/");
-            let _ = writeln!(table, "    ({:?}, include_bytes!({:?})),", format!("/{name}"), file);
+            let (name, path) = (format!("/{name}"), file.display().to_string());
+            let _ = writeln!(table, "    ({name:?}, include_bytes!({path:?})),");
         }
     }
     table.push_str("];\n");

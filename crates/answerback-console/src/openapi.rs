@@ -142,7 +142,7 @@ const OPERATIONS: &[Operation] = &[
     get("/api/openapi.json", "This description", Form::Other("application/json")),
 ];
 
-/// The description of the API, OpenAPI 3.1.
+/// The description of the API, `OpenAPI` 3.1.
 pub fn document() -> Value {
     let mut paths = Map::new();
     for operation in OPERATIONS {

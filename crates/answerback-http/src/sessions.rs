@@ -14,15 +14,15 @@ use crate::token::{NoRandomness, TokenDigest};
 use crate::{Principal, Scopes, Token};
 
 /// How long a launch link counts.
-const LAUNCH_LIFE: Duration = Duration::from_secs(5 * 60);
+const LAUNCH_LIFE: Duration = Duration::from_mins(5);
 /// How many links may wait to be opened; a new one takes the oldest one's place.
 const MOST_LAUNCHES: usize = 16;
 /// How long a session lasts that nobody uses.
-const IDLE_LIFE: Duration = Duration::from_secs(12 * 60 * 60);
+const IDLE_LIFE: Duration = Duration::from_hours(12);
 /// How many sessions there are at a time; a new one takes the place of the one that was idle longest.
 const MOST_SESSIONS: usize = 64;
 /// How often the file learns that a session is in use. After a restart it may seem idle for so much longer.
-const NOTED_EVERY: Duration = Duration::from_secs(10 * 60);
+const NOTED_EVERY: Duration = Duration::from_mins(10);
 
 /// The sessions of people at a browser. Clones share them.
 ///
