@@ -37,6 +37,8 @@ mod settings;
 mod silence;
 mod surroundings;
 mod told;
+#[cfg(feature = "otel")]
+mod trace;
 pub mod wrap;
 
 pub use admit::{Admission, Asked, Forwarded, Running};
@@ -54,3 +56,5 @@ pub use servers::{Listed, Secret, ServerSettings, ServiceSettings, TokenSettings
 pub use settings::{
     CheckMode, EnvelopeMode, GatewaySettings, SettingsError, ToolModes, UnknownTool,
 };
+#[cfg(feature = "otel")]
+pub use trace::Tracer;
