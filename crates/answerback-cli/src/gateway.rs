@@ -92,7 +92,23 @@ fn judging(configuration: &Configuration, strict: bool) -> anyhow::Result<Gatewa
         say(&format!("warning: {warning}"));
     }
     let host = McpHost::detect(|variable| std::env::var_os(variable).is_some());
-    Ok(Gateway::new(validation, settings).with_host(host))
+    let gateway = Gateway::new(validation, settings).with_host(host);
+    #[cfg(feature = "otel")]
+    let gateway = gateway.with_tracer(tracer()?);
+    Ok(gateway)
+}
+
+/// Where spans go: the same for every gateway of this process, however often its configuration is read.
+#[cfg(feature = "otel")]
+fn tracer() -> anyhow::Result<Option<std::sync::Arc<answerback_gateway::Tracer>>> {
+    use std::sync::{Arc, OnceLock};
+    static TRACER: OnceLock<Option<Arc<answerback_gateway::Tracer>>> = OnceLock::new();
+    if let Some(tracer) = TRACER.get() {
+        return Ok(tracer.clone());
+    }
+    let tracer = answerback_gateway::Tracer::from_variables(|name| std::env::var(name).ok());
+    let tracer = tracer.map_err(|reason| anyhow::anyhow!("traces: {reason}"))?.map(Arc::new);
+    Ok(TRACER.get_or_init(|| tracer).clone())
 }
 
 /// The agent under whose identity results are given, where there is one.

@@ -134,8 +134,10 @@ impl ToolCall {
 
     /// The message with other arguments.
     pub(crate) fn with_arguments(&self, arguments: &Value) -> Result<Message, ObjectError> {
-        let params = Object::read(&self.params)?.with("arguments", &arguments.to_string());
-        let text = Object::read(self.message.text())?.with("params", &params);
+        let message = Object::read(self.message.text())?;
+        // The message may say more than the call did when it came: to which trace it belongs.
+        let params = Object::read(message.get("params").unwrap_or(&self.params))?;
+        let text = message.with("params", &params.with("arguments", &arguments.to_string()));
         Ok(self.message.clone().with_text(text))
     }
 }

@@ -70,6 +70,8 @@ pub struct Gateway {
     /// Counts attempts where there is no store.
     pub(crate) tracker: RetryTracker,
     tally: Mutex<FailureTally>,
+    #[cfg(feature = "otel")]
+    pub(crate) tracer: Option<Arc<crate::Tracer>>,
 }
 
 impl Gateway {
@@ -78,7 +80,26 @@ impl Gateway {
         let tracker = RetryTracker::new(&validation);
         let limits = Limits::default().with_max_bytes(settings.largest_message);
         let (recorder, attestor, host, tally) = (None, None, None, Mutex::default());
-        Self { validation, settings, recorder, attestor, host, limits, tracker, tally }
+        Self {
+            validation,
+            settings,
+            recorder,
+            attestor,
+            host,
+            limits,
+            tracker,
+            tally,
+            #[cfg(feature = "otel")]
+            tracer: None,
+        }
+    }
+
+    /// The gateway with spans of its calls for a collector.
+    #[cfg(feature = "otel")]
+    #[must_use]
+    pub fn with_tracer(mut self, tracer: Option<Arc<crate::Tracer>>) -> Self {
+        self.tracer = tracer;
+        self
     }
 
     /// The gateway with a record of everything.

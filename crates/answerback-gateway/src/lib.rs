@@ -35,6 +35,8 @@ mod servers;
 mod settings;
 mod silence;
 mod told;
+#[cfg(feature = "otel")]
+mod trace;
 pub mod wrap;
 
 pub use admit::{Admission, Asked, Forwarded, Running};
@@ -51,3 +53,5 @@ pub use servers::{Listed, Secret, ServerSettings, ServiceSettings, TokenSettings
 pub use settings::{
     CheckMode, EnvelopeMode, GatewaySettings, SettingsError, ToolModes, UnknownTool,
 };
+#[cfg(feature = "otel")]
+pub use trace::Tracer;

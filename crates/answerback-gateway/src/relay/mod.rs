@@ -279,12 +279,30 @@ impl Relay {
         // Calls that are done are forgotten.
         while tasks.try_join_next().is_some() {}
         tasks.spawn(async move {
-            let answer = relay.carry(&id, call).await;
+            let answer = relay.carry_traced(&id, call).await;
             lock(&relay.calls).remove(&id);
             if let Some(answer) = answer {
                 relay.tell(answer).await;
             }
         });
+    }
+
+    /// Carries a call to its answer, with a span where somebody collects them.
+    #[cfg(feature = "otel")]
+    async fn carry_traced(&self, id: &Id, mut call: ToolCall) -> Option<Message> {
+        let Some(tracer) = &self.gateway.tracer else { return self.carry(id, call).await };
+        let Some(span) = crate::trace::Span::begin(&call, &self.server.name) else {
+            return self.carry(id, call).await;
+        };
+        call.message = span.passed_on(call.message);
+        let answer = self.carry(id, call).await;
+        tracer.end(span, answer.as_ref());
+        answer
+    }
+
+    #[cfg(not(feature = "otel"))]
+    async fn carry_traced(&self, id: &Id, call: ToolCall) -> Option<Message> {
+        self.carry(id, call).await
     }
 
     /// Carries a call to its answer; none, when the client does not want it any more.

@@ -120,6 +120,23 @@ impl Remote {
         &self.url
     }
 
+    /// Sends a document to it that is no message of the protocol, and gives the status of the answer, whose body is not
+    /// looked at.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no answer, in words.
+    pub async fn post(&self, json: String) -> Result<http::StatusCode, String> {
+        let mut request = http::Request::new(http_body_util::Full::new(bytes::Bytes::from(json)));
+        *request.method_mut() = http::Method::POST;
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = self.headers.clone();
+        let kind = HeaderValue::from_static("application/json");
+        request.headers_mut().insert(header::CONTENT_TYPE, kind);
+        let answer = self.dial.client(self.timeouts.connect).request(request).await;
+        answer.map(|answer| answer.status()).map_err(|error| error.to_string())
+    }
+
     /// Opens a link. Connections are made when there is something to send; a server that cannot be reached is told as
     /// the answer to each request. No message of the server may have more than so many bytes.
     ///

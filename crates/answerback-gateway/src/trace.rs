@@ -1,0 +1,375 @@
+//! Traces of calls, for whoever collects them: one span a call, as the conventions of OpenTelemetry name it.
+//!
+//! The exporter is a small one of our own: OTLP as JSON, over the HTTP client that servers behind URLs are reached with.
+//! It never holds up a call: what finds no room in the queue is dropped, and counted.
+
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use answerback::finding::shown_text;
+use answerback_mcp::link::Remote;
+use answerback_mcp::wire::{Message, splice};
+use data_encoding::HEXLOWER;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::call::ToolCall;
+use crate::told::meta;
+
+/// How many spans wait for the collector.
+const WAITING: usize = 1024;
+/// The most spans of one message.
+const TOGETHER: usize = 256;
+/// How long the collector has for a message.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest `tracestate` that is passed on.
+const LONGEST_STATE: usize = 512;
+
+/// Where spans go.
+#[derive(Debug)]
+pub struct Tracer {
+    collector: Remote,
+    service: String,
+    queue: mpsc::Sender<Value>,
+    /// Taken by the exporter, which begins with the first span.
+    waiting: Mutex<Option<mpsc::Receiver<Value>>>,
+}
+
+impl Tracer {
+    /// The tracer that OpenTelemetry's variables describe: none, unless they name an endpoint.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them.
+    pub fn from_variables(
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Self>, String> {
+        let said = |name: &str| variable(name).filter(|text| !text.trim().is_empty());
+        let is =
+            |name: &str, word: &str| said(name).is_some_and(|it| it.eq_ignore_ascii_case(word));
+        if is("OTEL_SDK_DISABLED", "true") || is("OTEL_TRACES_EXPORTER", "none") {
+            return Ok(None);
+        }
+        let url = match said("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") {
+            Some(url) => url,
+            None => match said("OTEL_EXPORTER_OTLP_ENDPOINT") {
+                Some(base) => format!("{}/v1/traces", base.trim_end_matches('/')),
+                None => return Ok(None),
+            },
+        };
+        let mut collector = Remote::new(&url).map_err(|error| format!("OTLP endpoint: {error}"))?;
+        let headers = said("OTEL_EXPORTER_OTLP_TRACES_HEADERS")
+            .or_else(|| said("OTEL_EXPORTER_OTLP_HEADERS"))
+            .unwrap_or_default();
+        for header in headers.split(',').filter(|header| !header.trim().is_empty()) {
+            let (name, value) = header.split_once('=').ok_or("OTLP headers are NAME=VALUE,…")?;
+            let value = unescaped(value.trim());
+            let added = collector.with_header(name.trim(), &value);
+            collector = added.map_err(|error| format!("OTLP headers: {error}"))?;
+        }
+        let service = said("OTEL_SERVICE_NAME").unwrap_or_else(|| "answerback".to_owned());
+        let (queue, waiting) = mpsc::channel(WAITING);
+        let waiting = Mutex::new(Some(waiting));
+        Ok(Some(Self { collector, service, queue, waiting }))
+    }
+
+    /// Ends a span with the answer to its call; none, where the client did not want it any more.
+    pub(crate) fn end(&self, span: Span, answer: Option<&Message>) {
+        if !span.is_sampled {
+            return;
+        }
+        self.start();
+        if self.queue.try_send(span.document(answer)).is_err() {
+            metrics::counter!("answerback_spans_dropped_total", "reason" => "full").increment(1);
+        }
+    }
+
+    /// Starts the exporter, once. It ends when we do.
+    fn start(&self) {
+        let Ok(mut waiting) = self.waiting.lock() else { return };
+        let Some(mut waiting) = waiting.take() else { return };
+        let (collector, service) = (self.collector.clone(), self.service.clone());
+        tokio::spawn(async move {
+            let mut has_failed = false;
+            let mut spans = Vec::new();
+            // What came while a message was under way goes together into the next.
+            while waiting.recv_many(&mut spans, TOGETHER).await > 0 {
+                let count = spans.len() as u64;
+                let body = exported(&service, std::mem::take(&mut spans)).to_string();
+                let sent = tokio::time::timeout(PATIENCE, collector.post(body)).await;
+                let failed = match sent {
+                    Ok(Ok(status)) if status.is_success() => None,
+                    Ok(Ok(status)) => Some(format!("it answered {status}")),
+                    Ok(Err(reason)) => Some(reason),
+                    Err(_) => Some(format!("it did not answer within {PATIENCE:?}")),
+                };
+                let Some(reason) = failed else {
+                    has_failed = false;
+                    continue;
+                };
+                metrics::counter!("answerback_spans_dropped_total", "reason" => "not_taken")
+                    .increment(count);
+                if !has_failed {
+                    tracing::warn!(collector = collector.url(), reason, "spans are not taken");
+                }
+                has_failed = true;
+            }
+        });
+    }
+}
+
+/// A call while it is under way.
+#[derive(Debug)]
+pub(crate) struct Span {
+    trace: String,
+    id: String,
+    parent: Option<String>,
+    state: Option<String>,
+    is_sampled: bool,
+    tool: String,
+    request: String,
+    upstream: String,
+    start: u128,
+}
+
+impl Span {
+    /// Begins the span of a call. Nothing, where there is no randomness for its id.
+    pub(crate) fn begin(call: &ToolCall, upstream: &str) -> Option<Self> {
+        let said = |name: &str| splice::string_at(call.meta.as_deref()?, &[name]);
+        let parent = said("traceparent").as_deref().and_then(Parent::read);
+        let state = said("tracestate")
+            .filter(|state| parent.is_some() && state.len() <= LONGEST_STATE && state.is_ascii());
+        let trace = match &parent {
+            Some(parent) => parent.trace.clone(),
+            None => HEXLOWER.encode(&crate::surroundings::random::<16>().ok()?),
+        };
+        let id = HEXLOWER.encode(&crate::surroundings::random::<8>().ok()?);
+        Some(Self {
+            trace,
+            id,
+            is_sampled: parent.as_ref().is_none_or(|parent| parent.is_sampled),
+            parent: parent.map(|parent| parent.span),
+            state,
+            tool: shown_text(&call.name, 128),
+            request: call.id.as_json().trim_matches('"').to_owned(),
+            upstream: upstream.to_owned(),
+            start: nanos(),
+        })
+    }
+
+    /// The call's message as the server gets it: what it does belongs to this span.
+    pub(crate) fn passed_on(&self, message: Message) -> Message {
+        let parent = format!("00-{}-{}-0{}", self.trace, self.id, u8::from(self.is_sampled));
+        let parent = Value::from(parent).to_string();
+        let text = splice::at(message.text(), &["params", "_meta"])
+            .map_or_else(
+                || splice::with(message.text(), &["params", "_meta"], "{}"),
+                |_| Ok(message.text().to_owned()),
+            )
+            .and_then(|text| splice::with(&text, &["params", "_meta", "traceparent"], &parent));
+        match text {
+            Ok(text) => message.with_text(text),
+            Err(_) => message,
+        }
+    }
+
+    fn document(self, answer: Option<&Message>) -> Value {
+        let text = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+        let mut attributes = vec![
+            text("gen_ai.operation.name", "execute_tool"),
+            text("gen_ai.tool.name", &self.tool),
+            text("gen_ai.tool.call.id", &self.request),
+            text("mcp.method.name", ToolCall::METHOD),
+            text("jsonrpc.request.id", &self.request),
+            text("answerback.upstream", &self.upstream),
+        ];
+        let error = error_of(answer);
+        attributes.extend(error.as_deref().map(|error| text("error.type", error)));
+        let facts = answer.map(facts).unwrap_or_default();
+        attributes.extend(facts.iter().map(|(key, value)| text(key, value)));
+        let mut span = json!({
+            "traceId": self.trace,
+            "spanId": self.id,
+            "name": format!("execute_tool {}", self.tool),
+            // We are the server of whoever called, and its context came from there.
+            "kind": 2,
+            "startTimeUnixNano": self.start.to_string(),
+            "endTimeUnixNano": nanos().max(self.start).to_string(),
+            "attributes": attributes,
+            "status": if error.is_some() { json!({"code": 2}) } else { json!({}) },
+        });
+        if let Some(parent) = self.parent {
+            span["parentSpanId"] = parent.into();
+        }
+        if let Some(state) = self.state {
+            span["traceState"] = state.into();
+        }
+        span
+    }
+}
+
+/// What a call failed with, as one of few words.
+fn error_of(answer: Option<&Message>) -> Option<String> {
+    let Some(answer) = answer else { return Some("cancelled".to_owned()) };
+    if let Some(code) = splice::at(answer.text(), &["error", "code"]) {
+        return Some(code.to_owned());
+    }
+    let is_error = splice::at(answer.text(), &["result", "isError"]) == Some("true");
+    is_error.then(|| "tool_error".to_owned())
+}
+
+/// What we said about the call ourselves: how it is found in the record, and what can be done about it.
+fn facts(answer: &Message) -> Vec<(&'static str, String)> {
+    let said = [["result", "_meta"], ["error", "data"]]
+        .iter()
+        .find_map(|path| splice::at(answer.text(), path))
+        .and_then(|said| serde_json::from_str::<Value>(said).ok())
+        .unwrap_or_default();
+    let retry = &said[meta::RETRY];
+    let envelope = &said[meta::ENVELOPE]["audit"]["correlation_id"];
+    let correlation = retry["correlationId"].as_str().or(envelope.as_str());
+    [
+        ("answerback.correlation_id", correlation),
+        ("answerback.retry.class", retry["class"].as_str()),
+        ("answerback.retry.code", retry["code"].as_str()),
+    ]
+    .into_iter()
+    .filter_map(|(key, value)| Some((key, value?.to_owned())))
+    .collect()
+}
+
+/// A message of OTLP.
+fn exported(service: &str, spans: Vec<Value>) -> Value {
+    let version = env!("CARGO_PKG_VERSION");
+    json!({"resourceSpans": [{
+        "resource": {"attributes": [
+            {"key": "service.name", "value": {"stringValue": service}},
+            {"key": "service.version", "value": {"stringValue": version}},
+        ]},
+        "scopeSpans": [{"scope": {"name": "answerback", "version": version}, "spans": spans}],
+    }]})
+}
+
+/// What a `traceparent` says.
+#[derive(Debug, Eq, PartialEq)]
+struct Parent {
+    trace: String,
+    span: String,
+    is_sampled: bool,
+}
+
+impl Parent {
+    /// Reads one of W3C's trace context. A later version may say more at its end.
+    fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let (version, trace, span, flags) =
+            (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let is_hex = |text: &str, length: usize| {
+            text.len() == length
+                && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+        };
+        let is_id = |text: &str, length: usize| {
+            is_hex(text, length) && text.bytes().any(|byte| byte != b'0')
+        };
+        let is_whole = version != "00" || parts.next().is_none();
+        let fits = is_hex(version, 2) && version != "ff" && is_hex(flags, 2) && is_whole;
+        if !fits || !is_id(trace, 32) || !is_id(span, 16) {
+            return None;
+        }
+        let is_sampled = u8::from_str_radix(flags, 16).ok()? & 1 == 1;
+        Some(Self { trace: trace.to_owned(), span: span.to_owned(), is_sampled })
+    }
+}
+
+/// A value with its percent escapes undone; one that has none that can be is taken as it is.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let escaped = tail
+            .first_chunk::<2>()
+            .filter(|_| *first == b'%')
+            .and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+fn nanos() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+    #[test]
+    fn a_parent_is_one_or_none() {
+        let read = Parent::read(PARENT).unwrap();
+        assert_eq!((read.span.as_str(), read.is_sampled), ("b7ad6b7169203331", true));
+        assert!(!Parent::read(&PARENT.replace("-01", "-00")).unwrap().is_sampled);
+        assert!(Parent::read(&format!("01{}-more", &PARENT[2..])).is_some());
+        for wrong in [
+            "",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
+            &PARENT.to_uppercase(),
+            &PARENT.replace("b7ad6b7169203331", "0000000000000000"),
+            &format!("ff{}", &PARENT[2..]),
+            &format!("{PARENT}-more"),
+        ] {
+            assert_eq!(Parent::read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_sent_where_no_endpoint_is_named() {
+        let of = |said: &'static [(&str, &str)]| {
+            Tracer::from_variables(|name| {
+                said.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert!(of(&[]).unwrap().is_none());
+        assert!(of(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "")]).unwrap().is_none());
+        let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318/");
+        let tracer = of(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318/")]);
+        assert_eq!(tracer.unwrap().unwrap().collector.url(), "http://127.0.0.1:4318/v1/traces");
+        let disabled = Tracer::from_variables(|name| match name {
+            "OTEL_SDK_DISABLED" => Some("true".to_owned()),
+            name => (name == endpoint.0).then(|| endpoint.1.to_owned()),
+        });
+        assert!(disabled.unwrap().is_none());
+        assert!(of(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://x")]).is_err());
+        assert_eq!(unescaped("Bearer%20a%b%2"), "Bearer a%b%2");
+    }
+
+    #[test]
+    fn the_server_gets_our_context_and_every_other_byte() {
+        let span = Span {
+            trace: "0af7651916cd43dd8448eb211c80319c".to_owned(),
+            id: "00f067aa0ba902b7".to_owned(),
+            parent: None,
+            state: None,
+            is_sampled: true,
+            tool: "t".to_owned(),
+            request: "1".to_owned(),
+            upstream: "u".to_owned(),
+            start: 0,
+        };
+        let ours = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
+        for (params, expected) in [
+            (r#"{"name":"t" }"#, format!(r#"{{"name":"t" ,"_meta":{{"traceparent":"{ours}"}}}}"#)),
+            (
+                r#"{"_meta":{ "traceparent":"x","a":1.0}}"#,
+                format!(r#"{{"_meta":{{ "traceparent":"{ours}","a":1.0}}}}"#),
+            ),
+        ] {
+            let message =
+                |params: &str| format!(r#"{{"id":1,"method":"tools/call","params":{params}}}"#);
+            let passed = span.passed_on(Message::read(message(params)).unwrap());
+            assert_eq!(passed.text(), message(&expected));
+        }
+    }
+}
