@@ -141,9 +141,9 @@ impl Span {
             .filter(|state| parent.is_some() && state.len() <= LONGEST_STATE && state.is_ascii());
         let trace = match &parent {
             Some(parent) => parent.trace.clone(),
-            None => HEXLOWER.encode(&crate::surroundings::random::<16>().ok()?),
+            None => HEXLOWER.encode(&answerback_record::surroundings::random::<16>().ok()?),
         };
-        let id = HEXLOWER.encode(&crate::surroundings::random::<8>().ok()?);
+        let id = HEXLOWER.encode(&answerback_record::surroundings::random::<8>().ok()?);
         Some(Self {
             trace,
             id,

@@ -39,9 +39,10 @@ export const api = {
   overview: (signal?: Signal) => request<Overview>('/api/overview', { signal }),
 
   replies: (query: Query, signal?: Signal) => request<ReplyPage>('/api/replies', { query, signal }),
-  reply: (id: string, signal?: Signal) => request<Reply>(one('/api/replies', id), { signal }),
+  // A reply is shown as it was recorded, with every digit of its numbers.
+  reply: (id: string, signal?: Signal) => requestExactly<Reply>(one('/api/replies', id), { signal }),
   replyAs: (id: string, contract: string, signal?: Signal) =>
-    request<{ document: JsonObject; losses: string[] }>(one('/api/replies', id), { query: { as: contract }, signal }),
+    requestExactly<{ document: JsonObject; losses: string[] }>(one('/api/replies', id), { query: { as: contract }, signal }),
   replyProof: (id: string, signal?: Signal) => request<Proof>(`${one('/api/replies', id)}/proof`, { signal }),
 
   // What a person decides on, and sends back changed, must keep every digit.
@@ -74,6 +75,6 @@ export const api = {
     request<{ from: number; to: number; hashes: string[] }>('/api/ledger/consistency', { query: { from, to } }),
   verify: () => request<Verification>('/api/ledger/verify', { method: 'POST' }),
 
-  tryDocument: (text: string, query: Query) => request<Tried>('/api/playground', { method: 'POST', text, query }),
-  examples: (signal?: Signal) => request<{ examples: Example[] }>('/api/examples', { signal }),
+  tryDocument: (text: string, query: Query) => requestExactly<Tried>('/api/playground', { method: 'POST', text, query }),
+  examples: (signal?: Signal) => requestExactly<{ examples: Example[] }>('/api/examples', { signal }),
 };
