@@ -44,18 +44,18 @@ pub(crate) struct Governance {
 }
 
 impl Server {
-    pub(crate) fn new(
-        store: Store,
-        service: Arc<Service>,
-        ledger: Option<PathBuf>,
-        governance: Governance,
-    ) -> Self {
-        Self { store, service, ledger, governance: RwLock::new(governance) }
+    pub(crate) fn new(store: Store, service: Arc<Service>, ledger: Option<PathBuf>) -> Self {
+        Self { store, service, ledger, governance: RwLock::default() }
     }
 
-    /// Takes over what a configuration that was read again says.
-    pub(crate) fn govern(&self, governance: Governance) {
+    /// Verifies governed replies against these from now on. They are logged first, where the log has others: who verifies
+    /// the log judges by what it has. It waits for the store.
+    pub(crate) fn govern(&self, governance: Governance) -> anyhow::Result<()> {
+        if let Some(in_force) = &governance.in_force {
+            in_force.log(&self.store).context("manifest and lock could not be recorded")?;
+        }
         *self.governance.write().unwrap_or_else(PoisonError::into_inner) = governance;
+        Ok(())
     }
 
     fn command(&self, words: &str) -> String {

@@ -116,7 +116,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
     };
     folders::make_for(&token_file)?;
     let (tokens, token) = arguments.tokens(&token_file, configuration, &settings)?;
-    let governance = arguments.governance(configuration)?;
+    let governance = governance(configuration)?;
     let metrics = Metrics::install()?;
     let gateway = arguments.gateway.gateway()?;
     let recorder = gateway.recorder().cloned();
@@ -226,14 +226,15 @@ async fn reload(
     let backends =
         backends(&configuration, &settings.servers, |name| arguments.gateway.pins(name))?;
     let (tokens, _) = arguments.tokens(token_file, &configuration, &settings)?;
-    let governance = arguments.governance(&configuration)?;
+    let governance = governance(&configuration)?;
     let gateway = arguments.gateway.gateway_anew(&configuration, recorder)?;
     let own = server.is_some().then(|| desk.beside(&settings.servers)).flatten();
     let backends = backends.into_iter().chain(own);
     service.replace(Arc::new(gateway), backends).await?;
     table.replace(tokens);
     if let Some(server) = server {
-        server.govern(governance);
+        let server = Arc::clone(server);
+        tokio::task::spawn_blocking(move || server.govern(governance)).await??;
     }
     Ok(())
 }
@@ -250,7 +251,8 @@ impl Arguments {
     ) -> anyhow::Result<(Arc<Console>, Arc<Server>, Sessions)> {
         let location = &self.gateway.location;
         let ledger = if location.url()?.is_some() { None } else { Some(location.path()?) };
-        let server = Arc::new(Server::new(store.clone(), Arc::clone(service), ledger, governance));
+        let server = Arc::new(Server::new(store.clone(), Arc::clone(service), ledger));
+        server.govern(governance)?;
         let folder = location.folder()?;
         let scopes = [Scope::Read, Scope::Decide];
         let sessions = Sessions::kept_in(&folder.join(SESSIONS_FILE), CONSOLE, scopes)?;
@@ -265,17 +267,6 @@ impl Arguments {
         replace::replace(&folder.join(ADDRESS_FILE), address.as_bytes())
             .context("the file that says where the server listens")?;
         Ok((console, server, sessions))
-    }
-
-    /// What governed replies are verified against, logged where it is new.
-    fn governance(&self, configuration: &Configuration) -> anyhow::Result<Governance> {
-        let governance = &configuration.config.governance;
-        let (Some(manifest), Some(lock)) = (&governance.manifest, &governance.lock) else {
-            return Ok(Governance::default());
-        };
-        let files = (configuration.path(manifest), configuration.path(lock));
-        let in_force = AuthorityOptions::default().read(configuration, Limits::default())?;
-        Ok(Governance { files: Some(files), in_force: in_force.map(Arc::new) })
     }
 
     /// Who may do what: our own token may call, hand in and look; deciding has to be granted by name. Who can read the
@@ -303,6 +294,17 @@ impl Arguments {
             let _ = fs::remove_file(folder.join(ADDRESS_FILE));
         }
     }
+}
+
+/// What governed replies are verified against.
+fn governance(configuration: &Configuration) -> anyhow::Result<Governance> {
+    let governance = &configuration.config.governance;
+    let (Some(manifest), Some(lock)) = (&governance.manifest, &governance.lock) else {
+        return Ok(Governance::default());
+    };
+    let files = (configuration.path(manifest), configuration.path(lock));
+    let in_force = AuthorityOptions::default().read(configuration, Limits::default())?;
+    Ok(Governance { files: Some(files), in_force: in_force.map(Arc::new) })
 }
 
 /// A link for the person who started the server: to a terminal only, since who has it can decide.

@@ -157,7 +157,7 @@ impl Agent {
             let example = examples.iter().find(|example| example["name"] == name);
             let document = example.map(|example| &example["document"]).context("the example")?;
             let taken = self.post("/api/replies", document)?;
-            case = taken["cases"][0].as_str().unwrap_or_default().to_owned();
+            taken["cases"][0].as_str().unwrap_or_default().clone_into(&mut case);
         }
         Ok(case)
     }

@@ -667,6 +667,41 @@ fn pages_are_for_everybody_and_say_nothing() {
 }
 
 #[test]
+fn a_governed_reply_is_verified_against_what_is_in_force() {
+    let desk = Desk::new();
+    let prompts = crate::folder::Folder::of_prompts("console-governed");
+    let folder = prompts.path();
+    let governance = format!(
+        "governance:\n  manifest: {folder}/prompt-manifest.json\n  lock: {folder}/prompt-lock.json\n"
+    );
+    let gateway = start(&desk, &governance);
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/governance/response.json");
+    let mut reply: Value = serde_json::from_str(&fs::read_to_string(example).unwrap()).unwrap();
+    let taken = gateway.send("POST", "/api/replies", &[], &reply.to_string());
+    assert_eq!((taken.status, &taken.last()["valid"]), (201, &json!(true)), "{:?}", taken.events);
+    let again = gateway.send("POST", "/api/replies", &[], &reply.to_string());
+    assert_eq!((again.status, &again.last()["index"]), (200, &taken.last()["index"]));
+    // Somebody changes the prompt that it claims to speak under.
+    reply["response_id"] = "2c9d7a1e-4f3b-4a65-9c1d-0e8f7a6b5c4d".into();
+    reply["request_context"]["request_id"] = Value::Null;
+    reply["agent"]["prompt_hash"] = "0".repeat(64).into();
+    let caught = gateway.send("POST", "/api/replies?as=governed", &[], &reply.to_string());
+    assert_eq!(
+        (caught.status, &caught.last()["kind"]),
+        (201, &json!("rejected")),
+        "{:?}",
+        caught.events
+    );
+    let agents = gateway.send("GET", "/api/agents", &[], "").last().clone();
+    assert_eq!(
+        (&agents["configured"], &agents["agents"][0]["state"]),
+        (&json!(true), &json!("ok"))
+    );
+    let verified = gateway.send("POST", "/api/ledger/verify", &[], "");
+    assert_eq!(verified.last()["ok"], true, "{:?}", verified.events);
+}
+
+#[test]
 fn a_link_needs_a_server() {
     let desk = Desk::new();
     let output =

@@ -77,7 +77,7 @@ pub struct Call<'a> {
     pub findings: &'a [ValidationError],
     /// Whether the tool's schema could not be used. Such a call is passed on and never counted.
     pub unchecked: bool,
-    /// Whether there is no such tool. Then its name is the model's own, and nothing is counted under it.
+    /// Whether there is no such tool. Then its name is the model's own, and no metric has it.
     pub unknown_tool: bool,
     /// The turn, where the caller knows it; otherwise failures share an attempt until its answer is
     /// delivered.

@@ -30,7 +30,7 @@ pub fn observe(
 
 #[cfg(feature = "metrics")]
 fn count(counted: super::tally::Counted, outcome: &Outcome) {
-    let tool = counted.tool;
+    let tool = counted.label;
     metrics::counter!("answerback_calls_total", "tool" => tool.clone()).increment(1);
     for (code, path) in counted.places {
         let labels = [("tool", tool.clone()), ("path", path), ("code", code)];
