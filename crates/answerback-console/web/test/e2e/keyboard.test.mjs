@@ -192,9 +192,9 @@ describe('keyboard', () => {
     await visit(server, {}, async (one) => {
       const { page } = one;
       await one.open('/settings');
-      await page.getByLabel(/^Single-key shortcuts/).focus();
+      await page.getByRole('checkbox', { name: /Single-key shortcuts/ }).focus();
       await page.keyboard.press('Space');
-      assert.ok(!(await page.getByLabel(/^Single-key shortcuts/).isChecked()));
+      assert.ok(!(await page.getByRole('checkbox', { name: /Single-key shortcuts/ }).isChecked()));
       await page.locator('main').focus();
       await page.keyboard.press('g');
       await page.keyboard.press('r');
