@@ -208,9 +208,14 @@ fn agents(manifest_file: &Path, lock_file: &Path) -> anyhow::Result<AgentsView> 
     let folder = PromptFolder::open(root.unwrap_or_else(|| Path::new(".")), limits)?;
     let files = folder.read(entries.values().map(|prompt| prompt.file.as_str()))?;
     let manifest = Manifest::from_document(&manifest).context("the manifest")?;
+    // Replies name an agent by its canonical id, the lock by its key.
+    let canonical = |key: &str| {
+        let prompt = manifest.prompts().find(|prompt| prompt.key == key);
+        prompt.map_or_else(|| key.to_owned(), |prompt| prompt.canonical_id.to_string())
+    };
     let mut agents: Vec<AgentView> = entries
         .iter()
-        .map(|(id, prompt)| {
+        .map(|(key, prompt)| {
             let actual = files.hash(&prompt.file).map(ToString::to_string);
             let expected = prompt.hash.to_string();
             let state = match &actual {
@@ -219,7 +224,7 @@ fn agents(manifest_file: &Path, lock_file: &Path) -> anyhow::Result<AgentsView> 
                 Some(_) => "mismatch",
             };
             AgentView {
-                id: id.clone(),
+                id: canonical(key),
                 kind: Some(prompt.agent_type.to_string()),
                 version: Some(prompt.version.to_string()),
                 file: Some(prompt.file.clone()),
@@ -232,9 +237,9 @@ fn agents(manifest_file: &Path, lock_file: &Path) -> anyhow::Result<AgentsView> 
     let locked: Vec<&str> = entries.values().map(|prompt| prompt.file.as_str()).collect();
     let unlocked = manifest.prompts().filter(|prompt| !locked.contains(&prompt.file));
     agents.extend(unlocked.map(|prompt| AgentView {
-        id: prompt.file.to_owned(),
-        kind: None,
-        version: None,
+        id: prompt.canonical_id.to_string(),
+        kind: Some(prompt.agent_type.to_string()),
+        version: Some(prompt.version.to_string()),
         file: Some(prompt.file.to_owned()),
         expected_hash: None,
         actual_hash: None,

@@ -7,11 +7,16 @@ use tracing_subscriber::filter::LevelFilter;
 const LOG: &str = "ANSWERBACK_LOG";
 /// Warnings go to standard error, where clients keep what servers say.
 pub(crate) fn log() -> anyhow::Result<()> {
+    log_from(LevelFilter::WARN)
+}
+
+/// What matters this much goes to standard error, unless the variable says otherwise.
+pub(crate) fn log_from(usual: LevelFilter) -> anyhow::Result<()> {
     let level = match std::env::var(LOG) {
         Ok(word) if !word.is_empty() => word.parse::<LevelFilter>().ok().with_context(|| {
             format!("${LOG} is {word:?}; expected off, error, warn, info, debug or trace")
         })?,
-        _ => LevelFilter::WARN,
+        _ => usual,
     };
     tracing_subscriber::fmt()
         .with_max_level(level)

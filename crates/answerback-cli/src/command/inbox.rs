@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
 
 use answerback::UuidV7;
-use answerback::case::{CaseState, Decision, DecisionKind, Submission};
+use answerback::case::{CaseKind, CaseState, Decision, DecisionKind, Submission};
 use answerback_gateway::document;
 use answerback_store::{CaseFilter, CaseRecord, CaseStatus, Store};
 use anyhow::{Context, bail};
@@ -160,20 +160,28 @@ fn list(store: &Store, all: bool, format: Format) -> anyhow::Result<Exit> {
 
 fn push_row(text: &mut String, store: &Store, record: &CaseRecord) -> anyhow::Result<()> {
     let content = content(record);
-    let tool = content["tool"].as_str().unwrap_or("-");
-    let tried = content["attempts"].as_array().map_or(0, Vec::len);
+    let about = match record.case.kind {
+        CaseKind::Escalation => {
+            let tool = content["tool"].as_str().unwrap_or("-");
+            let tried = content["attempts"].as_array().map_or(0, Vec::len);
+            format!("{}  {}  {tried} attempts", server(store, record), sanitise(tool))
+        }
+        CaseKind::Proposal => format!("proposal  {}", sanitise(said(&content, "title"))),
+        CaseKind::Question => format!("question  {}", sanitise(said(&content, "question"))),
+    };
     writeln!(
         text,
-        "{}  {}  {}  {}  {}  {} attempts  {}",
+        "{}  {}  {}  {about}  {}",
         record.case.id,
         record.created.to_utc_seconds(),
         standing(record),
-        server(store, record),
-        sanitise(tool),
-        tried,
         until(record)
     )?;
     Ok(())
+}
+
+fn said<'c>(content: &'c Value, member: &str) -> &'c str {
+    content[member].as_str().unwrap_or("-")
 }
 
 /// The server that the call was for, as the record of the call has it.
@@ -201,12 +209,14 @@ fn show(store: &Store, record: &CaseRecord, format: Format) -> anyhow::Result<Ex
         Format::Json => push_line(&mut text, &document(record))?,
         Format::Text => {
             let content = content(record);
-            let said = |place: &str| content.pointer(place).and_then(Value::as_str).unwrap_or("-");
             writeln!(text, "Case {} ({})", record.case.id, standing(record))?;
-            writeln!(text, "Server {}, tool {}", server(store, record), sanitise(said("/tool")))?;
-            writeln!(text, "Came in {}, {}", record.created.to_utc_seconds(), until(record))?;
-            writeln!(text, "\n{}", lines(said("/summary")))?;
-            writeln!(text, "\nThe first call: {}", sanitise(said("/original_call/arguments")))?;
+            match record.case.kind {
+                CaseKind::Proposal => push_proposal(&mut text, &content, record)?,
+                CaseKind::Question => push_question(&mut text, &content, record)?,
+                CaseKind::Escalation => {
+                    push_escalation(&mut text, &content, &server(store, record), record)?;
+                }
+            }
             if let Some(decision) = record.case.decision() {
                 writeln!(text, "\nDecided: {}", sanitise(&serde_json::to_string(decision)?))?;
             } else {
@@ -216,7 +226,7 @@ fn show(store: &Store, record: &CaseRecord, format: Format) -> anyhow::Result<Ex
                         text,
                         "  answerback inbox {kind} {}: {}",
                         record.case.id,
-                        kind.meaning()
+                        meaning(record.case.kind, *kind)
                     )?;
                 }
             }
@@ -224,6 +234,63 @@ fn show(store: &Store, record: &CaseRecord, format: Format) -> anyhow::Result<Ex
     }
     anstream::stdout().write_all(text.as_bytes())?;
     Ok(Exit::Good)
+}
+
+fn push_escalation(
+    text: &mut String,
+    content: &Value,
+    server: &str,
+    record: &CaseRecord,
+) -> anyhow::Result<()> {
+    let call = content.pointer("/original_call/arguments").and_then(Value::as_str).unwrap_or("-");
+    writeln!(text, "Server {server}, tool {}", sanitise(said(content, "tool")))?;
+    writeln!(text, "Came in {}, {}", record.created.to_utc_seconds(), until(record))?;
+    writeln!(text, "\n{}", lines(said(content, "summary")))?;
+    writeln!(text, "\nThe first call: {}", sanitise(call))?;
+    Ok(())
+}
+
+fn push_proposal(text: &mut String, content: &Value, record: &CaseRecord) -> anyhow::Result<()> {
+    writeln!(text, "Proposal: {}", sanitise(said(content, "title")))?;
+    writeln!(text, "Came in {}, {}", record.created.to_utc_seconds(), until(record))?;
+    if let Some(risk) = content["risk"].as_str() {
+        writeln!(text, "Risk: {}", sanitise(risk))?;
+    }
+    if let Some(description) = content["description"].as_str() {
+        writeln!(text, "\n{}", lines(description))?;
+    }
+    let effects = content["effects"].as_array().into_iter().flatten();
+    for effect in effects.filter_map(Value::as_str) {
+        writeln!(text, "  - {}", sanitise(effect))?;
+    }
+    // Whoever says yes says it to each of these.
+    writeln!(text, "\nArguments:")?;
+    for (name, value) in content["arguments"].as_object().into_iter().flatten() {
+        writeln!(text, "  {}: {}", sanitise(name), sanitise(&value.to_string()))?;
+    }
+    Ok(())
+}
+
+fn push_question(text: &mut String, content: &Value, record: &CaseRecord) -> anyhow::Result<()> {
+    writeln!(text, "Question: {}", lines(said(content, "question")))?;
+    writeln!(text, "Came in {}, {}", record.created.to_utc_seconds(), until(record))?;
+    let options = content["options"].as_array().into_iter().flatten();
+    for option in options {
+        writeln!(text, "  - {}", sanitise(said(option, "label")))?;
+    }
+    Ok(())
+}
+
+/// What a decision does to a case of this kind.
+const fn meaning(case: CaseKind, decision: DecisionKind) -> &'static str {
+    match (case, decision) {
+        (CaseKind::Escalation, decision) => decision.meaning(),
+        (_, DecisionKind::Approve) => "do it as it is proposed",
+        (_, DecisionKind::Modify) => "do it with other arguments, a JSON object",
+        (_, DecisionKind::Reject) => "do not do it",
+        (_, DecisionKind::Respond) => "answer in words",
+        (_, DecisionKind::Defer) => "decide later; the agent waits",
+    }
 }
 
 /// Text of several lines, each harmless on a terminal.
@@ -244,10 +311,17 @@ fn decide(location: &Location, case: &str, decision: Decision) -> anyhow::Result
     let mut text = String::new();
     writeln!(text, "Case {}: {kind}", decided.case.id)?;
     if kind != DecisionKind::Defer {
-        writeln!(text, "It takes effect with the model's next call of the tool.")?;
+        writeln!(text, "{}", effect(decided.case.kind))?;
     }
     anstream::stdout().write_all(text.as_bytes())?;
     Ok(Exit::Good)
+}
+
+const fn effect(case: CaseKind) -> &'static str {
+    match case {
+        CaseKind::Escalation => "It takes effect with the model's next call of the tool.",
+        _ => "The agent hears of it when it asks.",
+    }
 }
 
 /// The case that is meant.

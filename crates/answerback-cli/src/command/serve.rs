@@ -18,6 +18,7 @@ use answerback_mcp::link::{Program, Remote};
 use answerback_store::Store;
 use anyhow::Context;
 use serde_json::json;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::command::ledger::authority::AuthorityOptions;
 use crate::configuration::Configuration;
@@ -26,7 +27,7 @@ use crate::demo::{self, Demo};
 use crate::exit::Exit;
 use crate::folders;
 use crate::gateway::GatewayOptions;
-use crate::operating::{log, stop};
+use crate::operating::{log, log_from, stop};
 use crate::output::say;
 use crate::replace;
 use crate::webhook;
@@ -88,10 +89,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    log()?;
     if !arguments.demo {
+        log()?;
         return serve(arguments);
     }
+    // In the demo calls go wrong on purpose.
+    log_from(LevelFilter::ERROR)?;
     let demo = Demo::prepare()?;
     let options = GatewayOptions::within(demo.folder());
     // A second demo, or a server that works, may have the usual port.
@@ -168,6 +171,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
             greet_person(&listener, sessions, arguments)?;
         }
         if arguments.demo {
+            say("demo     a short conversation is played through the gateway; Ctrl-C ends it and removes its folder");
             let (address, token) = (listener.address(), token.clone());
             // It ends with the process: nothing waits for it.
             std::thread::spawn(move || demo::play(address, token.text()));

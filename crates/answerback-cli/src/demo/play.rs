@@ -103,13 +103,12 @@ impl Agent {
 
     /// Calls that pass, one that fails and is corrected, and one that fails until a person is asked.
     fn call_tools(&mut self) -> anyhow::Result<()> {
+        // Ranges of days lie ahead.
+        let day = |days| now().plus_days(days).to_utc_seconds();
         self.call("validate_email", json!({"email": "harbour.master@example.org"}))?;
         self.call("solution_info", json!({}))?;
         self.call("validate_date_range", json!({"start_date": "4 March", "end_date": 7}))?;
-        self.call(
-            "validate_date_range",
-            json!({"start_date": "2026-03-04T08:00:00Z", "end_date": "2026-03-07T18:00:00Z"}),
-        )?;
+        self.call("validate_date_range", json!({"start_date": day(1), "end_date": day(4)}))?;
         self.call("validate_email", json!({"email": "not an address"}))?;
         for wrong in [json!({"password": 7}), json!({"pass": "x"}), json!({})] {
             self.call("validate_password_strength", wrong)?;

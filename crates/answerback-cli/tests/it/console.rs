@@ -301,6 +301,16 @@ fn a_person_decides_and_the_agent_that_waits_hears_of_it() {
     let empty = gateway.send("POST", "/api/cases", &[], &question.to_string());
     let empty = person.decide(empty.last(), json!({"decision": "respond", "message": "  "}));
     assert_eq!((empty.status, &empty.last()["data"]["code"]), (422, &json!("DECISION_UNUSABLE")));
+    // The terminal shows what the pages show.
+    let store = desk.path("state/answerback/ledger.db");
+    let store = store.to_str().unwrap();
+    let listed = desk.good(&["inbox", "list", "--all", "--store", store]);
+    assert!(listed.contains("proposal  Move the Aurora to berth 4"), "{listed}");
+    assert!(listed.contains("question  Which?"), "{listed}");
+    let shown = desk.good(&["inbox", "show", &id, "--store", store]);
+    for line in ["Risk: high", "  to_berth: 4", "  - Berth 2 is free from 15:00", "Decided: "] {
+        assert!(shown.contains(line), "{line} is not in {shown}");
+    }
     let short = json!({"kind": "proposal", "title": "t", "expires_in_seconds": 1});
     let short = gateway.send("POST", "/api/cases", &[], &short.to_string());
     std::thread::sleep(Duration::from_millis(1200));
