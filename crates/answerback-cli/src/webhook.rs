@@ -38,5 +38,11 @@ fn post(url: &str, body: &str) -> Result<(), ureq::Error> {
         .max_redirects(0)
         .build()
         .into();
-    agent.post(url).header("Content-Type", "application/json").send(body).map(|_| ())
+    let answer = agent.post(url).header("Content-Type", "application/json").send(body)?;
+    // Whoever sends us elsewhere has not heard.
+    if answer.status().is_success() {
+        Ok(())
+    } else {
+        Err(ureq::Error::StatusCode(answer.status().as_u16()))
+    }
 }

@@ -183,8 +183,7 @@ impl Desk {
         let contract = contract.map(|word| word.parse()).transpose().map_err(told)?;
         let handed_in = HandedIn::new(document.to_string(), PRINCIPAL).with_contract(contract);
         let (console, in_force) = (&self.console, self.console.behind.in_force());
-        let taken =
-            take_in_with(&console.store, in_force.as_deref(), &console.files, handed_in).await;
+        let taken = take_in_with(&console.store, in_force, &console.files, handed_in).await;
         let taken = taken.map_err(told)?;
         console.live.nudge();
         Ok(json!({

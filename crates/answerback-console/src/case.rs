@@ -79,14 +79,16 @@ fn acknowledgement(store: &Store, case: &UuidV7) -> Result<Option<Value>, StoreE
     }))
 }
 
-/// Writes down that an agent has seen the decision, once.
+/// Writes down that an agent has seen the decision. The stream of the case ends with it, so there is one.
 pub(crate) fn acknowledge(
     transaction: &mut dyn Transaction,
     case: &UuidV7,
     said: &Value,
 ) -> Result<(), StoreError> {
     let body = secrets::redact_value(said).to_string();
-    transaction.append_event(&stream_of(case), ACKNOWLEDGED, None, body.as_bytes()).map(|_| ())
+    let stream = stream_of(case);
+    transaction.append_event(&stream, ACKNOWLEDGED, None, body.as_bytes())?;
+    transaction.end_stream(&stream).map(|_| ())
 }
 
 /// A mission that an agent proposes.

@@ -1,7 +1,9 @@
 //! Files that replies refer to. A path in a reply is what an agent says: it is looked up below the folders that the
 //! configuration names, and nowhere else.
 
-use std::fs::{self, File, Metadata};
+#[cfg(any(test, not(target_os = "linux")))]
+use std::fs;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
@@ -12,6 +14,9 @@ use sha2::{Digest, Sha256};
 
 /// The largest file that is hashed and served.
 const LARGEST: u64 = 64 << 20;
+
+/// How many files of one reply are looked at when it comes in.
+const MOST_FILES: usize = 32;
 
 /// The folders that files are served from.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +51,8 @@ impl Files {
         let artifacts = document.get("artifacts").and_then(Value::as_array).into_iter().flatten();
         artifacts
             .enumerate()
+            .filter(|(_, document)| path_of(document).is_some())
+            .take(MOST_FILES)
             .filter_map(|(artifact, document)| {
                 let (_, size, sha256) = self.read(path_of(document)?).ok()?;
                 Some(Noted { artifact, size, sha256 })
@@ -76,18 +83,40 @@ impl Files {
             return Err(missing());
         }
         for folder in &self.folders {
-            // An absolute path counts where it lies below the folder; where links lead out of it, it does not.
-            let Ok(found) = folder.join(path).canonicalize() else { continue };
-            if !found.starts_with(folder) {
+            // An absolute path counts where it lies below the folder.
+            let below =
+                if path.is_absolute() { path.strip_prefix(folder).ok() } else { Some(path) };
+            let Some(file) = below.and_then(|below| open_below(folder, below).ok()) else {
                 continue;
-            }
-            let about = fs::symlink_metadata(&found)?;
+            };
+            // Asked of the open file: a path could mean another one by now.
+            let about = file.metadata()?;
             if about.is_file() {
-                return Ok((File::open(&found)?, about));
+                return Ok((file, about));
             }
         }
         Err(missing())
     }
+}
+
+/// Opens what lies below a folder, in one step: whoever exchanges a file for a link meanwhile leads nowhere else. A pipe
+/// is not waited for.
+#[cfg(target_os = "linux")]
+fn open_below(folder: &Path, below: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    Ok(openat2(File::open(folder)?, below, flags, Mode::empty(), within)?.into())
+}
+
+/// Opens what lies below a folder. Between the two steps somebody with write access to the folder could exchange a link.
+#[cfg(not(target_os = "linux"))]
+fn open_below(folder: &Path, below: &Path) -> io::Result<File> {
+    let found = folder.join(below).canonicalize()?;
+    if !found.starts_with(folder) || !fs::symlink_metadata(&found)?.is_file() {
+        return Err(io::Error::from(io::ErrorKind::NotFound));
+    }
+    File::open(found)
 }
 
 /// The path that an artifact refers to.
@@ -132,6 +161,9 @@ mod tests {
         {
             std::os::unix::fs::symlink(&secret, inside.join("link")).unwrap();
             refused.push("link");
+            let pipe = inside.join("pipe");
+            assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+            refused.push("pipe");
         }
         for path in refused {
             assert!(files.read(path).is_err(), "{path}");

@@ -40,9 +40,17 @@ impl Console {
 /// The decisions at this index and behind it, oldest first.
 fn decisions(store: &Store, from: u64) -> Result<Vec<Value>, StoreError> {
     let filter = Filter::default().with_kind(Kind::Decision);
-    let page = store.entries(&filter, from.checked_sub(1), PAGE)?;
-    let whole = |entry: Entry| Ok(store.entry(entry.index)?.map(|entry| told(&entry)));
-    page.entries.into_iter().filter_map(|entry| whole(entry).transpose()).collect()
+    let (mut cursor, mut found) = (from.checked_sub(1), Vec::new());
+    loop {
+        let page = store.entries(&filter, cursor, PAGE)?;
+        for entry in page.entries {
+            found.extend(store.entry(entry.index)?.map(|entry| told(&entry)));
+        }
+        cursor = page.next;
+        if cursor.is_none() {
+            return Ok(found);
+        }
+    }
 }
 
 fn told(entry: &Entry) -> Value {

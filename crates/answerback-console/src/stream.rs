@@ -21,6 +21,12 @@ pub const MOST_EVENTS: usize = 1000;
 const OUTCOME: &str = "outcome";
 /// How many warnings are kept of a stream that does not make sense.
 const MOST_WARNINGS: usize = 20;
+/// How deep a reply may become by patches. Who walks it uses the stack.
+const DEEPEST: usize = 64;
+/// How large a reply may become, in bytes of text and nodes. A patch can copy what is there, so few words can make much.
+const LARGEST_REPLY: usize = 16 << 20;
+/// How much is walked for patches of one stream before the rest of them is left out.
+const MOST_WORK: usize = 1 << 28;
 
 /// An event on its way in.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
@@ -83,6 +89,9 @@ pub async fn end(
 ) -> Result<Option<u64>, StreamError> {
     check_name(stream)?;
     let outcome = outcome.map(|word| json!({ "outcome": secrets::redact(word) }).to_string());
+    if let Some(outcome) = outcome.as_ref().filter(|outcome| outcome.len() > LARGEST_BODY) {
+        return Err(StreamError::TooLarge(outcome.len()));
+    }
     let stream = stream.to_owned();
     let ticket = store.write(move |transaction: &mut dyn Transaction| {
         if let Some(outcome) = &outcome {
@@ -207,6 +216,10 @@ pub struct Folded {
     pub warnings: Vec<String>,
     /// How it went, once that is said.
     pub outcome: Option<String>,
+    /// How large the reply is at most.
+    size: usize,
+    /// How much was walked to keep patches within bounds.
+    work: usize,
 }
 
 impl Folded {
@@ -214,10 +227,10 @@ impl Folded {
     pub fn push(&mut self, event: &EventDocument) {
         let Some(body) = &event.body else { return };
         let fitted = match event.kind.as_str() {
-            "envelope" => {
+            "envelope" => measured(body).map(|size| {
+                self.size = size;
                 self.envelope = Some(body.clone());
-                Some(())
-            }
+            }),
             "rows" => self.append(body, "rows", &["row_count"]),
             "events" => self.append(body, "events", &["event_count"]),
             "text" => self.text(body),
@@ -251,6 +264,7 @@ impl Folded {
 
     fn append(&mut self, body: &Value, name: &str, counts: &[&str]) -> Option<()> {
         let added = body.get(name)?.as_array()?.clone();
+        self.grow(measured(body)?)?;
         let content = self.content(body)?;
         let list = content.get_mut(name)?.as_array_mut()?;
         list.extend(added);
@@ -265,6 +279,7 @@ impl Folded {
 
     fn text(&mut self, body: &Value) -> Option<()> {
         let added = body.get("text")?.as_str()?;
+        self.grow(added.len())?;
         let target = match body.get("artifact") {
             None => self.begun().get_mut("summary")?,
             Some(_) => {
@@ -280,23 +295,72 @@ impl Folded {
                 }
             }
         };
-        let text = format!("{}{added}", target.as_str()?);
-        *target = text.into();
+        let Value::String(text) = target else { return None };
+        text.push_str(added);
         Some(())
     }
 
+    /// Applies a patch step by step, each within bounds: what a step makes is at most twice what was there.
     fn patch(&mut self, body: &Value) -> Option<()> {
         let operations: Vec<Operation> = serde_json::from_value(body.get("patch")?.clone()).ok()?;
-        let patched = patch::apply(self.envelope.as_ref()?, &operations).ok()?;
-        self.envelope = Some(patched);
+        let mut envelope = self.envelope.clone()?;
+        let mut size = self.size;
+        for operation in operations {
+            envelope = patch::apply(&envelope, std::slice::from_ref(&operation)).ok()?;
+            size = measured(&envelope)?;
+            self.work = self.work.saturating_add(size);
+            if self.work > MOST_WORK {
+                return None;
+            }
+        }
+        (self.size, self.envelope) = (size, Some(envelope));
+        Some(())
+    }
+
+    fn grow(&mut self, added: usize) -> Option<()> {
+        let size = self.size.saturating_add(added);
+        if size > LARGEST_REPLY {
+            return None;
+        }
+        self.size = size;
         Some(())
     }
 
     fn signal(&mut self, body: &Value) -> Option<()> {
+        self.grow(measured(body)?)?;
         let signals = self.begun().get_mut("signals_emitted")?.as_array_mut()?;
         signals.push(body.clone());
         Some(())
     }
+}
+
+/// How large a value is; nothing, where it is too large or too deep.
+fn measured(value: &Value) -> Option<usize> {
+    fn walk(value: &Value, deep: usize, size: &mut usize) -> Option<()> {
+        if deep > DEEPEST {
+            return None;
+        }
+        *size += 16;
+        match value {
+            Value::String(text) => *size += text.len(),
+            Value::Array(elements) => {
+                for element in elements {
+                    walk(element, deep + 1, size)?;
+                }
+            }
+            Value::Object(members) => {
+                for (name, member) in members {
+                    *size += name.len();
+                    walk(member, deep + 1, size)?;
+                }
+            }
+            _ => {}
+        }
+        (*size <= LARGEST_REPLY).then_some(())
+    }
+    let mut size = 0;
+    walk(value, 0, &mut size)?;
+    Some(size)
 }
 
 #[cfg(test)]
@@ -349,6 +413,27 @@ mod tests {
         );
         assert_eq!(folded.outcome.as_deref(), Some("completed"));
         insta::assert_snapshot!(folded.envelope.unwrap(), @r#"{"summary":"s!","artifacts":[{"artifact_type":"table","content":{"rows":[[1],[2],[3]],"row_count":3}},{"artifact_type":"code_block","content":{"code":"ab"}},{"artifact_type":"document","content":{"sections":[{"content":"xy"}]}}],"signals_emitted":[{"signal_type":"t"}],"live":true}"#);
+    }
+
+    #[test]
+    fn few_words_do_not_make_a_reply_without_end() {
+        let copies = |from: &str, to: &dyn Fn(usize) -> String| -> Vec<Value> {
+            let copy = |step| json!({"op": "copy", "from": from, "path": to(step)});
+            (0..24).map(copy).collect()
+        };
+        let deep = copies("/b", &|step| "/b".repeat((1 << step) + 1));
+        let wide = copies("/a", &|_| "/a/-".to_owned());
+        for (envelope, patch) in [(json!({"b": {}}), deep), (json!({"a": ["x".repeat(64)]}), wide)]
+        {
+            let folded =
+                fold(&[("envelope", envelope.clone()), ("patch", json!({ "patch": patch }))]);
+            assert_eq!(folded.envelope, Some(envelope));
+            assert_eq!(folded.warnings, ["event 2 (patch) does not fit"]);
+        }
+        let text = json!({"text": "x".repeat(1 << 20)});
+        let folded = fold(&vec![("text", text); 20]);
+        assert!(folded.envelope.unwrap()["summary"].as_str().unwrap().len() <= LARGEST_REPLY);
+        assert!(!folded.warnings.is_empty());
     }
 
     #[test]

@@ -21,6 +21,8 @@ const MOST_LAUNCHES: usize = 16;
 const IDLE_LIFE: Duration = Duration::from_hours(12);
 /// How many sessions there are at a time; a new one takes the place of the one that was idle longest.
 const MOST_SESSIONS: usize = 64;
+/// How often a stream looks whether its session still is one.
+const LOOKED_AT_EVERY: Duration = Duration::from_mins(1);
 /// How often the file learns that a session is in use. After a restart it may seem idle for so much longer.
 const NOTED_EVERY: Duration = Duration::from_mins(10);
 
@@ -167,6 +169,7 @@ impl Sessions {
             let oldest = table.open.iter().enumerate().min_by_key(|(_, session)| session.last_used);
             if let Some(oldest) = oldest.map(|(position, _)| position) {
                 table.open.remove(oldest);
+                self.0.ended.send_modify(|count| *count += 1);
             }
         }
         let principal = Principal::new(&self.0.name, self.0.scopes, token.digest());
@@ -219,16 +222,17 @@ impl Sessions {
 
     /// Whether the principal is one of a session that is open.
     pub(crate) fn stands(&self, principal: &Principal) -> bool {
-        self.lock().open.iter().any(|session| session.principal.is(principal))
+        let mut table = self.lock();
+        table.forget_idle(SystemTime::now());
+        table.open.iter().any(|session| session.principal.is(principal))
     }
 
     /// Ends when the session of the principal has.
     pub(crate) async fn ended(&self, principal: &Principal) {
         let mut changes = self.0.ended.subscribe();
         while self.stands(principal) {
-            if changes.changed().await.is_err() {
-                return;
-            }
+            // One that nobody used for too long ends without a word, so it is looked at from time to time.
+            let _ = tokio::time::timeout(LOOKED_AT_EVERY, changes.changed()).await;
         }
     }
 
@@ -262,13 +266,10 @@ impl Sessions {
 
 impl Table {
     fn forget_idle(&mut self, now: SystemTime) {
-        let lives = |session: &Session| {
-            now.duration_since(session.last_used).is_ok_and(|idle| idle < IDLE_LIFE)
-        };
-        self.open.retain(lives);
-        self.launches.retain(|launch| {
-            now.duration_since(launch.made).is_ok_and(|age| age < 2 * LAUNCH_LIFE)
-        });
+        // A clock that was put back makes nobody idle.
+        let since = |then: SystemTime| now.duration_since(then).unwrap_or_default();
+        self.open.retain(|session| since(session.last_used) < IDLE_LIFE);
+        self.launches.retain(|launch| since(launch.made) < 2 * LAUNCH_LIFE);
     }
 }
 
@@ -285,7 +286,7 @@ impl Session {
         let digest = HEXLOWER.decode(kept["digest"].as_str()?.as_bytes()).ok()?;
         let digest = TokenDigest::from_bytes(digest.try_into().ok()?);
         let at = |member: &str| {
-            Some(SystemTime::UNIX_EPOCH + Duration::from_secs(kept[member].as_u64()?))
+            SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(kept[member].as_u64()?))
         };
         let (created, last_used) = (at("created")?, at("last_used")?);
         let principal = Principal::new(name, scopes, digest);

@@ -229,7 +229,8 @@ pub(crate) fn events(
 ) -> Result<EventPage, StoreError> {
     let newest = head(read)?.event_seq;
     let minimum = read.event_minimum()?;
-    let gap = (after + 1 < minimum).then_some(Gap { from: after + 1, to: minimum - 1 });
+    let next = after.saturating_add(1);
+    let gap = (next < minimum).then_some(Gap { from: next, to: minimum - 1 });
     let events = read.events(after, stream, limit)?;
     // A page that is not full saw everything there is.
     let after = match events.last() {

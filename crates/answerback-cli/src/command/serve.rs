@@ -173,8 +173,9 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         if arguments.demo {
             say("demo     a short conversation is played through the gateway; Ctrl-C ends it and removes its folder");
             let (address, token) = (listener.address(), token.clone());
+            let folder = arguments.gateway.location.folder()?;
             // It ends with the process: nothing waits for it.
-            std::thread::spawn(move || demo::play(address, token.text()));
+            std::thread::spawn(move || demo::play(address, token.text(), &folder));
         }
         let server = opened.as_ref().map(|(_, server, _)| server);
         let was_at_terminal = std::io::stderr().is_terminal();

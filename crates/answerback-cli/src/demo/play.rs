@@ -1,12 +1,17 @@
 //! The conversation: an agent that calls tools, answers, asks and waits, over the same HTTP as any other.
 
+use std::fs;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use answerback::UuidV4;
+use answerback::contract::governed::{Refusal, RefusalReason, RequestContext, RequestType};
+use answerback::governance::Authority;
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
+use super::AGENT;
 use crate::output::say;
 use crate::surroundings::{now, random};
 
@@ -18,8 +23,9 @@ const STEP: Duration = Duration::from_millis(1500);
 const PATIENCE: u32 = 120;
 
 /// Plays the demo to its end, or until the server is gone. What fails is told, and ends the demo alone.
-pub(crate) fn play(address: SocketAddr, token: &str) {
-    let agent = Agent { address, token: token.to_owned(), session: None, number: 0 };
+pub(crate) fn play(address: SocketAddr, token: &str, folder: &Path) {
+    let (token, folder) = (token.to_owned(), folder.to_owned());
+    let agent = Agent { address, token, folder, session: None, number: 0 };
     if let Err(error) = agent.run() {
         say(&format!("warning: the demo ended early: {error:#}"));
     }
@@ -28,6 +34,8 @@ pub(crate) fn play(address: SocketAddr, token: &str) {
 struct Agent {
     address: SocketAddr,
     token: String,
+    /// Where manifest and lock are.
+    folder: PathBuf,
     session: Option<String>,
     number: u32,
 }
@@ -37,6 +45,7 @@ impl Agent {
         self.greet()?;
         self.call_tools()?;
         self.answer()?;
+        self.refuse()?;
         self.be_caught()?;
         let follower = self.ask_person()?;
         self.work_live()?;
@@ -129,7 +138,22 @@ impl Agent {
         Ok(())
     }
 
-    /// A governed answer, a refusal of the agent's own, and a document that somebody changed on its way.
+    /// The agent is asked for what is not its own, and says so under its locked identity.
+    fn refuse(&self) -> anyhow::Result<()> {
+        let read = |name: &str| -> anyhow::Result<Value> {
+            Ok(serde_json::from_str(&fs::read_to_string(self.folder.join(name))?)?)
+        };
+        let authority = Authority::new(&read("prompt-manifest.json")?, &read("prompt-lock.json")?);
+        let asked = RequestContext::new(RequestType::Query, "What will bulk freight cost in May?");
+        let words = "Prices are not the harbour's: it knows ships, berths and arrivals.";
+        let refusal = Refusal::new(RefusalReason::OutOfScope, words);
+        let id = UuidV4::from_random(random()?);
+        let reply = authority.speaker(AGENT)?.refusal(id, asked, &refusal).build(now())?;
+        self.post("/api/replies", &reply.to_document())?;
+        Ok(())
+    }
+
+    /// A document that somebody changed on its way.
     fn be_caught(&self) -> anyhow::Result<()> {
         let replies = self.get("/api/replies?kind=response&limit=200")?;
         let mut governed = replies["replies"].as_array().into_iter().flatten();

@@ -224,6 +224,17 @@ fn a_reply_comes_in_is_shown_in_every_contract_and_proven() {
             "{body}"
         );
     }
+    // What cannot be given in another contract, or asks too much of a person, is refused before it is recorded.
+    let size = || gateway.send("GET", "/api/overview", &[], "").last()["size"].clone();
+    let before = size();
+    let refused = gateway.send("POST", "/api/replies?to=governed", &[], &example("table"));
+    assert_eq!((refused.status, &refused.last()["data"]["code"]), (422, &json!("NOT_CONVERTIBLE")));
+    let mut many: Value = serde_json::from_str(&example("mission_draft")).unwrap();
+    many["artifacts"] = vec![many["artifacts"][0].clone(); 21].into();
+    let refused = gateway.send("POST", "/api/replies", &[], &many.to_string());
+    assert_eq!(refused.status, 400, "{:?}", refused.events);
+    assert_eq!(size(), before);
+    assert_eq!(gateway.send("GET", "/api/replies?text=a%00b", &[], "").status, 400);
     // Secrets do not reach the record.
     let secret = example("table").replace("Hamburg", "sk-live-4242424242424242424242424242");
     let taken = gateway.send("POST", "/api/replies", &[], &secret);
@@ -709,6 +720,70 @@ fn a_governed_reply_is_verified_against_what_is_in_force() {
     );
     let verified = gateway.send("POST", "/api/ledger/verify", &[], "");
     assert_eq!(verified.last()["ok"], true, "{:?}", verified.events);
+}
+
+#[test]
+fn the_demo_fills_every_page_and_leaves_nothing_behind() {
+    let desk = Desk::new();
+    let mut command = desk.command();
+    command.args(["serve", "--demo"]).env("TMPDIR", desk.path("."));
+    command.stdin(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let mut said = |start: &str| -> String {
+        let line = lines.find(|line| line.starts_with(start)).unwrap();
+        line[start.len()..].trim().to_owned()
+    };
+    let (endpoint, token) = (said("endpoint"), fs::read_to_string(said("token")).unwrap());
+    assert!(said("console").contains("/#t=ab_"));
+    let ask = |path: &str| -> Value {
+        let url = format!("{}{path}", endpoint.strip_suffix("/mcp").unwrap());
+        let bearer = format!("Bearer {}", token.trim());
+        let mut answer = ureq::get(url).header("Authorization", bearer).call().unwrap();
+        serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap()
+    };
+    let began = Instant::now();
+    while ask("/api/streams")["streams"].as_array().unwrap().is_empty() {
+        assert!(began.elapsed() < PATIENCE, "the demo did not get as far as its stream");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let replies = ask("/api/replies?limit=200")["replies"].clone();
+    let replies = replies.as_array().unwrap();
+    for kind in [
+        "table",
+        "chart",
+        "document",
+        "code_block",
+        "timeline",
+        "file_reference",
+        "json_data",
+        "mission_draft",
+        "signal_batch",
+    ] {
+        let has = |reply: &Value| reply["artifacts"].get(kind).is_some();
+        assert!(replies.iter().any(has), "no {kind}");
+    }
+    for (kind, contract, outcome) in [
+        ("response", "governed", "ok"),
+        ("response", "governed", "refused"),
+        ("rejected", "governed", "refused"),
+    ] {
+        let is = |reply: &Value| {
+            reply["kind"] == kind && reply["contract"] == contract && reply["outcome"] == outcome
+        };
+        assert!(replies.iter().any(is), "no {kind} {contract} {outcome}");
+    }
+    let cases = ask("/api/cases")["cases"].clone();
+    let kinds: Vec<&Value> =
+        cases.as_array().unwrap().iter().map(|case| &case["case"]["kind"]).collect();
+    assert_eq!(kinds, ["escalation", "question", "proposal"]);
+    let id = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    assert!(child.wait().unwrap().success());
+    let left = fs::read_dir(desk.path(".")).unwrap().map_while(Result::ok);
+    let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+    let is_demo = |name: &std::ffi::OsString| name.to_string_lossy().starts_with("answerback-demo");
+    assert!(!left.iter().any(is_demo), "{left:?}");
 }
 
 #[test]

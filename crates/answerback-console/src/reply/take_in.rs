@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use answerback::UuidV7;
 use answerback::contract::{Contract, Profile};
 use answerback::json::Limits;
@@ -9,6 +11,9 @@ use answerback_store::{Store, StoreError, Transaction, entry_reference};
 
 use crate::case::{Asked, open};
 use crate::files::Files;
+
+/// How much one reply may lay before a person.
+const MOST_ASKED: usize = 20;
 
 /// The part that says what the files of a reply were when it came in.
 pub(crate) const FILES: &str = "files";
@@ -71,7 +76,7 @@ pub struct Taken {
 /// When it is no reply at all, or cannot be recorded. One that breaks its contract is recorded as rejected.
 pub async fn take_in(
     store: &Store,
-    in_force: Option<&InForce>,
+    in_force: Option<Arc<InForce>>,
     handed_in: HandedIn,
 ) -> Result<Taken, TakeInError> {
     take_in_with(store, in_force, &Files::default(), handed_in).await
@@ -80,39 +85,18 @@ pub async fn take_in(
 /// As [`take_in`], and notes what the files that the reply refers to are now.
 pub(crate) async fn take_in_with(
     store: &Store,
-    in_force: Option<&InForce>,
+    in_force: Option<Arc<InForce>>,
     files: &Files,
     handed_in: HandedIn,
 ) -> Result<Taken, TakeInError> {
-    let HandedIn { bytes, contract, profile, principal, limits } = handed_in;
-    let judged = JudgedReply::read(bytes, contract, profile, limits, (in_force, None))?;
-    let (contract, findings) = (judged.contract, judged.findings.clone());
-    let is_rejected = judged.is_rejected();
-    let reply_id = fresh_id()?;
-    let request_id = judged.request_id().map_or_else(fresh_id, Ok)?;
-    let principal = Token::new(&principal).ok();
-    let request = Draft::request().with_request_id(request_id);
-    let request = judged.told(request, principal.as_ref(), None);
-    let draft = judged.draft().with_request_id(request_id).with_reply_id(reply_id);
-    let mut draft = judged.told(draft, principal.as_ref(), None);
-    let text = String::from_utf8_lossy(&judged.bytes);
-    for part in parts(store, "response", &text, None)? {
-        draft = draft.with_part(part);
-    }
-    let noted = files.note(&judged.value);
-    if !noted.is_empty() {
-        let noted = serde_json::to_vec(&noted).unwrap_or_default();
-        draft = draft.with_part(store.part(FILES, noted)?);
-    }
-    let asked = if is_rejected { Vec::new() } else { Asked::all_of(&judged.value, contract) };
-    let asked: Vec<(UuidV7, Asked)> = asked
-        .into_iter()
-        .map(|asked| Ok((UuidV7::from_time(now(), random()?), asked)))
-        .collect::<std::io::Result<_>>()
-        .map_err(|error| StoreError::unit(error.to_string()))?;
-    let id = draft.response_id().unwrap_or(reply_id).to_string();
+    let (aside, files) = (store.clone(), files.clone());
+    // Judging and hashing take as long as the document is large, and others are served meanwhile.
+    let prepare = move || Prepared::new(&aside, in_force.as_deref(), &files, handed_in);
+    let prepared = tokio::task::spawn_blocking(prepare).await;
+    let prepared = prepared.map_err(|error| StoreError::unit(error.to_string()))??;
+    let Prepared { contract, findings, is_rejected, id, request_id, request, draft, asked, weight } =
+        prepared;
     let (cases, told) = (asked.iter().map(|(id, _)| id.clone()).collect(), id.clone());
-    let weight = judged.bytes.len() + 16384;
     let ticket = store.write_weighing(weight, move |transaction: &mut dyn Transaction| {
         if transaction.request_index(request_id)?.is_none() {
             transaction.append(&request)?;
@@ -133,6 +117,61 @@ pub(crate) async fn take_in_with(
     Ok(Taken { index, id, contract, is_rejected, is_repeated, findings, cases })
 }
 
+/// A reply that was judged, with all that its transaction writes.
+struct Prepared {
+    contract: Contract,
+    findings: Vec<ValidationError>,
+    is_rejected: bool,
+    id: String,
+    request_id: Id,
+    request: Draft,
+    draft: Draft,
+    asked: Vec<(UuidV7, Asked)>,
+    weight: usize,
+}
+
+impl Prepared {
+    fn new(
+        store: &Store,
+        in_force: Option<&InForce>,
+        files: &Files,
+        handed_in: HandedIn,
+    ) -> Result<Self, TakeInError> {
+        let HandedIn { bytes, contract, profile, principal, limits } = handed_in;
+        let judged = JudgedReply::read(bytes, contract, profile, limits, (in_force, None))?;
+        let (contract, is_rejected) = (judged.contract, judged.is_rejected());
+        let asked = if is_rejected { Vec::new() } else { Asked::all_of(&judged.value, contract) };
+        if asked.len() > MOST_ASKED {
+            return Err(TakeInError::TooMuchAsked(asked.len()));
+        }
+        let reply_id = fresh_id()?;
+        let request_id = judged.request_id().map_or_else(fresh_id, Ok)?;
+        let principal = Token::new(&principal).ok();
+        let request = Draft::request().with_request_id(request_id);
+        let request = judged.told(request, principal.as_ref(), None);
+        let draft = judged.draft().with_request_id(request_id).with_reply_id(reply_id);
+        let mut draft = judged.told(draft, principal.as_ref(), None);
+        let text = String::from_utf8_lossy(&judged.bytes);
+        for part in parts(store, "response", &text, None)? {
+            draft = draft.with_part(part);
+        }
+        let noted = if is_rejected { Vec::new() } else { files.note(&judged.value) };
+        if !noted.is_empty() {
+            let noted = serde_json::to_vec(&noted).unwrap_or_default();
+            draft = draft.with_part(store.part(FILES, noted)?);
+        }
+        let asked: Vec<(UuidV7, Asked)> = asked
+            .into_iter()
+            .map(|asked| Ok((UuidV7::from_time(now(), random()?), asked)))
+            .collect::<std::io::Result<_>>()
+            .map_err(|error| StoreError::unit(error.to_string()))?;
+        let id = draft.response_id().unwrap_or(reply_id).to_string();
+        let weight = judged.bytes.len() + 16384;
+        let findings = judged.findings;
+        Ok(Self { contract, findings, is_rejected, id, request_id, request, draft, asked, weight })
+    }
+}
+
 fn fresh_id() -> Result<Id, StoreError> {
     let random = random().map_err(|error| StoreError::unit(error.to_string()))?;
     Id::try_from(&UuidV4::from_random(random)).map_err(StoreError::unit)
@@ -144,6 +183,8 @@ fn fresh_id() -> Result<Id, StoreError> {
 pub enum TakeInError {
     /// It is no reply.
     Reply(ReplyError),
+    /// It lays more before a person than one reply may.
+    TooMuchAsked(usize),
     /// It could not be recorded.
     Store(StoreError),
 }
@@ -152,6 +193,12 @@ impl std::fmt::Display for TakeInError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Reply(error) => error.fmt(formatter),
+            Self::TooMuchAsked(count) => {
+                write!(
+                    formatter,
+                    "a reply asks a person at most {MOST_ASKED} things; this one asks {count}"
+                )
+            }
             Self::Store(error) => error.fmt(formatter),
         }
     }

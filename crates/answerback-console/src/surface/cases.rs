@@ -256,7 +256,12 @@ async fn seen(
     let said = json!({"by": by.name(), "outcome": outcome, "note": said.note});
     let case = found.case.id.clone();
     let ticket = console.store.write(move |transaction| acknowledge(transaction, &case, &said));
-    ticket.map_err(|error| store_problem(&error))?.await.map_err(|error| store_problem(&error))?;
+    let written = ticket.map_err(|error| store_problem(&error))?.await;
     console.live.nudge();
-    ask::json(StatusCode::CREATED, &document(&console, found).await?)
+    match written {
+        Ok(_) => ask::json(StatusCode::CREATED, &document(&console, found).await?),
+        // Another one was first.
+        Err(StoreError::Unit(_)) => ok(&document(&console, found).await?),
+        Err(error) => Err(store_problem(&error)),
+    }
 }

@@ -70,7 +70,8 @@ async fn follow(
         run: console.run.clone(),
         level,
         streams,
-        cursor: after.unwrap_or(seen.seq),
+        // Who was further than we are was with another store.
+        cursor: after.unwrap_or(seen.seq).min(seen.seq),
         sender,
     };
     tokio::spawn(async move {

@@ -12,13 +12,13 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::replies::{contract, profile};
-use crate::ask::{Answer, bad, ok};
+use super::replies::{MOST_FINDINGS, contract, profile};
+use crate::ask::{Answer, bad, internal, ok};
 use crate::reply::Shown;
 use crate::{Console, EXAMPLES};
 
 /// The largest document that is tried.
-const LARGEST: usize = 16 << 20;
+const LARGEST: usize = 4 << 20;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let state = || Arc::clone(console);
@@ -41,7 +41,14 @@ struct How {
 }
 
 async fn judge(State(console): State<Arc<Console>>, Query(how): Query<How>, body: Bytes) -> Answer {
-    let document = read(&body, Limits::default())
+    let console = Arc::clone(&console);
+    let judge = move || judged(&console, how, &body);
+    // As long as it takes, others are served.
+    tokio::task::spawn_blocking(judge).await.map_err(internal)?
+}
+
+fn judged(console: &Console, how: How, body: &[u8]) -> Answer {
+    let document = read(body, Limits::default())
         .map_err(|error| bad("body", error, "Send one JSON document"))?;
     let named = contract("as", how.contract)?;
     let recognised = recognise(&document.value).map(|recognised| recognised.contract);
@@ -53,6 +60,8 @@ async fn judge(State(console): State<Arc<Console>>, Query(how): Query<How>, body
     }
     let is_valid =
         contract.is_some() && !findings.iter().any(answerback::ValidationError::is_error);
+    let count = findings.len();
+    findings.truncate(MOST_FINDINGS);
     let is_reply = contract.is_some_and(|contract| Contract::REPLIES.contains(&contract));
     let shown = Shown::of_document(document.value.clone(), contract.filter(|_| is_reply));
     let mut conversions = Map::new();
@@ -69,6 +78,7 @@ async fn judge(State(console): State<Arc<Console>>, Query(how): Query<How>, body
         "contract": contract.map(Contract::as_str),
         "valid": is_valid,
         "findings": findings,
+        "finding_count": count,
         "ui": shown.ui,
         "losses": shown.losses,
         "terminal": console.behind.terminal(&document.value),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use answerback::contract::atdf::ErrorBuilder;
 use answerback::contract::ui::{PresentationRouter, ResponseEnvelope};
-use answerback::contract::{Contract, Profile};
+use answerback::contract::{Contract, Profile, recognise};
 use answerback::convert::{Inputs, convert};
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
 use answerback_ledger::{Id, Kind};
@@ -27,6 +27,8 @@ use crate::reply::{HandedIn, Row, Shown, TakeInError, part_text, take_in_with};
 const LARGEST: usize = 16 << 20;
 /// What a list without a kind has.
 const KINDS: [Kind; 4] = [Kind::Response, Kind::Rejected, Kind::Validation, Kind::Escalation];
+/// How many findings one answer has. Whoever wants all of them has `answerback check`.
+pub(super) const MOST_FINDINGS: usize = 500;
 /// How many cases are looked through for those of one reply.
 const MOST_CASES: usize = 500;
 /// The largest part whose text is shown; what is larger is in the export.
@@ -79,13 +81,19 @@ async fn hand_in(
     body: Bytes,
 ) -> Answer {
     let (named, to) = (contract("as", how.contract)?, contract("to", how.to)?);
+    // What cannot be converted is told before anything is recorded.
+    let converted = match to {
+        Some(to) => Some(converted_to(&body, named, to).await?),
+        None => None,
+    };
     let handed_in = HandedIn::new(body.clone(), principal.name())
         .with_contract(named)
         .with_profile(profile(how.profile)?);
     let in_force = console.behind.in_force();
     let files = &console.files;
-    let taken = take_in_with(&console.store, in_force.as_deref(), files, handed_in).await;
+    let taken = take_in_with(&console.store, in_force, files, handed_in).await;
     let taken = taken.map_err(|error| match error {
+        error @ TakeInError::TooMuchAsked(_) => bad("body", error, "Ask in several replies"),
         TakeInError::Reply(error) => {
             bad("body", error, "Send a reply in one of the four contracts; name it with ?as=")
         }
@@ -105,10 +113,6 @@ async fn hand_in(
     let store = console.store.clone();
     let index = taken.index;
     let receipt = aside(move || store.receipt(index)).await?;
-    let converted = match to {
-        Some(to) => Some(converted(&body, taken.contract, to)?),
-        None => None,
-    };
     let status = if taken.is_repeated { StatusCode::OK } else { StatusCode::CREATED };
     ask::json(
         status,
@@ -118,12 +122,32 @@ async fn hand_in(
             "kind": if taken.is_rejected { "rejected" } else { "response" },
             "contract": taken.contract.as_str(),
             "valid": !taken.is_rejected,
-            "findings": taken.findings,
+            "findings": taken.findings.iter().take(MOST_FINDINGS).collect::<Vec<_>>(),
+            "finding_count": taken.findings.len(),
             "cases": taken.cases,
             "receipt": receipt.to_string(),
             "converted": converted,
         }),
     )
+}
+
+/// The body in another contract, by a thread that may take its time.
+async fn converted_to(
+    body: &Bytes,
+    named: Option<Contract>,
+    to: Contract,
+) -> Result<Value, Problem> {
+    let body = body.clone();
+    let convert = move || {
+        let document: Value = serde_json::from_slice(&body)
+            .map_err(|error| bad("body", error, "Send one JSON document"))?;
+        let from = named.or_else(|| recognise(&document).map(|recognised| recognised.contract));
+        let from = from.ok_or_else(|| {
+            bad("body", "not recognised as any contract", "Name its contract with ?as=")
+        })?;
+        converted(&body, from, to)
+    };
+    tokio::task::spawn_blocking(convert).await.map_err(internal)?
 }
 
 fn converted(body: &[u8], from: Contract, to: Contract) -> Result<Value, Problem> {
@@ -162,6 +186,9 @@ impl Listed {
         }
         if let Some(agent) = some(self.agent.clone()) {
             filter = filter.with_agent(agent);
+        }
+        if self.text.as_ref().is_some_and(|text| text.contains('\0')) {
+            return Err(bad("text", "a text has no character 0", "Search for words"));
         }
         if let Some(text) = some(self.text.clone()) {
             filter = filter.with_text(text);
@@ -318,7 +345,10 @@ async fn show(
 
 fn judged(shown: &Shown) -> Value {
     match (&shown.document, shown.contract) {
-        (Some(document), Some(contract)) => json!(contract.check(document, Profile::Strict)),
+        (Some(document), Some(contract)) => {
+            let found = contract.check(document, Profile::Strict);
+            json!(found.into_iter().take(MOST_FINDINGS).collect::<Vec<_>>())
+        }
         _ => json!([]),
     }
 }
