@@ -20,10 +20,12 @@ fn main() -> io::Result<()> {
         walk(&folder, &mut files)?;
         files.sort();
         for file in files {
-            let name =
-                file.strip_prefix(&folder).unwrap_or(&file).to_string_lossy().replace('\\', "/");
-            let (name, path) = (format!("/{name}"), file.display().to_string());
-            let _ = writeln!(table, "    ({name:?}, include_bytes!({path:?})),");
+            let name = file.strip_prefix(&folder).unwrap_or(&file).to_string_lossy();
+            let name = format!("/{}", name.replace('\\', "/"));
+            // Not the path itself: two checkouts that share a target directory share what is written here.
+            let path = format!("/dist{name}");
+            let place = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), {path:?})");
+            let _ = writeln!(table, "    ({name:?}, include_bytes!({place})),");
         }
     }
     table.push_str("];\n");

@@ -13,6 +13,7 @@ use answerback_console::{
 };
 use answerback_gateway::serve::{Backend, Place, Service, Within};
 use answerback_gateway::{ServerSettings, Weight, remarks};
+use answerback_http::Scope;
 use answerback_record::InForce;
 use answerback_store::{CaseRecord, Store, StoreError, Ticket};
 use answerback_verify::{Options, Report};
@@ -99,7 +100,7 @@ impl Desk {
                 tokio::spawn(agent_tools::serve(Arc::clone(console), stream));
             }
         });
-        Backend::new(DESK, Place::Within(within)).apart()
+        Backend::new(DESK, Place::Within(within)).apart(Scope::Ingest)
     }
 }
 

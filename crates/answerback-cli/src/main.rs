@@ -17,7 +17,6 @@ mod progress;
 mod prompts;
 mod report;
 mod show;
-mod surroundings;
 mod together;
 mod trusted;
 mod webhook;

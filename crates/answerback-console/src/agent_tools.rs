@@ -21,7 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
 use crate::Console;
-use crate::case::{CaseDocument, Proposal, Question};
+use crate::case::{Proposal, Question};
 use crate::reply::{HandedIn, take_in_with};
 use crate::stream::{self, NewEvent};
 
@@ -214,11 +214,7 @@ impl Desk {
             _ => return Err("kind is proposal or question".to_owned()),
         };
         let reply = reply.map_err(told)?;
-        let handed_in = HandedIn::new(reply.to_string(), PRINCIPAL);
-        let taken = take_in_with(&self.console.store, None, &self.console.files, handed_in).await;
-        let taken = taken.map_err(told)?;
-        self.console.live.nudge();
-        let case = taken.cases.first().ok_or("nothing was asked")?;
+        let case = self.console.ask(&reply, PRINCIPAL).await.map_err(told)?;
         Ok(json!({"case": case, "status": "open", "next": "Call decision_get with this case."}))
     }
 
@@ -227,36 +223,15 @@ impl Desk {
         let id = UuidV7::try_from(case.as_str()).map_err(|_| "there is no such case".to_owned())?;
         let wait = wait_seconds.unwrap_or_default().min(LONGEST_WAIT);
         let until = Instant::now() + Duration::from_secs(wait);
-        let mut level = self.console.live.subscribe().await.map_err(told)?;
-        loop {
-            level.mark_unchanged();
-            let (store, asked) = (self.console.store.clone(), id.clone());
-            let read = move || -> Result<_, answerback_store::StoreError> {
-                store
-                    .case(&asked)?
-                    .map(|record| CaseDocument::of(record, &store, now()))
-                    .transpose()
-            };
-            let found = tokio::task::spawn_blocking(read).await.map_err(told)?.map_err(told)?;
-            let found = found.ok_or("there is no such case")?;
-            if let CaseState::Decided { submission, at } = &found.case.state {
-                return Ok(
-                    json!({"case": id, "status": "decided", "decision": submission, "at": at}),
-                );
+        let found = self.console.decided(&id, until).await.map_err(told)?;
+        let found = found.ok_or("there is no such case")?;
+        Ok(match &found.case.state {
+            CaseState::Decided { submission, at } => {
+                json!({"case": id, "status": "decided", "decision": submission, "at": at})
             }
-            if found.is_expired {
-                return Ok(json!({"case": id, "status": "lapsed"}));
-            }
-            if Instant::now() >= until {
-                return Ok(
-                    json!({"case": id, "status": "open", "next": "Call decision_get again."}),
-                );
-            }
-            tokio::select! {
-                _ = level.changed() => {}
-                () = tokio::time::sleep_until(until) => {}
-            }
-        }
+            _ if found.is_expired => json!({"case": id, "status": "lapsed"}),
+            _ => json!({"case": id, "status": "open", "next": "Call decision_get again."}),
+        })
     }
 }
 

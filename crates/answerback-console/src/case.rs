@@ -1,14 +1,22 @@
 //! What waits for a person: proposals and questions in replies, and how programs are shown any case.
 
+use std::sync::Arc;
+
 use answerback::case::{Case, CaseKind, CaseState};
 use answerback::contract::Contract;
 use answerback::contract::ui::{Artifact, ArtifactContent, ResponseBuilder, ResponseType, UiHints};
 use answerback::finding::secrets;
 use answerback::{Digest, Timestamp, UuidV7};
+use answerback_http::{Principal, Scope};
+use answerback_record::surroundings::now;
 use answerback_store::{CaseRecord, NewCase, Store, StoreError, Transaction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use crate::Console;
+use crate::reply::{HandedIn, TakeInError, take_in_with};
 
 /// How long a proposal or a question waits when it does not say.
 const LIFE_SECONDS: i64 = 24 * 60 * 60;
@@ -44,11 +52,7 @@ impl CaseDocument {
     /// # Errors
     ///
     /// When the store cannot be read.
-    pub(crate) fn of(
-        record: CaseRecord,
-        store: &Store,
-        now: Timestamp,
-    ) -> Result<Self, StoreError> {
+    pub fn of(record: CaseRecord, store: &Store, now: Timestamp) -> Result<Self, StoreError> {
         let acknowledged = match &record.case.state {
             CaseState::Decided { .. } => acknowledgement(store, &record.case.id)?,
             _ => None,
@@ -278,6 +282,83 @@ impl Asked {
 fn life(said: Option<&Value>) -> i64 {
     let seconds = said.and_then(|said| said.get("expires_in_seconds")).and_then(Value::as_i64);
     seconds.unwrap_or(LIFE_SECONDS).clamp(1, LONGEST_LIFE_SECONDS)
+}
+
+impl Console {
+    /// Lays a reply that asks something before a person, and gives the id of its case.
+    pub(crate) async fn ask(&self, reply: &Value, principal: &str) -> Result<UuidV7, AskError> {
+        let handed_in = HandedIn::new(reply.to_string(), principal);
+        let mut taken = take_in_with(&self.store, None, &self.files, handed_in).await?;
+        self.live.nudge();
+        if taken.cases.is_empty() { Err(AskError::Nothing) } else { Ok(taken.cases.remove(0)) }
+    }
+
+    /// A case as soon as it is decided or lapsed, or as it is when the time is over; nothing, where there is none.
+    pub(crate) async fn decided(
+        self: &Arc<Self>,
+        id: &UuidV7,
+        until: Instant,
+    ) -> Result<Option<CaseDocument>, StoreError> {
+        let mut level = self.live.subscribe().await?;
+        loop {
+            level.mark_unchanged();
+            let (store, asked) = (self.store.clone(), id.clone());
+            let read = move || {
+                let record = store.case(&asked)?;
+                record.map(|record| CaseDocument::of(record, &store, now())).transpose()
+            };
+            let read = tokio::task::spawn_blocking(read).await;
+            let found = read.unwrap_or_else(|error| Err(StoreError::unit(error.to_string())))?;
+            let Some(case) = found else { return Ok(None) };
+            if case.case.decision().is_some() || case.is_expired || Instant::now() >= until {
+                return Ok(Some(case));
+            }
+            tokio::select! {
+                _ = level.changed() => {}
+                () = tokio::time::sleep_until(until) => {}
+            }
+        }
+    }
+
+    /// Whether a principal may hear of a case: its reply is its own, or it may see everything.
+    pub(crate) fn hears(
+        &self,
+        record: &CaseRecord,
+        principal: &Principal,
+    ) -> Result<bool, StoreError> {
+        if principal.has(Scope::Read) {
+            return Ok(true);
+        }
+        let index =
+            record.reference.as_deref().and_then(|it| it.strip_prefix("entry/")?.parse().ok());
+        let Some(index) = index else { return Ok(false) };
+        let entry = self.store.entry(index)?;
+        Ok(entry.is_some_and(|entry| entry.leaf.text("principal") == Some(principal.name())))
+    }
+}
+
+/// Why nobody was asked.
+#[derive(Debug)]
+pub(crate) enum AskError {
+    /// The reply asks nothing.
+    Nothing,
+    /// The reply was not taken in.
+    Reply(TakeInError),
+}
+
+impl std::fmt::Display for AskError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Nothing => formatter.write_str("nothing is asked"),
+            Self::Reply(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl From<TakeInError> for AskError {
+    fn from(error: TakeInError) -> Self {
+        Self::Reply(error)
+    }
 }
 
 /// Lays what a reply asks before a person.

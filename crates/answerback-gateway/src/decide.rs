@@ -1,6 +1,6 @@
 //! What a person decided about a case, carried to where it takes effect.
 
-use answerback::case::{Decision, Submission};
+use answerback::case::{Decision, Submission, misfit};
 use answerback::finding::secrets;
 use answerback::retry::{Context, Event, HideSecrets, Outcome, Permit, Policy, RetryKey, step};
 use answerback::{Digest, UuidV7};
@@ -61,6 +61,15 @@ fn enact(
     if was_decided {
         return Ok(record);
     }
+    let shown: Value = serde_json::from_slice(&record.content).unwrap_or_default();
+    let written = correction.map(|correction| correction.written.clone());
+    let decision = match written {
+        Some(arguments) => &Decision::Modify { arguments },
+        None => &submission.decision,
+    };
+    if let Some(reason) = misfit(record.case.kind, &shown, decision) {
+        return Err(StoreError::unit(reason));
+    }
     let kept = before.as_ref().and_then(Kept::of);
     let permit = match correction {
         Some(correction) => correction.permit(id, kept.as_ref()).map_err(StoreError::unit)?,
@@ -109,17 +118,6 @@ impl Correction<'_> {
         })?;
         Ok(Some(permit))
     }
-}
-
-/// A case as programs are shown it: without what only we can read.
-pub fn document(record: &CaseRecord) -> Value {
-    let content: Value = serde_json::from_slice(&record.content).unwrap_or_default();
-    json!({
-        "case": record.case,
-        "created": record.created.to_offset_micros(),
-        "content": content,
-        "reference": record.reference,
-    })
 }
 
 /// What the calls of a case are counted under.

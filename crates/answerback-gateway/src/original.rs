@@ -1,7 +1,7 @@
 //! The arguments of the call that opened a case, and what a person's corrected ones take from them.
 
 use answerback::UuidV7;
-use answerback::call::{Schema, check};
+use answerback::call::{Schema, misfit};
 use answerback::finding::secrets;
 use answerback::json::Pointer;
 use answerback_store::CaseRecord;
@@ -57,13 +57,7 @@ impl Kept {
     /// Why arguments do not fit the schema of the calls that the case is about; nothing, where they do.
     pub(crate) fn misfit(&self, arguments: &Value) -> Option<String> {
         let schema = Schema::compile(self.schema.clone()?).ok()?;
-        let findings = check(&schema, arguments, ()).ok()?;
-        let wrong: Vec<String> = findings
-            .iter()
-            .filter(|finding| finding.is_error())
-            .map(|finding| format!("{}: {}", finding.field_path, finding.message))
-            .collect();
-        (!wrong.is_empty()).then(|| wrong.join("; "))
+        misfit(&schema, arguments)
     }
 
     /// What a case has kept.

@@ -5,7 +5,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use answerback::contract::atdf::ErrorBuilder;
 use axum::body::{Body, HttpBody};
@@ -16,15 +15,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http_body_util::Limited;
-use tokio::sync::Semaphore;
 
+use crate::held_back::HeldBack;
 use crate::{Principal, Problem, ProblemKind, Scope, Sessions, Standing, TokenTable};
-
-/// How long the answer to a wrong token is held back.
-const HELD_BACK: Duration = Duration::from_millis(250);
-/// How many are held back at a time; whoever comes beyond is told to come later. One number for all peers, since a
-/// table of peers could be made to grow, and on a loopback address all of them are one.
-const MOST_HELD_BACK: usize = 32;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -52,13 +45,13 @@ pub struct Guard {
     cookie: String,
     hosts: Vec<String>,
     origins: Vec<String>,
-    held_back: Semaphore,
+    held_back: HeldBack,
 }
 
 impl Guard {
     /// Accepts these tokens.
     pub fn new(tokens: TokenTable) -> Self {
-        let held_back = Semaphore::new(MOST_HELD_BACK);
+        let held_back = HeldBack::default();
         let (sessions, cookie, hosts, origins) = (None, String::new(), Vec::new(), Vec::new());
         Self { tokens, sessions, cookie, hosts, origins, held_back }
     }
@@ -203,12 +196,10 @@ impl Guard {
         if let Some(principal) = known {
             return Ok(principal);
         }
-        match self.held_back.try_acquire() {
-            Ok(_held) => {
-                tokio::time::sleep(HELD_BACK).await;
-                Err(unauthenticated("Bearer error=\"invalid_token\""))
-            }
-            Err(_) => Err(Problem::new(ProblemKind::TooManyRequests).with_retry_after(1)),
+        if self.held_back.hold().await {
+            Err(unauthenticated("Bearer error=\"invalid_token\""))
+        } else {
+            Err(Problem::new(ProblemKind::TooManyRequests).with_retry_after(1))
         }
     }
 }

@@ -9,6 +9,7 @@ mod answer;
 mod closing;
 mod guard;
 mod health;
+mod held_back;
 mod listener;
 mod metrics;
 mod private_file;

@@ -9,6 +9,7 @@ use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::held_back::HeldBack;
 use crate::private_file::{self, PrivateFileError};
 use crate::token::{NoRandomness, TokenDigest};
 use crate::{Principal, Scopes, Token};
@@ -49,6 +50,7 @@ struct Shared {
     table: Mutex<Table>,
     /// Goes up when a session ends.
     ended: watch::Sender<u64>,
+    held_back: HeldBack,
 }
 
 #[derive(Debug, Default)]
@@ -97,6 +99,7 @@ impl Sessions {
             file: None,
             table,
             ended,
+            held_back: HeldBack::default(),
         }))
     }
 
@@ -125,6 +128,7 @@ impl Sessions {
             file: Some(file.to_owned()),
             table: Mutex::new(table),
             ended: watch::Sender::new(0),
+            held_back: HeldBack::default(),
         })))
     }
 
@@ -178,6 +182,20 @@ impl Sessions {
         table.open.push(Session { id, principal, created, last_used, noted });
         self.keep(&table);
         Ok(token)
+    }
+
+    /// As [`Sessions::redeem`], for whoever may be guessing: a wrong token is answered late, and few at a time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sessions::redeem`], and when too many are answered late already.
+    pub async fn redeem_guarded(&self, launch: &str) -> Result<Token, RedeemError> {
+        match self.redeem(launch) {
+            Err(error @ (RedeemError::Unknown | RedeemError::Used | RedeemError::Late)) => {
+                if self.0.held_back.hold().await { Err(error) } else { Err(RedeemError::TooMany) }
+            }
+            redeemed => redeemed,
+        }
     }
 
     /// Whose cookie this is.
@@ -311,6 +329,9 @@ pub enum RedeemError {
     /// It waited for too long.
     #[error("this link is older than five minutes")]
     Late,
+    /// Too many wrong ones come at once.
+    #[error("too many wrong links are tried at once")]
+    TooMany,
     /// The system gives no randomness.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),

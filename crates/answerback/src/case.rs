@@ -10,6 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::call::{self, Schema};
 use crate::{Digest, Timestamp, UuidV7};
 
 /// The longest message or reason of a person, in characters.
@@ -318,6 +319,47 @@ pub fn decide(case: &Case, submission: &Submission, now: Timestamp) -> Result<Ca
     Ok(decided)
 }
 
+/// Why a decision does not answer what the person was shown; nothing, where it does.
+///
+/// Changed arguments of a proposal fit its `response_schema`; a question that allows no free text is answered with one of
+/// its options; what was erased since can be refused, and not be approved.
+///
+/// ```
+/// use answerback::case::{CaseKind, Decision, misfit};
+/// use serde_json::json;
+///
+/// let shown = json!({"response_schema": {"properties": {"berth": {"type": "integer"}}}});
+/// let decision = Decision::Modify { arguments: json!({"berth": "four"}) };
+/// assert!(misfit(CaseKind::Proposal, &shown, &decision).is_some_and(|reason| reason.contains("/berth")));
+/// ```
+pub fn misfit(kind: CaseKind, shown: &Value, decision: &Decision) -> Option<String> {
+    let is_yes = matches!(decision, Decision::Approve | Decision::Modify { .. });
+    if is_yes && !shown.is_object() {
+        return Some("what was shown has been erased, so nobody can say yes to it".to_owned());
+    }
+    match (kind, decision) {
+        (CaseKind::Proposal, Decision::Modify { arguments }) => {
+            if !arguments.is_object() {
+                return Some("changed arguments are a JSON object".to_owned());
+            }
+            // A schema that cannot be used asks for nothing.
+            let schema = Schema::compile(shown.get("response_schema")?.clone()).ok()?;
+            call::misfit(&schema, arguments)
+        }
+        (CaseKind::Question, Decision::Respond { message }) => {
+            let is_free = shown.get("allow_free_text") != Some(&Value::Bool(false));
+            let options = shown.get("options").and_then(Value::as_array).into_iter().flatten();
+            let is_option = |option: &Value| {
+                ["id", "label"].iter().any(|name| option[*name].as_str() == Some(message))
+            };
+            let answers = is_free || options.into_iter().any(is_option);
+            (!answers)
+                .then(|| "the question takes one of its options and no other answer".to_owned())
+        }
+        _ => None,
+    }
+}
+
 /// Whether the decision is usable by itself.
 fn check(kind: CaseKind, decision: &Decision, now: Timestamp) -> Result<(), DecisionError> {
     let fits = |text: &str| text.chars().nth(LONGEST_MESSAGE).is_none();
@@ -460,6 +502,31 @@ mod tests {
             decide(&open, &about(Decision::Approve), at(900)),
             Err(DecisionError::Expired(at(900)))
         );
+    }
+
+    #[test]
+    fn what_answers_a_case() {
+        let proposal = json!({"response_schema": {"properties": {"n": {"type": "integer"}}}});
+        let question =
+            json!({"allow_free_text": false, "options": [{"id": "0", "label": "Aurora"}]});
+        let modify = |arguments| Decision::Modify { arguments };
+        let respond = |message: &str| Decision::Respond { message: message.into() };
+        let erased = Value::Null;
+        for (kind, shown, decision, answers) in [
+            (CaseKind::Proposal, &proposal, modify(json!({"n": 1})), true),
+            (CaseKind::Proposal, &proposal, modify(json!({"n": "x"})), false),
+            (CaseKind::Proposal, &proposal, modify(json!([])), false),
+            (CaseKind::Proposal, &proposal, Decision::Approve, true),
+            (CaseKind::Proposal, &erased, Decision::Approve, false),
+            (CaseKind::Proposal, &erased, Decision::Reject { reason: None }, true),
+            (CaseKind::Question, &question, respond("Aurora"), true),
+            (CaseKind::Question, &question, respond("0"), true),
+            (CaseKind::Question, &question, respond("Borealis"), false),
+            (CaseKind::Question, &json!({}), respond("Borealis"), true),
+        ] {
+            let found = misfit(kind, shown, &decision);
+            assert_eq!(found.is_none(), answers, "{kind:?} {decision:?}: {found:?}");
+        }
     }
 
     #[test]

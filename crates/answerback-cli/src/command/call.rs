@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::LimitOptions;
 use crate::output::{push_line, quiet_json, sanitise, say};
-use crate::surroundings::{now, random};
+use answerback_record::surroundings::{now, random};
 
 /// Judge one tool call, and print what the model would be told
 ///

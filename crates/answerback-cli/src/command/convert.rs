@@ -15,8 +15,8 @@ use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::LimitOptions;
 use crate::output::{quiet_json, sanitise};
-use crate::surroundings::random;
 use crate::together::document;
+use answerback_record::surroundings::random;
 
 /// Write a reply in another contract
 ///

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write as _};
 
 use answerback::UuidV7;
 use answerback::case::{CaseKind, CaseState, Decision, DecisionKind, Submission};
-use answerback_gateway::document;
+use answerback_console::CaseDocument;
 use answerback_store::{CaseFilter, CaseRecord, CaseStatus, Store};
 use anyhow::{Context, bail};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use super::ledger::location::Location;
 use crate::exit::Exit;
 use crate::options::Format;
 use crate::output::{push_line, sanitise};
-use crate::surroundings;
+use answerback_record::surroundings;
 
 /// How many cases are read at a time.
 const PAGE: usize = 200;
@@ -142,7 +142,7 @@ fn list(store: &Store, all: bool, format: Format) -> anyhow::Result<Exit> {
         count += page.cases.len();
         for record in &page.cases {
             match format {
-                Format::Json => push_line(&mut text, &document(record))?,
+                Format::Json => push_line(&mut text, &document(store, record)?)?,
                 Format::Text => push_row(&mut text, store, record)?,
             }
         }
@@ -206,7 +206,7 @@ fn until(record: &CaseRecord) -> String {
 fn show(store: &Store, record: &CaseRecord, format: Format) -> anyhow::Result<Exit> {
     let mut text = String::new();
     match format {
-        Format::Json => push_line(&mut text, &document(record))?,
+        Format::Json => push_line(&mut text, &document(store, record)?)?,
         Format::Text => {
             let content = content(record);
             writeln!(text, "Case {} ({})", record.case.id, standing(record))?;
@@ -345,6 +345,10 @@ fn find(store: &Store, named: &str) -> anyhow::Result<CaseRecord> {
         1 => Ok(found.remove(0)),
         _ => bail!("several cases begin with {named:?}; write more of the id"),
     }
+}
+
+fn document(store: &Store, record: &CaseRecord) -> anyhow::Result<CaseDocument> {
+    Ok(CaseDocument::of(record.clone(), store, surroundings::now())?)
 }
 
 fn content(record: &CaseRecord) -> Value {

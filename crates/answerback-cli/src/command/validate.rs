@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use crate::exit::Exit;
 use crate::options::Format;
 use crate::output::quiet_json;
-use crate::surroundings::now;
+use answerback_record::surroundings::now;
 
 /// Run one of the three ATDF validators
 ///

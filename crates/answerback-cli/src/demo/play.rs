@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::AGENT;
 use crate::output::say;
-use crate::surroundings::{now, random};
+use answerback_record::surroundings::{now, random};
 
 /// How long the live stream takes.
 const STEPS: u32 = 24;

@@ -270,7 +270,6 @@ fn a_person_decides_and_the_agent_that_waits_hears_of_it() {
             let text = answer.body_mut().read_to_string().unwrap();
             (began.elapsed(), serde_json::from_str::<Value>(&text).unwrap())
         });
-        std::thread::sleep(Duration::from_millis(300));
         // What the person saw is what counts.
         let mut other = case.clone();
         other["case"]["digest"] = "0".repeat(64).into();
@@ -278,6 +277,13 @@ fn a_person_decides_and_the_agent_that_waits_hears_of_it() {
         assert_eq!(
             (changed.status, &changed.last()["data"]["code"]),
             (409, &json!("CASE_CHANGED"))
+        );
+        // Changed arguments fit what the proposal asks for, whoever decides where.
+        let wrong = json!({"decision": "modify", "arguments": {"ship": "Aurora", "to_berth": "seven", "at": "15:00"}});
+        let refused = person.decide(&case, wrong);
+        assert_eq!(
+            (refused.status, &refused.last()["data"]["code"]),
+            (422, &json!("DECISION_UNUSABLE"))
         );
         let arguments = json!({"ship": "Aurora", "to_berth": 7, "at": "15:00"});
         let modify = json!({"decision": "modify", "arguments": arguments});
@@ -324,7 +330,11 @@ fn a_person_decides_and_the_agent_that_waits_hears_of_it() {
     }
     let short = json!({"kind": "proposal", "title": "t", "expires_in_seconds": 1});
     let short = gateway.send("POST", "/api/cases", &[], &short.to_string());
-    std::thread::sleep(Duration::from_millis(1200));
+    let path = format!("/api/cases/{}", short.last()["case"]["id"].as_str().unwrap());
+    let began = Instant::now();
+    while person.send("GET", &path, "").last()["is_expired"] != true {
+        assert!(began.elapsed() < PATIENCE);
+    }
     let lapsed = person.decide(short.last(), json!({"decision": "approve"}));
     assert_eq!((lapsed.status, &lapsed.last()["data"]["code"]), (410, &json!("CASE_EXPIRED")));
     let unknown = gateway.send("POST", "/api/cases", &[], r#"{"kind":"order","title":"t"}"#);
@@ -334,7 +344,7 @@ fn a_person_decides_and_the_agent_that_waits_hears_of_it() {
 #[test]
 fn who_may_not_is_kept_out() {
     let desk = Desk::new();
-    let config = "gateway:\n  tokens:\n    writer: {scopes: [ingest], file: writer.token}\n";
+    let config = "gateway:\n  tokens:\n    writer: {scopes: [ingest], file: writer.token}\n    caller: {scopes: [call], file: caller.token}\n";
     let gateway = start(&desk, config);
     let person = Person::unlock(&desk, &gateway);
     let asked = gateway.send("POST", "/api/replies", &[], &example("mission_draft"));
@@ -344,6 +354,9 @@ fn who_may_not_is_kept_out() {
         json!({"decision": "approve", "digest": case["case"]["digest"], "revision": 0}).to_string();
     let writer = fs::read_to_string(desk.path("writer.token")).unwrap();
     let writer = format!("Bearer {}", writer.trim());
+    let caller = fs::read_to_string(desk.path("caller.token")).unwrap();
+    let caller = format!("Bearer {}", caller.trim());
+    let (waited, seen) = (path.clone(), path.replace("decision", "acknowledgement"));
     let cookie = person.cookie.as_str();
     let none = ("Authorization", "");
     for (what, method, path, headers, status, code) in [
@@ -408,6 +421,30 @@ fn who_may_not_is_kept_out() {
             "SCOPE_MISSING",
         ),
         (
+            "another's case is waited for",
+            "GET",
+            &waited,
+            vec![("Authorization", writer.as_str())],
+            404,
+            "NOT_FOUND",
+        ),
+        (
+            "another's case is acknowledged",
+            "POST",
+            &seen,
+            vec![("Authorization", writer.as_str())],
+            404,
+            "NOT_FOUND",
+        ),
+        (
+            "a token that calls asks a person",
+            "POST",
+            "/mcp/answerback",
+            vec![("Authorization", caller.as_str())],
+            403,
+            "FORBIDDEN",
+        ),
+        (
             "an ingest token reads",
             "GET",
             "/api/replies",
@@ -425,7 +462,11 @@ fn who_may_not_is_kept_out() {
             "SCOPE_MISSING",
         ),
     ] {
-        let body = if method == "POST" { decision.as_str() } else { "" };
+        let body = match (method, path) {
+            ("POST", path) if path == seen => "{}",
+            ("POST", _) => decision.as_str(),
+            _ => "",
+        };
         let answer = gateway.send(method, path, &headers, body);
         let told = answer.last()["data"]["code"].as_str().unwrap_or_default();
         assert_eq!((answer.status, told), (status, code), "{what}");

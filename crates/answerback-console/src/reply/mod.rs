@@ -8,5 +8,5 @@ pub use row::Row;
 pub use take_in::{HandedIn, TakeInError, Taken, take_in};
 
 pub(crate) use row::time_of;
-pub(crate) use shown::{Shown, part_text};
+pub(crate) use shown::{Shown, part, part_text};
 pub(crate) use take_in::{FILES, take_in_with};

@@ -1,5 +1,6 @@
 use answerback::contract::{Contract, recognise};
 use answerback::convert::{Inputs, convert};
+use answerback::json::{Limits, read};
 use answerback_store::{Entry, KeptPart};
 use serde_json::{Value, json};
 
@@ -101,9 +102,10 @@ fn for_people(document: &Value, contract: Contract) -> (Option<Value>, Vec<Strin
     }
 }
 
-fn part(entry: &Entry, name: &str) -> Option<Value> {
+pub(crate) fn part(entry: &Entry, name: &str) -> Option<Value> {
     let part = entry.parts.iter().find(|part| part.name().as_str() == name)?;
-    serde_json::from_slice(part.bytes()).ok()
+    // What was deep enough to be taken in is not too deep to be shown.
+    read(part.bytes(), Limits::default()).ok().map(|document| document.value)
 }
 
 /// A part as text, where it is text.

@@ -21,7 +21,6 @@ use tokio::time::Instant;
 use crate::Console;
 use crate::ask::{self, Answer, aside, bad, limit, not_found, ok, some, store_problem};
 use crate::case::{CaseDocument, Proposal, Question, acknowledge};
-use crate::reply::{HandedIn, take_in};
 
 /// The longest that somebody may wait for a decision in one request.
 const LONGEST_WAIT: u64 = 60;
@@ -97,13 +96,9 @@ async fn ask_person(
         New::Question(question) => question.reply(now()),
     };
     let reply = reply.map_err(|error| bad("body", error, "Say what is asked"))?;
-    let handed_in = HandedIn::new(reply.to_string(), principal.name());
-    let taken = take_in(&console.store, None, handed_in).await;
-    let taken = taken.map_err(|error| bad("body", error, "Say what is asked"))?;
-    console.live.nudge();
-    let id =
-        taken.cases.first().ok_or_else(|| bad("body", "nothing is asked", "Say what is asked"))?;
-    ask::json(StatusCode::CREATED, &document(&console, record(&console, id.clone()).await?).await?)
+    let id = console.ask(&reply, principal.name()).await;
+    let id = id.map_err(|error| bad("body", error, "Say what is asked"))?;
+    ask::json(StatusCode::CREATED, &document(&console, record(&console, id).await?).await?)
 }
 
 async fn show(State(console): State<Arc<Console>>, Path(id): Path<String>) -> Answer {
@@ -198,30 +193,35 @@ struct Wait {
     wait: Option<u64>,
 }
 
-/// The case as soon as it is decided, or as it is when the time is over.
+/// The case as soon as it is decided, or as it is when the time is over. It is for whoever asked.
 async fn wait(
     State(console): State<Arc<Console>>,
+    Extension(principal): Extension<Principal>,
     Extension(closing): Extension<Closing>,
     Path(id): Path<String>,
     Query(Wait { wait }): Query<Wait>,
 ) -> Answer {
-    let id = case_id(&id)?;
+    let found = heard(&console, case_id(&id)?, &principal).await?;
     let seconds = wait.unwrap_or_default().min(LONGEST_WAIT);
     let until = Instant::now() + Duration::from_secs(seconds);
-    let mut level = console.live.subscribe().await.map_err(|error| store_problem(&error))?;
-    loop {
-        level.mark_unchanged();
-        let found = record(&console, id.clone()).await?;
-        let is_over = found.case.decision().is_some() || found.case.is_expired(now());
-        if is_over || Instant::now() >= until || closing.has_begun() {
-            return ok(&document(&console, found).await?);
-        }
-        tokio::select! {
-            _ = level.changed() => {}
-            () = tokio::time::sleep_until(until) => {}
-            () = closing.begun() => {}
-        }
-    }
+    let decided = tokio::select! {
+        decided = console.decided(&found.case.id, until) => decided,
+        () = closing.begun() => return ok(&document(&console, found).await?),
+    };
+    let decided = decided.map_err(|error| store_problem(&error))?;
+    ok(&decided.ok_or_else(|| not_found("case"))?)
+}
+
+/// A case that the principal may hear of. Of another's it does not learn that there is one.
+async fn heard(
+    console: &Arc<Console>,
+    id: UuidV7,
+    principal: &Principal,
+) -> Result<CaseRecord, Problem> {
+    let found = record(console, id).await?;
+    let (aside_console, asked, principal) = (Arc::clone(console), found.clone(), principal.clone());
+    let hears = aside(move || aside_console.hears(&asked, &principal)).await?;
+    if hears { Ok(found) } else { Err(not_found("case")) }
 }
 
 #[derive(Deserialize)]
@@ -241,7 +241,7 @@ async fn seen(
     body: Bytes,
 ) -> Answer {
     let said: Seen = ask::body(&body)?;
-    let found = record(&console, case_id(&id)?).await?;
+    let found = heard(&console, case_id(&id)?, &by).await?;
     if found.case.decision().is_none() {
         let told = ErrorBuilder::new("NOT_DECIDED", "Nobody has decided yet", "case")
             .condition("The case is decided")

@@ -14,7 +14,7 @@ use super::replies::find;
 use crate::Console;
 use crate::ask::{Answer, internal, not_found, ok};
 use crate::files::{Noted, path_of};
-use crate::reply::{FILES, Shown};
+use crate::reply::{FILES, Shown, part};
 
 /// What a browser may show by itself. Everything else is saved: a document of markup or of vectors can run scripts.
 const IMAGES: [(&str, &str); 5] = [
@@ -56,8 +56,9 @@ struct Found {
 }
 
 impl Found {
+    /// Whether it is another than the one that was recorded; or none was, and then nobody knows which one was meant.
     fn has_changed(&self) -> bool {
-        self.noted.as_ref().is_some_and(|noted| noted.sha256 != self.sha256)
+        self.noted.as_ref().is_none_or(|noted| noted.sha256 != self.sha256)
     }
 
     fn ending(&self) -> String {
@@ -76,9 +77,9 @@ async fn look(console: &Arc<Console>, id: &str, position: usize) -> Result<Optio
         .and_then(|ui| ui.pointer(&format!("/artifacts/{position}")))
         .ok_or_else(|| not_found("artifact"))?;
     let path = path_of(artifact).ok_or_else(|| not_found("file of this artifact"))?.to_owned();
-    let noted = entry.parts.iter().find(|part| part.name().as_str() == FILES);
-    let noted: Vec<Noted> =
-        noted.and_then(|part| serde_json::from_slice(part.bytes()).ok()).unwrap_or_default();
+    let noted: Vec<Noted> = part(&entry, FILES)
+        .and_then(|noted| serde_json::from_value(noted).ok())
+        .unwrap_or_default();
     let noted = noted.into_iter().find(|noted| noted.artifact == position);
     let name = path.rsplit(['/', '\\']).next().unwrap_or("file").to_owned();
     let files = console.files.clone();
@@ -103,8 +104,8 @@ async fn state_of(
         return ok(&told);
     };
     let state = if found.has_changed() { "changed" } else { "available" };
-    let solution =
-        (state == "changed").then_some("The file is another than when the reply came in");
+    let solution = (state == "changed")
+        .then_some("It is not the file that was recorded when the reply came in");
     let ending = found.ending();
     let image = IMAGES.iter().find(|(known, _)| *known == ending);
     let preview = match ending.as_str() {
@@ -134,7 +135,7 @@ async fn file(
     if found.has_changed() {
         let told = ErrorBuilder::new(
             "FILE_CHANGED",
-            "The file is another than when the reply came in",
+            "It is not the file that was recorded when the reply came in",
             "file",
         )
         .condition("The file is as it was when it was recorded")

@@ -21,7 +21,7 @@ use crate::Console;
 use crate::ask::{
     self, Answer, aside, bad, internal, limit, micros, not_found, ok, some, store_problem,
 };
-use crate::reply::{HandedIn, Row, Shown, TakeInError, part_text, take_in_with};
+use crate::reply::{HandedIn, Row, Shown, TakeInError, part, part_text, take_in_with};
 
 /// The largest document that is taken in.
 const LARGEST: usize = 16 << 20;
@@ -333,9 +333,9 @@ async fn show(
         "losses": shown.losses,
         "request": request.map(|request| json!({
             "index": request.index,
-            "seen": text_value(&request, "seen").or_else(|| text_value(&request, "as_seen")),
-            "sent": text_value(&request, "sent"),
-        })).or_else(|| text_value(&entry, "seen").map(|seen| json!({"index": entry.index, "seen": seen, "sent": null}))),
+            "seen": part(&request, "seen").or_else(|| part(&request, "as_seen")),
+            "sent": part(&request, "sent"),
+        })).or_else(|| part(&entry, "seen").map(|seen| json!({"index": entry.index, "seen": seen, "sent": null}))),
         "parts": parts(&entry),
         "leaf": entry.leaf.members(),
         "cases": cases,
@@ -351,11 +351,6 @@ fn judged(shown: &Shown) -> Value {
         }
         _ => json!([]),
     }
-}
-
-fn text_value(entry: &Entry, name: &str) -> Option<Value> {
-    let part = entry.parts.iter().find(|part| part.name().as_str() == name)?;
-    serde_json::from_slice(part.bytes()).ok()
 }
 
 /// The parts of an entry: those that are there, and those that are gone.

@@ -36,12 +36,13 @@ struct Unlock {
 /// Opens a session with the token of a link.
 async fn unlock(State(console): State<Arc<Console>>, body: Bytes) -> Answer {
     let Unlock { token } = ask::body(&body)?;
-    let cookie = match console.sessions.redeem(&token) {
+    let cookie = match console.sessions.redeem_guarded(&token).await {
         Ok(cookie) => cookie,
         Err(RedeemError::NoRandomness(error)) => return Err(internal(error)),
+        Err(RedeemError::TooMany) => {
+            return Err(Problem::new(ProblemKind::TooManyRequests).with_retry_after(1));
+        }
         Err(error) => {
-            // Guessing is as slow here as with a token.
-            tokio::time::sleep(std::time::Duration::from_millis(250)).await;
             let code = match error {
                 RedeemError::Used => "LAUNCH_TOKEN_USED",
                 RedeemError::Late => "LAUNCH_TOKEN_LATE",

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
+use answerback_http::Scope;
 use answerback_mcp::era::{EraCache, bridged};
 use answerback_mcp::link::{Health, Link, Opened, Program, Remote, over, steady};
 use tokio::io::DuplexStream;
@@ -56,8 +57,8 @@ pub struct Backend {
     pub(crate) health: Arc<Health>,
     /// What it speaks, once somebody found out.
     era: EraCache,
-    /// Whether it has no part in what all servers are together.
-    pub(crate) is_apart: bool,
+    /// The scope that its callers need beside that of calling, where it has no part in what all servers are together.
+    pub(crate) apart: Option<Scope>,
 }
 
 impl Backend {
@@ -70,12 +71,13 @@ impl Backend {
         };
         let served = Served::new(name.into(), shown, None);
         let (health, era) = (Arc::default(), EraCache::default());
-        Self { place, served, health, era, is_apart: false }
+        Self { place, served, health, era, apart: None }
     }
 
-    /// Served at its own endpoint alone: who asks for the others' tools does not get these.
-    pub const fn apart(mut self) -> Self {
-        self.is_apart = true;
+    /// Served at its own endpoint alone, and to callers with this scope: who asks for the others' tools does not get
+    /// these.
+    pub const fn apart(mut self, scope: Scope) -> Self {
+        self.apart = Some(scope);
         self
     }
 

@@ -17,7 +17,7 @@ mod streams;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use answerback_http::{Routes, Scope};
+use answerback_http::{Principal, Routes, Scope};
 use answerback_ledger::leaf::Subject;
 use answerback_mcp::wire::Message;
 use answerback_store::StoreError;
@@ -140,8 +140,15 @@ impl Service {
             endpoint::answer(&all, None, request).await
         });
         let one = any(move |Path(name): Path<String>, request: Request<Body>| async move {
-            if !one.current().all().any(|backend| backend.name() == name) {
+            let current = one.current();
+            let Some(backend) = current.all().find(|backend| backend.name() == name) else {
                 return StatusCode::NOT_FOUND.into_response();
+            };
+            let principal = request.extensions().get::<Principal>();
+            if let Some(scope) = backend.apart
+                && !principal.is_some_and(|principal| principal.has(scope))
+            {
+                return StatusCode::FORBIDDEN.into_response();
             }
             endpoint::answer(&one, Some(&name), request).await
         });
@@ -250,7 +257,7 @@ impl Service {
 impl Current {
     fn new(gateway: Arc<Gateway>, backends: impl IntoIterator<Item = Backend>) -> Self {
         let (apart, mut backends): (Vec<Backend>, Vec<Backend>) =
-            backends.into_iter().partition(|backend| backend.is_apart);
+            backends.into_iter().partition(|backend| backend.apart.is_some());
         let names = NameFile::of(&backends);
         // One that is alone has its own names, and is to keep them when others come.
         if let [alone] = backends.as_mut_slice() {

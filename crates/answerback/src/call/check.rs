@@ -526,6 +526,17 @@ fn pointer(place: &str) -> Pointer {
     Pointer::try_from(place).unwrap_or_default()
 }
 
+/// What of a value does not fit a schema, in one line for a person; nothing, where all does.
+pub fn misfit(schema: &Schema, value: &Value) -> Option<String> {
+    let findings = check(schema, value, ()).ok()?;
+    let wrong: Vec<String> = findings
+        .iter()
+        .filter(|finding| finding.is_error())
+        .map(|finding| format!("{}: {}", finding.field_path, finding.message))
+        .collect();
+    (!wrong.is_empty()).then(|| wrong.join("; "))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

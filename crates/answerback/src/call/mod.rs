@@ -18,7 +18,7 @@ mod union;
 mod unknown;
 mod wording;
 
-pub use check::{Options, check};
+pub use check::{Options, check, misfit};
 pub use documents::Documents;
 pub(crate) use outline::calls_secrets;
 pub use parse::{Confidence, Excerpt, Malformed, Mistake, MistakeKind, Reading, hear, parse};

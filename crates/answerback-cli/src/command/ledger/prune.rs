@@ -10,7 +10,7 @@ use super::location::Location;
 use super::moment::{DAY, micros, span};
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::surroundings::now;
+use answerback_record::surroundings::now;
 
 /// The days for which everything is kept unless somebody insists: the floor of the EU's AI Act for logs.
 const KEPT_DAYS: i64 = 183;

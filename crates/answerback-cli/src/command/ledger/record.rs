@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::{Format, LimitOptions};
 use crate::output::{push_line, say};
-use crate::surroundings::random;
+use answerback_record::surroundings::random;
 
 /// Record replies in the ledger, and print their receipts
 ///

@@ -12,7 +12,7 @@ use super::moment::{micros, moment};
 use crate::exit::Exit;
 use crate::options::Format;
 use crate::output::say;
-use crate::surroundings::now;
+use answerback_record::surroundings::now;
 
 /// Find entries: by agent, tool, outcome, kind, time, id, or words of their content
 ///

@@ -17,7 +17,7 @@ use crate::input::Input;
 use crate::options::Format;
 use crate::output::{push_line, sanitise, say};
 use crate::progress::Progress;
-use crate::surroundings::random;
+use answerback_record::surroundings::random;
 
 /// The largest receipt or file of checkpoints that is read, in bytes.
 const MOST_BYTES: usize = 1 << 30;
