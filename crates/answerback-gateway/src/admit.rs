@@ -121,11 +121,16 @@ impl Desk<'_> {
             CheckMode::Enforce
         };
         if self.is_changed(&call) && gateway.settings.pinning == CheckMode::Enforce {
-            return self.refuse_changed(&call).await;
+            return Box::pin(self.refuse_changed(&call)).await;
         }
         if mode == CheckMode::Off {
             return self.forward(call, None, Vec::new(), Vec::new()).await;
         }
+        Box::pin(self.check(call, mode)).await
+    }
+
+    async fn check(self, call: ToolCall, mode: CheckMode) -> Admission {
+        let gateway = self.gateway;
         let line = match call.line(gateway.limits) {
             Ok(line) => line,
             Err(error) => {
@@ -157,7 +162,7 @@ impl Desk<'_> {
         let correlation_id = self.correlation_id.to_string();
         let attempt = Attempt::of(
             &judged,
-            call.turn.unwrap_or_else(|| self.client.turn()),
+            self.client.turn(call.arrived.unwrap_or_else(|| self.client.answers())),
             &correlation_id,
             random,
         );

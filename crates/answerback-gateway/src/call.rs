@@ -2,7 +2,6 @@ use std::borrow::Cow;
 
 use answerback::json::Limits;
 use answerback::judge::{CallLine, CallLineError};
-use answerback::retry::Turn;
 use serde_json::Value;
 
 use answerback_mcp::wire::{Id, Message, Object, ObjectError, Shape, meta};
@@ -31,8 +30,8 @@ pub struct ToolCall {
     pub(crate) is_modern: bool,
     /// What it answers, where it is made again with what a person said.
     pub(crate) answers: Option<Answers>,
-    /// The turn in which it arrived; that in which it is looked at, where nobody noted it.
-    pub(crate) turn: Option<Turn>,
+    /// After how many answers to its client it arrived; as many as there are when it is looked at, where nobody noted it.
+    pub(crate) arrived: Option<u64>,
 }
 
 /// A call that is made again, with the answers to what it was answered with.
@@ -69,7 +68,6 @@ impl ToolCall {
             Answers { state, responses }
         });
         let params = params.to_owned();
-        let turn = None;
         Ok(Self {
             id,
             message,
@@ -80,14 +78,14 @@ impl ToolCall {
             conversation,
             is_modern,
             answers,
-            turn,
+            arrived: None,
         })
     }
 
-    /// The call as one of a turn: calls that arrive before the answer to a failing one was given are parallel, however
-    /// late they are looked at.
-    pub(crate) fn of_turn(mut self, turn: impl Into<Option<Turn>>) -> Self {
-        self.turn = turn.into();
+    /// The call as one that arrived after so many answers: calls that arrive before the answer to a failing one was given
+    /// are parallel, however late they are looked at.
+    pub(crate) fn arrived_after(mut self, answers: impl Into<Option<u64>>) -> Self {
+        self.arrived = answers.into();
         self
     }
 

@@ -40,10 +40,14 @@ impl Client {
         serde_json::json!([self.principal, upstream, conversation]).to_string()
     }
 
-    /// The turn that calls belong to which arrive now: calls that arrive before the answer to a failing one was
-    /// given are parallel calls.
-    pub(crate) fn turn(&self) -> Turn {
-        let answers = self.answers.load(Ordering::Acquire);
+    /// How many failing calls were answered so far: calls that arrive before the answer to one was given are parallel
+    /// calls.
+    pub(crate) fn answers(&self) -> u64 {
+        self.answers.load(Ordering::Acquire)
+    }
+
+    /// The turn that calls belong to which arrived after so many answers.
+    pub(crate) fn turn(&self, answers: u64) -> Turn {
         Turn::from(format!("{}/{answers}", self.connection).as_str())
     }
 
@@ -60,10 +64,10 @@ mod tests {
     #[test]
     fn a_turn_ends_with_an_answer() {
         let client = Client::new("local").unwrap();
-        let first = client.turn();
-        assert_eq!(client.turn(), first);
+        let first = client.turn(client.answers());
+        assert_eq!(client.turn(client.answers()), first);
         client.answered();
-        assert_ne!(client.turn(), first);
+        assert_ne!(client.turn(client.answers()), first);
     }
 
     #[test]

@@ -29,6 +29,11 @@ impl Gateway {
         if self.says_nothing(&running) {
             return reply;
         }
+        // A result that only passes does not pay for what others need.
+        Box::pin(self.add_to(upstream, running, reply)).await
+    }
+
+    async fn add_to(&self, upstream: &Upstream, running: Running, reply: Message) -> Message {
         let Ok(object) = Object::read(reply.text()) else { return reply };
         let Some(result) = object.get("result") else {
             let error = object.get("error").unwrap_or("null").to_owned();
@@ -170,7 +175,7 @@ impl Gateway {
             "The call of {} has no result: {reason}. Whether it took effect is not known; look before you repeat it.",
             name(&running.call.name)
         );
-        self.fail_with(running, "no_result", text).await
+        Box::pin(self.fail_with(running, "no_result", text)).await
     }
 
     /// The answer to a call that was let through and never left us.
@@ -180,7 +185,7 @@ impl Gateway {
              later.",
             name(&running.call.name)
         );
-        self.fail_with(running, NOT_SENT, text).await
+        Box::pin(self.fail_with(running, NOT_SENT, text)).await
     }
 
     async fn fail_with(&self, running: Running, outcome: &str, text: String) -> Message {

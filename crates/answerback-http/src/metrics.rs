@@ -3,7 +3,7 @@
 //! A recorder of our own: the usual exporter brings a second hash table, a second generator of random numbers and
 //! quantile sketches for what is three kinds of atomic numbers and a page of text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -76,15 +76,24 @@ impl Metrics {
 
     /// The series of this key, or `None` where there is no room or the name means another kind.
     fn series(&self, key: &Key, kind: Kind) -> Option<Arc<Series>> {
+        let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, series)) = known.get(key) {
+            return (*of == kind).then(|| Arc::clone(series));
+        }
+        drop(known);
+        let series = self.enter(key, kind)?;
+        let mut known = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
+        // The same labels in another order are another key of the same series.
+        if known.len() < MOST_SERIES {
+            known.insert(key.clone(), (kind, Arc::clone(&series)));
+        }
+        Some(series)
+    }
+
+    /// Finds a series by how it is written, or begins it.
+    fn enter(&self, key: &Key, kind: Kind) -> Option<Arc<Series>> {
         let name = metric_name(key.name());
         let labels = Labels::of(key);
-        let known = |families: &BTreeMap<String, Family>| {
-            families.get(&name).filter(|family| family.kind == kind)?.series.get(&labels).cloned()
-        };
-        if let Some(series) = known(&self.0.families.read().unwrap_or_else(PoisonError::into_inner))
-        {
-            return Some(series);
-        }
         let mut families = self.0.families.write().unwrap_or_else(PoisonError::into_inner);
         let count: usize = families.values().map(|family| family.series.len()).sum();
         let family = families.entry(name).or_insert_with(|| Family::new(kind));
@@ -98,6 +107,8 @@ impl Metrics {
 #[derive(Debug, Default)]
 struct Registry {
     families: RwLock<BTreeMap<String, Family>>,
+    /// By what is asked for: a request counts several things, and writing a label anew costs more than counting.
+    known: RwLock<HashMap<Key, (Kind, Arc<Series>)>>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

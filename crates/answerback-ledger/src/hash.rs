@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use answerback::Hex;
 use sha2::{Digest, Sha256};
 
 /// A hash of the tree, of a leaf or of a node above leaves.
@@ -61,7 +62,7 @@ impl TryFrom<&[u8]> for Hash {
 
 impl fmt::Display for Hash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        Hex(&self.0).fmt(formatter)
     }
 }
 

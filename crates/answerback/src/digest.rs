@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use crate::hex::{Hex, read_hex};
 use crate::json::write_canonical;
 
 /// The SHA-256 digest of a value, written as 64 lower-case hex digits.
@@ -71,7 +72,7 @@ impl fmt::Write for Hashing {
 
 impl fmt::Display for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        Hex(&self.0).fmt(formatter)
     }
 }
 
@@ -88,24 +89,6 @@ impl TryFrom<String> for Digest {
         let mut bytes = [0; 32];
         if read_hex(&text, &mut bytes) { Ok(Self(bytes)) } else { Err(DigestError(text)) }
     }
-}
-
-/// Fills `bytes` from lower-case hex of exactly their length.
-pub(crate) fn read_hex(text: &str, bytes: &mut [u8]) -> bool {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    };
-    let pairs = text.as_bytes().chunks_exact(2);
-    text.len() == bytes.len() * 2
-        && bytes.iter_mut().zip(pairs).all(|(byte, pair)| match (digit(pair[0]), digit(pair[1])) {
-            (Some(high), Some(low)) => {
-                *byte = high << 4 | low;
-                true
-            }
-            _ => false,
-        })
 }
 
 /// A text that is not a digest.

@@ -118,7 +118,7 @@ pub struct UuidError {
 
 /// The text of a UUID of this version; the version and variant bits are set here.
 pub(crate) fn written(mut bytes: [u8; 16], version: u8) -> String {
-    use fmt::Write;
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes[6] = bytes[6] & 0x0f | version << 4;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let mut text = String::with_capacity(36);
@@ -126,8 +126,9 @@ pub(crate) fn written(mut bytes: [u8; 16], version: u8) -> String {
         if matches!(index, 4 | 6 | 8 | 10) {
             text.push('-');
         }
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
+        for half in [byte >> 4, byte & 0x0f] {
+            text.push(char::from(DIGITS[usize::from(half)]));
+        }
     }
     text
 }

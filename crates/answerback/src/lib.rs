@@ -9,6 +9,7 @@ pub mod convert;
 mod digest;
 pub mod finding;
 pub mod governance;
+mod hex;
 mod id;
 pub mod json;
 pub mod judge;
@@ -21,6 +22,7 @@ pub mod time;
 
 pub use digest::{Digest, DigestError};
 pub use finding::{Severity, ValidationError};
+pub use hex::Hex;
 pub use id::{UuidError, UuidV4, UuidV7};
 pub use provider::ToolResult;
 pub use retry::RetryTracker;

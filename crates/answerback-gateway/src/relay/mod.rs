@@ -247,7 +247,7 @@ impl Relay {
     /// Takes a call in.
     async fn begin(self: &Arc<Self>, id: Id, message: Message) {
         let call = match ToolCall::read(message) {
-            Ok(call) => call.of_turn(self.client.turn()),
+            Ok(call) => call.arrived_after(self.client.answers()),
             Err(error) => {
                 let answer =
                     Message::error(Some(&id), code::INVALID_PARAMS, &error.to_string(), None);
@@ -279,7 +279,8 @@ impl Relay {
         // Calls that are done are forgotten.
         while tasks.try_join_next().is_some() {}
         tasks.spawn(async move {
-            let answer = relay.carry_traced(&id, call).await;
+            // A task is moved when it is made and again when it ends; what is large stays in its place.
+            let answer = Box::pin(relay.carry_traced(&id, call)).await;
             lock(&relay.calls).remove(&id);
             if let Some(answer) = answer {
                 relay.tell(answer).await;
@@ -313,7 +314,7 @@ impl Relay {
         };
         let mut admission = self.admit(&upstream, call).await;
         if let Admission::Ask(asked) = admission {
-            admission = self.ask_person(&upstream, *asked).await;
+            admission = Box::pin(self.ask_person(&upstream, *asked)).await;
         }
         let answer = match admission {
             Admission::Forward(forwarded) => return self.run(id, &upstream, *forwarded).await,

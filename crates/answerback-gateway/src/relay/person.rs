@@ -106,7 +106,7 @@ impl Relay {
         let recorder = self.gateway.recorder()?;
         let corrected = match &decision {
             Decision::Modify { arguments } => call.corrected(arguments).ok()?,
-            _ => call.clone().of_turn(None),
+            _ => call.clone().arrived_after(None),
         };
         let conversation =
             self.client.conversation(&self.server.name, call.conversation.as_deref());

@@ -1,7 +1,7 @@
 //! What a request of the stateless revisions says of itself, in its headers and in its `_meta`: both must agree.
 
 use answerback_mcp::link::HeaderArguments;
-use answerback_mcp::wire::{MODERN_REVISION, Message, Shape, meta, splice};
+use answerback_mcp::wire::{MODERN_REVISION, Message, Shape, meta, splice, word};
 use axum::http::HeaderMap;
 use data_encoding::BASE64;
 use serde_json::{Value, json};
@@ -23,7 +23,9 @@ mod code {
 /// The revision that a message names in its `_meta`.
 pub(crate) fn version(message: &Message) -> Option<String> {
     // A message of the older revisions is not read any further than this.
-    memchr::memmem::find(message.text().as_bytes(), meta::VERSION.as_bytes())?;
+    if !word::VERSION.is_in(message) {
+        return None;
+    }
     splice::string_at(message.text(), &["params", "_meta", meta::VERSION])
 }
 
@@ -149,6 +151,15 @@ mod tests {
         let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
         let text = format!(r#"{{"id":1,"method":"{method}","params":{{{params}{meta}}}}}"#);
         Message::read(text).unwrap()
+    }
+
+    #[test]
+    fn a_revision_is_read_however_its_slash_is_written() {
+        let message = request("tools/list", "");
+        let escaped = message.text().replace('/', r"\/");
+        for message in [message, Message::read(escaped).unwrap()] {
+            assert_eq!(version(&message).as_deref(), Some(MODERN_REVISION));
+        }
     }
 
     fn judged(message: &Message, headers: &[(&str, &str)]) -> Option<String> {

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use answerback_mcp::wire::{Id, Message, Shape, meta, splice};
+use answerback_mcp::wire::{Id, Message, Shape, meta, splice, word};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -124,7 +124,7 @@ impl Asked {
 
 /// A request with its id for a token of progress, where it has one; and the client's token.
 fn with_token(request: Message, id: &Id) -> (Message, Option<String>) {
-    if memchr::memmem::find(request.text().as_bytes(), b"progressToken").is_none() {
+    if !word::PROGRESS.is_in(&request) {
         return (request, None);
     }
     let place = ["params", "_meta", "progressToken"];

@@ -3,7 +3,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use answerback_mcp::link::Incoming;
-use answerback_mcp::wire::{Id, Message, Shape, meta, splice};
+use answerback_mcp::wire::{Id, Message, Shape, meta, splice, word};
 use tokio::sync::mpsc;
 
 /// How many messages may wait in one answer.
@@ -170,14 +170,17 @@ impl Streams {
 
 /// The request by which a client subscribed to what a notification tells.
 fn subscription(notification: &Message) -> Option<Id> {
-    memchr::memmem::find(notification.text().as_bytes(), meta::SUBSCRIPTION.as_bytes())?;
+    if !word::SUBSCRIPTION.is_in(notification) {
+        return None;
+    }
     splice::id_at(notification.text(), &["params", "_meta", meta::SUBSCRIPTION])
 }
 
 /// The token by which a request wants to hear of progress.
 fn progress_token(request: &Message) -> Option<Id> {
-    // Few requests have one; looking for the name is cheaper than reading every request.
-    memchr::memmem::find(request.text().as_bytes(), b"progressToken")?;
+    if !word::PROGRESS.is_in(request) {
+        return None;
+    }
     splice::id_at(request.text(), &["params", "_meta", "progressToken"])
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::wire::{Id, Message, Object, code, splice};
+use crate::wire::{Id, Message, Object, code, splice, word};
 
 /// The member of an error's `data` by which an error of the link is told from one of the server.
 const LINK: &str = "dev.answerback/link";
@@ -33,7 +33,9 @@ pub fn broken(request: &Id, reason: &str, status: Option<u16>) -> Message {
 /// Why there is no answer of the server, where this is an answer of the link.
 pub fn broken_because(answer: &Message) -> Option<String> {
     // Most answers are results, and long ones; only one that could be meant is looked into.
-    memchr::memmem::find(answer.text().as_bytes(), LINK.as_bytes())?;
+    if !word::LINK.is_in(answer) {
+        return None;
+    }
     let error = Object::read(answer.text()).ok()?.get("error")?;
     let error = Object::read(error).ok()?;
     Object::read(error.get("data")?).ok()?.get(LINK)?;

@@ -9,12 +9,17 @@ pub struct Id(String);
 impl Id {
     /// Reads an id: a string or a number.
     pub fn read(raw: &RawValue) -> Option<Self> {
+        // Most ids are counted, and written in the one way that there is.
+        let is_counted = raw.get().len() < 16 && !raw.get().starts_with('0');
+        if is_counted && raw.get().bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some(Self(raw.get().to_owned()));
+        }
         match serde_json::from_str(raw.get()).ok()? {
             Value::String(text) => Some(Self::of_text(&text)),
-            // 1 and 1.0 are one number.
+            // 1 and 1.0 are one number, and so are 0 and -0.
             Value::Number(number) => Some(match number.as_f64() {
                 Some(float) if float.fract() == 0.0 && float.abs() < 9e15 => {
-                    Self(format!("{float:.0}"))
+                    Self(format!("{:.0}", float + 0.0))
                 }
                 _ => Self(number.to_string()),
             }),
@@ -40,7 +45,11 @@ mod tests {
     #[test]
     fn writings_of_one_id_are_one_id() {
         let read = |text: &str| Id::read(&RawValue::from_string(text.to_owned()).unwrap());
-        assert_eq!(read("1"), read("1.0"));
+        for (one, other) in
+            [("1", "1.0"), ("0", "-0"), ("10", "1e1"), ("123456789012345", "123456789012345.0")]
+        {
+            assert_eq!(read(one), read(other), "{one}");
+        }
         assert_eq!(read(r#""a""#), read(r#""\u0061""#));
         assert_eq!(read(r#""a""#), Some(Id::of_text("a")));
         assert_ne!(read("1"), read(r#""1""#));

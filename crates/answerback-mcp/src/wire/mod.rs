@@ -5,6 +5,7 @@ mod line;
 mod message;
 mod object;
 pub mod splice;
+pub mod word;
 
 pub use id::Id;
 pub use line::{Line, LineReader};

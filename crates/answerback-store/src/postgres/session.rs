@@ -156,7 +156,7 @@ impl Postgres {
         let mut bytes = [0; 16];
         (self.session.random)(&mut bytes)
             .map_err(|error| EngineError::new(Failure::Broken, error))?;
-        self.writer = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.writer = answerback::Hex(&bytes).to_string();
         self.make_durable()?;
         // Whoever is in doubt asks within seconds; what is a day old nobody asks for.
         self.client.batch_execute(

@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use answerback_ledger::VerifierKey;
@@ -76,6 +77,8 @@ fn connect(path: &Path, flags: OpenFlags, lock_timeout: Duration) -> Outcome<Con
         .map_err(|error| named(path, &error))?;
     connection.busy_timeout(lock_timeout)?;
     connection.set_prepared_statement_cache_capacity(64);
+    // A plan never depends on what is bound: else every statement with a bound LIMIT is compiled anew each time.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON;")?;
     Ok(connection)
 }

@@ -3,7 +3,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Call, Sent};
-use crate::digest::read_hex;
+use crate::hex::{Hex, read_hex};
 use crate::json::write_string;
 use crate::{Digest, ValidationError};
 
@@ -69,7 +69,7 @@ impl From<Digest> for Fingerprint {
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        Hex(&self.0).fmt(formatter)
     }
 }
 

@@ -244,7 +244,7 @@ pub(super) fn read_event(event: Event, most: usize) -> Result<Message, String> {
 /// Reads a message. On most ways on it has to be one line: where JSON has a line's end, it may as well have a space.
 fn read(text: String) -> Result<Message, MessageError> {
     let message = Message::read(text)?;
-    if !message.text().contains(['\r', '\n']) {
+    if memchr::memchr2(b'\r', b'\n', message.text().as_bytes()).is_none() {
         return Ok(message);
     }
     // It was read, so none of them stands in a string.

@@ -4,7 +4,7 @@ use data_encoding::BASE64;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::annotations::Annotations;
-use crate::wire::{Message, Object, Shape, meta};
+use crate::wire::{Message, Object, Shape, meta, word};
 
 /// Around a value that cannot stand in a header as it is.
 const ENCODED: (&str, &str) = ("=?base64?", "?=");
@@ -19,6 +19,9 @@ pub(super) fn mirror(message: &Message, annotations: &Annotations) -> Option<Hea
     let (Shape::Request { method, .. } | Shape::Notification { method }) = message.shape() else {
         return None;
     };
+    if !word::VERSION.is_in(message) {
+        return None;
+    }
     let message = Object::read(message.text()).ok()?;
     let params = Object::read(message.get("params")?).ok()?;
     let said = Object::read(params.get("_meta")?).ok()?;

@@ -119,7 +119,8 @@ impl Tasks {
             is_given_up: is_given_up.clone(),
         };
         let is_subscription = exchange.is_subscription();
-        let task = self.exchanges.spawn(exchange.run(message, headers));
+        // A task is moved when it is made and again when it ends; what is large stays in its place.
+        let task = self.exchanges.spawn(Box::pin(exchange.run(message, headers)));
         self.under_way.insert(id, UnderWay { task, is_modern, is_subscription, is_given_up });
     }
 

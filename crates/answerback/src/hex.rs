@@ -1,0 +1,64 @@
+use std::fmt;
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+/// How many bytes are written at once.
+const PIECE: usize = 32;
+
+/// Bytes as lower-case hexadecimal digits. Ids and digests stand in every entry of a log, and are written without the
+/// machinery that formats numbers.
+///
+/// ```
+/// assert_eq!(answerback::Hex(&[0, 0x9f]).to_string(), "009f");
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "it is only a way to write bytes")]
+pub struct Hex<'a>(pub &'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for piece in self.0.chunks(PIECE) {
+            let mut digits = [0; 2 * PIECE];
+            for (byte, pair) in piece.iter().zip(digits.chunks_exact_mut(2)) {
+                pair.copy_from_slice(
+                    &[byte >> 4, byte & 0x0f].map(|half| DIGITS[usize::from(half)]),
+                );
+            }
+            let written = &digits[..2 * piece.len()];
+            formatter.write_str(std::str::from_utf8(written).map_err(|_| fmt::Error)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// Fills `bytes` from lower-case hex of exactly their length.
+pub(crate) fn read_hex(text: &str, bytes: &mut [u8]) -> bool {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let pairs = text.as_bytes().chunks_exact(2);
+    text.len() == bytes.len() * 2
+        && bytes.iter_mut().zip(pairs).all(|(byte, pair)| match (digit(pair[0]), digit(pair[1])) {
+            (Some(high), Some(low)) => {
+                *byte = high << 4 | low;
+                true
+            }
+            _ => false,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_the_standard_library_writes_it() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        for length in [0, 1, 16, 31, 32, 33, 256] {
+            let expected: String =
+                bytes[..length].iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(Hex(&bytes[..length]).to_string(), expected);
+        }
+    }
+}
