@@ -161,7 +161,7 @@ pub fn redact_value(value: &Value) -> Value {
 }
 
 /// Whether [`redact_value`] would change anything.
-pub(crate) fn holds_secret(value: &Value) -> bool {
+pub fn holds_secret(value: &Value) -> bool {
     let is_changed = |text: &str| !find(text).is_empty() && redact(text) != text;
     match value {
         Value::String(text) => is_changed(text),

@@ -267,6 +267,7 @@ proptest! {
         for shown in [preview(&value), redact_value(&value).to_string(), redact(&text).into_owned()] {
             prop_assert!(!has_piece_of(&shown, &secret), "{shown}");
         }
+        prop_assert_eq!(holds_secret(&value), redact_value(&value) != value);
     }
 
     #[test]
@@ -275,5 +276,7 @@ proptest! {
         for shown in [preview(&document), redact_value(&document).to_string()] {
             prop_assert!(!has_piece_of(&shown, &value), "{shown}");
         }
+        prop_assert!(holds_secret(&document));
+        prop_assert!(!holds_secret(&redact_value(&document)));
     }
 }
