@@ -57,7 +57,10 @@ pub struct Suspect {
 }
 
 /// What one call added: the bounded names under which it was counted.
-#[cfg_attr(not(feature = "metrics"), expect(dead_code, reason = "only counters need the names"))]
+#[cfg_attr(
+    not(any(feature = "metrics", test)),
+    expect(dead_code, reason = "only counters need the names")
+)]
 pub(super) struct Counted {
     /// What metrics call the tool.
     pub(super) label: String,
