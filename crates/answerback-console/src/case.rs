@@ -9,7 +9,7 @@ use answerback::finding::secrets;
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_http::{Principal, Scope};
 use answerback_record::surroundings::now;
-use answerback_store::{CaseRecord, NewCase, Store, StoreError, Transaction};
+use answerback_store::{CaseRecord, NewCase, OWN_STREAMS, Store, StoreError, Transaction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -22,8 +22,6 @@ use crate::reply::{HandedIn, TakeInError, take_in_with};
 const LIFE_SECONDS: i64 = 24 * 60 * 60;
 /// The longest that it may wait.
 const LONGEST_LIFE_SECONDS: i64 = 30 * 24 * 60 * 60;
-/// Streams of ours begin so; an agent's cannot.
-pub(crate) const OWN: &str = "answerback/";
 /// The event that says an agent has seen the decision.
 const ACKNOWLEDGED: &str = "acknowledged";
 
@@ -69,7 +67,7 @@ impl CaseDocument {
 }
 
 fn stream_of(case: &UuidV7) -> String {
-    format!("{OWN}case/{case}")
+    format!("{OWN_STREAMS}case/{case}")
 }
 
 fn acknowledgement(store: &Store, case: &UuidV7) -> Result<Option<Value>, StoreError> {
@@ -92,7 +90,7 @@ pub(crate) fn acknowledge(
     let body = secrets::redact_value(said).to_string();
     let stream = stream_of(case);
     transaction.append_event(&stream, ACKNOWLEDGED, None, body.as_bytes())?;
-    transaction.end_stream(&stream).map(|_| ())
+    transaction.end_stream(&stream, None).map(|_| ())
 }
 
 /// A mission that an agent proposes.

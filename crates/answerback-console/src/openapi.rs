@@ -116,7 +116,8 @@ const OPERATIONS: &[Operation] = &[
         .query(&[("wait", "How many seconds to wait, at most 60")]),
     post("/api/cases/{id}/acknowledgement", Scope::Ingest, "Says that the agent has seen the decision, and what came of it", Form::Members("outcome, note"), Form::Named("CaseDocument"))
         .problems(&[("409", "NOT_DECIDED")]),
-    get("/api/streams", "Live streams, the newest first", Form::Members("streams")),
+    get("/api/streams", "Live streams, the one with the newest event first", Form::Members("streams, next"))
+        .query(&[("before", "A sequence number, such as next of the page before; the page goes on with streams whose newest event is older"), ("limit", "How many, at most 200")]),
     get("/api/streams/{id}", "A stream with the reply that its events make", Form::Members("id, events, first, last, ended, outcome, digest, envelope, warnings, as_of_seq")),
     get("/api/streams/{id}/events", "The events of a stream", Form::Members("events, gap, after"))
         .query(&[("after", "A sequence number; the page goes on behind it"), ("limit", "How many, at most 1000")]),

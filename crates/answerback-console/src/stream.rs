@@ -2,12 +2,10 @@
 
 use answerback::finding::secrets;
 use answerback::json::patch::{self, Operation};
-use answerback_store::{Event, Store, StoreError, Transaction};
+use answerback_store::{Event, OWN_STREAMS, Store, StoreError, Transaction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
-use crate::case::OWN;
 
 /// The longest name of a stream.
 const LONGEST_NAME: usize = 200;
@@ -101,7 +99,7 @@ pub async fn end(
                 return Ok(None);
             }
         }
-        transaction.end_stream(&stream)
+        transaction.end_stream(&stream, None)
     })?;
     Ok(ticket.await?.value)
 }
@@ -110,7 +108,7 @@ fn check_name(name: &str) -> Result<(), StreamError> {
     let is_one = !name.trim().is_empty()
         && name.len() <= LONGEST_NAME
         && !name.chars().any(char::is_control)
-        && !name.starts_with(OWN);
+        && !name.starts_with(OWN_STREAMS);
     if is_one { Ok(()) } else { Err(StreamError::Name) }
 }
 
@@ -143,7 +141,7 @@ impl std::fmt::Display for StreamError {
         match self {
             Self::Name => write!(
                 formatter,
-                "a stream has a name of 1 to {LONGEST_NAME} bytes that does not begin with {OWN}"
+                "a stream has a name of 1 to {LONGEST_NAME} bytes that does not begin with {OWN_STREAMS}"
             ),
             Self::Kind => write!(
                 formatter,

@@ -17,7 +17,8 @@ use crate::blob::BlobRow;
 use crate::event::Stream;
 use crate::table::{Cell, Table};
 use crate::{
-    CaseFilter, CaseRecord, Event, Filter, Head, KeptAttempt, StoreError, StreamInfo, Totals,
+    CaseFilter, CaseRecord, Event, Filter, Head, KeptAttempt, StoreError, StreamFilter, StreamInfo,
+    Totals,
 };
 
 /// What a failure of an engine means for the writer.
@@ -171,11 +172,20 @@ pub(crate) trait Read: Send {
     ) -> Outcome<Vec<CaseRecord>>;
     /// Events after this one that are kept, of one stream or all.
     fn events(&mut self, after: u64, stream: Option<&str>, limit: usize) -> Outcome<Vec<Event>>;
-    /// The first event that is kept.
+    /// The first event from which on all are kept.
     fn event_minimum(&mut self) -> Outcome<u64>;
     fn stream(&mut self, name: &str) -> Outcome<Option<Stream>>;
-    /// Streams that have events, the one with the newest event first. Names with this beginning are left out.
-    fn streams(&mut self, without: &str, limit: usize) -> Outcome<Vec<StreamInfo>>;
+    /// Streams that have events, the one with the newest event first.
+    fn streams(&mut self, filter: StreamFilter<'_>, limit: usize) -> Outcome<Vec<StreamInfo>>;
+    /// The names of streams that begin so, from behind, and below a name.
+    fn stream_names(
+        &mut self,
+        beginning: &str,
+        below: Option<&str>,
+        limit: usize,
+    ) -> Outcome<Vec<String>>;
+    /// The newest events of a stream that are kept, newest first.
+    fn newest_events(&mut self, stream: &str, limit: usize) -> Outcome<Vec<Event>>;
     fn blob(&mut self, digest: &Digest) -> Outcome<Option<Vec<u8>>>;
 }
 
@@ -253,8 +263,9 @@ pub(crate) trait Engine: Read {
     fn sweep_cases(&mut self, now: Timestamp) -> Outcome<u64>;
     fn append_events(&mut self, events: &[Event]) -> Outcome<()>;
     fn save_stream(&mut self, name: &str, stream: &Stream) -> Outcome<()>;
-    /// Removes events below this one.
-    fn prune_events(&mut self, below: u64) -> Outcome<u64>;
+    /// Removes events from one on and below another, but those of our own streams, and notes from where on they are
+    /// whole.
+    fn prune_events(&mut self, within: Range<u64>) -> Outcome<u64>;
     fn put_blob(&mut self, blob: &BlobRow<'_>) -> Outcome<()>;
 
     fn erase_part(&mut self, index: u64, name: &str) -> Outcome<bool>;

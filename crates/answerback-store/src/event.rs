@@ -1,6 +1,10 @@
 use answerback::Timestamp;
 use sha2::{Digest, Sha256};
 
+/// Streams whose names begin so are our own: what happened to cases and artifacts. Their events are a memory, so pruning
+/// leaves them.
+pub const OWN_STREAMS: &str = "answerback/";
+
 /// One event of the sequence that viewers follow.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -55,6 +59,28 @@ pub struct EventPage {
     pub events: Vec<Event>,
     /// Where to read on: everything up to here was seen.
     pub after: u64,
+}
+
+/// Where the next page of streams goes on, and which names it leaves out.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[must_use]
+pub struct StreamFilter<'f> {
+    pub(crate) without: &'f str,
+    pub(crate) before: Option<u64>,
+}
+
+impl<'f> StreamFilter<'f> {
+    /// Leaves out the names that begin so.
+    pub const fn without(mut self, beginning: &'f str) -> Self {
+        self.without = beginning;
+        self
+    }
+
+    /// Only streams whose newest event lies before this one.
+    pub const fn before(mut self, seq: Option<u64>) -> Self {
+        self.before = seq;
+        self
+    }
 }
 
 /// A stream of the list.

@@ -49,7 +49,7 @@ pub mod conformance;
 pub use attempt::KeptAttempt;
 pub use case::{CaseFilter, CasePage, CaseRecord, CaseStatus};
 pub use error::StoreError;
-pub use event::{Event, EventPage, Gap, StreamInfo};
+pub use event::{Event, EventPage, Gap, OWN_STREAMS, StreamFilter, StreamInfo};
 pub use export::{Export, ExportError, ExportProgress, Exported};
 pub use filter::{Entry, EntryPage, Filter, KeptPart};
 pub use head::Head;

@@ -7,7 +7,7 @@ use answerback_ledger::tree::{consistency_proof, inclusion_proof};
 use answerback_ledger::{Checkpoint, Hash, Leaf, Note, Receipt};
 
 use crate::engine::{Hashes, Opener, Read};
-use crate::{Entry, EntryPage, EventPage, Filter, Gap, Head, StoreError};
+use crate::{Entry, EntryPage, EventPage, Filter, Gap, Head, StoreError, StreamInfo};
 
 /// How many connections are kept for the next reader.
 const IDLE: usize = 4;
@@ -221,6 +221,13 @@ pub(crate) fn parsed_note(text: &str) -> Result<Note, StoreError> {
     Note::parse(text).map_err(|error| StoreError::Damaged(format!("a checkpoint: {error}")))
 }
 
+/// A stream as the list has it.
+pub(crate) fn stream(read: &mut dyn Read, name: &str) -> Result<Option<StreamInfo>, StoreError> {
+    let Some(stream) = read.stream(name)? else { return Ok(None) };
+    let newest = read.newest_events(name, 1)?;
+    Ok(newest.first().map(|newest| StreamInfo::new(name.to_owned(), stream, newest.seq)))
+}
+
 pub(crate) fn events(
     read: &mut dyn Read,
     after: u64,
@@ -231,7 +238,9 @@ pub(crate) fn events(
     let minimum = read.event_minimum()?;
     let next = after.saturating_add(1);
     let gap = (next < minimum).then_some(Gap { from: next, to: minimum - 1 });
-    let events = read.events(after, stream, limit)?;
+    // What pruning leaves of our own streams lies in the gap: who reads one of them sees it, who reads all does not.
+    let from = gap.filter(|_| stream.is_none()).map_or(after, |gap| gap.to);
+    let events = read.events(from, stream, limit)?;
     // A page that is not full saw everything there is.
     let after = match events.last() {
         Some(last) if events.len() == limit => last.seq,

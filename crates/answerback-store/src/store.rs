@@ -24,8 +24,8 @@ use crate::transaction::{Log, Transaction};
 use crate::work::{Work, foreseen};
 use crate::writer::Writer;
 use crate::{
-    Appended, CaseFilter, CasePage, CaseRecord, Entry, EntryPage, EventPage, Filter, Head,
-    KeptAttempt, OnFailure, Settings, Stats, StoreError, StreamInfo, Ticket, Totals,
+    Appended, CaseFilter, CasePage, CaseRecord, Entry, EntryPage, Event, EventPage, Filter, Head,
+    KeptAttempt, OnFailure, Settings, Stats, StoreError, StreamFilter, StreamInfo, Ticket, Totals,
 };
 
 /// The weight of a unit that does not say what it weighs.
@@ -316,7 +316,8 @@ impl Store {
         self.hand(WEIGHT, move |work| prune(work, below))
     }
 
-    /// Removes events below a sequence number; readers are told of the gap. Gives how many went.
+    /// Removes events below a sequence number, but those of [our own streams](crate::OWN_STREAMS); readers are told of the
+    /// gap. What is kept of a stream beside its events stays. Gives how many went.
     ///
     /// # Errors
     ///
@@ -325,8 +326,12 @@ impl Store {
         self.hand(WEIGHT, move |work| {
             // The newest one stays, so that the sequence never starts again.
             let below = below.min(work.event_seq());
+            let minimum = work.read(|engine| engine.event_minimum())?;
+            if below <= minimum {
+                return Ok(0);
+            }
             work.scrub = true;
-            work.write(|engine| engine.prune_events(below))
+            work.write(|engine| engine.prune_events(minimum..below))
         })
     }
 
@@ -569,13 +574,58 @@ impl Store {
         self.read(|read| reading::events(read, after, stream, limit))
     }
 
-    /// Streams that have events, the one with the newest event first. Names that begin with `without` are left out.
+    /// Streams that have events, the one with the newest event first.
     ///
     /// # Errors
     ///
     /// When they cannot be read.
-    pub fn streams(&self, without: &str, limit: usize) -> Result<Vec<StreamInfo>, StoreError> {
-        self.read(|read| Ok(read.streams(without, limit)?))
+    pub fn streams(
+        &self,
+        filter: StreamFilter<'_>,
+        limit: usize,
+    ) -> Result<Vec<StreamInfo>, StoreError> {
+        self.read(|read| Ok(read.streams(filter, limit)?))
+    }
+
+    /// The stream with this name, as long as it has events.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn stream(&self, name: &str) -> Result<Option<StreamInfo>, StoreError> {
+        self.read(|read| reading::stream(read, name))
+    }
+
+    /// The names of streams that begin so, from behind, and below a name where one is given.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    pub fn stream_names(
+        &self,
+        beginning: &str,
+        below: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<String>, StoreError> {
+        self.read(|read| Ok(read.stream_names(beginning, below, limit)?))
+    }
+
+    /// The newest events of a stream that are kept, newest first.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    pub fn newest_events(&self, stream: &str, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.read(|read| Ok(read.newest_events(stream, limit)?))
+    }
+
+    /// The first event from which on all are kept.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn event_minimum(&self) -> Result<u64, StoreError> {
+        self.read(|read| Ok(read.event_minimum()?))
     }
 
     /// The entry that is the response or rejection with this `response_id`, or else with this `reply_id`.

@@ -5,7 +5,7 @@ use answerback::retry::{RetryKey, State};
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_ledger::{Draft, Hash, Id};
 
-use crate::{CaseRecord, KeptAttempt, StoreError};
+use crate::{CaseRecord, Event, KeptAttempt, StoreError};
 
 /// Where a draft became an entry. It counts once the unit's ticket says that it is durable.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -155,7 +155,18 @@ pub trait Events {
     /// # Errors
     ///
     /// When it cannot be read.
-    fn end_stream(&mut self, stream: &str) -> Result<Option<u64>, StoreError>;
+    fn end_stream(
+        &mut self,
+        stream: &str,
+        reference: Option<&str>,
+    ) -> Result<Option<u64>, StoreError>;
+
+    /// The newest events of a stream that are kept, newest first, with those of this transaction.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    fn newest_events(&mut self, stream: &str, limit: usize) -> Result<Vec<Event>, StoreError>;
 }
 
 /// Content by its digest.

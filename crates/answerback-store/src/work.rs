@@ -335,14 +335,28 @@ impl Events for Work<'_> {
         Ok(self.push_event(stream, state, kind, reference, body))
     }
 
-    fn end_stream(&mut self, stream: &str) -> Result<Option<u64>, StoreError> {
+    fn end_stream(
+        &mut self,
+        stream: &str,
+        reference: Option<&str>,
+    ) -> Result<Option<u64>, StoreError> {
         let mut state = self.touched(stream)?;
         if state.ended {
             return Ok(None);
         }
         state.ended = true;
         let digest = Hash::from(state.digest).to_string();
-        Ok(Some(self.push_event(stream, state, Event::END, None, digest.as_bytes())))
+        Ok(Some(self.push_event(stream, state, Event::END, reference, digest.as_bytes())))
+    }
+
+    fn newest_events(&mut self, stream: &str, limit: usize) -> Result<Vec<Event>, StoreError> {
+        let waiting = self.events.iter().rev().filter(|event| event.stream == stream);
+        let mut newest: Vec<Event> = waiting.take(limit).cloned().collect();
+        let missing = limit - newest.len();
+        if missing > 0 {
+            newest.extend(self.read(|engine| engine.newest_events(stream, missing))?);
+        }
+        Ok(newest)
     }
 }
 

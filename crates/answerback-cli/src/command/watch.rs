@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use answerback::contract::Contract;
 use answerback_console::stream::{EventDocument, Folded};
-use answerback_store::{Event, Store};
+use answerback_store::{Event, OWN_STREAMS, Store, StreamFilter};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
@@ -108,7 +108,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 }
 
 fn list(store: &Store, format: Format) -> anyhow::Result<Exit> {
-    let streams = store.streams("answerback/", MOST).context("the streams cannot be read")?;
+    let streams = store
+        .streams(StreamFilter::default().without(OWN_STREAMS), MOST)
+        .context("the streams cannot be read")?;
     let mut output = std::io::stdout().lock();
     for stream in &streams {
         let state = if stream.is_ended { "ended" } else { "open" };

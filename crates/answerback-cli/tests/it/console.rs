@@ -11,7 +11,7 @@ use crate::serve::{Answer, Gateway, PATIENCE, Session};
 use crate::wrap::Desk;
 
 /// A server without a configuration of its own: our tools behind it, everything recorded.
-fn start(desk: &Desk, config: &str) -> Gateway {
+pub(crate) fn start(desk: &Desk, config: &str) -> Gateway {
     Gateway::start(desk, config, &[])
 }
 
@@ -20,26 +20,26 @@ fn examples() -> Vec<Value> {
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
-fn example(name: &str) -> String {
+pub(crate) fn example(name: &str) -> String {
     let found = examples().into_iter().find(|example| example["name"] == name).unwrap();
     found["document"].to_string()
 }
 
 /// A person at a browser, known by a cookie.
-struct Person<'g> {
+pub(crate) struct Person<'g> {
     gateway: &'g Gateway,
     cookie: String,
 }
 
 impl<'g> Person<'g> {
-    fn unlock(desk: &Desk, gateway: &'g Gateway) -> Self {
+    pub(crate) fn unlock(desk: &Desk, gateway: &'g Gateway) -> Self {
         let link = link(desk);
         let (status, cookie) = redeem(gateway, &link);
         assert_eq!(status, 201, "{link}");
         Self { gateway, cookie: cookie.unwrap() }
     }
 
-    fn send(&self, method: &str, path: &str, body: &str) -> Answer {
+    pub(crate) fn send(&self, method: &str, path: &str, body: &str) -> Answer {
         let headers = [
             ("Authorization", ""),
             ("Cookie", self.cookie.as_str()),
@@ -48,7 +48,7 @@ impl<'g> Person<'g> {
         self.gateway.send(method, path, &headers, body)
     }
 
-    fn decide(&self, case: &Value, decision: Value) -> Answer {
+    pub(crate) fn decide(&self, case: &Value, decision: Value) -> Answer {
         let mut decision = decision;
         decision["digest"] = case["case"]["digest"].clone();
         decision["revision"] = case["case"]["revision"].clone();
@@ -57,7 +57,7 @@ impl<'g> Person<'g> {
     }
 }
 
-fn link(desk: &Desk) -> String {
+pub(crate) fn link(desk: &Desk) -> String {
     let store = desk.path("state/answerback/ledger.db");
     let link = desk.good(&["link", "--store", store.to_str().unwrap()]);
     link.trim().to_owned()
@@ -80,15 +80,15 @@ fn redeem(gateway: &Gateway, link: &str) -> (u16, Option<String>) {
 }
 
 /// A reader of server-sent events.
-struct Reader {
+pub(crate) struct Reader {
     lines: BufReader<TcpStream>,
 }
 
 /// An event as it is sent: name, id, data.
-type Sent = (String, Option<u64>, Value);
+pub(crate) type Sent = (String, Option<u64>, Value);
 
 impl Reader {
-    fn open(gateway: &Gateway, path: &str, header: &str) -> Self {
+    pub(crate) fn open(gateway: &Gateway, path: &str, header: &str) -> Self {
         let url = gateway.url(path);
         let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
         let mut stream = TcpStream::connect(host).unwrap();
@@ -108,7 +108,7 @@ impl Reader {
     }
 
     /// The next event; nothing when the stream has ended.
-    fn next(&mut self) -> Option<Sent> {
+    pub(crate) fn next(&mut self) -> Option<Sent> {
         let (mut name, mut id, mut data) = (String::new(), None, None);
         loop {
             let mut line = String::new();
@@ -133,7 +133,7 @@ impl Reader {
     }
 
     /// The next event of a stream.
-    fn live(&mut self) -> Option<(u64, Value)> {
+    pub(crate) fn live(&mut self) -> Option<(u64, Value)> {
         loop {
             let (name, id, data) = self.next()?;
             if name == "live" {

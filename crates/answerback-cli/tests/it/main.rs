@@ -25,6 +25,8 @@ mod replay;
 #[cfg(unix)]
 mod serve;
 mod show;
+#[cfg(unix)]
+mod streams;
 mod tools;
 mod trust;
 mod validate;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use answerback_http::{Routes, Scope};
+use answerback_store::{OWN_STREAMS, StreamFilter};
 use axum::extract::State;
 use axum::routing::get;
 use serde_json::json;
 
 use crate::Console;
 use crate::ask::{Answer, aside, ok, store_problem};
-use crate::case::OWN;
 
 /// More streams are not counted.
 const MOST_STREAMS: usize = 200;
@@ -27,7 +27,8 @@ async fn overview(State(console): State<Arc<Console>>) -> Answer {
     let level = console.live.subscribe().await.map_err(|error| store_problem(&error))?;
     let level = *level.borrow();
     let store = console.store.clone();
-    let streams = aside(move || store.streams(OWN, MOST_STREAMS)).await?;
+    let filter = StreamFilter::default().without(OWN_STREAMS);
+    let streams = aside(move || store.streams(filter, MOST_STREAMS)).await?;
     let open = streams.iter().filter(|stream| !stream.is_ended).count();
     ok(&json!({
         "waiting": level.waiting, "size": level.size, "seq": level.seq,

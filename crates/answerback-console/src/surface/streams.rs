@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use answerback::contract::atdf::ErrorBuilder;
 use answerback_http::{Problem, ProblemKind, Routes, Scope};
-use answerback_store::{Store, StoreError, StreamInfo};
+use answerback_store::{OWN_STREAMS, Store, StoreError, StreamFilter, StreamInfo};
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -15,10 +15,9 @@ use serde_json::{Value, json};
 
 use crate::Console;
 use crate::ask::{self, Answer, aside, bad, limit, not_found, ok, store_problem};
-use crate::case::OWN;
 use crate::stream::{self, EventDocument, Folded, NewEvent, StreamError};
 
-/// How many streams the list has.
+/// How many streams a page of the list has at most.
 const MOST: usize = 200;
 /// How many events are read at a time while a stream is folded.
 const PAGE: usize = 1000;
@@ -37,13 +36,26 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
         .route("/api/streams/{id}/end", Scope::Ingest, post(end).with_state(state()))
 }
 
-async fn list(State(console): State<Arc<Console>>) -> Answer {
-    let store = console.store.clone();
-    let streams = aside(move || {
-        let infos = store.streams(OWN, MOST)?;
-        infos.iter().map(|info| told(&store, info)).collect::<Result<Vec<Value>, StoreError>>()
-    });
-    ok(&json!({ "streams": streams.await? }))
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Listed {
+    before: Option<u64>,
+    limit: Option<usize>,
+}
+
+async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>) -> Answer {
+    let (store, count) = (console.store.clone(), limit(listed.limit, MOST, MOST));
+    let (streams, next) = aside(move || {
+        let filter = StreamFilter::default().without(OWN_STREAMS).before(listed.before);
+        let mut infos = store.streams(filter, count + 1)?;
+        let has_more = infos.len() > count;
+        infos.truncate(count);
+        let next = infos.last().filter(|_| has_more).map(|info| info.newest);
+        let streams = infos.iter().map(|info| told(&store, info));
+        Ok((streams.collect::<Result<Vec<Value>, StoreError>>()?, next))
+    })
+    .await?;
+    ok(&json!({"streams": streams, "next": next}))
 }
 
 /// A stream of the list, with its ends.
@@ -76,8 +88,8 @@ fn outcome(store: &Store, info: &StreamInfo) -> Result<Option<Value>, StoreError
 async fn show(State(console): State<Arc<Console>>, Path(id): Path<String>) -> Answer {
     let store = console.store.clone();
     let shown = aside(move || {
-        let infos = store.streams(OWN, MOST)?;
-        let Some(info) = infos.into_iter().find(|info| info.name == id) else { return Ok(None) };
+        let found = store.stream(&id)?.filter(|info| !info.name.starts_with(OWN_STREAMS));
+        let Some(info) = found else { return Ok(None) };
         let mut folded = Folded::default();
         let (mut after, mut seen) = (0, 0);
         loop {

@@ -10,7 +10,7 @@ use answerback::{Digest, Severity, Timestamp, UuidV7};
 use serde_json::json;
 
 use super::Open;
-use crate::{CaseFilter, CaseStatus, Event, Gap, NewCase, Settings, StoreError};
+use crate::{CaseFilter, CaseStatus, Event, Gap, NewCase, Settings, StoreError, StreamFilter};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_unix_millis(seconds * 1000)
@@ -190,26 +190,66 @@ pub(super) fn events_count_without_holes(open: Open<'_>) {
     assert_eq!((page.gap, page.events.len(), page.after), (None, 5, page.events[4].seq));
     let rest = store.events(page.after, Some("one"), 50).unwrap();
     assert_eq!((rest.events.len(), rest.after), (6, 41));
-    let end =
-        store.write(|transaction| transaction.end_stream("one")).unwrap().wait().unwrap().value;
+    let end = store
+        .write(|transaction| transaction.end_stream("one", Some("who")))
+        .unwrap()
+        .wait()
+        .unwrap()
+        .value;
     let last = store.events(41, None, 9).unwrap().events.remove(0);
     assert_eq!((Some(last.seq), last.kind.as_str()), (end, Event::END));
     assert_eq!(last.body.unwrap().len(), 64);
-    let again = store.write(|transaction| transaction.end_stream("one")).unwrap().wait().unwrap();
+    let again = store
+        .write(|transaction| transaction.end_stream("one", Some("who")))
+        .unwrap()
+        .wait()
+        .unwrap();
     assert_eq!(again.value, None);
     assert!(matches!(publish("one", String::new()).wait(), Err(StoreError::Unit(_))));
     let names = |streams: Vec<crate::StreamInfo>| -> Vec<(String, u64, bool)> {
         streams.into_iter().map(|stream| (stream.name, stream.events, stream.is_ended)).collect()
     };
-    let listed = names(store.streams("", 9).unwrap());
+    let listed = names(store.streams(StreamFilter::default(), 9).unwrap());
     assert_eq!(listed.len(), 2, "{listed:?}");
-    assert_eq!(names(store.streams("", 1).unwrap()), listed[..1]);
+    assert_eq!(names(store.streams(StreamFilter::default(), 1).unwrap()), listed[..1]);
     let hidden = &listed[0].0;
-    assert_eq!(names(store.streams(hidden, 9).unwrap()), listed[1..]);
+    assert_eq!(
+        names(store.streams(StreamFilter::default().without(hidden), 9).unwrap()),
+        listed[1..]
+    );
+    let newest = store.streams(StreamFilter::default(), 1).unwrap()[0].newest;
+    let older = StreamFilter::default().before(Some(newest));
+    assert_eq!(names(store.streams(older, 9).unwrap()), listed[1..]);
+    assert_eq!(store.stream("one").unwrap().unwrap().events, 11);
+    assert_eq!(store.stream("none").unwrap(), None);
+    assert_eq!(store.stream_names("o", None, 9).unwrap(), ["one"]);
+    assert_eq!(store.stream_names("", None, 9).unwrap(), ["two", "one"]);
+    assert_eq!(store.stream_names("", Some("two"), 9).unwrap(), ["one"]);
+    let newest = store.newest_events("one", 2).unwrap();
+    let newest: Vec<_> =
+        newest.iter().map(|event| (event.seq, event.reference.as_deref())).collect();
+    assert_eq!(newest, [(42, Some("who")), (41, None)]);
+    let within = store.write(|transaction| {
+        transaction.append_event("two", "row", None, b"newer")?;
+        let newest = transaction.newest_events("two", 2)?;
+        Ok(newest.iter().map(|event| event.seq).collect::<Vec<_>>())
+    });
+    assert_eq!(within.unwrap().wait().unwrap().value, [43, 40]);
+    // Of our own streams everything is kept: it is a memory, not news.
+    publish("answerback/own", String::new()).wait().unwrap();
+    publish("two", String::new()).wait().unwrap();
     assert_eq!(store.prune_events(20).unwrap().wait().unwrap().value, 19);
+    assert_eq!(store.prune_events(20).unwrap().wait().unwrap().value, 0);
     let page = store.events(5, None, 3).unwrap();
     assert_eq!((page.gap, page.events[0].seq), (Some(Gap { from: 6, to: 19 }), 20));
     assert_eq!(store.events(19, None, 3).unwrap().gap, None);
+    assert_eq!(store.prune_events(45).unwrap().wait().unwrap().value, 24);
+    let page = store.events(5, None, 3).unwrap();
+    assert_eq!((page.gap, page.events[0].seq), (Some(Gap { from: 6, to: 44 }), 45));
+    assert_eq!(store.events(0, Some("answerback/own"), 3).unwrap().events[0].seq, 44);
+    assert_eq!((store.event_minimum().unwrap(), store.stream("one").unwrap()), (45, None));
+    let late = publish("one", String::new()).wait();
+    assert!(matches!(late, Err(StoreError::Unit(_))), "what ended stays so");
     // Events are not entries.
     assert_eq!(store.head().unwrap().size, 1);
 }

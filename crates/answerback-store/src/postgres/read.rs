@@ -15,7 +15,8 @@ use crate::case::kind_word;
 use crate::engine::{EngineError, Failure, Foreseen, Linked, Outcome, Read, without_gap};
 use crate::event::Stream;
 use crate::{
-    CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, StreamInfo, Totals,
+    CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, StreamFilter, StreamInfo,
+    Totals,
 };
 
 impl Postgres {
@@ -409,21 +410,23 @@ impl Read for Postgres {
             )?,
             None => self.rows(&format!("{COLUMNS} ORDER BY seq LIMIT $2"), &[&after, &most])?,
         };
-        let event = |row: &Row| {
-            Ok(Event::new(
-                uint(row.try_get(0)?),
-                Timestamp::from_unix_micros(row.try_get(1)?),
-                row.try_get(2)?,
-                row.try_get(3)?,
-                row.try_get(4)?,
-                row.try_get(5)?,
-            ))
-        };
+        rows.iter().map(event).collect()
+    }
+
+    fn newest_events(&mut self, stream: &str, most: usize) -> Outcome<Vec<Event>> {
+        let rows = self.rows(
+            "SELECT seq, ts, stream, kind, ref, body FROM event WHERE stream = $1 ORDER BY seq DESC LIMIT $2",
+            &[&text(stream)?, &limit(most)],
+        )?;
         rows.iter().map(event).collect()
     }
 
     fn event_minimum(&mut self) -> Outcome<u64> {
-        let minimum: Option<i64> = self.column("SELECT coalesce(min(seq), 1) FROM event", &[])?;
+        let minimum: Option<i64> = self.column(
+            "SELECT coalesce((SELECT value::bigint FROM meta WHERE key = 'event_minimum'),
+               (SELECT min(seq) FROM event), 1)",
+            &[],
+        )?;
         Ok(minimum.map_or(1, uint))
     }
 
@@ -437,12 +440,14 @@ impl Read for Postgres {
         row.map(stream).transpose()
     }
 
-    fn streams(&mut self, without: &str, most: usize) -> Outcome<Vec<StreamInfo>> {
+    fn streams(&mut self, filter: StreamFilter<'_>, most: usize) -> Outcome<Vec<StreamInfo>> {
+        let StreamFilter { without, before } = filter;
         let rows = self.rows(
             "SELECT name, count, digest, ended, newest FROM stream
              CROSS JOIN LATERAL (SELECT max(seq) AS newest FROM event WHERE stream = name) AS events
-             WHERE newest IS NOT NULL AND ($1 = '' OR left(name, length($1)) <> $1) ORDER BY newest DESC LIMIT $2",
-            &[&text(without)?, &limit(most)],
+             WHERE newest IS NOT NULL AND ($1 = '' OR left(name, length($1)) <> $1)
+               AND ($3::bigint IS NULL OR newest < $3) ORDER BY newest DESC LIMIT $2",
+            &[&text(without)?, &limit(most), &before.map(int)],
         )?;
         let info = |row: &Row| {
             let digest = *hash(row.try_get(2)?)?.as_bytes();
@@ -452,8 +457,34 @@ impl Read for Postgres {
         rows.iter().map(info).collect()
     }
 
+    fn stream_names(
+        &mut self,
+        beginning: &str,
+        below: Option<&str>,
+        most: usize,
+    ) -> Outcome<Vec<String>> {
+        let rows = self.rows(
+            "SELECT name FROM stream WHERE left(name, length($1)) = $1
+               AND ($2::text IS NULL OR name COLLATE \"C\" < $2::text COLLATE \"C\")
+             ORDER BY name COLLATE \"C\" DESC LIMIT $3",
+            &[&text(beginning)?, &below.map(text).transpose()?, &limit(most)],
+        )?;
+        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    }
+
     fn blob(&mut self, digest: &Digest) -> Outcome<Option<Vec<u8>>> {
         let digest = digest.as_bytes().as_slice();
         self.column("SELECT bytes FROM blob WHERE sha256 = $1", &[&digest])
     }
+}
+
+fn event(row: &Row) -> Outcome<Event> {
+    Ok(Event::new(
+        uint(row.try_get(0)?),
+        Timestamp::from_unix_micros(row.try_get(1)?),
+        row.try_get(2)?,
+        row.try_get(3)?,
+        row.try_get(4)?,
+        row.try_get(5)?,
+    ))
 }

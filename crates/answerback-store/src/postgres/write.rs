@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use answerback::Timestamp;
 use answerback::case::Case;
 use answerback::retry::State;
@@ -13,7 +15,7 @@ use crate::case::kind_word;
 use crate::engine::{Engine, EngineError, EntryRow, Failure, Foreseen, Outcome, Read, Rows};
 use crate::event::{Event, Stream};
 use crate::table::{Cell, Column, Table};
-use crate::{CaseRecord, Head};
+use crate::{CaseRecord, Head, OWN_STREAMS};
 
 fn micros(time: Timestamp) -> i64 {
     let micros = time.nanos_since(Timestamp::from_unix_micros(0)) / 1000;
@@ -349,8 +351,16 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn prune_events(&mut self, below: u64) -> Outcome<u64> {
-        self.execute("DELETE FROM event WHERE seq < $1", &[&int(below)])
+    fn prune_events(&mut self, within: Range<u64>) -> Outcome<u64> {
+        self.execute(
+            "INSERT INTO meta(key, value) VALUES ('event_minimum', $1)
+             ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            &[&within.end.to_string()],
+        )?;
+        self.execute(
+            "DELETE FROM event WHERE seq >= $1 AND seq < $2 AND left(stream, length($3)) <> $3",
+            &[&int(within.start), &int(within.end), &OWN_STREAMS],
+        )
     }
 
     fn put_blob(&mut self, blob: &BlobRow<'_>) -> Outcome<()> {

@@ -14,7 +14,8 @@ use crate::case::kind_word;
 use crate::engine::{EngineError, Linked, Outcome, Read, without_gap};
 use crate::event::Stream;
 use crate::{
-    CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, StreamInfo, Totals,
+    CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, StreamFilter, StreamInfo,
+    Totals,
 };
 
 impl Sqlite {
@@ -365,15 +366,24 @@ impl Read for Sqlite {
                  WHERE seq > ?1 AND ?3 IS NULL ORDER BY seq LIMIT ?2"
             }
         };
-        self.rows(sql, params![int(after), limit, stream], |row| {
-            let time = Timestamp::from_unix_micros(row.get(1)?);
-            let seq = uint(row.get(0)?);
-            Ok(Event::new(seq, time, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
-        })
+        self.rows(sql, params![int(after), limit, stream], event)
+    }
+
+    fn newest_events(&mut self, stream: &str, limit: usize) -> Outcome<Vec<Event>> {
+        self.rows(
+            "SELECT seq, ts, stream, kind, ref, body FROM event
+             WHERE stream = ?1 ORDER BY seq DESC LIMIT ?2",
+            params![stream, i64::try_from(limit).unwrap_or(i64::MAX)],
+            event,
+        )
     }
 
     fn event_minimum(&mut self) -> Outcome<u64> {
-        let minimum: Option<i64> = self.column("SELECT coalesce(min(seq), 1) FROM event", [])?;
+        let minimum: Option<i64> = self.column(
+            "SELECT coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'event_minimum'),
+               (SELECT min(seq) FROM event), 1)",
+            [],
+        )?;
         Ok(minimum.map_or(1, uint))
     }
 
@@ -390,12 +400,13 @@ impl Read for Sqlite {
         row.map(stream).transpose()
     }
 
-    fn streams(&mut self, without: &str, limit: usize) -> Outcome<Vec<StreamInfo>> {
+    fn streams(&mut self, filter: StreamFilter<'_>, limit: usize) -> Outcome<Vec<StreamInfo>> {
+        let StreamFilter { without, before } = filter;
         let rows: Vec<(String, i64, Vec<u8>, bool, i64)> = self.rows(
             "SELECT name, count, digest, ended, (SELECT max(seq) FROM event WHERE stream = name) AS newest
              FROM stream WHERE newest IS NOT NULL AND (?1 = '' OR substr(name, 1, length(?1)) <> ?1)
-             ORDER BY newest DESC LIMIT ?2",
-            params![without, i64::try_from(limit).unwrap_or(i64::MAX)],
+             AND (?3 IS NULL OR newest < ?3) ORDER BY newest DESC LIMIT ?2",
+            params![without, i64::try_from(limit).unwrap_or(i64::MAX), before.map(int)],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)),
         )?;
         let info = |(name, count, digest, ended, newest): (_, _, Vec<u8>, _, _)| {
@@ -405,7 +416,26 @@ impl Read for Sqlite {
         rows.into_iter().map(info).collect()
     }
 
+    fn stream_names(
+        &mut self,
+        beginning: &str,
+        below: Option<&str>,
+        limit: usize,
+    ) -> Outcome<Vec<String>> {
+        self.rows(
+            "SELECT name FROM stream WHERE name >= ?1 AND name < ?1 || char(1114111)
+             AND (?2 IS NULL OR name < ?2) ORDER BY name DESC LIMIT ?3",
+            params![beginning, below, i64::try_from(limit).unwrap_or(i64::MAX)],
+            |row| row.get(0),
+        )
+    }
+
     fn blob(&mut self, digest: &Digest) -> Outcome<Option<Vec<u8>>> {
         self.column("SELECT bytes FROM blob WHERE sha256 = ?1", [digest.as_bytes()])
     }
+}
+
+fn event(row: &Row<'_>) -> rusqlite::Result<Event> {
+    let time = Timestamp::from_unix_micros(row.get(1)?);
+    Ok(Event::new(uint(row.get(0)?), time, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
 }

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use answerback::Timestamp;
 use answerback::case::Case;
 use answerback::retry::State;
@@ -11,7 +13,7 @@ use crate::case::kind_word;
 use crate::engine::{Engine, EngineError, EntryRow, Outcome, Read};
 use crate::event::{Event, Stream};
 use crate::table::{Cell, Table};
-use crate::{CaseRecord, Head};
+use crate::{CaseRecord, Head, OWN_STREAMS};
 
 fn micros(time: Timestamp) -> i64 {
     let micros = time.nanos_since(Timestamp::from_unix_micros(0)) / 1000;
@@ -281,8 +283,15 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn prune_events(&mut self, below: u64) -> Outcome<u64> {
-        self.execute("DELETE FROM event WHERE seq < ?1", [int(below)])
+    fn prune_events(&mut self, within: Range<u64>) -> Outcome<u64> {
+        self.execute(
+            "INSERT OR REPLACE INTO meta(key, value) VALUES ('event_minimum', ?1)",
+            [within.end.to_string()],
+        )?;
+        self.execute(
+            "DELETE FROM event WHERE seq >= ?1 AND seq < ?2 AND substr(stream, 1, length(?3)) <> ?3",
+            params![int(within.start), int(within.end), OWN_STREAMS],
+        )
     }
 
     fn put_blob(&mut self, blob: &BlobRow<'_>) -> Outcome<()> {
