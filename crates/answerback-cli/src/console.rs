@@ -95,9 +95,10 @@ impl Desk {
 
     fn backend(&self) -> Backend {
         let desk = self.clone();
-        let within = Within::new(move |stream| {
+        let within = Within::new(move |stream, principal| {
             if let Some(console) = desk.0.get() {
-                tokio::spawn(agent_tools::serve(Arc::clone(console), stream));
+                let console = Arc::clone(console);
+                tokio::spawn(agent_tools::serve(console, principal.to_owned(), stream));
             }
         });
         Backend::new(DESK, Place::Within(within)).apart(Scope::Ingest)

@@ -7,6 +7,7 @@ use std::time::Duration;
 use answerback::UuidV7;
 use answerback::case::CaseState;
 use answerback_record::surroundings::now;
+use answerback_store::StoreError;
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, Implementation,
@@ -23,10 +24,8 @@ use tokio::time::Instant;
 use crate::Console;
 use crate::case::{Proposal, Question};
 use crate::reply::{HandedIn, take_in_with};
-use crate::stream::{self, NewEvent};
+use crate::stream::{self, NewEvent, Publisher};
 
-/// On whose behalf an agent hands in; the gateway records who called.
-const PRINCIPAL: &str = "agent";
 /// The longest that one call waits for a decision.
 const LONGEST_WAIT: u64 = 50;
 
@@ -34,13 +33,14 @@ const INSTRUCTIONS: &str = "Hand results in with reply_submit, show progress wit
     what a person has to allow: decision_request, then decision_get until its status is decided. Do what the decision \
     says: approve means as you proposed it, modify means with the arguments that it gives, reject means not at all.";
 
-/// Serves the tools on a stream until it ends. The gateway gives each client one.
+/// Serves the tools to a client of this principal on a stream until it ends. The gateway gives each client one.
 pub async fn serve(
     console: Arc<Console>,
+    principal: String,
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
 ) {
     let (input, output) = tokio::io::split(stream);
-    match serve_server(Desk { console }, (input, output)).await {
+    match serve_server(Desk { console, principal }, (input, output)).await {
         Ok(running) => {
             // How it ended matters to nobody: the other end is in this process.
             let _ = running.waiting().await;
@@ -51,6 +51,8 @@ pub async fn serve(
 
 struct Desk {
     console: Arc<Console>,
+    /// On whose behalf the agent hands in, publishes and asks.
+    principal: String,
 }
 
 fn tools() -> Vec<Tool> {
@@ -181,7 +183,8 @@ impl Desk {
     async fn submit(&self, arguments: Value) -> Given {
         let Submitted { document, contract } = read(arguments)?;
         let contract = contract.map(|word| word.parse()).transpose().map_err(told)?;
-        let handed_in = HandedIn::new(document.to_string(), PRINCIPAL).with_contract(contract);
+        let handed_in =
+            HandedIn::new(document.to_string(), &self.principal).with_contract(contract);
         let (console, in_force) = (&self.console, self.console.behind.in_force());
         let taken = take_in_with(&console.store, in_force, &console.files, handed_in).await;
         let taken = taken.map_err(told)?;
@@ -194,13 +197,14 @@ impl Desk {
 
     async fn publish(&self, arguments: Value) -> Given {
         let Publish { stream, events, end, outcome } = read(arguments)?;
-        let store = &self.console.store;
+        let (store, by) = (&self.console.store, Publisher::named(&self.principal));
         let mut last = None;
         if !events.is_empty() {
-            last = Some(stream::publish(store, &stream, events).await.map_err(told)?.1);
+            last = Some(stream::publish(store, &by, &stream, events).await.map_err(told)?.1);
         }
         if end {
-            last = stream::end(store, &stream, outcome.as_deref()).await.map_err(told)?.or(last);
+            let ended = stream::end(store, &by, &stream, outcome.as_deref()).await;
+            last = ended.map_err(told)?.or(last);
         }
         self.console.live.nudge();
         Ok(json!({"stream": stream, "last": last, "ended": end}))
@@ -214,7 +218,7 @@ impl Desk {
             _ => return Err("kind is proposal or question".to_owned()),
         };
         let reply = reply.map_err(told)?;
-        let case = self.console.ask(&reply, PRINCIPAL).await.map_err(told)?;
+        let case = self.console.ask(&reply, &self.principal).await.map_err(told)?;
         Ok(json!({"case": case, "status": "open", "next": "Call decision_get with this case."}))
     }
 
@@ -223,6 +227,9 @@ impl Desk {
         let id = UuidV7::try_from(case.as_str()).map_err(|_| "there is no such case".to_owned())?;
         let wait = wait_seconds.unwrap_or_default().min(LONGEST_WAIT);
         let until = Instant::now() + Duration::from_secs(wait);
+        if !self.asked(&id).await? {
+            return Err("there is no such case".to_owned());
+        }
         let found = self.console.decided(&id, until).await.map_err(told)?;
         let found = found.ok_or("there is no such case")?;
         Ok(match &found.case.state {
@@ -232,6 +239,20 @@ impl Desk {
             _ if found.is_expired => json!({"case": id, "status": "lapsed"}),
             _ => json!({"case": id, "status": "open", "next": "Call decision_get again."}),
         })
+    }
+}
+
+impl Desk {
+    /// Whether the case was asked on behalf of this principal. Of another's it does not learn that there is one.
+    async fn asked(&self, id: &UuidV7) -> Result<bool, String> {
+        let (console, id, principal) =
+            (Arc::clone(&self.console), id.clone(), self.principal.clone());
+        let asked = move || match console.store.case(&id)? {
+            Some(record) => console.was_asked_by(&record, &principal),
+            None => Ok(false),
+        };
+        let asked = tokio::task::spawn_blocking(asked).await.map_err(told)?;
+        asked.map_err(|error: StoreError| told(error))
     }
 }
 

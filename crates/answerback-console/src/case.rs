@@ -9,7 +9,8 @@ use answerback::finding::secrets;
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_http::{Principal, Scope};
 use answerback_record::surroundings::now;
-use answerback_store::{CaseRecord, NewCase, OWN_STREAMS, Store, StoreError, Transaction};
+use answerback_record::{ACKNOWLEDGED, case_stream};
+use answerback_store::{CaseRecord, NewCase, Store, StoreError, Transaction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -22,8 +23,6 @@ use crate::reply::{HandedIn, TakeInError, take_in_with};
 const LIFE_SECONDS: i64 = 24 * 60 * 60;
 /// The longest that it may wait.
 const LONGEST_LIFE_SECONDS: i64 = 30 * 24 * 60 * 60;
-/// The event that says an agent has seen the decision.
-const ACKNOWLEDGED: &str = "acknowledged";
 
 /// A case as programs are shown it: without what only we can read.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
@@ -66,31 +65,15 @@ impl CaseDocument {
     }
 }
 
-fn stream_of(case: &UuidV7) -> String {
-    format!("{OWN_STREAMS}case/{case}")
-}
-
 fn acknowledgement(store: &Store, case: &UuidV7) -> Result<Option<Value>, StoreError> {
-    let page = store.events(0, Some(&stream_of(case)), 8)?;
-    let event = page.events.into_iter().find(|event| event.kind == ACKNOWLEDGED);
+    let newest = store.newest_events(&case_stream(case), 2)?;
+    let event = newest.into_iter().find(|event| event.kind == ACKNOWLEDGED);
     Ok(event.map(|event| {
-        let body = event.body.unwrap_or_default();
-        let mut said: Value = serde_json::from_slice(&body).unwrap_or_else(|_| json!({}));
-        said["at"] = event.time.to_offset_micros().into();
-        said
+        let body: Value =
+            serde_json::from_slice(&event.body.unwrap_or_default()).unwrap_or_default();
+        let at = event.time.to_offset_micros();
+        json!({"by": body["by"], "outcome": body["outcome"], "note": body["note"], "at": at})
     }))
-}
-
-/// Writes down that an agent has seen the decision. The stream of the case ends with it, so there is one.
-pub(crate) fn acknowledge(
-    transaction: &mut dyn Transaction,
-    case: &UuidV7,
-    said: &Value,
-) -> Result<(), StoreError> {
-    let body = secrets::redact_value(said).to_string();
-    let stream = stream_of(case);
-    transaction.append_event(&stream, ACKNOWLEDGED, None, body.as_bytes())?;
-    transaction.end_stream(&stream, None).map(|_| ())
 }
 
 /// A mission that an agent proposes.
@@ -327,11 +310,20 @@ impl Console {
         if principal.has(Scope::Read) {
             return Ok(true);
         }
+        self.was_asked_by(record, principal.name())
+    }
+
+    /// Whether a case belongs to what this principal handed in or called.
+    pub(crate) fn was_asked_by(
+        &self,
+        record: &CaseRecord,
+        principal: &str,
+    ) -> Result<bool, StoreError> {
         let index =
             record.reference.as_deref().and_then(|it| it.strip_prefix("entry/")?.parse().ok());
         let Some(index) = index else { return Ok(false) };
         let entry = self.store.entry(index)?;
-        Ok(entry.is_some_and(|entry| entry.leaf.text("principal") == Some(principal.name())))
+        Ok(entry.is_some_and(|entry| entry.leaf.text("principal") == Some(principal)))
     }
 }
 

@@ -118,13 +118,14 @@ const OPERATIONS: &[Operation] = &[
         .problems(&[("409", "NOT_DECIDED")]),
     get("/api/streams", "Live streams, the one with the newest event first", Form::Members("streams, next"))
         .query(&[("before", "A sequence number, such as next of the page before; the page goes on with streams whose newest event is older"), ("limit", "How many, at most 200")]),
-    get("/api/streams/{id}", "A stream with the reply that its events make", Form::Members("id, events, first, last, ended, outcome, digest, envelope, warnings, as_of_seq")),
+    get("/api/streams/{id}", "A stream with the reply that its events make", Form::Members("id, owner, events, first, last, ended, outcome, digest, envelope, warnings, as_of_seq")),
     get("/api/streams/{id}/events", "The events of a stream", Form::Members("events, gap, after"))
         .query(&[("after", "A sequence number; the page goes on behind it"), ("limit", "How many, at most 1000")]),
     post("/api/streams/{id}/events", Scope::Ingest, "Publishes one event or a list of them, all or none", Form::Named("NewEvents"), Form::Members("first, last"))
-        .problems(&[("409", "STREAM_ENDED")]),
-    post("/api/streams/{id}/end", Scope::Ingest, "Ends a stream", Form::Members("outcome"), Form::Members("seq")),
-    get("/api/events", "Everything that happens, as server-sent events: hello, live, gap, ledger", Form::Other("text/event-stream"))
+        .problems(&[("403", "STREAM_OF_ANOTHER: the token that began a stream publishes to it"), ("409", "STREAM_ENDED")]),
+    post("/api/streams/{id}/end", Scope::Ingest, "Ends a stream", Form::Members("outcome"), Form::Members("seq"))
+        .problems(&[("403", "STREAM_OF_ANOTHER")]),
+    get("/api/events", "Everything that happens, as server-sent events: hello, live (of a stream), decision (that a case was decided, put off or acknowledged), gap, ledger", Form::Other("text/event-stream"))
         .query(&[("streams", "Only these streams, between commas"), ("after", "A sequence number to go on behind; the header Last-Event-ID counts before it")]),
     get("/api/tools", "The servers behind the gateway, their tools, and how calls of them went", Form::Members("tools, servers, since_index")),
     post("/api/calls/check", Scope::Read, "Judges one call of a tool as the gateway would. With a conversation, which needs the scope call, attempts are counted", Form::Members("id, tool, arguments, conversation, schema"), Form::Other("application/json")),

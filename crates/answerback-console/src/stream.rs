@@ -2,6 +2,7 @@
 
 use answerback::finding::secrets;
 use answerback::json::patch::{self, Operation};
+use answerback_http::{Principal, Scope};
 use answerback_store::{Event, OWN_STREAMS, Store, StoreError, Transaction};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,13 +39,55 @@ pub struct NewEvent {
     pub body: Value,
 }
 
+/// What an event of a stream belongs to: whoever began the stream.
+const OWNER: &str = "principal/";
+
+/// Who publishes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Publisher {
+    name: String,
+    may_everywhere: bool,
+}
+
+impl Publisher {
+    /// Who publishes under this name, to streams that it began.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), may_everywhere: false }
+    }
+
+    /// What an event that it adds belongs to; nothing, where the stream is another's. It is asked of the newest event,
+    /// which every publisher marks as the owner's: who comes after all events of a stream are gone begins it anew.
+    fn within(
+        &self,
+        transaction: &mut dyn Transaction,
+        stream: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let newest = transaction.newest_events(stream, 1)?;
+        let owner = newest.first().and_then(owner_of).unwrap_or(&self.name);
+        let is_own = owner == self.name || self.may_everywhere;
+        Ok(is_own.then(|| format!("{OWNER}{owner}")))
+    }
+}
+
+impl From<&Principal> for Publisher {
+    fn from(principal: &Principal) -> Self {
+        Self { may_everywhere: principal.has(Scope::Admin), ..Self::named(principal.name()) }
+    }
+}
+
+/// Who began the stream that an event is of, where that is known.
+pub(crate) fn owner_of(event: &Event) -> Option<&str> {
+    event.reference.as_deref()?.strip_prefix(OWNER)
+}
+
 /// Publishes events to a stream, all or none, and gives their first and last sequence numbers.
 ///
 /// # Errors
 ///
-/// When the stream has ended, the name or an event is not one, or the store refuses it.
+/// When the stream has ended or is another's, the name or an event is not one, or the store refuses it.
 pub async fn publish(
     store: &Store,
+    by: &Publisher,
     stream: &str,
     events: Vec<NewEvent>,
 ) -> Result<(u64, u64), StreamError> {
@@ -63,25 +106,27 @@ pub async fn publish(
         weight += body.len() + 256;
         bodies.push((event.kind, body));
     }
-    let stream = stream.to_owned();
+    let (stream, by) = (stream.to_owned(), by.clone());
     let ticket = store.write_weighing(weight, move |transaction: &mut dyn Transaction| {
+        let Some(owner) = by.within(transaction, &stream)? else { return Ok(None) };
         let (mut first, mut last) = (None, 0);
         for (kind, body) in &bodies {
-            last = transaction.append_event(&stream, kind, None, body.as_bytes())?;
+            last = transaction.append_event(&stream, kind, Some(&owner), body.as_bytes())?;
             first.get_or_insert(last);
         }
-        Ok((first.unwrap_or(last), last))
+        Ok(Some((first.unwrap_or(last), last)))
     })?;
-    Ok(ticket.await?.value)
+    ticket.await?.value.ok_or(StreamError::OfAnother)
 }
 
 /// Ends a stream. Its last event has the digest over all of them; ending it again does nothing.
 ///
 /// # Errors
 ///
-/// When the name is not one, or the store refuses it.
+/// When the stream is another's, the name is not one, or the store refuses it.
 pub async fn end(
     store: &Store,
+    by: &Publisher,
     stream: &str,
     outcome: Option<&str>,
 ) -> Result<Option<u64>, StreamError> {
@@ -90,18 +135,19 @@ pub async fn end(
     if let Some(outcome) = outcome.as_ref().filter(|outcome| outcome.len() > LARGEST_BODY) {
         return Err(StreamError::TooLarge(outcome.len()));
     }
-    let stream = stream.to_owned();
+    let (stream, by) = (stream.to_owned(), by.clone());
     let ticket = store.write(move |transaction: &mut dyn Transaction| {
+        let Some(owner) = by.within(transaction, &stream)? else { return Ok(None) };
         if let Some(outcome) = &outcome {
             // A stream that ended before has its outcome.
-            let told = transaction.append_event(&stream, OUTCOME, None, outcome.as_bytes());
-            if told.is_err() {
-                return Ok(None);
+            let body = outcome.as_bytes();
+            if transaction.append_event(&stream, OUTCOME, Some(&owner), body).is_err() {
+                return Ok(Some(None));
             }
         }
-        transaction.end_stream(&stream, None)
+        transaction.end_stream(&stream, Some(&owner)).map(Some)
     })?;
-    Ok(ticket.await?.value)
+    ticket.await?.value.ok_or(StreamError::OfAnother)
 }
 
 fn check_name(name: &str) -> Result<(), StreamError> {
@@ -132,6 +178,8 @@ pub enum StreamError {
     TooLarge(usize),
     /// The stream has ended.
     Ended,
+    /// Another principal began the stream.
+    OfAnother,
     /// The store refuses it.
     Store(StoreError),
 }
@@ -155,6 +203,9 @@ impl std::fmt::Display for StreamError {
                 "an event has at most {LARGEST_BODY} bytes; this one has {bytes}. Hand the content in as a reply"
             ),
             Self::Ended => formatter.write_str("the stream has ended"),
+            Self::OfAnother => formatter.write_str(
+                "another began this stream; publish under another name, or with the token that began it",
+            ),
             Self::Store(error) => error.fmt(formatter),
         }
     }

@@ -5,6 +5,7 @@ use answerback::finding::secrets;
 use answerback::retry::{Context, Event, HideSecrets, Outcome, Permit, Policy, RetryKey, step};
 use answerback::{Digest, UuidV7};
 use answerback_ledger::{Draft, Id, Part, Token};
+use answerback_record::tell_decision;
 use answerback_store::{CaseRecord, Store, StoreError, Ticket, Transaction};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
@@ -85,6 +86,7 @@ fn enact(
     let draft = Draft::decision(case, decision, record.case.digest, record.case.revision)
         .with_part(part.clone());
     transaction.append(&draft)?;
+    tell_decision(transaction, &record.case)?;
     Ok(record)
 }
 

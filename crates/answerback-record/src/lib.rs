@@ -5,11 +5,13 @@
 //! and program record through these, so that one document gives one kind of entry whichever way it came.
 #![warn(missing_docs)]
 
+mod case_news;
 mod hidden;
 mod in_force;
 mod reply;
 pub mod surroundings;
 
+pub use case_news::{ACKNOWLEDGED, CASE_STREAMS, case_stream, tell_acknowledgement, tell_decision};
 pub use hidden::{Hide, parts, redacted};
 pub use in_force::{Governing, InForce, identified, named};
 pub use reply::{JudgedReply, ReplyError};

@@ -8,6 +8,8 @@ mod configured;
 #[cfg(unix)]
 mod console;
 mod convert;
+#[cfg(unix)]
+mod decisions;
 mod explain;
 mod folder;
 mod govern;

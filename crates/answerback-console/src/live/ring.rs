@@ -1,7 +1,9 @@
 use std::collections::VecDeque;
 
-use answerback_store::Event;
+use answerback_record::CASE_STREAMS;
+use answerback_store::{Event, OWN_STREAMS};
 use bytes::Bytes;
+use serde_json::{Value, json};
 
 use crate::stream::EventDocument;
 
@@ -15,16 +17,39 @@ const MOST_BYTES: usize = 32 << 20;
 pub(crate) struct Frame {
     pub(crate) seq: u64,
     pub(crate) stream: String,
+    /// Nothing, where nobody is told of it.
     pub(crate) bytes: Bytes,
 }
 
 impl Frame {
     pub(crate) fn of(event: &Event) -> Self {
-        let document = EventDocument::from(event);
-        let data = serde_json::to_string(&document).unwrap_or_default();
-        let bytes = Bytes::from(format!("id: {}\nevent: live\ndata: {data}\n\n", event.seq));
-        Self { seq: event.seq, stream: event.stream.clone(), bytes }
+        let bytes = told(event).map(|(name, data)| {
+            Bytes::from(format!("id: {}\nevent: {name}\ndata: {data}\n\n", event.seq))
+        });
+        Self { seq: event.seq, stream: event.stream.clone(), bytes: bytes.unwrap_or_default() }
     }
+}
+
+/// What is sent of an event, and under which name. Of our own streams: what happened; that they end says nothing more.
+fn told(event: &Event) -> Option<(&'static str, Value)> {
+    if !event.stream.starts_with(OWN_STREAMS) {
+        return Some(("live", serde_json::to_value(EventDocument::from(event)).ok()?));
+    }
+    if event.kind == Event::END {
+        return None;
+    }
+    let case = event.stream.strip_prefix(CASE_STREAMS)?;
+    let body: Value = event
+        .body
+        .as_deref()
+        .and_then(|body| serde_json::from_slice(body).ok())
+        .unwrap_or_default();
+    let (seq, time) = (event.seq, event.time.to_offset_micros());
+    let decision = json!({
+        "seq": seq, "time": time, "case": case, "kind": body["kind"], "decision": body["decision"],
+        "state": event.kind,
+    });
+    Some(("decision", decision))
 }
 
 /// The newest events, without holes.

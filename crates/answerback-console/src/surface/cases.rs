@@ -6,21 +6,23 @@ use std::time::Duration;
 use answerback::UuidV7;
 use answerback::case::{CaseKind, CaseState, DecisionError, Submission};
 use answerback::contract::atdf::ErrorBuilder;
+use answerback::finding::secrets;
 use answerback_http::{Closing, Principal, Problem, ProblemKind, Routes, Scope};
 use answerback_record::surroundings::now;
-use answerback_store::{CaseFilter, CaseRecord, CaseStatus, StoreError};
+use answerback_record::tell_acknowledgement;
+use answerback_store::{CaseFilter, CaseRecord, CaseStatus, StoreError, Transaction};
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::Console;
 use crate::ask::{self, Answer, aside, bad, limit, not_found, ok, some, store_problem};
-use crate::case::{CaseDocument, Proposal, Question, acknowledge};
+use crate::case::{CaseDocument, Proposal, Question};
 
 /// The longest that somebody may wait for a decision in one request.
 const LONGEST_WAIT: u64 = 60;
@@ -254,8 +256,15 @@ async fn seen(
     }
     let outcome = said.outcome.as_deref().unwrap_or("seen");
     let said = json!({"by": by.name(), "outcome": outcome, "note": said.note});
-    let case = found.case.id.clone();
-    let ticket = console.store.write(move |transaction| acknowledge(transaction, &case, &said));
+    let said = match secrets::redact_value(&said) {
+        Value::Object(said) => said,
+        _ => Map::new(),
+    };
+    let case = found.case.clone();
+    let tell = move |transaction: &mut dyn Transaction| {
+        tell_acknowledgement(transaction, &case, said.clone())
+    };
+    let ticket = console.store.write(tell);
     let written = ticket.map_err(|error| store_problem(&error))?.await;
     console.live.nudge();
     match written {

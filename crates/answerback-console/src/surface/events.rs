@@ -121,7 +121,7 @@ impl Follower {
         let wanted: Vec<Bytes> = page
             .frames
             .iter()
-            .filter(|frame| is_wanted(&frame.stream))
+            .filter(|frame| !frame.bytes.is_empty() && is_wanted(&frame.stream))
             .map(|frame| frame.bytes.clone())
             .collect();
         for bytes in wanted {

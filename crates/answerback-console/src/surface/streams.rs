@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use answerback::contract::atdf::ErrorBuilder;
-use answerback_http::{Problem, ProblemKind, Routes, Scope};
+use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
 use answerback_store::{OWN_STREAMS, Store, StoreError, StreamFilter, StreamInfo};
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::Console;
 use crate::ask::{self, Answer, aside, bad, limit, not_found, ok, store_problem};
-use crate::stream::{self, EventDocument, Folded, NewEvent, StreamError};
+use crate::stream::{self, EventDocument, Folded, NewEvent, Publisher, StreamError, owner_of};
 
 /// How many streams a page of the list has at most.
 const MOST: usize = 200;
@@ -68,6 +69,7 @@ fn told(store: &Store, info: &StreamInfo) -> Result<Value, StoreError> {
     let outcome = if info.is_ended { outcome(store, info)? } else { None };
     Ok(json!({
         "id": info.name,
+        "owner": near.as_ref().and_then(owner_of),
         "events": info.events,
         "first": time(&first),
         "last": time(&near),
@@ -141,6 +143,7 @@ enum OneOrMore {
 
 async fn publish(
     State(console): State<Arc<Console>>,
+    Extension(principal): Extension<Principal>,
     Path(id): Path<String>,
     body: Bytes,
 ) -> Answer {
@@ -148,7 +151,8 @@ async fn publish(
         OneOrMore::More(events) => events,
         OneOrMore::One(event) => vec![event],
     };
-    let published = stream::publish(&console.store, &id, events).await;
+    let by = Publisher::from(&principal);
+    let published = stream::publish(&console.store, &by, &id, events).await;
     let (first, last) = published.map_err(|error| problem(&error))?;
     console.live.nudge();
     ask::json(StatusCode::CREATED, &json!({"first": first, "last": last}))
@@ -160,9 +164,15 @@ struct End {
     outcome: Option<String>,
 }
 
-async fn end(State(console): State<Arc<Console>>, Path(id): Path<String>, body: Bytes) -> Answer {
+async fn end(
+    State(console): State<Arc<Console>>,
+    Extension(principal): Extension<Principal>,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Answer {
     let End { outcome } = if body.is_empty() { End::default() } else { ask::body(&body)? };
-    let ended = stream::end(&console.store, &id, outcome.as_deref()).await;
+    let by = Publisher::from(&principal);
+    let ended = stream::end(&console.store, &by, &id, outcome.as_deref()).await;
     let seq = ended.map_err(|error| problem(&error))?;
     console.live.nudge();
     let status = if seq.is_some() { StatusCode::CREATED } else { StatusCode::OK };
@@ -177,6 +187,16 @@ fn problem(error: &StreamError) -> Problem {
                 .condition("The stream goes on")
                 .solution("Publish to another stream");
             Problem::told(ProblemKind::Conflict, told)
+        }
+        StreamError::OfAnother => {
+            let told = ErrorBuilder::new(
+                "STREAM_OF_ANOTHER",
+                "Another began this stream",
+                "stream",
+            )
+            .condition("Whoever began a stream publishes to it and ends it; an admin may as well")
+            .solution("Publish to a stream of another name, or with the token that began this one");
+            Problem::told(ProblemKind::Forbidden, told)
         }
         error => bad("body", error, "Send events as the route's description shows"),
     }

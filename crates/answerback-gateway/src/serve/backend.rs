@@ -24,19 +24,22 @@ pub enum Place {
     Within(Within),
 }
 
-/// A server in this process: it is given one end of a pipe for each client.
+/// A server in this process: it is given one end of a pipe for each client, and on whose behalf that one calls.
 #[derive(Clone)]
-pub struct Within(Arc<dyn Fn(DuplexStream) + Send + Sync>);
+pub struct Within(Arc<Start>);
+
+/// Starts a server on a stream, for a principal.
+type Start = dyn Fn(DuplexStream, &str) + Send + Sync;
 
 impl Within {
     /// A server that is started on a stream, and ends when the stream does.
-    pub fn new(start: impl Fn(DuplexStream) + Send + Sync + 'static) -> Self {
+    pub fn new(start: impl Fn(DuplexStream, &str) + Send + Sync + 'static) -> Self {
         Self(Arc::new(start))
     }
 
-    fn connect(&self, name: &str, most: usize) -> Link {
+    fn connect(&self, name: &str, principal: &str, most: usize) -> Link {
         let (ours, theirs) = tokio::io::duplex(PIPE);
-        (self.0)(theirs);
+        (self.0)(theirs, principal);
         let (from, to) = tokio::io::split(ours);
         over(name, most, from, to)
     }
@@ -102,9 +105,11 @@ impl Backend {
         self.served.known.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A connection of its own to the server, whichever era it speaks, which is made anew when it breaks.
-    pub(crate) fn link(&self, most: usize) -> Link {
+    /// A connection of its own to the server on behalf of a principal, whichever era it speaks, which is made anew when
+    /// it breaks.
+    pub(crate) fn link(&self, principal: &str, most: usize) -> Link {
         let (place, name) = (self.place.clone(), self.served.name.clone());
+        let principal = principal.to_owned();
         let era = self.era.clone();
         let open = move || match &place {
             Place::Program(program) => {
@@ -119,7 +124,7 @@ impl Backend {
                 Ok(Opened { link, child: None })
             }
             Place::Within(within) => {
-                let link = bridged(within.connect(&name, most), era.clone());
+                let link = bridged(within.connect(&name, &principal, most), era.clone());
                 Ok(Opened { link, child: None })
             }
         };

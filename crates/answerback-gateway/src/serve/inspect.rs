@@ -10,6 +10,8 @@ use super::{Backend, merge};
 
 /// How long a server has for each answer.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// On whose behalf it is looked at.
+const INSPECTOR: &str = "doctor";
 /// The most pages of its list of tools.
 const PAGES: usize = 1000;
 
@@ -32,7 +34,7 @@ impl Backend {
     ///
     /// When it does not get that far: what went wrong, in words.
     pub async fn inspect(&self) -> Result<Inspected, String> {
-        let mut link = self.link(64 << 20);
+        let mut link = self.link(INSPECTOR, 64 << 20);
         let inspected = look(&mut link).await;
         let Link { to, mut from } = link;
         drop(to);

@@ -70,7 +70,7 @@ pub(crate) fn relay(
     client: &Arc<Client>,
     outlet: Outlet,
 ) -> Arc<Relay> {
-    let Link { to, from } = backend.link(gateway.settings().largest_message);
+    let Link { to, from } = backend.link(client.principal(), gateway.settings().largest_message);
     let relay =
         Relay::new(Arc::clone(gateway), Arc::clone(client), backend.served.clone(), outlet, to);
     let relay = Arc::new(relay);
