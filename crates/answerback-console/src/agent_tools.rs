@@ -191,7 +191,7 @@ impl Desk {
         console.live.nudge();
         Ok(json!({
             "id": taken.id, "index": taken.index, "contract": taken.contract.as_str(),
-            "accepted": !taken.is_rejected, "findings": taken.findings, "cases": taken.cases,
+            "accepted": !taken.is_rejected, "findings": taken.findings, "cases": taken.cases, "artifacts": taken.artifacts,
         }))
     }
 

@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 pub mod agent_tools;
+mod artifact;
 mod ask;
 mod behind;
 mod case;
@@ -21,6 +22,7 @@ mod surface;
 /// Small replies in every contract and with every kind of artifact: a JSON list of `{name, title, document}`.
 pub const EXAMPLES: &str = include_str!("../examples.json");
 
+pub use artifact::{ArtifactDocument, Settled};
 pub use behind::{AgentView, AgentsView, Behind, Commands, RemarkView, ServerView, ToolView};
 pub use case::{CaseDocument, Proposal, Question};
 pub use console::{Console, ConsoleSettings};

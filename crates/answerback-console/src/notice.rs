@@ -44,7 +44,7 @@ fn decisions(store: &Store, from: u64) -> Result<Vec<Value>, StoreError> {
     loop {
         let page = store.entries(&filter, cursor, PAGE)?;
         for entry in page.entries {
-            found.extend(store.entry(entry.index)?.map(|entry| told(&entry)));
+            found.extend(store.entry(entry.index)?.as_ref().and_then(told));
         }
         cursor = page.next;
         if cursor.is_none() {
@@ -53,11 +53,15 @@ fn decisions(store: &Store, from: u64) -> Result<Vec<Value>, StoreError> {
     }
 }
 
-fn told(entry: &Entry) -> Value {
+/// What is told of a decision about a case; nothing, where it is about an artifact.
+fn told(entry: &Entry) -> Option<Value> {
     let part = entry.parts.iter().find(|part| part.name().as_str() == "decision");
     let said: Value =
         part.and_then(|part| serde_json::from_slice(part.bytes()).ok()).unwrap_or_default();
-    json!({
+    if !said["artifact"].is_null() {
+        return None;
+    }
+    Some(json!({
         "event": "decision.recorded",
         "case": entry.leaf.text("case_id"),
         "index": entry.index,
@@ -66,5 +70,5 @@ fn told(entry: &Entry) -> Value {
         "by": said["by"],
         "surface": said["surface"],
         "digest": entry.leaf.text("digest"),
-    })
+    }))
 }

@@ -4,6 +4,7 @@ use answerback_http::Scope;
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
+use crate::artifact::ArtifactDocument;
 use crate::behind::AgentsView;
 use crate::case::{CaseDocument, Proposal, Question};
 use crate::reply::Row;
@@ -95,16 +96,26 @@ const OPERATIONS: &[Operation] = &[
     post("/api/launch", Scope::Admin, "A link that opens one session; for the launcher's token alone", Form::None, Form::Members("fragment")),
     get("/api/overview", "How much there is, and how much waits", Form::Members("waiting, size, seq, streams, streams_open")),
     get("/api/replies", "Replies, newest first", Form::Members("replies, next, size")).query(FILTERS),
-    post("/api/replies", Scope::Ingest, "Judges a reply in any of the four contracts, records it, and answers with its receipt. One that breaks its contract is recorded as rejected; proposals and questions open cases", Form::Other("application/json"), Form::Members("id, index, kind, contract, valid, findings, cases, receipt, converted"))
+    post("/api/replies", Scope::Ingest, "Judges a reply in any of the four contracts, records it, and answers with its receipt. One that breaks its contract is recorded as rejected; proposals and questions open cases", Form::Other("application/json"), Form::Members("id, index, kind, contract, valid, findings, cases, artifacts, receipt, converted"))
         .query(&[("as", "The contract, instead of recognising it"), ("profile", "strict or lenient"), ("to", "Another contract to answer in")])
         .problems(&[("409", "ALREADY_ANSWERED: the request has a response"), ("422", "NOT_CONVERTIBLE: the other contract needs more")]),
-    get("/api/replies/{id}", "One reply, by its id or its index; with ?as= in another contract", Form::Members("reply, contract, document, ui, losses, findings, request, parts, leaf, cases, presentation"))
+    get("/api/replies/{id}", "One reply, by its id or its index; with ?as= in another contract", Form::Members("reply, contract, document, ui, losses, findings, request, parts, leaf, cases, artifacts, presentation"))
         .query(&[("as", "The contract to give it in: atdf, governed, ui or tool")]),
     get("/api/replies/{id}/findings", "What its contract says of a reply", Form::Members("findings")),
     get("/api/replies/{id}/proof", "Checks a reply now: its content against its commitments, its place in the signed log", Form::Named("Proof")),
     get("/api/replies/{id}/artifacts/{position}/file", "The file that an artifact refers to, to be saved", Form::Other("application/octet-stream"))
         .problems(&[("409", "FILE_CHANGED: it is another than when the reply came in")]),
     get("/api/replies/{id}/artifacts/{position}/file/state", "Whether the file is there, and the one that was recorded", Form::Members("state, solution, size, sha256, media_type, preview")),
+    get("/api/artifacts", "Artifacts of replies that were handed in, the newest first, each in its latest version; with a reply those that it brought", Form::Members("artifacts, next"))
+        .query(&[("kind", "An artifact type, such as table"), ("status", "draft, final, deprecated or superseded"), ("reply", "A reply's id or index; there are no pages then"), ("before", "An artifact's id; the page goes on with older ones"), ("limit", "How many, at most 200")]),
+    get("/api/artifacts/{id}", "An artifact in its latest version, or another; document is what its reply has", Form::Members("artifact, document, latest"))
+        .query(&[("version", "Which version, counted from 1")]),
+    get("/api/artifacts/{id}/versions", "All versions of an artifact, oldest first", Form::Members("versions")),
+    post("/api/artifacts/{id}/status", Scope::Decide, "Makes the version that the person saw final or deprecated; it is recorded as a decision", Form::Members("status, version"), Form::Members("artifact"))
+        .problems(&[("409", "ARTIFACT_CHANGED: there is another version by now; ARTIFACT_CLOSED: it is deprecated"), ("410", "ARTIFACT_ERASED")]),
+    get("/api/artifacts/{id}/file", "The file that the latest version refers to, to be saved", Form::Other("application/octet-stream"))
+        .problems(&[("409", "FILE_CHANGED: it is another than when the reply came in")]),
+    get("/api/artifacts/{id}/file/state", "Whether the file is there, and the one that was recorded", Form::Members("state, solution, size, sha256, media_type, preview")),
     get("/api/cases", "What waits for a person, oldest first", Form::Members("cases, next"))
         .query(&[("status", "waiting, decided, lapsed or all"), ("kind", "proposal, question or escalation"), ("after", "A case's id; the page goes on behind it"), ("limit", "How many, at most 500")]),
     post("/api/cases", Scope::Ingest, "Lays a proposal or a question before a person", Form::Named("NewCase"), Form::Named("CaseDocument")),
@@ -125,7 +136,7 @@ const OPERATIONS: &[Operation] = &[
         .problems(&[("403", "STREAM_OF_ANOTHER: the token that began a stream publishes to it"), ("409", "STREAM_ENDED")]),
     post("/api/streams/{id}/end", Scope::Ingest, "Ends a stream", Form::Members("outcome"), Form::Members("seq"))
         .problems(&[("403", "STREAM_OF_ANOTHER")]),
-    get("/api/events", "Everything that happens, as server-sent events: hello, live (of a stream), decision (that a case was decided, put off or acknowledged), gap, ledger", Form::Other("text/event-stream"))
+    get("/api/events", "Everything that happens, as server-sent events: hello, live (of a stream), decision (that a case was decided, put off or acknowledged), artifact (that one was handed in or settled), gap, ledger", Form::Other("text/event-stream"))
         .query(&[("streams", "Only these streams, between commas"), ("after", "A sequence number to go on behind; the header Last-Event-ID counts before it")]),
     get("/api/tools", "The servers behind the gateway, their tools, and how calls of them went", Form::Members("tools, servers, since_index")),
     post("/api/calls/check", Scope::Read, "Judges one call of a tool as the gateway would. With a conversation, which needs the scope call, attempts are counted", Form::Members("id, tool, arguments, conversation, schema"), Form::Other("application/json")),
@@ -230,6 +241,8 @@ fn member(name: &str) -> Value {
         "replies" => list("Row"),
         "reply" => json!({"$ref": "#/components/schemas/Row"}),
         "events" => list("EventDocument"),
+        "artifacts" | "versions" => list("ArtifactDocument"),
+        "artifact" => json!({"$ref": "#/components/schemas/ArtifactDocument"}),
         "servers" => list("ServerView"),
         "findings" => list("ValidationError"),
         _ => json!({}),
@@ -244,6 +257,7 @@ fn schemas() -> Value {
     add::<Row>(&mut generator);
     add::<CaseDocument>(&mut generator);
     add::<EventDocument>(&mut generator);
+    add::<ArtifactDocument>(&mut generator);
     add::<NewEvent>(&mut generator);
     add::<Proposal>(&mut generator);
     add::<Question>(&mut generator);

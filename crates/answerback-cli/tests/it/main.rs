@@ -1,6 +1,8 @@
 //! The program as its users run it: exit code, standard output and standard error in one snapshot.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+#[cfg(unix)]
+mod artifacts;
 mod attest;
 mod call;
 mod check;

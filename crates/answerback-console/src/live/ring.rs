@@ -5,6 +5,7 @@ use answerback_store::{Event, OWN_STREAMS};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use crate::artifact;
 use crate::stream::EventDocument;
 
 /// How many events are remembered.
@@ -37,6 +38,9 @@ fn told(event: &Event) -> Option<(&'static str, Value)> {
     }
     if event.kind == Event::END {
         return None;
+    }
+    if let Some(artifact) = artifact::told(event) {
+        return Some(("artifact", artifact));
     }
     let case = event.stream.strip_prefix(CASE_STREAMS)?;
     let body: Value = event

@@ -86,7 +86,7 @@ pub(crate) fn time_of(leaf: &Leaf) -> String {
 }
 
 /// A text that is not too long for a list. It is data: who shows it knows how.
-fn shortened(text: &str, most: usize) -> String {
+pub(crate) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

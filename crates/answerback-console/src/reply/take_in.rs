@@ -9,6 +9,7 @@ use answerback_record::surroundings::{now, random};
 use answerback_record::{InForce, JudgedReply, ReplyError, parts};
 use answerback_store::{Store, StoreError, Transaction, entry_reference};
 
+use crate::artifact::{ArtifactDocument, Brought, register};
 use crate::case::{Asked, open};
 use crate::files::Files;
 
@@ -67,6 +68,8 @@ pub struct Taken {
     pub findings: Vec<ValidationError>,
     /// The cases that it opened.
     pub cases: Vec<UuidV7>,
+    /// Its artifacts in the registry.
+    pub artifacts: Vec<ArtifactDocument>,
 }
 
 /// Judges a reply and records it, with the cases that it lays before a person, in one transaction.
@@ -94,27 +97,29 @@ pub(crate) async fn take_in_with(
     let prepare = move || Prepared::new(&aside, in_force.as_deref(), &files, handed_in);
     let prepared = tokio::task::spawn_blocking(prepare).await;
     let prepared = prepared.map_err(|error| StoreError::unit(error.to_string()))??;
-    let Prepared { contract, findings, is_rejected, id, request_id, request, draft, asked, weight } =
-        prepared;
+    let Prepared { contract, findings, is_rejected, id, request_id, request, draft, .. } = prepared;
+    let Prepared { asked, brought, principal, weight, .. } = prepared;
     let (cases, told) = (asked.iter().map(|(id, _)| id.clone()).collect(), id.clone());
     let ticket = store.write_weighing(weight, move |transaction: &mut dyn Transaction| {
         if transaction.request_index(request_id)?.is_none() {
             transaction.append(&request)?;
         }
         let appended = transaction.append(&draft)?;
+        let mut artifacts = Vec::new();
         if !appended.is_repeated {
+            artifacts = register(transaction, &brought, (&told, &principal), &appended)?;
             for (case, asked) in &asked {
                 let reference = entry_reference(appended.index);
                 open(transaction, case, asked, (&told, appended.index), &reference)?;
             }
         }
-        Ok(appended)
+        Ok((appended, artifacts))
     })?;
-    let appended = ticket.await?.value;
+    let (appended, artifacts) = ticket.await?.value;
     let is_repeated = appended.is_repeated;
     let cases = if is_repeated { Vec::new() } else { cases };
     let index = appended.index;
-    Ok(Taken { index, id, contract, is_rejected, is_repeated, findings, cases })
+    Ok(Taken { index, id, contract, is_rejected, is_repeated, findings, cases, artifacts })
 }
 
 /// A reply that was judged, with all that its transaction writes.
@@ -127,6 +132,8 @@ struct Prepared {
     request: Draft,
     draft: Draft,
     asked: Vec<(UuidV7, Asked)>,
+    brought: Vec<Brought>,
+    principal: String,
     weight: usize,
 }
 
@@ -144,13 +151,15 @@ impl Prepared {
         if asked.len() > MOST_ASKED {
             return Err(TakeInError::TooMuchAsked(asked.len()));
         }
+        let brought =
+            if is_rejected { Vec::new() } else { Brought::all_of(&judged.value, contract) };
         let reply_id = fresh_id()?;
         let request_id = judged.request_id().map_or_else(fresh_id, Ok)?;
-        let principal = Token::new(&principal).ok();
+        let token = Token::new(&principal).ok();
         let request = Draft::request().with_request_id(request_id);
-        let request = judged.told(request, principal.as_ref(), None);
+        let request = judged.told(request, token.as_ref(), None);
         let draft = judged.draft().with_request_id(request_id).with_reply_id(reply_id);
-        let mut draft = judged.told(draft, principal.as_ref(), None);
+        let mut draft = judged.told(draft, token.as_ref(), None);
         let text = String::from_utf8_lossy(&judged.bytes);
         for part in parts(store, "response", &text, None)? {
             draft = draft.with_part(part);
@@ -166,9 +175,21 @@ impl Prepared {
             .collect::<std::io::Result<_>>()
             .map_err(|error| StoreError::unit(error.to_string()))?;
         let id = draft.response_id().unwrap_or(reply_id).to_string();
-        let weight = judged.bytes.len() + 16384;
+        let weight = judged.bytes.len() + 16384 + 1024 * brought.len();
         let findings = judged.findings;
-        Ok(Self { contract, findings, is_rejected, id, request_id, request, draft, asked, weight })
+        Ok(Self {
+            contract,
+            findings,
+            is_rejected,
+            id,
+            request_id,
+            request,
+            draft,
+            asked,
+            brought,
+            principal,
+            weight,
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! A file that a reply refers to, by the reply and the artifact: never by its path.
+//! A file that a reply refers to, by the artifact's id or by the reply and the artifact's position: never by its path.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
 
+use super::artifacts::place_of;
 use super::replies::find;
 use crate::Console;
 use crate::ask::{Answer, internal, not_found, ok};
@@ -44,6 +45,8 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
             Scope::Read,
             get(state_of).with_state(state()),
         )
+        .route("/api/artifacts/{id}/file", Scope::Read, get(file_by_id).with_state(state()))
+        .route("/api/artifacts/{id}/file/state", Scope::Read, get(state_by_id).with_state(state()))
 }
 
 /// A file of an artifact, read and compared with what it was.
@@ -85,6 +88,16 @@ async fn look(console: &Arc<Console>, id: &str, position: usize) -> Result<Optio
     let files = console.files.clone();
     let read = tokio::task::spawn_blocking(move || files.read(&path)).await.map_err(internal)?;
     Ok(read.ok().map(|(bytes, size, sha256)| Found { name, bytes, size, sha256, noted }))
+}
+
+async fn state_by_id(state: State<Arc<Console>>, Path(id): Path<String>) -> Answer {
+    let (index, position) = place_of(&state, &id).await?;
+    state_of(state, Path((index.to_string(), position))).await
+}
+
+async fn file_by_id(state: State<Arc<Console>>, Path(id): Path<String>) -> Answer {
+    let (index, position) = place_of(&state, &id).await?;
+    file(state, Path((index.to_string(), position))).await
 }
 
 async fn state_of(

@@ -1,6 +1,7 @@
 //! The HTTP API, one file a noun.
 
 mod agents;
+mod artifacts;
 mod cases;
 mod events;
 mod file;
@@ -25,6 +26,7 @@ pub(crate) fn routes(console: &Arc<Console>) -> Routes {
         session::routes(console),
         overview::routes(console),
         replies::routes(console),
+        artifacts::routes(console),
         file::routes(console),
         cases::routes(console),
         streams::routes(console),

@@ -17,6 +17,7 @@ use axum::routing::get;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::artifacts::brought_by;
 use crate::Console;
 use crate::ask::{
     self, Answer, aside, bad, internal, limit, micros, not_found, ok, some, store_problem,
@@ -125,6 +126,7 @@ async fn hand_in(
             "findings": taken.findings.iter().take(MOST_FINDINGS).collect::<Vec<_>>(),
             "finding_count": taken.findings.len(),
             "cases": taken.cases,
+            "artifacts": taken.artifacts,
             "receipt": receipt.to_string(),
             "converted": converted,
         }),
@@ -319,6 +321,7 @@ async fn show(
         Ok((request, of_reply.map(|record| record.case.id).collect::<Vec<_>>()))
     })
     .await?;
+    let artifacts = brought_by(&console, entry.clone()).await?;
     let presentation = shown.ui.as_ref().and_then(|ui| ResponseEnvelope::from_document(ui).ok());
     let presentation = presentation.map(|envelope| {
         let route = PresentationRouter::default().route(&envelope);
@@ -339,6 +342,7 @@ async fn show(
         "parts": parts(&entry),
         "leaf": entry.leaf.members(),
         "cases": cases,
+        "artifacts": artifacts,
         "presentation": presentation,
     }))
 }

@@ -1,0 +1,334 @@
+//! The registry of artifacts: what replies brought, in which version, and where each version stands.
+//!
+//! Each artifact has a stream of our own whose events are its history; what it holds stays in the entries of the replies
+//! that brought it, so erasing an entry takes its title along. The rules are those of the library's registry.
+
+use answerback::Timestamp;
+use answerback::contract::Contract;
+use answerback::contract::ui::{ArtifactId, ArtifactStatus};
+use answerback::finding::secrets;
+use answerback_ledger::Hash;
+use answerback_store::{Appended, Entry, Event, Store, StoreError, Transaction, entry_reference};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::reply::shortened;
+
+/// Streams whose names begin so are the histories of artifacts.
+pub(crate) const ARTIFACT_STREAMS: &str = "answerback/artifact/";
+/// The event of a version. The others are named like the status that the latest version has from then on.
+const VERSION: &str = "version";
+/// How many artifacts of one reply are registered.
+const MOST_OF_A_REPLY: usize = 256;
+/// How many versions an artifact has. One more is an artifact of its own.
+const MOST_VERSIONS: usize = 1000;
+/// How much of a history is read: versions, and what became of them.
+const LONGEST: usize = 2 * MOST_VERSIONS;
+/// How much of a title the registry shows.
+const TITLE: usize = 300;
+/// How much of a kind.
+const KIND: usize = 40;
+
+/// A version of an artifact as programs are shown it.
+#[derive(Clone, Debug, Eq, JsonSchema, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ArtifactDocument {
+    /// The artifact, through all its versions.
+    pub id: String,
+    /// Which version, counted from 1.
+    pub version: usize,
+    /// `draft`, `final`, `deprecated` or `superseded`.
+    #[schemars(with = "String")]
+    pub status: ArtifactStatus,
+    /// Its artifact type; nothing, once its content was erased.
+    pub kind: Option<String>,
+    /// Its title; nothing, once its content was erased.
+    pub title: Option<String>,
+    /// The id of the reply that brought it.
+    pub reply: Option<String>,
+    /// The entry of that reply.
+    pub index: u64,
+    /// Its position among the reply's artifacts.
+    pub position: Option<usize>,
+    /// On whose behalf it was handed in.
+    pub by: Option<String>,
+    /// When.
+    pub created: String,
+    /// Who said last where it stands, and when; nothing, where nobody did.
+    pub settled: Option<Settled>,
+}
+
+/// That somebody said where an artifact stands.
+#[derive(Clone, Debug, Eq, JsonSchema, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Settled {
+    /// Who.
+    pub by: Option<String>,
+    /// When.
+    pub at: String,
+}
+
+/// The versions of an artifact, oldest first; never empty.
+#[derive(Clone, Debug)]
+pub(crate) struct Line(Vec<ArtifactDocument>);
+
+impl Line {
+    /// The artifact with this id.
+    pub(crate) fn read(store: &Store, id: &ArtifactId) -> Result<Option<Self>, StoreError> {
+        Ok(Self::of(id, store.newest_events(&stream_of(id), LONGEST)?))
+    }
+
+    fn within(
+        transaction: &mut dyn Transaction,
+        id: &ArtifactId,
+    ) -> Result<Option<Self>, StoreError> {
+        Ok(Self::of(id, transaction.newest_events(&stream_of(id), LONGEST)?))
+    }
+
+    /// The history that these events are, newest first.
+    fn of(id: &ArtifactId, newest_first: Vec<Event>) -> Option<Self> {
+        let mut versions: Vec<ArtifactDocument> = Vec::new();
+        for event in newest_first.into_iter().rev() {
+            let body = body_of(&event);
+            if event.kind == VERSION {
+                let version = version(id, &event, &body, versions.last_mut())?;
+                versions.push(version);
+            } else if let (Some(latest), Some(status)) = (versions.last_mut(), status(&event.kind))
+            {
+                let by = text(&body, "by");
+                latest.status = status;
+                latest.settled = Some(Settled { by, at: event.time.to_offset_micros() });
+            }
+        }
+        (!versions.is_empty()).then_some(Self(versions))
+    }
+
+    pub(crate) fn latest(&self) -> &ArtifactDocument {
+        &self.0[self.0.len() - 1]
+    }
+
+    pub(crate) fn version(&self, number: usize) -> Option<&ArtifactDocument> {
+        self.0.get(number.checked_sub(1)?)
+    }
+
+    pub(crate) fn versions(&self) -> &[ArtifactDocument] {
+        &self.0
+    }
+
+    fn takes_a_version_of(&self, principal: &str) -> bool {
+        let latest = self.latest();
+        latest.status.is_open()
+            && latest.by.as_deref() == Some(principal)
+            && self.0.len() < MOST_VERSIONS
+    }
+}
+
+/// A version that takes the place of the one before it, and stands where that one stood.
+fn version(
+    id: &ArtifactId,
+    event: &Event,
+    body: &Value,
+    before: Option<&mut ArtifactDocument>,
+) -> Option<ArtifactDocument> {
+    let number = before.as_ref().map_or(1, |before| before.version + 1);
+    let status = before.map_or(ArtifactStatus::Draft, |before| {
+        std::mem::replace(&mut before.status, ArtifactStatus::Superseded)
+    });
+    Some(ArtifactDocument {
+        id: id.to_string(),
+        version: number,
+        status,
+        kind: text(body, "kind"),
+        title: text(body, "title"),
+        reply: text(body, "reply"),
+        index: event.reference.as_deref()?.strip_prefix("entry/")?.parse().ok()?,
+        position: body["position"].as_u64().and_then(|position| usize::try_from(position).ok()),
+        by: text(body, "by"),
+        created: event.time.to_offset_micros(),
+        settled: None,
+    })
+}
+
+fn text(body: &Value, name: &str) -> Option<String> {
+    body[name].as_str().map(ToOwned::to_owned)
+}
+
+fn body_of(event: &Event) -> Value {
+    event.body.as_deref().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default()
+}
+
+fn stream_of(id: &ArtifactId) -> String {
+    format!("{ARTIFACT_STREAMS}{id}")
+}
+
+/// The status that a person may give, by its word.
+pub(crate) fn status(word: &str) -> Option<ArtifactStatus> {
+    [ArtifactStatus::Final, ArtifactStatus::Deprecated]
+        .into_iter()
+        .find(|status| status.as_str() == word)
+}
+
+/// What those who follow are told of an event of a history.
+pub(crate) fn told(event: &Event) -> Option<Value> {
+    let id = event.stream.strip_prefix(ARTIFACT_STREAMS)?;
+    let body = body_of(event);
+    Some(json!({
+        "seq": event.seq, "time": event.time.to_offset_micros(), "artifact": id, "change": event.kind,
+        "version": body["version"], "kind": body["kind"], "title": body["title"], "reply": body["reply"],
+        "position": body["position"],
+    }))
+}
+
+/// The id of an artifact that names no other: it follows from the entry that brought it, so that entries tell the ids of
+/// their artifacts without a table.
+fn id_at(entry: &Hash, micros: i64, position: usize) -> ArtifactId {
+    let digest = Sha256::new_with_prefix(ARTIFACT_STREAMS)
+        .chain_update(entry.as_bytes())
+        .chain_update((position as u64).to_be_bytes())
+        .finalize();
+    let mut random = [0; 10];
+    random.copy_from_slice(&digest[..10]);
+    ArtifactId::new(Timestamp::from_unix_micros(micros), random)
+}
+
+/// An artifact of a reply on its way in.
+#[derive(Clone, Debug)]
+pub(crate) struct Brought {
+    position: usize,
+    kind: String,
+    title: String,
+    /// The artifact that it says to be a version of.
+    named: Option<ArtifactId>,
+}
+
+impl Brought {
+    /// The artifacts of a reply that are registered.
+    pub(crate) fn all_of(document: &Value, contract: Contract) -> Vec<Self> {
+        if contract != Contract::Ui {
+            return Vec::new();
+        }
+        let artifacts = document.get("artifacts").and_then(Value::as_array).into_iter().flatten();
+        let brought = artifacts.enumerate().map(|(position, artifact)| {
+            let said = |name: &str| artifact[name].as_str().unwrap_or_default();
+            let named = artifact.pointer("/metadata/artifact_id").and_then(Value::as_str);
+            Self {
+                position,
+                kind: shortened(said("artifact_type"), KIND),
+                title: shortened(&secrets::redact(said("title")), TITLE),
+                named: named.and_then(|text| ArtifactId::try_from(text).ok()),
+            }
+        });
+        brought.take(MOST_OF_A_REPLY).collect()
+    }
+}
+
+/// Registers the artifacts of a reply in the transaction that records it. One that names an artifact of the same
+/// principal is its next version; every other one is new.
+pub(crate) fn register(
+    transaction: &mut dyn Transaction,
+    brought: &[Brought],
+    (reply, principal): (&str, &str),
+    appended: &Appended,
+) -> Result<Vec<ArtifactDocument>, StoreError> {
+    let reference = entry_reference(appended.index);
+    let mut registered = Vec::with_capacity(brought.len());
+    for artifact in brought {
+        let named = match &artifact.named {
+            Some(id) => Line::within(transaction, id)?.map(|line| (id.clone(), line)),
+            None => None,
+        };
+        let named = named.filter(|(_, line)| line.takes_a_version_of(principal));
+        let (id, version, status) = match named {
+            Some((id, line)) => (id, line.latest().version + 1, line.latest().status),
+            None => {
+                let id = id_at(&appended.leaf_hash, appended.micros, artifact.position);
+                (id, 1, ArtifactStatus::Draft)
+            }
+        };
+        let body = json!({
+            "version": version, "kind": artifact.kind, "title": artifact.title, "reply": reply,
+            "position": artifact.position, "by": principal,
+        });
+        let body = body.to_string();
+        transaction.append_event(&stream_of(&id), VERSION, Some(&reference), body.as_bytes())?;
+        registered.push(ArtifactDocument {
+            id: id.to_string(),
+            version,
+            status,
+            kind: Some(artifact.kind.clone()),
+            title: Some(artifact.title.clone()),
+            reply: Some(reply.to_owned()),
+            index: appended.index,
+            position: Some(artifact.position),
+            by: Some(principal.to_owned()),
+            created: transaction.now().to_offset_micros(),
+            settled: None,
+        });
+    }
+    Ok(registered)
+}
+
+/// The artifacts that an entry brought, as they stand now.
+pub(crate) fn of_entry(
+    store: &Store,
+    entry: &Entry,
+    document: &Value,
+    contract: Contract,
+) -> Result<Vec<ArtifactDocument>, StoreError> {
+    let mut found = Vec::new();
+    for artifact in Brought::all_of(document, contract) {
+        let own = id_at(&entry.hash, entry.leaf.micros(), artifact.position);
+        for id in artifact.named.into_iter().chain([own]) {
+            let line = Line::read(store, &id)?;
+            let versions = line.iter().flat_map(Line::versions);
+            let mut here = versions.filter(|version| {
+                version.index == entry.index && version.position == Some(artifact.position)
+            });
+            if let Some(version) = here.next() {
+                found.push(version.clone());
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Says where the latest version stands from now on, unless it is another one than the person saw. Which says nothing
+/// new is left out.
+pub(crate) fn settle(
+    transaction: &mut dyn Transaction,
+    id: &ArtifactId,
+    seen: usize,
+    status: ArtifactStatus,
+    by: &str,
+) -> Result<Settling, StoreError> {
+    let Some(line) = Line::within(transaction, id)? else { return Ok(Settling::Unknown) };
+    let latest = line.latest();
+    if latest.version != seen {
+        return Ok(Settling::Stale(latest.version));
+    }
+    if latest.status == status {
+        return Ok(Settling::Unchanged);
+    }
+    if !latest.status.is_open() {
+        return Ok(Settling::Closed(latest.status));
+    }
+    let body = json!({"version": seen, "by": by}).to_string();
+    transaction.append_event(&stream_of(id), status.as_str(), None, body.as_bytes())?;
+    Ok(Settling::Done)
+}
+
+/// What became of saying where an artifact stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Settling {
+    Done,
+    /// It stood there already.
+    Unchanged,
+    Unknown,
+    /// There is another version by now.
+    Stale(usize),
+    /// Nothing can become of it any more.
+    Closed(ArtifactStatus),
+}
