@@ -16,6 +16,7 @@ mod live;
 mod notice;
 mod openapi;
 pub mod reply;
+mod retention;
 pub mod stream;
 mod surface;
 
@@ -27,3 +28,4 @@ pub use behind::{AgentView, AgentsView, Behind, Commands, RemarkView, ServerView
 pub use case::{CaseDocument, Proposal, Question};
 pub use console::{Console, ConsoleSettings};
 pub use openapi::document as openapi_document;
+pub use retention::Retention;

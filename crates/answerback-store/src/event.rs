@@ -95,7 +95,7 @@ pub struct StreamInfo {
     pub digest: [u8; 32],
     /// Whether it has ended.
     pub is_ended: bool,
-    /// The sequence number of its newest event.
+    /// The sequence number of its newest event; 0, where none of them is kept.
     pub newest: u64,
 }
 

@@ -224,8 +224,8 @@ pub(crate) fn parsed_note(text: &str) -> Result<Note, StoreError> {
 /// A stream as the list has it.
 pub(crate) fn stream(read: &mut dyn Read, name: &str) -> Result<Option<StreamInfo>, StoreError> {
     let Some(stream) = read.stream(name)? else { return Ok(None) };
-    let newest = read.newest_events(name, 1)?;
-    Ok(newest.first().map(|newest| StreamInfo::new(name.to_owned(), stream, newest.seq)))
+    let newest = read.newest_events(name, 1)?.first().map_or(0, |newest| newest.seq);
+    Ok(Some(StreamInfo::new(name.to_owned(), stream, newest)))
 }
 
 pub(crate) fn events(

@@ -587,7 +587,7 @@ impl Store {
         self.read(|read| Ok(read.streams(filter, limit)?))
     }
 
-    /// The stream with this name, as long as it has events.
+    /// The stream with this name. How many events it had and the digest over them stay when the events are gone.
     ///
     /// # Errors
     ///

@@ -6,8 +6,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use answerback::config::EventsConfig;
 use answerback::json::Limits;
-use answerback_console::{Console, ConsoleSettings};
+use answerback_console::{Console, ConsoleSettings, Retention};
 use answerback_gateway::serve::{Backend, Place, Service};
 use answerback_gateway::{Listed, Recorder, Secret, ServerSettings, ServiceSettings};
 use answerback_http::{
@@ -161,6 +162,9 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
             routes = routes.merge(console.routes());
             guard = guard.with_sessions(sessions.clone());
             tokio::spawn(Arc::clone(console).follow());
+            let EventsConfig { keep_days, keep_count, .. } = configuration.config.console.events;
+            let retention = Retention::new(keep_days, keep_count.into());
+            tokio::spawn(Arc::clone(console).keep_events(retention));
             if let Some(url) = configuration.config.console.webhook.clone() {
                 let tell = move |decision| webhook::tell(url.clone(), decision);
                 tokio::spawn(Arc::clone(console).tell_decisions(tell));

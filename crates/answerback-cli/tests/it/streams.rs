@@ -1,11 +1,12 @@
 //! Live streams from outside: who may write to one, how long its events are kept, and how many may follow.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::console::start;
-use crate::serve::{Gateway, Session};
+use crate::console::{Reader, example, start};
+use crate::serve::{Gateway, PATIENCE, Session};
 use crate::wrap::Desk;
 
 fn note(number: usize) -> String {
@@ -85,4 +86,57 @@ fn a_stream_belongs_to_whoever_began_it() {
     assert_eq!(send(&gateway, end, &other, "{}"), refused);
     let shown = gateway.send("GET", "/api/streams/run", &[], "").last().clone();
     assert_eq!((&shown["owner"], &shown["events"]), (&json!("writer"), &json!(3)), "{shown}");
+}
+
+#[test]
+fn what_is_no_longer_kept_is_a_gap() {
+    let desk = Desk::new();
+    let config = "console:\n  events:\n    keep: {days: 7, count: 10}\n";
+    let gateway = start(&desk, config);
+    for number in 1..=30 {
+        publish(&gateway, "long", number);
+    }
+    publish(&gateway, "short", 0);
+    let ended = gateway.send("POST", "/api/streams/short/end", &[], "");
+    assert_eq!(ended.status, 201, "{:?}", ended.events);
+    let digest = gateway.send("GET", "/api/streams/short", &[], "").last()["digest"].clone();
+    let kept = gateway.send("POST", "/api/replies", &[], &example("table")).last().clone();
+    for number in 31..=40 {
+        publish(&gateway, "long", number);
+    }
+    let newest = gateway.send("GET", "/api/overview", &[], "").last()["seq"].as_u64().unwrap();
+    drop(gateway);
+    // What is beyond goes as soon as the server is there.
+    let gateway = start(&desk, config);
+    let lost = newest - 10;
+    let began = Instant::now();
+    loop {
+        let page = gateway.send("GET", "/api/streams/long/events?after=0", &[], "").last().clone();
+        if page["gap"] == json!({"from": 1, "to": lost}) {
+            assert_eq!(page["events"].as_array().unwrap().len(), 10, "{page}");
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "{page}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    for (path, header) in [("/api/events?after=5", ""), ("/api/events", "Last-Event-ID: 5\r\n")] {
+        let mut reader = Reader::open(&gateway, path, header);
+        assert_eq!(reader.next().unwrap().0, "hello");
+        let (name, id, gap) = reader.next().unwrap();
+        assert_eq!((name.as_str(), id), ("gap", Some(lost)), "{gap}");
+        assert_eq!(gap, json!({"from": 6, "to": lost}));
+        let seen: Vec<u64> = (0..10).map(|_| reader.live().unwrap().0).collect();
+        assert_eq!(seen, (lost + 1..=newest).collect::<Vec<u64>>());
+    }
+    // Who was within what is kept misses nothing.
+    let mut reader = Reader::open(&gateway, &format!("/api/events?after={lost}"), "");
+    assert_eq!(reader.next().unwrap().0, "hello");
+    assert_eq!(reader.next().unwrap().1, Some(lost + 1));
+    let short = gateway.send("GET", "/api/streams/short", &[], "").last().clone();
+    assert_eq!((&short["digest"], &short["events"]), (&digest, &json!(1)), "{short}");
+    assert_eq!(short["warnings"], json!(["1 of its events are no longer kept"]));
+    let again = gateway.send("POST", "/api/streams/short/events", &[], &note(1));
+    assert_eq!(again.status, 409, "what ended stays so");
+    let artifact = format!("/api/artifacts/{}", kept["artifacts"][0]["id"].as_str().unwrap());
+    assert_eq!(gateway.send("GET", &artifact, &[], "").status, 200, "the registry is no news");
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use answerback::contract::atdf::ErrorBuilder;
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
-use answerback_store::{OWN_STREAMS, Store, StoreError, StreamFilter, StreamInfo};
+use answerback_store::{Event, OWN_STREAMS, Store, StoreError, StreamFilter, StreamInfo};
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
@@ -63,9 +63,7 @@ async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>)
 fn told(store: &Store, info: &StreamInfo) -> Result<Value, StoreError> {
     let first = store.events(0, Some(&info.name), 1)?.events.pop();
     let near = store.events(info.newest.saturating_sub(1), Some(&info.name), 1)?.events.pop();
-    let time = |event: &Option<answerback_store::Event>| {
-        event.as_ref().map(|event| event.time.to_offset_micros())
-    };
+    let time = |event: &Option<Event>| event.as_ref().map(|event| event.time.to_offset_micros());
     let outcome = if info.is_ended { outcome(store, info)? } else { None };
     Ok(json!({
         "id": info.name,
@@ -99,11 +97,16 @@ async fn show(State(console): State<Arc<Console>>, Path(id): Path<String>) -> An
             for event in &page.events {
                 folded.push(&EventDocument::from(event));
             }
-            seen += page.events.len();
+            // The end is told beside the events that are counted.
+            seen += page.events.iter().filter(|event| event.kind != Event::END).count();
             after = page.after;
             if page.events.len() < PAGE || seen >= MOST_FOLDED {
                 break;
             }
+        }
+        let lost = info.events.saturating_sub(seen as u64);
+        if lost > 0 && seen < MOST_FOLDED {
+            folded.warnings.insert(0, format!("{lost} of its events are no longer kept"));
         }
         let mut told = told(&store, &info)?;
         told["envelope"] = folded.envelope.unwrap_or_default();

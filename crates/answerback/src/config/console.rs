@@ -1,4 +1,4 @@
-//! `console`: what people are shown beside the record, and whom a decision is told.
+//! `console`: what people are shown beside the record, how long live events are kept, and whom a decision is told.
 
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,51 @@ pub struct ConsoleConfig {
     pub files: Option<String>,
     /// Where decisions are posted to.
     pub webhook: Option<String>,
+    /// How long live events are kept.
+    pub events: EventsConfig,
 }
+
+/// How long live events are kept: what is beyond either goes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct EventsConfig {
+    /// For how many days.
+    pub keep_days: u32,
+    /// How many.
+    pub keep_count: u32,
+}
+
+impl Default for EventsConfig {
+    fn default() -> Self {
+        Self { keep_days: 30, keep_count: 1_000_000 }
+    }
+}
+
+/// What stands below `console.events.keep`.
+static KEEP: [Setting<EventsConfig>; 2] = [
+    Setting {
+        group: None,
+        name: "days",
+        about: "How many days a live event is kept.",
+        kind: Kind::Integer {
+            least: 1,
+            most: 36_500,
+            set: |events, days| events.keep_days = days,
+            get: |events| events.keep_days,
+        },
+    },
+    Setting {
+        group: None,
+        name: "count",
+        about: "How many live events are kept at most.",
+        kind: Kind::Integer {
+            least: 1,
+            most: u32::MAX,
+            set: |events, count| events.keep_count = count,
+            get: |events| events.keep_count,
+        },
+    },
+];
 
 static SETTINGS: [Setting<ConsoleConfig>; 2] = [
     Setting {
@@ -34,15 +78,42 @@ impl ConsoleConfig {
     pub(super) fn read(reading: &mut Reading<'_>, members: &Map<String, Value>) -> Self {
         let mut console = Self::default();
         for (name, value) in members {
-            reading.take("console", name, value, &SETTINGS, &[], &mut console);
+            if name == "events" {
+                console.events = EventsConfig::read(reading, value);
+            } else {
+                reading.take("console", name, value, &SETTINGS, &["events"], &mut console);
+            }
         }
         console
     }
 }
 
+impl EventsConfig {
+    fn read(reading: &mut Reading<'_>, value: &Value) -> Self {
+        let mut events = Self::default();
+        for (name, value) in reading.mapping("console.events", value).into_iter().flatten() {
+            if name != "keep" {
+                reading.take("console.events", name, value, &[], &["keep"], &mut events);
+                continue;
+            }
+            for (name, value) in reading.mapping("console.events.keep", value).into_iter().flatten()
+            {
+                reading.take("console.events.keep", name, value, &KEEP, &[], &mut events);
+            }
+        }
+        events
+    }
+}
+
 /// The JSON Schema of `console`.
 pub(super) fn schema() -> Value {
-    let properties: Map<String, Value> =
-        SETTINGS.iter().map(|setting| (setting.name.to_owned(), setting.schema())).collect();
-    json!({"type": ["object", "null"], "properties": properties})
+    let keep = json!({"type": ["object", "null"], "properties": properties(&KEEP)});
+    let events = json!({"type": ["object", "null"], "properties": {"keep": keep}});
+    let mut members = properties(&SETTINGS);
+    members.insert("events".to_owned(), events);
+    json!({"type": ["object", "null"], "properties": members})
+}
+
+fn properties<T: Default>(settings: &[Setting<T>]) -> Map<String, Value> {
+    settings.iter().map(|setting| (setting.name.to_owned(), setting.schema())).collect()
 }

@@ -34,7 +34,7 @@ use serde_json::{Map, Value};
 use crate::finding::preview;
 use crate::message::suggest;
 use crate::retry::Policies;
-pub use console::ConsoleConfig;
+pub use console::{ConsoleConfig, EventsConfig};
 pub use file::{Config, Trust, schema};
 pub use governance::GovernanceConfig;
 pub use ledger::{LedgerConfig, OnFailure, WitnessConfig};

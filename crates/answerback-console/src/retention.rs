@@ -1,0 +1,80 @@
+//! How long live events are kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use answerback::Timestamp;
+use answerback_record::surroundings::now;
+use answerback_store::{Store, StoreError};
+
+use crate::Console;
+
+/// How often it is looked whether something is to go.
+const EVERY: Duration = Duration::from_mins(1);
+/// How many events go in one transaction: whoever writes meanwhile waits for no more.
+const STEP: u64 = 1000;
+/// The pause between two of them, so that others come in between.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How long live events are kept, and how many of them: what is beyond either goes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[must_use]
+pub struct Retention {
+    days: u32,
+    count: u64,
+}
+
+impl Retention {
+    /// Keeps events for so many days, and at most so many.
+    pub const fn new(days: u32, count: u64) -> Self {
+        Self { days, count }
+    }
+
+    /// The first event that stays.
+    fn first_kept(self, store: &Store, now: Timestamp) -> Result<(u64, u64), StoreError> {
+        let (minimum, newest) = (store.event_minimum()?, store.head()?.event_seq);
+        let by_count = (newest + 1).saturating_sub(self.count);
+        let oldest = now.unix_millis() - i64::from(self.days) * 24 * 60 * 60 * 1000;
+        let is_old = |seq: u64| -> Result<bool, StoreError> {
+            let event = store.events(seq - 1, None, 1)?.events.pop();
+            Ok(event.is_some_and(|event| event.time.unix_millis() < oldest))
+        };
+        // Times go up with the numbers, so the first that is young enough is found by halving.
+        let (mut below, mut end) = (minimum.max(by_count).max(1), newest + 1);
+        while below < end {
+            let middle = below + (end - below) / 2;
+            if is_old(middle)? {
+                below = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        Ok((minimum, below))
+    }
+}
+
+impl Console {
+    /// Removes the events that are no longer kept, a few at a time, as long as it is awaited. Streams of our own stay, and
+    /// of every stream how many events it had and the digest over them.
+    pub async fn keep_events(self: Arc<Self>, retention: Retention) {
+        loop {
+            if let Err(error) = self.prune_events(retention).await {
+                tracing::warn!(%error, "old events could not be removed");
+            }
+            tokio::time::sleep(EVERY).await;
+        }
+    }
+
+    async fn prune_events(&self, retention: Retention) -> Result<(), StoreError> {
+        let store = self.store.clone();
+        let look = tokio::task::spawn_blocking(move || retention.first_kept(&store, now())).await;
+        let (mut minimum, below) =
+            look.unwrap_or_else(|error| Err(StoreError::unit(error.to_string())))?;
+        while minimum < below {
+            minimum = below.min(minimum + STEP);
+            self.store.prune_events(minimum)?.await?;
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok(())
+    }
+}
