@@ -83,8 +83,9 @@ async def main():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(f"{folder}/config.yml").write_text(f"console: {{events: {{readers: {READERS}}}}}\n")
         server = subprocess.Popen(
-            [PROGRAM, "serve", "--store", f"{folder}/ledger.db", "--listen", "127.0.0.1:0", "--anchor", f"{folder}/anchor"],
+            [PROGRAM, "serve", "--config", f"{folder}/config.yml", "--store", f"{folder}/ledger.db", "--listen", "127.0.0.1:0", "--anchor", f"{folder}/anchor"],
             stderr=subprocess.PIPE, text=True, env={**os.environ, "ANSWERBACK_LOG": "error"})
         try:
             port = int(server.stderr.readline().split(":")[2].split("/")[0])

@@ -227,6 +227,13 @@ impl Desk {
         let id = UuidV7::try_from(case.as_str()).map_err(|_| "there is no such case".to_owned())?;
         let wait = wait_seconds.unwrap_or_default().min(LONGEST_WAIT);
         let until = Instant::now() + Duration::from_secs(wait);
+        let _held = match wait {
+            0 => None,
+            _ => Some(self.console.waiting.take(&self.principal).ok_or_else(|| {
+                let most = self.console.waiting.most();
+                format!("{most} calls wait for decisions already; call again when one has ended")
+            })?),
+        };
         if !self.asked(&id).await? {
             return Err("there is no such case".to_owned());
         }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use answerback::Timestamp;
 use answerback::contract::atdf::ErrorBuilder;
-use answerback_http::{Problem, ProblemKind};
+use answerback_http::{Allowance, Held, Principal, Problem, ProblemKind};
 use answerback_store::StoreError;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -34,6 +34,25 @@ pub(crate) fn not_found(what: &str) -> Problem {
         .condition(format!("The address names a {what} that is here"))
         .solution("Look it up in the list; what was pruned is no longer here");
     Problem::told(ProblemKind::NotFound, error)
+}
+
+/// One more of what a caller may have open at a time, until it is dropped.
+pub(crate) fn held(
+    allowance: &Allowance,
+    principal: &Principal,
+    what: &str,
+) -> Result<Held, Problem> {
+    allowance.take(&principal.id()).ok_or_else(|| {
+        let most = allowance.most();
+        let error = ErrorBuilder::new(
+            "TOO_MANY_OPEN",
+            format!("This token has {most} {what} open, and may have no more"),
+            "request",
+        )
+        .condition(format!("A token has at most {most} {what} open at a time"))
+        .solution("Close one of them, or share one among those who need it");
+        Problem::told(ProblemKind::TooManyRequests, error).with_retry_after(1)
+    })
 }
 
 /// A parameter or a body that is not what it has to be.

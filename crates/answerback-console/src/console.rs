@@ -3,13 +3,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use answerback::UuidV4;
-use answerback_http::{Routes, Sessions};
+use answerback_http::{Allowance, Routes, Sessions};
 use answerback_record::surroundings;
 use answerback_store::Store;
 
 use crate::files::Files;
 use crate::live::Live;
 use crate::{Behind, surface};
+
+/// How many streams of events, and how many requests that wait, one token or session has open at a time.
+const MOST_OPEN: usize = 64;
 
 /// What a console is told beside its store.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +22,7 @@ pub struct ConsoleSettings {
     pub(crate) is_demo: bool,
     pub(crate) port: u16,
     pub(crate) launcher: Option<String>,
+    pub(crate) readers: Option<usize>,
 }
 
 impl ConsoleSettings {
@@ -39,6 +43,12 @@ impl ConsoleSettings {
         self
     }
 
+    /// How many streams of events one token or session may have open; 64, where nothing is said.
+    pub const fn with_readers(mut self, readers: usize) -> Self {
+        self.readers = Some(readers);
+        self
+    }
+
     /// The principal that may ask for links.
     pub fn with_launcher(mut self, name: impl Into<String>) -> Self {
         self.launcher = Some(name.into());
@@ -53,6 +63,10 @@ pub struct Console {
     pub(crate) behind: Arc<dyn Behind>,
     pub(crate) live: Arc<Live>,
     pub(crate) files: Files,
+    /// Streams of events that are open.
+    pub(crate) readers: Allowance,
+    /// Requests that wait for a decision.
+    pub(crate) waiting: Allowance,
     pub(crate) settings: ConsoleSettings,
     /// Names this run: who sees another one knows that the server was started again.
     pub(crate) run: String,
@@ -73,7 +87,9 @@ impl Console {
         let live = Live::new(store.clone());
         let files = Files::below(&settings.folders);
         let run = UuidV4::from_random(surroundings::random()?).to_string();
-        Ok(Arc::new(Self { store, sessions, behind, live, files, settings, run }))
+        let readers = Allowance::new(settings.readers.unwrap_or(MOST_OPEN));
+        let waiting = Allowance::new(MOST_OPEN);
+        Ok(Arc::new(Self { store, sessions, behind, live, files, readers, waiting, settings, run }))
     }
 
     /// The API, and the web application where it is built in.

@@ -124,7 +124,8 @@ const OPERATIONS: &[Operation] = &[
         .problems(&[("409", "ALREADY_DECIDED with the decision that holds, or CASE_CHANGED"), ("410", "CASE_EXPIRED"), ("422", "DECISION_UNUSABLE")]),
     get("/api/cases/{id}/decision", "The case as soon as it is decided, or as it is when the time is over", Form::Named("CaseDocument"))
         .by("get", Some(Scope::Ingest))
-        .query(&[("wait", "How many seconds to wait, at most 60")]),
+        .query(&[("wait", "How many seconds to wait, at most 60")])
+        .problems(&[("429", "TOO_MANY_OPEN: 64 requests of this token wait already")]),
     post("/api/cases/{id}/acknowledgement", Scope::Ingest, "Says that the agent has seen the decision, and what came of it", Form::Members("outcome, note"), Form::Named("CaseDocument"))
         .problems(&[("409", "NOT_DECIDED")]),
     get("/api/streams", "Live streams, the one with the newest event first", Form::Members("streams, next"))
@@ -137,7 +138,8 @@ const OPERATIONS: &[Operation] = &[
     post("/api/streams/{id}/end", Scope::Ingest, "Ends a stream", Form::Members("outcome"), Form::Members("seq"))
         .problems(&[("403", "STREAM_OF_ANOTHER")]),
     get("/api/events", "Everything that happens, as server-sent events: hello, live (of a stream), decision (that a case was decided, put off or acknowledged), artifact (that one was handed in or settled), gap, ledger", Form::Other("text/event-stream"))
-        .query(&[("streams", "Only these streams, between commas"), ("after", "A sequence number to go on behind; the header Last-Event-ID counts before it")]),
+        .query(&[("streams", "Only these streams, between commas"), ("after", "A sequence number to go on behind; the header Last-Event-ID counts before it")])
+        .problems(&[("429", "TOO_MANY_OPEN: this token has as many streams as it may (console.events.readers, 64)")]),
     get("/api/tools", "The servers behind the gateway, their tools, and how calls of them went", Form::Members("tools, servers, since_index")),
     post("/api/calls/check", Scope::Read, "Judges one call of a tool as the gateway would. With a conversation, which needs the scope call, attempts are counted", Form::Members("id, tool, arguments, conversation, schema"), Form::Other("application/json")),
     get("/api/agents", "Manifest and lock, and how the prompts stand to them", Form::Named("AgentsView")),

@@ -5,6 +5,7 @@
 //! MCP, a ledger or a store, and no request is ever answered that came for another host.
 #![warn(missing_docs)]
 
+mod allowance;
 mod answer;
 mod closing;
 mod guard;
@@ -23,6 +24,7 @@ mod timely;
 mod token;
 mod tokens;
 
+pub use allowance::{Allowance, Held};
 pub use closing::Closing;
 pub use guard::{Guard, GuardError, cookie_name};
 pub use health::Health;

@@ -31,6 +31,11 @@ impl Principal {
         self.digest.is(&other.digest).into()
     }
 
+    /// Tells it from all others, people at several browsers too. The token cannot be found by it.
+    pub fn id(&self) -> String {
+        self.digest.name()
+    }
+
     /// The name it has in the configuration, in logs and in records.
     pub fn name(&self) -> &str {
         &self.name

@@ -265,11 +265,13 @@ impl Arguments {
         let folder = location.folder()?;
         let scopes = [Scope::Read, Scope::Decide];
         let sessions = Sessions::kept_in(&folder.join(SESSIONS_FILE), CONSOLE, scopes)?;
+        let readers = configuration.config.console.events.readers;
         let folders = configuration.config.console.files.iter();
         let folders = folders.map(|folder| configuration.path(folder));
         let settings = ConsoleSettings::new(listener.address().port())
             .with_folders(folders)
             .with_demo(self.demo)
+            .with_readers(usize::try_from(readers).unwrap_or(usize::MAX))
             .with_launcher(LAUNCHER);
         let console = Console::new(store.clone(), sessions.clone(), server.clone(), settings)?;
         let address = listener.address().to_string();

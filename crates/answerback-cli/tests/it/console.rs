@@ -28,7 +28,7 @@ pub(crate) fn example(name: &str) -> String {
 /// A person at a browser, known by a cookie.
 pub(crate) struct Person<'g> {
     gateway: &'g Gateway,
-    cookie: String,
+    pub(crate) cookie: String,
 }
 
 impl<'g> Person<'g> {
@@ -89,6 +89,24 @@ pub(crate) type Sent = (String, Option<u64>, Value);
 
 impl Reader {
     pub(crate) fn open(gateway: &Gateway, path: &str, header: &str) -> Self {
+        let mut reader = Self::ask(gateway, path, header);
+        assert_eq!(reader.answer(), Some(200), "{path}");
+        reader
+    }
+
+    /// Only how the request was answered; then it is closed.
+    pub(crate) fn status(gateway: &Gateway, path: &str, header: &str) -> Option<u16> {
+        Self::ask(gateway, path, header).answer()
+    }
+
+    fn answer(&mut self) -> Option<u16> {
+        let mut status = String::new();
+        self.lines.read_line(&mut status).unwrap();
+        status.split(' ').nth(1)?.parse().ok()
+    }
+
+    /// Asks, and does not wait for the answer.
+    pub(crate) fn ask(gateway: &Gateway, path: &str, header: &str) -> Self {
         let url = gateway.url(path);
         let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
         let mut stream = TcpStream::connect(host).unwrap();
@@ -100,11 +118,7 @@ impl Reader {
         };
         let request = format!("GET /{path} HTTP/1.1\r\nHost: {host}\r\n{token}{header}\r\n");
         stream.write_all(request.as_bytes()).unwrap();
-        let mut lines = BufReader::new(stream);
-        let mut status = String::new();
-        lines.read_line(&mut status).unwrap();
-        assert!(status.contains("200"), "{status}");
-        Self { lines }
+        Self { lines: BufReader::new(stream) }
     }
 
     /// The next event; nothing when the stream has ended.

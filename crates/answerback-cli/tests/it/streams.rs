@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::console::{Reader, example, start};
+use crate::console::{Person, Reader, example, start};
 use crate::serve::{Gateway, PATIENCE, Session};
 use crate::wrap::Desk;
 
@@ -139,4 +139,44 @@ fn what_is_no_longer_kept_is_a_gap() {
     assert_eq!(again.status, 409, "what ended stays so");
     let artifact = format!("/api/artifacts/{}", kept["artifacts"][0]["id"].as_str().unwrap());
     assert_eq!(gateway.send("GET", &artifact, &[], "").status, 200, "the registry is no news");
+}
+
+#[test]
+fn one_token_has_so_many_streams_and_waits_open() {
+    let desk = Desk::new();
+    let gateway = start(&desk, "console:\n  events:\n    readers: 8\n");
+    let person = Person::unlock(&desk, &gateway);
+    let mut readers: Vec<Reader> =
+        (0..8).map(|_| Reader::open(&gateway, "/api/events", "")).collect();
+    let refused = gateway.send("GET", "/api/events", &[], "");
+    assert_eq!((refused.status, &refused.last()["data"]["code"]), (429, &json!("TOO_MANY_OPEN")));
+    let cookie = format!("Cookie: {}\r\n", person.cookie);
+    let mut other = Reader::open(&gateway, "/api/events", &cookie);
+    assert_eq!(other.next().unwrap().0, "hello", "another's are not counted");
+    // Who leaves makes room at once.
+    drop(readers.pop());
+    let began = Instant::now();
+    while !matches!(Reader::status(&gateway, "/api/events", ""), Some(200)) {
+        assert!(began.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+
+    let question = json!({"kind": "question", "question": "Which?"}).to_string();
+    let asked = gateway.send("POST", "/api/cases", &[], &question).last().clone();
+    let path = format!("/api/cases/{}/decision", asked["case"]["id"].as_str().unwrap());
+    let wait = || Reader::ask(&gateway, &format!("{path}?wait=60"), "");
+    let mut waiting: Vec<Reader> = (0..64).map(|_| wait()).collect();
+    let began = Instant::now();
+    loop {
+        let refused = gateway.send("GET", &format!("{path}?wait=1"), &[], "");
+        if refused.status == 429 {
+            assert_eq!(refused.last()["data"]["code"], "TOO_MANY_OPEN");
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "{:?}", refused.events);
+        // It came before the last of them, which was refused instead.
+        waiting.push(wait());
+    }
+    assert_eq!(gateway.send("GET", &path, &[], "").status, 200, "to look is not to wait");
+    drop(waiting);
 }

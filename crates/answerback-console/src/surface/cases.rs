@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::Console;
-use crate::ask::{self, Answer, aside, bad, limit, not_found, ok, some, store_problem};
+use crate::ask::{self, Answer, aside, bad, held, limit, not_found, ok, some, store_problem};
 use crate::case::{CaseDocument, Proposal, Question};
 
 /// The longest that somebody may wait for a decision in one request.
@@ -205,6 +205,10 @@ async fn wait(
 ) -> Answer {
     let found = heard(&console, case_id(&id)?, &principal).await?;
     let seconds = wait.unwrap_or_default().min(LONGEST_WAIT);
+    let _held = match seconds {
+        0 => None,
+        _ => Some(held(&console.waiting, &principal, "requests that wait")?),
+    };
     let until = Instant::now() + Duration::from_secs(seconds);
     let decided = tokio::select! {
         decided = console.decided(&found.case.id, until) => decided,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use answerback_http::{Closing, Routes, Scope, Standing};
+use answerback_http::{Closing, Principal, Routes, Scope, Standing};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Query, State};
@@ -14,13 +14,14 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use bytes::Bytes;
+use http_body_util::BodyExt as _;
 use http_body_util::channel::{Channel, Sender};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::watch;
 
 use crate::Console;
-use crate::ask::{Answer, bad, some, store_problem};
+use crate::ask::{Answer, bad, held, some, store_problem};
 use crate::live::{Level, Live};
 
 /// How many events are sent before the next look.
@@ -46,6 +47,7 @@ async fn follow(
     State(console): State<Arc<Console>>,
     Extension(closing): Extension<Closing>,
     Extension(standing): Extension<Standing>,
+    Extension(principal): Extension<Principal>,
     Query(asked): Query<Asked>,
     headers: HeaderMap,
 ) -> Answer {
@@ -62,6 +64,7 @@ async fn follow(
     let streams = some(asked.streams);
     let streams: Option<Vec<String>> =
         streams.map(|streams| streams.split(',').map(ToOwned::to_owned).collect());
+    let held = held(&console.readers, &principal, "streams of events")?;
     let level = console.live.subscribe().await.map_err(|error| store_problem(&error))?;
     let (sender, body) = Channel::<Bytes>::new(WAITING);
     let seen = *level.borrow();
@@ -80,6 +83,11 @@ async fn follow(
             () = closing.begun() => {}
             () = standing.lost() => {}
         }
+    });
+    // It is open as long as somebody could read it.
+    let body = body.map_frame(move |frame| {
+        let _open = &held;
+        frame
     });
     let mut response: Response = Body::new(body).into_response();
     let headers = response.headers_mut();

@@ -13,11 +13,11 @@ pub struct ConsoleConfig {
     pub files: Option<String>,
     /// Where decisions are posted to.
     pub webhook: Option<String>,
-    /// How long live events are kept.
+    /// How long live events are kept, and how many may follow them.
     pub events: EventsConfig,
 }
 
-/// How long live events are kept: what is beyond either goes.
+/// How long live events are kept (what is beyond either goes), and how many may follow them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct EventsConfig {
@@ -25,13 +25,27 @@ pub struct EventsConfig {
     pub keep_days: u32,
     /// How many.
     pub keep_count: u32,
+    /// How many streams of them one token may have open.
+    pub readers: u32,
 }
 
 impl Default for EventsConfig {
     fn default() -> Self {
-        Self { keep_days: 30, keep_count: 1_000_000 }
+        Self { keep_days: 30, keep_count: 1_000_000, readers: 64 }
     }
 }
+
+static EVENTS: [Setting<EventsConfig>; 1] = [Setting {
+    group: None,
+    name: "readers",
+    about: "How many streams of events one token may have open.",
+    kind: Kind::Integer {
+        least: 1,
+        most: 100_000,
+        set: |events, readers| events.readers = readers,
+        get: |events| events.readers,
+    },
+}];
 
 /// What stands below `console.events.keep`.
 static KEEP: [Setting<EventsConfig>; 2] = [
@@ -93,7 +107,7 @@ impl EventsConfig {
         let mut events = Self::default();
         for (name, value) in reading.mapping("console.events", value).into_iter().flatten() {
             if name != "keep" {
-                reading.take("console.events", name, value, &[], &["keep"], &mut events);
+                reading.take("console.events", name, value, &EVENTS, &["keep"], &mut events);
                 continue;
             }
             for (name, value) in reading.mapping("console.events.keep", value).into_iter().flatten()
@@ -108,7 +122,9 @@ impl EventsConfig {
 /// The JSON Schema of `console`.
 pub(super) fn schema() -> Value {
     let keep = json!({"type": ["object", "null"], "properties": properties(&KEEP)});
-    let events = json!({"type": ["object", "null"], "properties": {"keep": keep}});
+    let mut events = properties(&EVENTS);
+    events.insert("keep".to_owned(), keep);
+    let events = json!({"type": ["object", "null"], "properties": events});
     let mut members = properties(&SETTINGS);
     members.insert("events".to_owned(), events);
     json!({"type": ["object", "null"], "properties": members})
