@@ -17,6 +17,7 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::Limited;
 
 use crate::held_back::HeldBack;
+use crate::lost::Lost;
 use crate::{Principal, Problem, ProblemKind, Scope, Sessions, Standing, TokenTable};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -26,10 +27,21 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 pub(crate) enum Access {
     /// Everybody who can reach the server.
     Open,
-    /// Everybody with a token.
-    Known,
+    /// Everybody with a token; without one whoever looks for a page.
+    Known(Option<Lost>),
     /// Everybody whose token has the scope.
     Scope(Scope),
+}
+
+impl Access {
+    /// Whether this request needs no token.
+    fn is_open_to(self, parts: &Parts) -> bool {
+        match self {
+            Self::Open => true,
+            Self::Known(lost) => lost.is_some_and(|lost| lost.is_for(parts)),
+            Self::Scope(_) => false,
+        }
+    }
 }
 
 /// Which hosts, origins and tokens are accepted.
@@ -122,10 +134,12 @@ impl Guard {
         let host = self.check_host(parts)?;
         self.check_origin(&parts.headers, host)?;
         self.check_site(parts, access)?;
+        if access.is_open_to(parts) {
+            return Ok(None);
+        }
         let scope = match access {
-            Access::Open => return Ok(None),
-            Access::Known => None,
             Access::Scope(scope) => Some(scope),
+            Access::Open | Access::Known(_) => None,
         };
         let principal = self.authenticate(&parts.headers).await?;
         match scope {
@@ -171,7 +185,7 @@ impl Guard {
             Some(site) => matches!(site, "same-origin" | "none"),
             None => !parts.headers.contains_key(SEC_FETCH_SITE),
         };
-        let is_link = matches!(access, Access::Open)
+        let is_link = access.is_open_to(parts)
             && matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
         let is_configured =
             only(&parts.headers, header::ORIGIN).is_some_and(|origin| self.is_configured(origin));

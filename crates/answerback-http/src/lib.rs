@@ -12,6 +12,7 @@ mod guard;
 mod health;
 mod held_back;
 mod listener;
+mod lost;
 mod metrics;
 mod private_file;
 mod problem;

@@ -1,12 +1,14 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any};
 
 use crate::answer;
 use crate::guard::{self, Access, Gate, Guard};
+use crate::lost::Lost;
 use crate::{Problem, ProblemKind, Scope};
 
 /// The largest body of a route that says nothing else.
@@ -29,6 +31,7 @@ const BODY_LIMIT: usize = 4 << 20;
 pub struct Routes {
     body_limit: usize,
     entries: Vec<Entry>,
+    lost: Option<Lost>,
 }
 
 #[derive(Debug)]
@@ -53,7 +56,7 @@ impl Routes {
 
     /// No routes yet. Bodies may have up to this many bytes, also where others are [merged](Self::merge) with other limits.
     pub fn with_body_limit(bytes: usize) -> Self {
-        Self { body_limit: bytes, entries: Vec::new() }
+        Self { body_limit: bytes, entries: Vec::new(), lost: None }
     }
 
     /// Adds a route for callers whose token has this scope. `methods` may be a service, too:
@@ -71,9 +74,17 @@ impl Routes {
         self.with(path, Access::Open, methods)
     }
 
-    /// Adds the routes of another set, which keep their limit.
+    /// Says what a browser is shown that looks for a page which is not there: a `GET` that accepts HTML, at an address
+    /// that is none of these and below none of them. Everybody may see it. Programs are told a problem as everywhere.
+    pub const fn lost(mut self, page: fn() -> Response, apart: &'static [&'static str]) -> Self {
+        self.lost = Some(Lost { page, apart });
+        self
+    }
+
+    /// Adds the routes of another set, which keep their limit, and its page for who is lost.
     pub fn merge(mut self, other: Self) -> Self {
         self.entries.extend(other.entries);
+        self.lost = self.lost.or(other.lost);
         self
     }
 
@@ -90,8 +101,15 @@ impl Routes {
             let gate = Gate { guard: guard.clone(), access, body_limit };
             from_fn_with_state(gate, guard::pass)
         };
-        let nothing = any(|| async { Problem::new(ProblemKind::NotFound) });
-        let nothing = nothing.layer(gate(Access::Known, self.body_limit));
+        let lost = self.lost;
+        let nothing = any(move |request: Request| async move {
+            let (parts, _) = request.into_parts();
+            match lost.filter(|lost| lost.is_for(&parts)) {
+                Some(lost) => (lost.page)(),
+                None => Problem::new(ProblemKind::NotFound).into_response(),
+            }
+        });
+        let nothing = nothing.layer(gate(Access::Known(lost), self.body_limit));
         let add = |router: Router, entry: Entry| {
             router.route(&entry.path, entry.methods.layer(gate(entry.access, entry.body_limit)))
         };

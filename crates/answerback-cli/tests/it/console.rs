@@ -740,6 +740,26 @@ fn pages_are_for_everybody_and_say_nothing() {
     // What is not there is not the page: an old page that asks for a script that is gone is told so.
     assert_eq!(get("/assets/gone.js").status().as_u16(), 401);
     assert_eq!(gateway.send("GET", "/assets/gone.js", &[], "").status, 404);
+    // A person who is lost sees the application, which says so; a program is told a problem, whoever asks.
+    let lost = |path: &str, accept: &str| {
+        let mut answer = agent.get(gateway.url(path)).header("Accept", accept).call().unwrap();
+        let mut body = String::new();
+        answer.body_mut().as_reader().read_to_string(&mut body).unwrap();
+        (answer.status().as_u16(), body == html)
+    };
+    let browser = "text/html,application/xhtml+xml,*/*;q=0.8";
+    assert_eq!(lost("/nowhere", browser), (404, true));
+    assert_eq!(lost("/r/1/2/3", browser), (404, true));
+    assert_eq!(lost("/apis", browser), (404, true));
+    for path in ["/api/nowhere", "/api", "/mcp/nowhere/else", "/assets/gone.js"] {
+        assert_eq!(lost(path, browser), (401, false), "{path}");
+    }
+    assert_eq!(lost("/nowhere", "application/json"), (401, false));
+    let told = gateway.send("GET", "/nowhere", &[("Accept", "application/json")], "");
+    assert_eq!((told.status, &told.last()["data"]["code"]), (404, &json!("NOT_FOUND")));
+    let evil =
+        gateway.send("GET", "/nowhere", &[("Accept", browser), ("Host", "evil.example")], "");
+    assert_eq!(evil.status, 421);
 }
 
 #[test]

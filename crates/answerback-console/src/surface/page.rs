@@ -1,7 +1,7 @@
 //! The web application: files that are the same for everybody, so nobody needs a token for them.
 
 use answerback_http::Routes;
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
@@ -40,11 +40,12 @@ const OTHERS: [(HeaderName, &str); 4] = [
     (header::X_FRAME_OPTIONS, "DENY"),
 ];
 
+/// Where programs ask, and no page ever is.
+const APART: [&str; 3] = ["/api", "/mcp", "/assets"];
+
 pub(super) fn routes() -> Routes {
-    let mut routes = Routes::new();
-    let Some((_, page)) = ASSETS.iter().find(|(name, _)| *name == "/index.html") else {
-        return routes;
-    };
+    let Some(page) = document() else { return Routes::new() };
+    let mut routes = Routes::new().lost(lost, &APART);
     for path in PAGES {
         let show = move || async move { answer("/index.html", page) };
         routes = routes.open(path, get(show));
@@ -53,6 +54,19 @@ pub(super) fn routes() -> Routes {
         routes = routes.open(name, get(move || async move { answer(name, bytes) }));
     }
     routes
+}
+
+/// The document that every page is.
+fn document() -> Option<&'static [u8]> {
+    let (_, page) = ASSETS.iter().find(|(name, _)| *name == "/index.html")?;
+    Some(page)
+}
+
+/// The same document at an address that is no page: it says so by itself.
+fn lost() -> Response {
+    let mut response = answer("/index.html", document().unwrap_or_default());
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
 }
 
 fn answer(name: &str, bytes: &'static [u8]) -> Response {
