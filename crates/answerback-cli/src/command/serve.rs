@@ -31,7 +31,7 @@ use crate::gateway::GatewayOptions;
 use crate::operating::{log, log_from, stop};
 use crate::output::say;
 use crate::replace;
-use crate::webhook;
+use crate::webhook::Webhook;
 
 /// Where clients are listened for when nobody says otherwise.
 pub(super) const PORT: u16 = 7311;
@@ -47,6 +47,8 @@ pub(super) const ADDRESS_FILE: &str = "serve.address";
 pub(super) const LAUNCHER_FILE: &str = "console.token";
 /// The digests of open sessions.
 const SESSIONS_FILE: &str = "console.sessions";
+/// How far the webhook was told.
+const WEBHOOK_FILE: &str = "console.webhook";
 
 /// Serve several MCP servers behind one endpoint, each call checked, answered and recorded
 ///
@@ -166,8 +168,12 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
             let retention = Retention::new(keep_days, keep_count.into());
             tokio::spawn(Arc::clone(console).keep_events(retention));
             if let Some(url) = configuration.config.console.webhook.clone() {
-                let tell = move |decision| webhook::tell(url.clone(), decision);
-                tokio::spawn(Arc::clone(console).tell_decisions(tell));
+                let file = arguments.gateway.location.folder()?.join(WEBHOOK_FILE);
+                let webhook = Webhook::new(url, file);
+                let (from, noting) = (webhook.next(), webhook.clone());
+                let tell = move |decision| webhook.clone().tell(decision);
+                let note = move |next| noting.note(next);
+                tokio::spawn(Arc::clone(console).tell_decisions(from, tell, note));
             }
         }
         greet(&listener, &service, arguments, &token, &token_file);

@@ -1,11 +1,16 @@
 //! Decisions as those hear of them who follow, wherever they were made.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
 
 use crate::console::{Reader, Sent, start};
-use crate::serve::Gateway;
+use crate::serve::{Gateway, PATIENCE};
 use crate::wrap::Desk;
 
 const CONFIG: &str = "gateway:\n  tokens:\n    decider: {scopes: [decide, read], file: decider.token}\n    writer: {scopes: [ingest], file: writer.token}\n";
@@ -82,4 +87,76 @@ fn whoever_follows_hears_of_decisions_and_acknowledgements() {
     let writer = bearer(&desk, "writer");
     let refused = gateway.send("GET", "/api/events", &[("Authorization", &writer)], "");
     assert_eq!((refused.status, &refused.last()["data"]["code"]), (403, &json!("SCOPE_MISSING")));
+}
+
+/// Somebody who is told of decisions and answers as it is set.
+struct Hook {
+    address: SocketAddr,
+    status: Arc<AtomicU16>,
+    told: Receiver<(u16, Value)>,
+}
+
+impl Hook {
+    fn listen() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, status) = (listener.local_addr().unwrap(), Arc::new(AtomicU16::new(204)));
+        let (sender, told) = channel();
+        let answer = Arc::clone(&status);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let mut lines = BufReader::new(stream);
+                let mut length = 0;
+                loop {
+                    let mut line = String::new();
+                    lines.read_line(&mut line).unwrap();
+                    if let Some(number) = line.to_lowercase().strip_prefix("content-length: ") {
+                        length = number.trim().parse().unwrap();
+                    }
+                    if line.trim().is_empty() {
+                        break;
+                    }
+                }
+                let mut body = vec![0; length];
+                lines.read_exact(&mut body).unwrap();
+                let status = answer.load(Ordering::SeqCst);
+                let head = format!(
+                    "HTTP/1.1 {status} So\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                );
+                // Whoever was killed meanwhile does not hear it.
+                let _ = lines.get_mut().write_all(head.as_bytes());
+                let _ = sender.send((status, serde_json::from_slice(&body).unwrap()));
+            }
+        });
+        Self { address, status, told }
+    }
+
+    fn heard(&self) -> (u16, Value) {
+        self.told.recv_timeout(PATIENCE).unwrap()
+    }
+}
+
+#[test]
+fn the_webhook_goes_on_where_it_was_over_a_restart() {
+    let desk = Desk::new();
+    let hook = Hook::listen();
+    let config = format!("{CONFIG}console:\n  webhook: http://{}/told\n", hook.address);
+    let gateway = start(&desk, &config);
+    let respond = json!({"decision": "respond", "message": "a"});
+    let first = ask(&gateway, "First?");
+    decide(&desk, &gateway, &first, respond.clone());
+    let (_, told) = hook.heard();
+    assert_eq!((&told["case"], &told["decision"]["message"]), (&first["id"], &json!("a")));
+    // It does not hear of the second one before the server is killed.
+    hook.status.store(503, Ordering::SeqCst);
+    let second = ask(&gateway, "Second?");
+    decide(&desk, &gateway, &second, respond.clone());
+    assert_eq!(hook.heard().1["case"], second["id"]);
+    let third = ask(&gateway, "Third?");
+    decide(&desk, &gateway, &third, respond);
+    drop(gateway);
+    while hook.told.try_recv().is_ok() {}
+    hook.status.store(204, Ordering::SeqCst);
+    let _gateway = start(&desk, &config);
+    let told: Vec<Value> = (0..2).map(|_| hook.heard().1["case"].clone()).collect();
+    assert_eq!(told, [second["id"].clone(), third["id"].clone()], "in their order, and no others");
 }
