@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use answerback::UuidV7;
-use answerback::case::Submission;
+use answerback::case::{Decision, Submission};
 use answerback::contract::recognise;
 use answerback::governance::{Lock, Manifest};
 use answerback::json::Limits;
@@ -113,6 +113,10 @@ impl Behind for Server {
         surface: &str,
     ) -> Result<Ticket<CaseRecord>, StoreError> {
         answerback_gateway::decide(&self.store, case, submission, surface)
+    }
+
+    fn as_given(&self, record: &CaseRecord) -> Option<Decision> {
+        answerback_gateway::as_given(&self.store, record)
     }
 
     fn servers(&self) -> Vec<ServerView> {

@@ -237,7 +237,7 @@ impl Desk {
         if !self.asked(&id).await? {
             return Err("there is no such case".to_owned());
         }
-        let found = self.console.decided(&id, until).await.map_err(told)?;
+        let found = self.console.decided(&id, &self.principal, until).await.map_err(told)?;
         let found = found.ok_or("there is no such case")?;
         Ok(match &found.case.state {
             CaseState::Decided { submission, at } => {

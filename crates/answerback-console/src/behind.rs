@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use answerback::UuidV7;
-use answerback::case::Submission;
+use answerback::case::{Decision, Submission};
 use answerback_record::InForce;
 use answerback_store::{CaseRecord, StoreError, Ticket};
 use schemars::JsonSchema;
@@ -21,6 +21,12 @@ pub trait Behind: Send + Sync + 'static {
         submission: Submission,
         surface: &str,
     ) -> Result<Ticket<CaseRecord>, StoreError>;
+
+    /// A decision as the person gave it, where something in it is hidden in what is kept.
+    fn as_given(&self, record: &CaseRecord) -> Option<Decision> {
+        let _ = record;
+        None
+    }
 
     /// The servers behind the gateway, and their tools as they are known now.
     fn servers(&self) -> Vec<ServerView> {

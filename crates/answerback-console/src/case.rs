@@ -274,19 +274,21 @@ impl Console {
         if taken.cases.is_empty() { Err(AskError::Nothing) } else { Ok(taken.cases.remove(0)) }
     }
 
-    /// A case as soon as it is decided or lapsed, or as it is when the time is over; nothing, where there is none.
+    /// A case as soon as it is decided or lapsed, or as it is when the time is over; nothing, where there is none. Who asked
+    /// hears the answer as it was given; everybody else, what is recorded.
     pub(crate) async fn decided(
         self: &Arc<Self>,
         id: &UuidV7,
+        principal: &str,
         until: Instant,
     ) -> Result<Option<CaseDocument>, StoreError> {
         let mut level = self.live.subscribe().await?;
         loop {
             level.mark_unchanged();
-            let (store, asked) = (self.store.clone(), id.clone());
+            let (console, asked, principal) = (Arc::clone(self), id.clone(), principal.to_owned());
             let read = move || {
-                let record = store.case(&asked)?;
-                record.map(|record| CaseDocument::of(record, &store, now())).transpose()
+                let record = console.store.case(&asked)?;
+                record.map(|record| console.told_to(&principal, record)).transpose()
             };
             let read = tokio::task::spawn_blocking(read).await;
             let found = read.unwrap_or_else(|error| Err(StoreError::unit(error.to_string())))?;
@@ -299,6 +301,22 @@ impl Console {
                 () = tokio::time::sleep_until(until) => {}
             }
         }
+    }
+
+    fn told_to(&self, principal: &str, record: CaseRecord) -> Result<CaseDocument, StoreError> {
+        let is_hidden = record.private.is_some() && record.case.decision().is_some();
+        let given = if is_hidden && self.was_asked_by(&record, principal)? {
+            self.behind.as_given(&record)
+        } else {
+            None
+        };
+        let mut document = CaseDocument::of(record, &self.store, now())?;
+        if let (CaseState::Decided { submission, .. }, Some(given)) =
+            (&mut document.case.state, given)
+        {
+            submission.decision = given;
+        }
+        Ok(document)
     }
 
     /// Whether a principal may hear of a case: its reply is its own, or it may see everything.

@@ -1,6 +1,6 @@
 //! What a person decided about a case, carried to where it takes effect.
 
-use answerback::case::{Decision, Submission, misfit};
+use answerback::case::{CaseKind, Decision, Submission, misfit};
 use answerback::finding::secrets;
 use answerback::retry::{Context, Event, HideSecrets, Outcome, Permit, Policy, RetryKey, step};
 use answerback::{Digest, UuidV7};
@@ -16,6 +16,9 @@ use crate::seal::{Purpose, Seal};
 /// Decides a case: the decision is recorded, and the calls that it is about go on or stop, in one transaction. The
 /// first decision wins; the same one again is answered alike.
 ///
+/// What is hidden in an answer is hidden in all that is kept. For whoever asked it is kept encrypted as the person gave it:
+/// [`as_given`].
+///
 /// Corrected arguments may hold marks such as `[redacted: token]` where the person was shown them: what they stand for
 /// is filled in. What is hidden stays so: it is recorded redacted, and kept encrypted until the call ran.
 ///
@@ -29,11 +32,8 @@ pub fn decide(
     mut submission: Submission,
     surface: &str,
 ) -> Result<Ticket<CaseRecord>, StoreError> {
-    let mut written = None;
-    if let Decision::Modify { arguments } = &mut submission.decision {
-        let told = secrets::redact_value(arguments);
-        written = Some(std::mem::replace(arguments, told));
-    }
+    let told = hidden(&submission.decision);
+    let given = std::mem::replace(&mut submission.decision, told);
     let said = json!({
         "decision": submission.decision,
         "by": submission.by,
@@ -43,17 +43,62 @@ pub fn decide(
     let part = store.part("decision", said.into_bytes())?;
     let seal = Seal::of(store);
     store.write(move |transaction| {
-        let correction =
-            written.as_ref().map(|written| Correction { written, seal: seal.as_ref() });
-        enact(transaction, &case, &submission, correction, &part)
+        let given = Given { decision: &given, seal: seal.as_ref() };
+        enact(transaction, &case, &submission, given, &part)
     })
+}
+
+/// A decision as the person gave it, where something in it is hidden in what is kept. It is for whoever asked, until they
+/// say that they have heard or the time of the case is over; nothing, where the record says it all.
+pub fn as_given(store: &Store, record: &CaseRecord) -> Option<Decision> {
+    record.case.decision()?;
+    let sealed = std::str::from_utf8(record.private.as_deref()?).ok()?;
+    let opened = Seal::of(store)?.open(Purpose::Answer, &record.case.id, sealed);
+    let opened = opened
+        .inspect_err(
+            |error| tracing::warn!(case = %record.case.id, %error, "an answer is not readable"),
+        )
+        .ok()?;
+    serde_json::from_slice(&opened).ok()
+}
+
+/// A decision without its secrets.
+fn hidden(decision: &Decision) -> Decision {
+    match decision {
+        Decision::Modify { arguments } => {
+            Decision::Modify { arguments: secrets::redact_value(arguments) }
+        }
+        Decision::Reject { reason } => Decision::Reject {
+            reason: reason.as_deref().map(|reason| secrets::redact(reason).into_owned()),
+        },
+        Decision::Respond { message } => {
+            Decision::Respond { message: secrets::redact(message).into_owned() }
+        }
+        other => other.clone(),
+    }
+}
+
+/// A decision in the person's own words.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    decision: &'a Decision,
+    seal: Option<&'a Seal>,
+}
+
+impl Given<'_> {
+    fn sealed(self, case: &UuidV7) -> Result<String, String> {
+        let seal = self.seal.ok_or("there is no key to hide the answer with")?;
+        let bytes = serde_json::to_vec(self.decision).map_err(|error| error.to_string())?;
+        let sealed = seal.close(Purpose::Answer, case, &Zeroizing::new(bytes));
+        sealed.map_err(|error| error.to_string())
+    }
 }
 
 fn enact(
     transaction: &mut dyn Transaction,
     id: &UuidV7,
     submission: &Submission,
-    correction: Option<Correction<'_>>,
+    given: Given<'_>,
     part: &Part,
 ) -> Result<CaseRecord, StoreError> {
     let before = transaction.case(id)?;
@@ -63,18 +108,15 @@ fn enact(
         return Ok(record);
     }
     let shown: Value = serde_json::from_slice(&record.content).unwrap_or_default();
-    let written = correction.map(|correction| correction.written.clone());
-    let decision = match written {
-        Some(arguments) => &Decision::Modify { arguments },
-        None => &submission.decision,
-    };
-    if let Some(reason) = misfit(record.case.kind, &shown, decision) {
+    if let Some(reason) = misfit(record.case.kind, &shown, given.decision) {
         return Err(StoreError::unit(reason));
     }
     let kept = before.as_ref().and_then(Kept::of);
-    let permit = match correction {
-        Some(correction) => correction.permit(id, kept.as_ref()).map_err(StoreError::unit)?,
-        None => None,
+    let permit = match given.decision {
+        Decision::Modify { arguments } => Correction { written: arguments, seal: given.seal }
+            .permit(id, kept.as_ref())
+            .map_err(StoreError::unit)?,
+        _ => None,
     };
     if let Some(kept) = kept {
         take_effect(transaction, &RetryKey::new(&kept.retry_key), id, submission, permit)?;
@@ -87,6 +129,11 @@ fn enact(
         .with_part(part.clone());
     transaction.append(&draft)?;
     tell_decision(transaction, &record.case)?;
+    // The model of an escalation is told what is recorded; an agent that asked waits for the words themselves.
+    if record.case.kind != CaseKind::Escalation && *given.decision != submission.decision {
+        let sealed = given.sealed(id).map_err(StoreError::unit)?;
+        transaction.keep_private(id, Some(sealed.as_bytes()))?;
+    }
     Ok(record)
 }
 

@@ -45,7 +45,7 @@ pub use attest::{AttestError, Attestor};
 pub use call::{CallError, ToolCall};
 pub use catalogue::{Toolbox, ToolboxError};
 pub use client::Client;
-pub use decide::decide;
+pub use decide::{as_given, decide};
 pub use gateway::{Gateway, Upstream};
 pub use pins::{PinError, Pins};
 pub use record::Recorder;

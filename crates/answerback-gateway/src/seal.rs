@@ -1,5 +1,5 @@
-//! Encrypting what has to outlive a restart and is for nobody's eyes: the arguments of open cases, and those that a
-//! person corrected.
+//! Encrypting what has to outlive a restart and is for nobody's eyes: the arguments of open cases, those that a person
+//! corrected, and answers until whoever asked has heard them.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -22,6 +22,8 @@ pub(crate) enum Purpose {
     Original,
     /// The arguments that a person corrected, whole.
     Correction,
+    /// What a person answered, in its own words.
+    Answer,
 }
 
 /// Seals with ChaCha20-Poly1305, bound to a case. The key is in a file beside the ledger's, made on first use.
@@ -110,6 +112,7 @@ fn bound(purpose: Purpose, case: &UuidV7) -> String {
     let word = match purpose {
         Purpose::Original => "original",
         Purpose::Correction => "correction",
+        Purpose::Answer => "answer",
     };
     // An id may come in either letter case.
     format!("{word} {}", case.as_str().to_ascii_lowercase())

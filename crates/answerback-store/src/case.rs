@@ -11,7 +11,8 @@ pub struct CaseRecord {
     pub created: Timestamp,
     /// What the person is shown, in the caller's own form. Empty once it was erased.
     pub content: Vec<u8>,
-    /// What only the caller can read, such as encrypted originals. Gone when the case is decided or lapsed.
+    /// What only the caller can read, such as encrypted originals. Gone when the case is decided, unless the caller keeps
+    /// something else with it then, and when its time is over.
     pub private: Option<Vec<u8>>,
     /// What it belongs to, such as [`crate::entry_reference`].
     pub reference: Option<String>,

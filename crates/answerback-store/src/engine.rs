@@ -259,7 +259,8 @@ pub(crate) trait Engine: Read {
     fn put_case(&mut self, record: &CaseRecord) -> Outcome<bool>;
     /// Swaps the case when the stored revision is the expected one.
     fn swap_case(&mut self, case: &Case, expected: u64) -> Outcome<bool>;
-    /// Forgets what was private to cases that lapsed.
+    fn set_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> Outcome<()>;
+    /// Forgets what was private to cases whose time is over.
     fn sweep_cases(&mut self, now: Timestamp) -> Outcome<u64>;
     fn append_events(&mut self, events: &[Event]) -> Outcome<()>;
     fn save_stream(&mut self, name: &str, stream: &Stream) -> Outcome<()>;

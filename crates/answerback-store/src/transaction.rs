@@ -121,6 +121,13 @@ pub trait Cases {
     /// When it cannot be read.
     fn case(&mut self, id: &UuidV7) -> Result<Option<CaseRecord>, StoreError>;
 
+    /// Keeps other private bytes with a case, or none: of a decided one, too, until its time is over.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    fn keep_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> Result<(), StoreError>;
+
     /// Decides a case by the rule of [`answerback::case::decide`]: the first decision wins, and the very
     /// same one again is answered alike. The decision's entry in the log is the caller's to append, in
     /// the same unit. What was private comes with the record this last time.

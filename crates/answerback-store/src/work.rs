@@ -297,6 +297,11 @@ impl Cases for Work<'_> {
         self.read(|engine| engine.case(id))
     }
 
+    fn keep_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> Result<(), StoreError> {
+        self.scrub = true;
+        self.write(|engine| engine.set_private(id, private))
+    }
+
     fn decide_case(
         &mut self,
         id: &UuidV7,

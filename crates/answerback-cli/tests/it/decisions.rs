@@ -160,3 +160,39 @@ fn the_webhook_goes_on_where_it_was_over_a_restart() {
     let told: Vec<Value> = (0..2).map(|_| hook.heard().1["case"].clone()).collect();
     assert_eq!(told, [second["id"].clone(), third["id"].clone()], "in their order, and no others");
 }
+
+#[test]
+fn secrets_of_an_answer_are_for_whoever_asked() {
+    let secret = "sk-live-4242424242424242424242424242";
+    let desk = Desk::new();
+    let gateway = start(&desk, CONFIG);
+    let writer = bearer(&desk, "writer");
+    let writer = [("Authorization", writer.as_str())];
+    let question = json!({"kind": "question", "question": "Which key?"}).to_string();
+    let case = gateway.send("POST", "/api/cases", &writer, &question).last()["case"].clone();
+    let answer = json!({"decision": "respond", "message": format!("take {secret}")});
+    decide(&desk, &gateway, &case, answer);
+    let path = format!("/api/cases/{}", case["id"].as_str().unwrap());
+    let waited = format!("{path}/decision?wait=5");
+    let heard = |gateway: &Gateway, headers: &[(&str, &str)]| {
+        let told = gateway.send("GET", &waited, headers, "").last().clone();
+        told["case"]["state"]["submission"]["message"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(heard(&gateway, &writer), format!("take {secret}"));
+    // Over a restart, too; and for nobody else.
+    drop(gateway);
+    let gateway = start(&desk, CONFIG);
+    assert_eq!(heard(&gateway, &writer), format!("take {secret}"));
+    let hidden = heard(&gateway, &[]);
+    assert!(hidden.starts_with("take [redacted"), "{hidden}");
+    let shown = gateway.send("GET", &path, &[], "").last().to_string();
+    assert!(!shown.contains(secret), "{shown}");
+    for entry in fs::read_dir(desk.path("state/answerback")).unwrap().map_while(Result::ok) {
+        let bytes = fs::read(entry.path()).unwrap_or_default();
+        let is_there = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+        assert!(!is_there, "{}", entry.path().display());
+    }
+    let seen = gateway.send("POST", &format!("{path}/acknowledgement"), &writer, "{}");
+    assert_eq!(seen.status, 201, "{:?}", seen.events);
+    assert_eq!(heard(&gateway, &writer), hidden, "who has heard needs it no more");
+}

@@ -211,7 +211,7 @@ async fn wait(
     };
     let until = Instant::now() + Duration::from_secs(seconds);
     let decided = tokio::select! {
-        decided = console.decided(&found.case.id, until) => decided,
+        decided = console.decided(&found.case.id, principal.name(), until) => decided,
         () = closing.begun() => return ok(&document(&console, found).await?),
     };
     let decided = decided.map_err(|error| store_problem(&error))?;
@@ -264,9 +264,11 @@ async fn seen(
         Value::Object(said) => said,
         _ => Map::new(),
     };
-    let case = found.case.clone();
+    let (case, is_hidden) = (found.case.clone(), found.private.is_some());
     let tell = move |transaction: &mut dyn Transaction| {
-        tell_acknowledgement(transaction, &case, said.clone())
+        tell_acknowledgement(transaction, &case, said.clone())?;
+        // Who has heard needs the words no more.
+        if is_hidden { transaction.keep_private(&case.id, None) } else { Ok(()) }
     };
     let ticket = console.store.write(tell);
     let written = ticket.map_err(|error| store_problem(&error))?.await;

@@ -139,6 +139,16 @@ pub(super) fn the_first_decision_wins(open: Open<'_>) {
     assert_eq!(decided.private.as_deref(), Some(b"sealed".as_slice()));
     let kept = store.case(&first.case.id).unwrap().unwrap();
     assert_eq!((kept.case.decision(), &kept.private), (Some(&Decision::Approve), &None));
+    let id = kept.case.id.clone();
+    let keep = |bytes: Option<&'static [u8]>| {
+        let id = id.clone();
+        let unit =
+            move |transaction: &mut dyn crate::Transaction| transaction.keep_private(&id, bytes);
+        store.write(unit).unwrap().wait().unwrap();
+        store.case(&kept.case.id).unwrap().unwrap().private
+    };
+    assert_eq!(keep(Some(b"answer")).as_deref(), Some(b"answer".as_slice()));
+    assert_eq!(keep(None), None);
     assert_eq!(decide(approve).unwrap().case, decided.case);
     let late =
         decide(Submission::about(&first.case, Decision::Reject { reason: None }).with_by("two"));

@@ -1,8 +1,8 @@
 use std::ops::Range;
 
-use answerback::Timestamp;
 use answerback::case::Case;
 use answerback::retry::State;
+use answerback::{Timestamp, UuidV7};
 use answerback_ledger::tile::Tile;
 use answerback_ledger::{Hash, Id, Kind};
 use postgres::binary_copy::BinaryCopyInWriter;
@@ -314,10 +314,18 @@ impl Engine for Postgres {
         Ok(swapped == 1)
     }
 
+    fn set_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> Outcome<()> {
+        self.execute(
+            "UPDATE case_record SET private = $2 WHERE id = $1",
+            &[&id.as_str().to_ascii_lowercase(), &private],
+        )?;
+        Ok(())
+    }
+
     fn sweep_cases(&mut self, now: Timestamp) -> Outcome<u64> {
         self.execute(
             "UPDATE case_record SET private = NULL
-             WHERE NOT decided AND expires <= $1 AND private IS NOT NULL",
+             WHERE expires <= $1 AND private IS NOT NULL",
             &[&now.unix_millis()],
         )
     }
