@@ -4,6 +4,7 @@ mod arguments;
 mod command;
 mod configuration;
 mod console;
+mod decider;
 mod demo;
 mod exit;
 mod folders;
@@ -18,6 +19,7 @@ mod prompts;
 mod report;
 mod show;
 mod together;
+mod tokens;
 mod trusted;
 mod webhook;
 

@@ -10,6 +10,7 @@ use answerback_store::{CaseRecord, Store, StoreError, Ticket, Transaction};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use crate::Surface;
 use crate::original::{self, Kept};
 use crate::seal::{Purpose, Seal};
 
@@ -30,15 +31,19 @@ pub fn decide(
     store: &Store,
     case: UuidV7,
     mut submission: Submission,
-    surface: &str,
+    surface: impl Into<Surface>,
 ) -> Result<Ticket<CaseRecord>, StoreError> {
     let told = hidden(&submission.decision);
     let given = std::mem::replace(&mut submission.decision, told);
-    let said = json!({
+    let surface = surface.into();
+    let mut said = json!({
         "decision": submission.decision,
         "by": submission.by,
-        "surface": surface,
+        "surface": surface.name,
     });
+    if let Some(user) = surface.os_user {
+        said["os_user"] = user.into();
+    }
     let said = secrets::redact_value(&said).to_string();
     let part = store.part("decision", said.into_bytes())?;
     let seal = Seal::of(store);

@@ -34,6 +34,7 @@ pub mod serve;
 mod servers;
 mod settings;
 mod silence;
+mod surface;
 mod told;
 #[cfg(feature = "otel")]
 mod trace;
@@ -53,5 +54,6 @@ pub use servers::{Listed, Secret, ServerSettings, ServiceSettings, TokenSettings
 pub use settings::{
     CheckMode, EnvelopeMode, GatewaySettings, SettingsError, ToolModes, UnknownTool,
 };
+pub use surface::Surface;
 #[cfg(feature = "otel")]
 pub use trace::Tracer;

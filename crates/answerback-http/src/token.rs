@@ -1,9 +1,13 @@
+use std::env;
 use std::fmt;
+use std::path::Path;
 
 use data_encoding::{BASE64URL_NOPAD, HEXLOWER};
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConstantTimeEq};
 use zeroize::Zeroizing;
+
+use crate::{TokensError, private_file};
 
 /// What the text of a token begins with, so that people and scanners of secrets recognise one.
 const PREFIX: &str = "ab_";
@@ -52,6 +56,29 @@ impl Token {
             }
             _ => Err(NotAToken),
         }
+    }
+
+    /// The token that stands in a file, and nothing else in it.
+    ///
+    /// # Errors
+    ///
+    /// When the file is not there or cannot be used, others can read or write it, or it holds no token.
+    pub fn from_file(path: &Path) -> Result<Self, TokensError> {
+        let missing = || TokensError::NoFile(path.to_owned());
+        let text = private_file::read(path)?.ok_or_else(missing)?;
+        Self::parse(&text).map_err(|source| TokensError::Content { path: path.to_owned(), source })
+    }
+
+    /// The token that stands in an environment variable.
+    ///
+    /// # Errors
+    ///
+    /// When the variable is not set or holds no token.
+    pub fn from_variable(variable: &str) -> Result<Self, TokensError> {
+        let text = env::var(variable).map_err(|_| TokensError::NoVariable(variable.to_owned()))?;
+        let text = Zeroizing::new(text);
+        Self::parse(&text)
+            .map_err(|source| TokensError::Variable { variable: variable.to_owned(), source })
     }
 
     /// The text that a client sends. Show it only to whom the token is for.

@@ -1,4 +1,3 @@
-use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -94,7 +93,7 @@ impl Tokens {
             let token = Token::fresh()?;
             private_file::create(path, &format!("{}\n", token.text()))?;
         }
-        let token = token_in(path)?;
+        let token = Token::from_file(path)?;
         let tokens = Self::new().with(name, &token, scopes)?;
         Ok((tokens, token))
     }
@@ -133,7 +132,7 @@ impl Tokens {
         path: &Path,
         scopes: impl Into<Scopes>,
     ) -> Result<Self, TokensError> {
-        self.with(name, &token_in(path)?, scopes)
+        self.with(name, &Token::from_file(path)?, scopes)
     }
 
     /// Adds a principal whose token stands in an environment variable.
@@ -147,10 +146,7 @@ impl Tokens {
         variable: &str,
         scopes: impl Into<Scopes>,
     ) -> Result<Self, TokensError> {
-        let text = env::var(variable).map_err(|_| TokensError::NoVariable(variable.to_owned()))?;
-        let token = Token::parse(&text)
-            .map_err(|source| TokensError::Variable { variable: variable.to_owned(), source })?;
-        self.with(name, &token, scopes)
+        self.with(name, &Token::from_variable(variable)?, scopes)
     }
 
     /// The principal that is known by this token.
@@ -203,12 +199,6 @@ impl TokenTable {
         // The table cannot be dropped while `self` is borrowed, so there is no other way out.
         let _ = tokens.wait_for(|tokens| !tokens.stands(principal)).await;
     }
-}
-
-fn token_in(path: &Path) -> Result<Token, TokensError> {
-    let missing = || TokensError::NoFile(path.to_owned());
-    let text = private_file::read(path)?.ok_or_else(missing)?;
-    Token::parse(&text).map_err(|source| TokensError::Content { path: path.to_owned(), source })
 }
 
 /// Why a table of tokens cannot be made.

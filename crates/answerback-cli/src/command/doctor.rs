@@ -5,9 +5,7 @@ use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use answerback_gateway::serve::Backend;
-use answerback_gateway::{
-    GatewaySettings, Secret, ServiceSettings, TokenSettings, Weight, remarks,
-};
+use answerback_gateway::{GatewaySettings, ServiceSettings, Weight, remarks};
 use answerback_http::{ListenSettings, Listener, Principal, Tokens};
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -18,6 +16,7 @@ use crate::exit::Exit;
 use crate::folders;
 use crate::options::Format;
 use crate::output::sanitise;
+use crate::tokens::{that_are_there, with_named};
 
 /// Check the configuration, the servers, their tools' schemas and the store, and say how to mend what is wrong
 ///
@@ -189,14 +188,8 @@ fn look_at_tokens(arguments: &Arguments, settings: &ServiceSettings, findings: &
         return;
     }
     let read = arguments.location.configuration().and_then(|configuration| {
-        // A file that is not there is made on first use, and not by whoever only looks.
-        let is_there = |token: &&TokenSettings| match &token.secret {
-            Secret::File(path) => configuration.path(path).exists(),
-            _ => true,
-        };
-        let mut there = settings.clone();
-        there.tokens = settings.tokens.iter().filter(is_there).cloned().collect();
-        serve::named_tokens(Tokens::new(), configuration, &there)
+        let there = that_are_there(configuration, settings, |_| true);
+        with_named(Tokens::new(), configuration, &there)
     });
     match read {
         Ok(tokens) => {

@@ -1,7 +1,7 @@
 //! `answerback inbox`: what waits for a person.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _};
+use std::io::Write as _;
 
 use answerback::UuidV7;
 use answerback::case::{CaseKind, CaseState, Decision, DecisionKind, Submission};
@@ -11,9 +11,10 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 
 use super::ledger::location::Location;
+use crate::decider::DeciderOptions;
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::output::{push_line, sanitise};
+use crate::output::{push_line, sanitise, say};
 use answerback_record::surroundings;
 
 /// How many cases are read at a time.
@@ -31,9 +32,17 @@ const PAGE: usize = 200;
   answerback inbox respond 01a3185c-7d0e \"the path is /data/report.csv\"
   answerback inbox modify 01a3185c-7d0e '{\"path\": \"/data/report.csv\"}'
   answerback inbox reject 01a3185c-7d0e --reason \"not today\"
+  answerback inbox approve 01a3185c-7d0e --token-file desk.token
 
-A case is named by its id or the beginning of it; cases of one minute begin alike. A decision needs a terminal: what a program decides is no person's.")]
+A case is named by its id or the beginning of it; cases of one minute begin alike. A decision is a person's: it needs a
+terminal, or a token to which the configuration grants it, in --token-file or $ANSWERBACK_TOKEN:
+  gateway: {tokens: {desk: {scopes: [decide], file: desk.token}}}
+
+Exit codes: 0 shown or decided, 1 the token may not decide, 2 anything else.")]
 pub(crate) struct Arguments {
+    #[command(flatten)]
+    decider: DeciderOptions,
+
     #[command(flatten)]
     location: Location,
 
@@ -105,28 +114,28 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             let store = location.read()?;
             show(&store, &find(&store, case)?, *format)
         }
-        Command::Approve { case } => decide(location, case, Decision::Approve),
-        Command::Modify { case, arguments } => {
-            let arguments: Value = serde_json::from_str(arguments).context(
+        Command::Approve { case } => decide(arguments, case, Decision::Approve),
+        Command::Modify { case, arguments: text } => {
+            let corrected: Value = serde_json::from_str(text).context(
                 "the corrected arguments are not JSON; write them as one argument, in quotes",
             )?;
-            if !arguments.is_object() {
+            if !corrected.is_object() {
                 bail!(
                     "the corrected arguments are a JSON object, such as '{{\"path\": \"a.txt\"}}'"
                 );
             }
-            decide(location, case, Decision::Modify { arguments })
+            decide(arguments, case, Decision::Modify { arguments: corrected })
         }
         Command::Reject { case, reason } => {
-            decide(location, case, Decision::Reject { reason: reason.clone() })
+            decide(arguments, case, Decision::Reject { reason: reason.clone() })
         }
         Command::Respond { case, message } => {
-            decide(location, case, Decision::Respond { message: message.clone() })
+            decide(arguments, case, Decision::Respond { message: message.clone() })
         }
         Command::Defer { case, hours } => {
             let later = surroundings::now().unix_millis() + i64::from(*hours) * 3_600_000;
             let until = answerback::Timestamp::from_unix_millis(later);
-            decide(location, case, Decision::Defer { until })
+            decide(arguments, case, Decision::Defer { until })
         }
     }
 }
@@ -298,15 +307,21 @@ fn lines(text: &str) -> String {
     text.lines().map(sanitise).collect::<Vec<_>>().join("\n")
 }
 
-fn decide(location: &Location, case: &str, decision: Decision) -> anyhow::Result<Exit> {
-    if !std::io::stdin().is_terminal() {
-        bail!("a decision is a person's: run this in a terminal");
-    }
+fn decide(arguments: &Arguments, case: &str, decision: Decision) -> anyhow::Result<Exit> {
+    let location = &arguments.location;
+    let who = match arguments.decider.decider(location)? {
+        Ok(who) => who,
+        Err(refusal) => {
+            say(&format!("error: {refusal}"));
+            return Ok(Exit::NotGood);
+        }
+    };
     let store = location.write()?;
     let record = find(&store, case)?;
     let kind = decision.kind();
-    let submission = Submission::about(&record.case, decision).with_by(who());
-    let decided = answerback_gateway::decide(&store, record.case.id.clone(), submission, "cli")?;
+    let submission = Submission::about(&record.case, decision).with_by(who.by);
+    let decided =
+        answerback_gateway::decide(&store, record.case.id.clone(), submission, who.surface)?;
     let decided = decided.wait()?.value;
     let mut text = String::new();
     writeln!(text, "Case {}: {kind}", decided.case.id)?;
@@ -362,14 +377,4 @@ fn standing(record: &CaseRecord) -> &'static str {
         CaseState::Open => "open",
         CaseState::Deferred { .. } => "deferred",
     }
-}
-
-/// Who sits at this terminal, as the system knows them.
-fn who() -> String {
-    let name = std::env::var("USER").or_else(|_| std::env::var("USERNAME")).unwrap_or_default();
-    #[cfg(unix)]
-    let id = format!("uid {}", rustix::process::getuid().as_raw());
-    #[cfg(not(unix))]
-    let id = "no uid".to_owned();
-    if name.is_empty() { id } else { format!("{name} ({id})") }
 }

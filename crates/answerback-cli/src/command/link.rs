@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::command::ledger::location::Location;
 use crate::exit::Exit;
+use crate::tokens::LAUNCHER_FILE;
 
 /// Print a link that opens the console of a running `answerback serve`, once
 ///
@@ -32,7 +33,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             format!("no server runs here: there is no {file}. Start one with `answerback serve`, or name its ledger with --store")
         })
     };
-    let (address, token) = (read(super::serve::ADDRESS_FILE)?, read(super::serve::LAUNCHER_FILE)?);
+    let (address, token) = (read(super::serve::ADDRESS_FILE)?, read(LAUNCHER_FILE)?);
     let address = address.trim();
     let asked = ureq::post(format!("http://{address}/api/launch"))
         .header("Authorization", format!("Bearer {}", token.trim()))

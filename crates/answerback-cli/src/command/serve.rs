@@ -12,8 +12,7 @@ use answerback_console::{Console, ConsoleSettings, Retention};
 use answerback_gateway::serve::{Backend, Place, Service};
 use answerback_gateway::{Listed, Recorder, Secret, ServerSettings, ServiceSettings};
 use answerback_http::{
-    Guard, Health, ListenSettings, Listener, Metrics, Scope, Scopes, Sessions, Token, TokenTable,
-    Tokens,
+    Guard, Health, ListenSettings, Listener, Metrics, Scope, Sessions, Token, TokenTable, Tokens,
 };
 use answerback_mcp::link::{Program, Remote};
 use answerback_store::Store;
@@ -31,20 +30,15 @@ use crate::gateway::GatewayOptions;
 use crate::operating::{log, log_from, stop};
 use crate::output::say;
 use crate::replace;
+use crate::tokens::{LAUNCHER, LAUNCHER_FILE, OWN, OWN_FILE, OWN_SCOPES, with_named};
 use crate::webhook::Webhook;
 
 /// Where clients are listened for when nobody says otherwise.
 pub(super) const PORT: u16 = 7311;
-/// On whose behalf the bearer of our own token calls.
-const PRINCIPAL: &str = "local";
 /// On whose behalf people at a browser decide.
 const CONSOLE: &str = "console";
-/// Who makes links into the console.
-const LAUNCHER: &str = "launcher";
 /// Says where the server listens, for `answerback link`.
 pub(super) const ADDRESS_FILE: &str = "serve.address";
-/// The token that makes links.
-pub(super) const LAUNCHER_FILE: &str = "console.token";
 /// The digests of open sessions.
 const SESSIONS_FILE: &str = "console.sessions";
 /// How far the webhook was told.
@@ -118,7 +112,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
     let backends = backends(configuration, &settings.servers, |name| arguments.gateway.pins(name))?;
     let token_file = match &arguments.token_file {
         Some(file) => file.clone(),
-        None => location.folder()?.join("serve.token"),
+        None => location.folder()?.join(OWN_FILE),
     };
     folders::make_for(&token_file)?;
     let (tokens, token) = arguments.tokens(&token_file, configuration, &settings)?;
@@ -286,23 +280,21 @@ impl Arguments {
         Ok((console, server, sessions))
     }
 
-    /// Who may do what: our own token may call, hand in and look; deciding has to be granted by name. Who can read the
-    /// launcher's file makes links into the console.
+    /// Who may do what. Who can read the launcher's file makes links into the console.
     fn tokens(
         &self,
         file: &Path,
         configuration: &Configuration,
         settings: &ServiceSettings,
     ) -> anyhow::Result<(Tokens, Token)> {
-        let own = [Scope::Call, Scope::Ingest, Scope::Read];
-        let (mut tokens, token) = Tokens::from_file_or_new(file, PRINCIPAL, own)?;
+        let (mut tokens, token) = Tokens::from_file_or_new(file, OWN, OWN_SCOPES)?;
         if !self.gateway.no_record {
             let launcher = self.gateway.location.folder()?.join(LAUNCHER_FILE);
             folders::make_for(&launcher)?;
             let (_, launch) = Tokens::from_file_or_new(&launcher, LAUNCHER, Scope::Admin)?;
             tokens = tokens.with(LAUNCHER, &launch, Scope::Admin)?;
         }
-        Ok((named_tokens(tokens, configuration, settings)?, token))
+        Ok((with_named(tokens, configuration, settings)?, token))
     }
 
     fn forget_address(&self) {
@@ -441,37 +433,6 @@ fn secret(configuration: &Configuration, secret: &Secret) -> anyhow::Result<Stri
         _ => anyhow::bail!("a secret is in a variable or in a file"),
     };
     Ok(text.trim().to_owned())
-}
-
-/// The tokens that the configuration names. One that stands in a file is made on first use, and for this user alone.
-pub(super) fn named_tokens(
-    mut tokens: Tokens,
-    configuration: &Configuration,
-    settings: &ServiceSettings,
-) -> anyhow::Result<Tokens> {
-    for named in &settings.tokens {
-        let context = || format!("gateway.tokens.{}", named.name);
-        let scopes = named.scopes.iter().map(|word| word.parse::<Scope>());
-        let scopes: Scopes = scopes
-            .collect::<Result<Vec<_>, _>>()
-            .with_context(|| format!("{}.scopes", context()))?
-            .into_iter()
-            .collect();
-        tokens = match &named.secret {
-            Secret::File(path) => {
-                let path = configuration.path(path);
-                folders::make_for(&path)?;
-                let (_, token) =
-                    Tokens::from_file_or_new(&path, &named.name, scopes).with_context(context)?;
-                tokens.with(&named.name, &token, scopes).with_context(context)?
-            }
-            Secret::Variable(variable) => {
-                tokens.with_variable(&named.name, variable, scopes).with_context(context)?
-            }
-            _ => anyhow::bail!("{}: a token is in a variable or in a file", context()),
-        };
-    }
-    Ok(tokens)
 }
 
 fn health(service: &Arc<Service>) -> Health {

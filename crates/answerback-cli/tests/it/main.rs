@@ -17,6 +17,8 @@ mod folder;
 mod govern;
 mod help;
 mod hostile;
+#[cfg(unix)]
+mod inbox;
 mod init;
 mod ledger;
 mod lock;

@@ -1,0 +1,87 @@
+//! Who decides on the command line: a person at a terminal, or the bearer of a token that may.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+use answerback_gateway::Surface;
+use answerback_http::{Scope, Token};
+use anyhow::bail;
+
+use crate::command::ledger::location::Location;
+use crate::folders;
+use crate::tokens;
+
+/// The variable that holds a token. Servers do not inherit it.
+const VARIABLE: &str = "ANSWERBACK_TOKEN";
+
+/// What a decision without a terminal is made with.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DeciderOptions {
+    /// The file of a token that may decide, for decisions without a terminal; otherwise `$ANSWERBACK_TOKEN` holds one
+    #[arg(long, global = true, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+}
+
+/// Somebody who may decide.
+pub(crate) struct Decider {
+    pub(crate) by: String,
+    pub(crate) surface: Surface,
+}
+
+impl DeciderOptions {
+    /// Who decides; or why whoever was presented may not.
+    ///
+    /// A token that is named counts; one that merely is in the environment does not stand in a person's way.
+    pub(crate) fn decider(&self, location: &Location) -> anyhow::Result<Result<Decider, String>> {
+        let token = match &self.token_file {
+            Some(file) => Token::from_file(file)?,
+            None if std::io::stdin().is_terminal() => return Ok(Ok(Decider::at_terminal())),
+            None if folders::named(VARIABLE).is_some() => Token::from_variable(VARIABLE)?,
+            None => bail!(
+                "a decision is a person's: run this in a terminal, or present a token with the scope decide in \
+                 ${VARIABLE} or with --token-file FILE"
+            ),
+        };
+        Decider::bearing(&token, location)
+    }
+}
+
+impl Decider {
+    fn at_terminal() -> Self {
+        let user = os_user();
+        Self { surface: Surface::from("terminal").with_os_user(&user), by: user }
+    }
+
+    fn bearing(token: &Token, location: &Location) -> anyhow::Result<Result<Self, String>> {
+        let tokens = tokens::known(location)?;
+        let Some(principal) = tokens.authenticate(token.text()) else {
+            return Ok(Err(
+                "nobody is known by this token: it is not, or no longer, among gateway.tokens of the configuration"
+                    .to_owned(),
+            ));
+        };
+        let (name, scopes) = (principal.name(), principal.scopes());
+        if !principal.has(Scope::Decide) {
+            return Ok(Err(format!(
+                "the token of {name} may not decide, it has the scopes {scopes}; gateway.tokens of the configuration \
+                 grants decide, by name"
+            )));
+        }
+        Ok(Ok(Self {
+            by: name.to_owned(),
+            surface: Surface::from("token").with_os_user(os_user()),
+        }))
+    }
+}
+
+/// Whose process this is. The system is asked: a variable says who somebody would like to be.
+fn os_user() -> String {
+    #[cfg(unix)]
+    let id = format!("uid {}", rustix::process::geteuid().as_raw());
+    #[cfg(not(unix))]
+    let id = "no uid".to_owned();
+    match whoami::username() {
+        Ok(name) => format!("{name} ({id})"),
+        Err(_) => id,
+    }
+}

@@ -1,0 +1,199 @@
+//! `answerback inbox` from outside: who may decide without a terminal, and what is recorded of them.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+use crate::program::told;
+use crate::prompt::at_a_terminal;
+use crate::wrap::Desk;
+
+/// What an agent's shell would set to look like somebody else.
+const SOMEBODY_ELSE: &str = "somebody-else";
+
+/// A desk with a case that waits, and the tokens of its configuration.
+struct Inbox {
+    desk: Desk,
+    config: String,
+    case: String,
+}
+
+impl Inbox {
+    /// Tokens that stand in files are made as `serve` makes them: for this user alone.
+    fn with_tokens(tokens: &str) -> Self {
+        let desk = Desk::new();
+        let config = desk.config(&format!("gateway:\n  tokens: {tokens}\n"));
+        let mut client = desk.client(&["--config", &config]);
+        for _ in 0..3 {
+            client.call("count", json!({"n": 0}));
+        }
+        client.leave();
+        let listed = desk.good(&["inbox", "list", "--format", "json", "--config", &config]);
+        let case: Value = serde_json::from_str(listed.trim()).unwrap();
+        Self { case: case["case"]["id"].as_str().unwrap().to_owned(), desk, config }
+    }
+
+    fn token(&self, file: &str, text: &str) -> String {
+        let path = self.desk.path(file);
+        fs::write(&path, text).unwrap();
+        private(&path, 0o600);
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// A program's decision: there is no terminal.
+    fn respond(&self, options: &[&str], token: Option<&str>) -> Output {
+        let mut command = self.command();
+        command.args(options);
+        if let Some(token) = token {
+            command.env("ANSWERBACK_TOKEN", token);
+        }
+        command.output().unwrap()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = self.desk.command();
+        command.env_remove("ANSWERBACK_TOKEN").env("USER", SOMEBODY_ELSE);
+        command.args(["inbox", "respond", &self.case, "count from one", "--config", &self.config]);
+        command
+    }
+
+    /// The recorded decision, as `ledger show` shows it.
+    fn recorded(&self) -> Option<Value> {
+        let lines = ["ledger", "tail", "-n", "1000", "--format", "json", "--config", &self.config];
+        let lines = self.desk.good(&lines);
+        let mut entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let entry = entries.find(|entry| entry["leaf"]["kind"] == "decision")?;
+        let show =
+            ["ledger", "show", entry["index"].as_str().unwrap(), "--raw", "--part", "decision"];
+        let shown = self.desk.good(&[&show[..], &["--config", &self.config]].concat());
+        Some(serde_json::from_str(&shown).unwrap())
+    }
+}
+
+fn private(path: &std::path::Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// A token as people make one, all of one letter but for the last, which has two bits that say nothing.
+fn token(letter: char) -> String {
+    format!("ab_{}A\n", letter.to_string().repeat(42))
+}
+
+/// That nothing was decided, and what was said instead.
+fn is_refused(inbox: &Inbox, output: &Output, code: i32, said: &str) {
+    let folder = inbox.desk.path("").to_str().unwrap().trim_end_matches('/').to_owned();
+    let told = told(output).replace(&folder, "FOLDER");
+    assert_eq!(
+        told,
+        format!("exit: {code}\n----- stdout -----\n----- stderr -----\nerror: {said}\n")
+    );
+    assert_eq!(inbox.recorded(), None);
+}
+
+#[test]
+fn a_program_without_a_token_does_not_decide() {
+    let inbox = Inbox::with_tokens("{desk: {scopes: [decide], file: desk.token}}");
+    let said = "a decision is a person's: run this in a terminal, or present a token with the scope decide in \
+                $ANSWERBACK_TOKEN or with --token-file FILE";
+    is_refused(&inbox, &inbox.respond(&[], None), 2, said);
+    is_refused(&inbox, &inbox.respond(&[], Some("")), 2, said);
+    let said = "the environment variable ANSWERBACK_TOKEN holds no token: not a token: ab_ and 43 characters of base64url";
+    is_refused(&inbox, &inbox.respond(&[], Some("hunter2")), 2, said);
+    // Who only decides makes no token that anybody could decide with later.
+    let output = inbox.respond(&["--token-file", "desk.token"], None);
+    is_refused(&inbox, &output, 2, "there is no file desk.token");
+    assert!(!inbox.desk.path("desk.token").exists());
+}
+
+#[test]
+fn a_token_that_may_not_decide_is_refused() {
+    let inbox = Inbox::with_tokens("{desk: {scopes: [read, admin], file: desk.token}}");
+    inbox.token("desk.token", &token('d'));
+    let said = "the token of desk may not decide, it has the scopes read, admin; gateway.tokens of the configuration \
+                grants decide, by name";
+    is_refused(&inbox, &inbox.respond(&[], Some(&token('d'))), 1, said);
+    inbox.token("serve.token", &token('s'));
+    let said = said.replace("desk", "local").replace("read, admin", "call, ingest, read");
+    let output = inbox.respond(&["--token-file", "serve.token"], None);
+    is_refused(&inbox, &output, 1, &said);
+}
+
+#[test]
+fn a_token_that_was_taken_back_is_refused() {
+    let inbox = Inbox::with_tokens("{desk: {scopes: [decide], file: desk.token}}");
+    let unknown = "nobody is known by this token: it is not, or no longer, among gateway.tokens of the configuration";
+    inbox.token("desk.token", &token('e'));
+    is_refused(&inbox, &inbox.respond(&[], Some(&token('d'))), 1, unknown);
+    // Others could have read it, so it says nothing of who presents it.
+    private(&inbox.desk.path("desk.token"), 0o644);
+    let output = inbox.respond(&[], Some(&token('e')));
+    let said = "gateway.tokens.desk: others can read or write FOLDER/desk.token; change it with: chmod 600 \
+                FOLDER/desk.token";
+    is_refused(&inbox, &output, 2, said);
+    private(&inbox.desk.path("desk.token"), 0o600);
+    inbox.desk.config("gateway: {}\n");
+    let output = inbox.respond(&["--token-file", "desk.token"], None);
+    is_refused(&inbox, &output, 1, unknown);
+}
+
+#[test]
+fn a_configuration_that_nobody_trusts_grants_nothing() {
+    let inbox = Inbox::with_tokens("{desk: {scopes: [decide], file: desk.token}}");
+    let file = inbox.token("desk.token", &token('d'));
+    let mut command = inbox.desk.command();
+    command.args(["inbox", "reject", &inbox.case, "--store", "ledger.db", "--token-file", &file]);
+    let output = command.env("ANSWERBACK_CONFIG", &inbox.config).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", told(&output));
+    assert!(
+        told(&output).contains("is not trusted, so it does not set gateway"),
+        "{}",
+        told(&output)
+    );
+    assert_eq!(inbox.recorded(), None);
+}
+
+#[test]
+fn a_decision_by_token_says_so() {
+    let tokens =
+        "{desk: {scopes: [decide], file: desk.token}, away: {scopes: [decide], env: AWAY}}";
+    for by_file in [true, false] {
+        let inbox = Inbox::with_tokens(tokens);
+        let file = inbox.token("desk.token", &token('d'));
+        let decided = if by_file {
+            inbox.respond(&["--token-file", &file], None)
+        } else {
+            inbox.respond(&[], Some(&token('d')))
+        };
+        assert_eq!(decided.status.code(), Some(0), "{}", told(&decided));
+        let recorded = inbox.recorded().unwrap();
+        assert_eq!(recorded["surface"], "token", "{recorded}");
+        assert_eq!(recorded["by"], "desk", "{recorded}");
+        assert_eq!(recorded["decision"]["message"], "count from one", "{recorded}");
+        is_this_user(&recorded["os_user"]);
+        let verified = ["ledger", "verify", "--config", &inbox.config];
+        inbox.desk.good(&verified);
+    }
+}
+
+#[test]
+fn a_decision_at_a_terminal_says_so() {
+    let inbox = Inbox::with_tokens("{}");
+    let mut command = inbox.command();
+    // A token for something else does not keep a person from deciding.
+    command.env("ANSWERBACK_TOKEN", token('x'));
+    let (code, _, shown) = at_a_terminal(command, "");
+    assert_eq!(code, 0, "{shown}");
+    let recorded = inbox.recorded().unwrap();
+    assert_eq!(recorded["surface"], "terminal", "{recorded}");
+    assert_eq!(recorded["by"], recorded["os_user"], "{recorded}");
+    is_this_user(&recorded["os_user"]);
+}
+
+/// A variable says who somebody would like to be.
+fn is_this_user(user: &Value) {
+    let user = user.as_str().unwrap();
+    let id = format!("uid {}", rustix::process::getuid().as_raw());
+    assert!(user.contains(&id) && !user.contains(SOMEBODY_ELSE), "{user}");
+}

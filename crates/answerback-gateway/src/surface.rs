@@ -1,0 +1,29 @@
+/// Where a decision is made, as its record says it.
+///
+/// ```
+/// use answerback_gateway::Surface;
+///
+/// let page = Surface::from("console");
+/// let terminal = Surface::from("terminal").with_os_user("ann (uid 1000)");
+/// # assert_ne!(page, terminal);
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Surface {
+    pub(crate) name: String,
+    pub(crate) os_user: Option<String>,
+}
+
+impl Surface {
+    /// Says whose process it was, as the operating system knows them.
+    #[must_use]
+    pub fn with_os_user(mut self, user: impl Into<String>) -> Self {
+        self.os_user = Some(user.into());
+        self
+    }
+}
+
+impl From<&str> for Surface {
+    fn from(name: &str) -> Self {
+        Self { name: name.to_owned(), os_user: None }
+    }
+}
