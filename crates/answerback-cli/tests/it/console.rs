@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::serve::{Answer, Gateway, PATIENCE, Session};
+use crate::gateway::{Answer, Gateway, PATIENCE, Session};
 use crate::wrap::Desk;
 
 /// A server without a configuration of its own: our tools behind it, everything recorded.

@@ -14,6 +14,8 @@ mod convert;
 mod decisions;
 mod explain;
 mod folder;
+#[cfg(unix)]
+mod gateway;
 mod govern;
 mod help;
 mod hostile;
