@@ -48,7 +48,7 @@ pub(crate) fn push_line(lines: &mut String, value: &impl Serialize) -> serde_jso
 }
 
 fn acts(character: char) -> bool {
-    character != '\n' && show::acts(character)
+    character != '\n' && answerback::finding::acts(character)
 }
 
 /// Where the first character stands that acts. Nearly all of any JSON is plain ASCII, which is passed

@@ -14,7 +14,7 @@ mod held_back;
 mod listener;
 mod lost;
 mod metrics;
-mod private_file;
+pub mod private_file;
 mod problem;
 mod routes;
 mod scope;

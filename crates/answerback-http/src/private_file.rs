@@ -39,7 +39,11 @@ pub(crate) fn create(path: &Path, text: &str) -> Result<bool, PrivateFileError> 
 }
 
 /// Puts a file in the place of the one that is there, if any.
-pub(crate) fn replace(path: &Path, text: &str) -> Result<(), PrivateFileError> {
+///
+/// # Errors
+///
+/// When the file system refuses; the file is then as it was.
+pub fn replace(path: &Path, text: &str) -> Result<(), PrivateFileError> {
     let aside = written_aside(path, text)?;
     fs::rename(&aside, path).map_err(|error| at(path, error))
 }

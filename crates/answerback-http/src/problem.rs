@@ -1,7 +1,6 @@
 use std::fmt;
 use std::time::SystemTime;
 
-use answerback::Timestamp;
 use answerback::contract::atdf::{EnrichedResponse, ErrorBuilder};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -251,7 +250,7 @@ impl Problem {
     /// Words that do not make an ATDF error, such as a code in small letters, are a mistake of ours: it is logged,
     /// and the caller gets the status and the code alone.
     pub fn told(kind: ProblemKind, error: ErrorBuilder) -> Self {
-        match error.build(now()) {
+        match error.build(SystemTime::now().into()) {
             Ok(response) => Self::enriched(kind, &response),
             Err(invalid) => {
                 tracing::error!(?kind, error = %invalid, "a problem in words that are no ATDF error");
@@ -305,11 +304,6 @@ impl IntoResponse for Problem {
         response.headers_mut().extend(self.headers);
         response
     }
-}
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_unix_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

@@ -6,8 +6,7 @@ use answerback::{Timestamp, UuidV4};
 
 /// The time.
 pub fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_unix_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    SystemTime::now().into()
 }
 
 /// Random bytes.

@@ -117,7 +117,7 @@ pub struct UuidError {
 }
 
 /// The text of a UUID of this version; the version and variant bits are set here.
-pub(crate) fn written(mut bytes: [u8; 16], version: u8) -> String {
+fn written(mut bytes: [u8; 16], version: u8) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes[6] = bytes[6] & 0x0f | version << 4;
     bytes[8] = bytes[8] & 0x3f | 0x80;
@@ -133,7 +133,7 @@ pub(crate) fn written(mut bytes: [u8; 16], version: u8) -> String {
     text
 }
 
-pub(crate) fn is_uuid(text: &str, version: u8) -> bool {
+fn is_uuid(text: &str, version: u8) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(index, byte)| match index {
             8 | 13 | 18 | 23 => byte == b'-',

@@ -1,6 +1,7 @@
 //! Points in time: one lenient ISO 8601 reader, one writer a contract.
 
 use std::fmt;
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -142,6 +143,14 @@ impl Timestamp {
 
     fn civil(self, form: &str) -> String {
         jiff::tz::Offset::UTC.to_datetime(self.0).strftime(form).to_string()
+    }
+}
+
+impl From<SystemTime> for Timestamp {
+    /// The point in time that a clock shows, to the microsecond; one before 1970 counts as 1970.
+    fn from(time: SystemTime) -> Self {
+        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Self::from_unix_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
     }
 }
 

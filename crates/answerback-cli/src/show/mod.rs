@@ -32,7 +32,7 @@ mod width;
 use answerback::contract::Contract;
 use serde_json::Value;
 
-pub(crate) use self::sanitise::{Charset, acts, sanitise};
+pub(crate) use self::sanitise::{Charset, sanitise};
 pub(crate) use self::sheet::Sheet;
 use self::span::Line;
 

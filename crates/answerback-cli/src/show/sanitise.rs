@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use answerback::finding::acts;
 use unicode_width::UnicodeWidthChar;
 
 /// What the terminal can print.
@@ -59,18 +60,6 @@ pub(crate) fn sanitise(text: &str, charset: Charset) -> Cow<'_, str> {
         base = Some(character);
     }
     Cow::Owned(shown)
-}
-
-/// Whether a character acts on what stands around it, or is there without being seen.
-pub(crate) fn acts(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
-            | '\u{13430}'..='\u{1345f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// The two invisible characters of ordinary emoji, where they do just that: `❤️`, `👩‍💻`.

@@ -3,6 +3,7 @@
 //! A checker of documents and a checker of calls both answer with [`ValidationError`]s; [`codes`]
 //! explains every code once.
 
+mod acting;
 mod aggregate;
 pub mod codes;
 pub(crate) mod neutral;
@@ -12,6 +13,7 @@ pub mod secrets;
 pub mod val;
 mod validation_error;
 
+pub use acting::acts;
 pub(crate) use aggregate::importance;
 pub use aggregate::{Aggregate, Group, aggregate};
 pub use codes::Rule;

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use super::acting::acts;
+
 /// Where a text is going to stand.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub(crate) enum Quoting {
@@ -42,7 +44,7 @@ pub(crate) fn push_unit(shown: &mut String, rest: &str, quoting: Quoting) -> (us
             }
             3
         }
-        _ if acts(character) || opens_tag(rest) => {
+        _ if acts(character) || passes_for_a_tag(character) || opens_tag(rest) => {
             push_escape(shown, character);
             width
         }
@@ -96,7 +98,7 @@ pub(crate) fn seen(character: char) -> impl Iterator<Item = char> {
         units[count] = unit;
         count += 1;
     };
-    if acts(character) {
+    if acts(character) || passes_for_a_tag(character) {
         escape(character, &mut add);
     } else {
         add(character);
@@ -278,18 +280,9 @@ fn opens_tag(rest: &str) -> bool {
     }
 }
 
-/// Whether a character acts instead of being seen, or passes for `<`.
-fn acts(character: char) -> bool {
-    if character.is_ascii() {
-        return character.is_ascii_control();
-    }
-    matches!(character,
-        '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'
-        | '\u{8e2}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-        | '\u{fe64}' | '\u{ff1c}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}'
-        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+/// Whether a character passes for `<`.
+const fn passes_for_a_tag(character: char) -> bool {
+    matches!(character, '\u{fe64}' | '\u{ff1c}')
 }
 
 fn push_escape(shown: &mut String, character: char) {

@@ -28,8 +28,8 @@ pub use helpers::{
     text_response,
 };
 pub use registry::{
-    ArtifactId, ArtifactIdError, ArtifactRegistry, ArtifactStatus, ArtifactVersion, Provenance,
-    RegisteredArtifact, RegistryError,
+    ArtifactId, ArtifactRegistry, ArtifactStatus, ArtifactVersion, Provenance, RegisteredArtifact,
+    RegistryError,
 };
 pub use router::{Obstacle, PassedOver, Presentation, PresentationRouter, Reason, Route};
 pub use types::{MissionReference, ResponseEnvelope, ResponseType, SignalReference, UiHints};

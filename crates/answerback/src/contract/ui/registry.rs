@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 
 use super::{Artifact, ArtifactType};
-use crate::id::{is_uuid, written};
+use crate::id::{UuidError, UuidV7};
 use crate::time::Timestamp;
 
 /// Names an artifact through all its versions: a UUID of version 7, so that ids sort by time.
@@ -19,40 +19,32 @@ use crate::time::Timestamp;
 /// ```
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct ArtifactId(String);
+pub struct ArtifactId(UuidV7);
 
 impl ArtifactId {
     /// The id made at this time of these random bytes.
     pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
-        let [_, _, time @ ..] = now.unix_millis().to_be_bytes();
-        let mut bytes = [0; 16];
-        bytes[..6].copy_from_slice(&time);
-        bytes[6..].copy_from_slice(&random);
-        Self(written(bytes, 7))
+        Self(UuidV7::from_time(now, random))
     }
 
     /// The id as text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.as_str()
     }
 }
 
 impl TryFrom<String> for ArtifactId {
-    type Error = ArtifactIdError;
+    type Error = UuidError;
 
     fn try_from(mut text: String) -> Result<Self, Self::Error> {
-        if is_uuid(&text, b'7') {
-            // One id in two letter cases would be two artifacts.
-            text.make_ascii_lowercase();
-            Ok(Self(text))
-        } else {
-            Err(ArtifactIdError(text))
-        }
+        // One id in two letter cases would be two artifacts.
+        text.make_ascii_lowercase();
+        UuidV7::try_from(text).map(Self)
     }
 }
 
 impl TryFrom<&str> for ArtifactId {
-    type Error = ArtifactIdError;
+    type Error = UuidError;
 
     fn try_from(text: &str) -> Result<Self, Self::Error> {
         Self::try_from(text.to_owned())
@@ -61,20 +53,15 @@ impl TryFrom<&str> for ArtifactId {
 
 impl From<ArtifactId> for String {
     fn from(id: ArtifactId) -> Self {
-        id.0
+        id.0.into()
     }
 }
 
 impl fmt::Display for ArtifactId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        self.0.fmt(formatter)
     }
 }
-
-/// A text that is not the id of an artifact.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("not a version 7 UUID: {0:?}")]
-pub struct ArtifactIdError(String);
 
 /// One version of an artifact.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use unicode_general_category::{GeneralCategory, get_general_category};
 
 use crate::contract::atdf::check::is_secret_name;
-use crate::finding::{preview, secrets};
+use crate::finding::{acts, preview, secrets};
 use crate::json::Pointer;
 
 /// What stands in place of a secret.
@@ -126,13 +126,9 @@ fn is_quiet(text: &str) -> bool {
     text.chars().all(is_quiet_character)
 }
 
-/// Whether a character is only seen: controls, formats and separators of lines act.
+/// Whether a character is only seen, and the same everywhere: what is for private use looks as its font likes.
 fn is_quiet_character(character: char) -> bool {
-    use GeneralCategory::{Control, Format, LineSeparator, ParagraphSeparator, PrivateUse};
-    !matches!(
-        get_general_category(character),
-        Control | Format | LineSeparator | ParagraphSeparator | PrivateUse
-    )
+    !acts(character) && get_general_category(character) != GeneralCategory::PrivateUse
 }
 
 #[cfg(test)]
