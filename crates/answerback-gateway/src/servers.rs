@@ -157,6 +157,14 @@ fn server(reading: &mut Reading, file: &str, name: &str, value: &Value) -> Optio
             _ => reading.unknown(file, &path),
         }
     }
+    let others: &[&str] = match (&command, &url) {
+        (Some(_), None) => &["headers"],
+        (None, Some(_)) => &["args", "env", "folder"],
+        _ => &[],
+    };
+    for key in others.iter().filter(|key| members.contains_key(**key)) {
+        reading.unknown(file, &format!("{path}.{key}"));
+    }
     let listed = match (command, url) {
         (Some(command), None) => Listed::Command { command, args, env, folder },
         (None, Some(url)) => Listed::Url { url, headers },
@@ -172,6 +180,13 @@ fn token(reading: &mut Reading, file: &str, name: &str, value: &Value) -> Option
     let path = format!("gateway.tokens.{name}");
     let members = reading.object(&path, Some(value))?;
     let mut scopes = Vec::new();
+    if !members.contains_key("scopes") {
+        reading.problem(
+            &format!("{path}.scopes"),
+            &Value::Null,
+            "a list of what its bearer may do",
+        );
+    }
     let mut place = Map::new();
     for (key, value) in members {
         match key.as_str() {
@@ -242,6 +257,23 @@ mod tests {
         let Listed::Command { args, .. } = &settings.servers[1].listed else { panic!() };
         assert_eq!(args, &["--port", "80"]);
         assert_eq!(settings.tokens[0].secret, Secret::File("desk.token".into()));
+    }
+
+    /// What is said of the other kind of server is not passed over in silence.
+    #[test]
+    fn keys_of_the_other_kind_mean_nothing() {
+        let (_, warnings) = read(json!({"upstreams": {
+            "a": {"command": "x", "headers": {"X": {"env": "E"}}},
+            "b": {"url": "http://h/mcp", "folder": "/", "args": []},
+        }}))
+        .unwrap();
+        let named = ["a.headers", "b.args", "b.folder"];
+        assert_eq!(
+            warnings,
+            named.map(|key| format!("f: gateway.upstreams.{key} means nothing here"))
+        );
+        let error = read(json!({"tokens": {"t": {"file": "t"}}})).unwrap_err().to_string();
+        assert!(error.contains("gateway.tokens.t.scopes is null; expected a list"), "{error}");
     }
 
     #[test]

@@ -330,6 +330,66 @@ mod tests {
         assert!(GatewaySettings::from_value("f", &Value::Null).is_ok());
     }
 
+    /// The published schema takes what the readers take without a word, and nothing else.
+    #[test]
+    fn the_schema_agrees_with_the_readers() {
+        let schema = answerback::config::schema();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let is_quiet = |gateway: &Value| {
+            let parsed = json!({ "gateway": gateway });
+            let mine = GatewaySettings::from_value("f", &parsed);
+            let others = crate::ServiceSettings::from_value("f", &parsed);
+            matches!((mine, others), (Ok((_, mine)), Ok((_, others))) if mine.is_empty() && others.is_empty())
+        };
+        for gateway in [
+            Value::Null,
+            json!({"input": "warn", "output": "off", "pinning": "enforce", "envelope": "structured"}),
+            json!({"input": false, "unknown_tool": "result", "envelope": false}),
+            json!({"input": true}),
+            json!({"input": null}),
+            json!({"unknown_tool": false}),
+            json!({"unknown_tool": "off"}),
+            json!({"allow": ["a", "b*"], "deny": []}),
+            json!({"allow": "a"}),
+            json!({"deny": [1]}),
+            json!({"largest_message": 1024, "most_calls": 10_000, "call_seconds": 1}),
+            json!({"largest_message": 1023}),
+            json!({"shown_bytes": 255}),
+            json!({"shown_bytes": 256}),
+            json!({"most_calls": 10_001}),
+            json!({"call_seconds": 0}),
+            json!({"tools": {"a": {"input": "off"}, "b": null}}),
+            json!({"tools": {"a": {"inputs": "off"}}}),
+            json!({"tools": ["a"]}),
+            json!({"typo": 1}),
+            json!({"listen": "127.0.0.1:0"}),
+            json!({"listen": "[::1]:7311"}),
+            json!({"listen": "localhost:7311"}),
+            json!({"listen": 7311}),
+            json!({"upstreams": {"a": {"command": "x", "args": ["-p", 80], "env": {"A": "b"}, "folder": "/"}}}),
+            json!({"upstreams": {"a": {"command": "x", "env": null}, "b": {"url": "http://h/mcp"}}}),
+            json!({"upstreams": {"a b": {"command": "x"}}}),
+            json!({"upstreams": {"a": {"command": ""}}}),
+            json!({"upstreams": {"a": {"command": "x", "url": "http://h"}}}),
+            json!({"upstreams": {"a": {"command": "x", "headers": {}}}}),
+            json!({"upstreams": {"a": {"url": "http://h", "args": []}}}),
+            json!({"upstreams": {"a": {}}}),
+            json!({"upstreams": {"a": {"command": "x", "colour": 1}}}),
+            json!({"upstreams": {"a": {"url": "http://h", "headers": {"X": {"env": "E"}, "Y": {"file": "f"}}}}}),
+            json!({"upstreams": {"a": {"url": "http://h", "headers": {"X": "secret"}}}}),
+            json!({"upstreams": {"a": {"url": "http://h", "headers": {"X": {"env": "E", "file": "f"}}}}}),
+            json!({"tokens": {"t": {"scopes": ["read", "decide"], "file": "f"}, "u": {"scopes": [], "env": "E"}}}),
+            json!({"tokens": {"t": {"scopes": ["read"]}}}),
+            json!({"tokens": {"t": {"file": "f"}}}),
+            json!({"tokens": {"t": {"scopes": "read", "file": "f"}}}),
+            json!({"tokens": {"t": {"scopes": [], "file": "f", "env": "E"}}}),
+            json!({"tokens": {"t": {"scopes": [], "file": "f", "colour": 1}}}),
+        ] {
+            let fits = validator.is_valid(&json!({ "gateway": gateway }));
+            assert_eq!(fits, is_quiet(&gateway), "{gateway}");
+        }
+    }
+
     #[test]
     fn lists_decide_which_tools_there_are() {
         let (settings, _) =

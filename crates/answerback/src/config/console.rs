@@ -1,9 +1,9 @@
 //! `console`: what people are shown beside the record, how long live events are kept, and whom a decision is told.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Reading;
-use super::setting::{Kind, PATH, Setting, URL};
+use super::setting::{Kind, PATH, Setting, URL, mapping};
 
 /// What the console needs to be told. Relative paths belong to the file's folder.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -121,13 +121,11 @@ impl EventsConfig {
 
 /// The JSON Schema of `console`.
 pub(super) fn schema() -> Value {
-    let keep = json!({"type": ["object", "null"], "properties": properties(&KEEP)});
     let mut events = properties(&EVENTS);
-    events.insert("keep".to_owned(), keep);
-    let events = json!({"type": ["object", "null"], "properties": events});
+    events.insert("keep".to_owned(), mapping(properties(&KEEP)));
     let mut members = properties(&SETTINGS);
-    members.insert("events".to_owned(), events);
-    json!({"type": ["object", "null"], "properties": members})
+    members.insert("events".to_owned(), mapping(events));
+    mapping(members)
 }
 
 fn properties<T: Default>(settings: &[Setting<T>]) -> Map<String, Value> {

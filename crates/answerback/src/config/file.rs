@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     ConfigError, ConfigWarning, ConsoleConfig, GovernanceConfig, LedgerConfig, Reading,
-    StoreConfig, TOP_KEYS, ValidationConfig, console, governance, ledger, settings, store,
+    StoreConfig, TOP_KEYS, ValidationConfig, console, gateway, governance, ledger, settings, store,
 };
 
 /// How far a file is believed.
@@ -122,12 +122,13 @@ pub fn schema() -> Value {
         "type": ["object", "null"],
         "properties": {
             "tools": settings::schema(),
-            "gateway": {"type": ["object", "null"]},
+            "gateway": gateway::schema(),
             "store": store::schema(),
             "ledger": ledger::schema(),
             "governance": governance::schema(),
             "console": console::schema(),
         },
+        "additionalProperties": false,
     })
 }
 
@@ -248,12 +249,33 @@ mod tests {
         "#);
     }
 
+    /// What the reader warns of, the schema refuses: whoever edits the file with it sees the slip.
+    #[test]
+    fn the_schema_knows_no_other_keys() {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        for parsed in [
+            json!({"tool": {}}),
+            json!({"tools": {"validations": {}}}),
+            json!({"tools": {"validation": {"retries": 3}}}),
+            json!({"tools": {"validation": {"retry": {"max_atempts": 4}}}}),
+            json!({"tools": {"validation": {"overrides": {"x": {"overrides": {}}}}}}),
+            json!({"store": {"url_env": "A", "urls": 1}}),
+            json!({"ledger": {"orgin": "x"}}),
+            json!({"ledger": {"witness": [{"url": "http://w", "key": KEY, "name": 1}]}}),
+            json!({"governance": {"agents": "x"}}),
+            json!({"console": {"file": "x"}}),
+        ] {
+            assert!(!validator.is_valid(&parsed), "{parsed}");
+            assert_eq!(read(&parsed).unwrap().warnings().len(), 1, "{parsed}");
+        }
+    }
+
     /// The schema and the reader accept and refuse alike.
     #[test]
     fn the_schema_agrees_with_the_reader() {
         let validator = jsonschema::validator_for(&schema()).unwrap();
         for parsed in [
-            json!({"store": "x.db", "gateway": {"anything": 1}}),
+            json!({"store": "x.db", "gateway": {"most_calls": 1}}),
             json!({"store": "postgres://h/d"}),
             json!({"store": "mysql://h/d"}),
             json!({"store": ""}),

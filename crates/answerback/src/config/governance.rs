@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Reading;
-use super::setting::{Form, Kind, PATH, Setting};
+use super::setting::{Form, Kind, PATH, Setting, mapping};
 
 /// The manifest and the lock in force. Relative paths belong to the file's folder.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -65,9 +65,7 @@ impl GovernanceConfig {
 pub(super) fn schema() -> Value {
     let properties: Map<String, Value> =
         SETTINGS.iter().map(|setting| (setting.name.to_owned(), setting.schema())).collect();
-    json!({
-        "type": ["object", "null"],
-        "properties": properties,
-        "dependentRequired": {"manifest": ["lock"], "lock": ["manifest"]},
-    })
+    let mut schema = mapping(properties);
+    schema["dependentRequired"] = json!({"manifest": ["lock"], "lock": ["manifest"]});
+    schema
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Reading;
-use super::setting::{Form, Kind, PATH, Setting, URL};
+use super::setting::{Form, Kind, PATH, Setting, URL, mapping};
 
 /// What becomes of an answer that could not be recorded.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -196,8 +196,13 @@ pub(super) fn schema() -> Value {
     let witness = json!({
         "type": ["array", "null"],
         "description": "Who is asked to witness checkpoints (c2sp.org/tlog-witness).",
-        "items": {"type": "object", "required": ["url", "key"], "properties": witness},
+        "items": {
+            "type": "object",
+            "required": ["url", "key"],
+            "properties": witness,
+            "additionalProperties": false,
+        },
     });
     properties.insert(WITNESS.to_owned(), witness);
-    json!({"type": ["object", "null"], "properties": properties})
+    mapping(properties)
 }

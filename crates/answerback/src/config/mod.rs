@@ -20,6 +20,7 @@
 
 mod console;
 mod file;
+mod gateway;
 mod governance;
 mod ledger;
 mod setting;
@@ -423,6 +424,9 @@ mod tests {
             json!({"retry": {"max_attempts": 11}}),
             json!({"retry": null, "repair": "apply_safe"}),
             json!({"repair": "always"}),
+            json!({"repair": false}),
+            json!({"repair": true}),
+            json!({"retry": {"while_blocked": false}}),
             json!({"overrides": {"x": {"formatting": {"style": "compact", "max_message_length": 500}}}}),
             json!({"overrides": {"x": {"formatting": {"max_message_length": 499}}}}),
             json!({"overrides": {"x": {"strict": 1}}}),
@@ -430,6 +434,17 @@ mod tests {
         for validation in table {
             let parsed = json!({"tools": {"validation": validation}});
             assert_eq!(validator.is_valid(&parsed), read(&validation).is_ok(), "{validation}");
+        }
+    }
+
+    /// As `answerback init` shows it, and without quotes, which YAML takes for false.
+    #[cfg(feature = "yaml")]
+    #[test]
+    fn off_is_a_word() {
+        for off in ["off", "\"off\"", "Off"] {
+            let text = format!("tools: {{validation: {{repair: {off}}}}}\n");
+            let config = ValidationConfig::from_yaml("f.yml", &text).unwrap();
+            assert_eq!(config.default.repair, RepairMode::Off, "{off}");
         }
     }
 

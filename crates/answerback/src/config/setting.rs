@@ -1,6 +1,6 @@
 //! A setting: where it stands, what it may be, what it changes. Reading and the JSON Schema share it.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// One setting of the mapping that `T` is read from.
 pub(super) struct Setting<T: 'static> {
@@ -55,7 +55,18 @@ impl Form {
     }
 }
 
-/// The path of a file.
+/// The JSON Schema of a mapping that may have these members and no others. An empty one is `null` in YAML.
+pub(super) fn mapping(properties: Map<String, Value>) -> Value {
+    json!({"type": ["object", "null"], "properties": properties, "additionalProperties": false})
+}
+
+/// The values that mean one of these words. Readers of YAML take `off` without quotes for false.
+pub(super) fn words_in_a_file(words: &[&str]) -> Vec<Value> {
+    let off = words.contains(&"off").then_some(Value::Bool(false));
+    words.iter().map(|word| Value::from(*word)).chain(off).collect()
+}
+
+/// The address of a server.
 pub(super) static URL: Form = Form {
     expected: "an http:// or https:// URL",
     pattern: r"^https?://[^\s/]+",
@@ -66,6 +77,7 @@ pub(super) static URL: Form = Form {
     },
 };
 
+/// The path of a file.
 pub(super) static PATH: Form = Form {
     expected: "the path of a file",
     pattern: r"^[^\u0000]+$",
@@ -86,7 +98,8 @@ impl<T: Default> Setting<T> {
                 set(settings, value.as_bool().ok_or_else(|| "true or false".to_owned())?);
             }
             Kind::Word { words, set, .. } => {
-                let index = words.iter().position(|word| value == word);
+                let said = if *value == Value::Bool(false) { Some("off") } else { value.as_str() };
+                let index = words.iter().position(|word| said == Some(word));
                 set(settings, index.ok_or_else(|| format!("one of {}", words.join(", ")))?);
             }
             Kind::Text { form, set } => {
@@ -104,7 +117,9 @@ impl<T: Default> Setting<T> {
                 json!({"type": "integer", "minimum": least, "maximum": most, "default": get(&usual)})
             }
             Kind::Switch { get, .. } => json!({"type": "boolean", "default": get(&usual)}),
-            Kind::Word { words, get, .. } => json!({"enum": words, "default": words[get(&usual)]}),
+            Kind::Word { words, get, .. } => {
+                json!({"enum": words_in_a_file(words), "default": words[get(&usual)]})
+            }
             Kind::Text { form, .. } => form.schema(),
         };
         schema["description"] = self.about.into();

@@ -1,6 +1,6 @@
 use serde_json::{Map, Value, json};
 
-use super::setting::{Kind, Setting};
+use super::setting::{Kind, Setting, mapping};
 use crate::message::{Formatting, Style};
 use crate::retry::{Policy, WhileBlocked};
 
@@ -196,16 +196,14 @@ pub(super) fn schema() -> Value {
     };
     let mut one: Map<String, Value> = Map::new();
     for group in GROUPS {
-        let mapping = json!({"type": ["object", "null"], "properties": settings(Some(group))});
-        one.insert(group.to_owned(), mapping);
+        one.insert(group.to_owned(), mapping(settings(Some(group))));
     }
     one.extend(settings(None));
     let mut all = one.clone();
-    let one = json!({"type": ["object", "null"], "properties": one});
+    let one = mapping(one);
     let about = "Settings of single tools, by name.";
     let overrides =
         json!({"type": ["object", "null"], "description": about, "additionalProperties": one});
     all.insert("overrides".to_owned(), overrides);
-    let validation = json!({"type": ["object", "null"], "properties": all});
-    json!({"type": ["object", "null"], "properties": {"validation": validation}})
+    mapping([("validation".to_owned(), mapping(all))].into_iter().collect())
 }

@@ -24,7 +24,7 @@ pub enum StoreConfig {
 const EXPECTED: &str =
     "the path of a file, a postgresql:// URL, or a mapping with url_env or url_file";
 const NAMES: [&str; 2] = ["url_env", "url_file"];
-const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
+pub(super) const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 
 impl StoreConfig {
     /// Whether a text is the URL of a `PostgreSQL` database, and not the path of a file.
@@ -101,22 +101,22 @@ pub(super) fn schema() -> Value {
             {
                 "type": "object",
                 "required": ["url_env"],
-                "not": {"required": ["url_file"]},
                 "properties": {"url_env": {
                     "type": "string",
                     "pattern": VARIABLE,
                     "description": "The variable of the environment that holds the URL.",
                 }},
+                "additionalProperties": false,
             },
             {
                 "type": "object",
                 "required": ["url_file"],
-                "not": {"required": ["url_env"]},
                 "properties": {"url_file": {
                     "type": "string",
                     "pattern": PATH.pattern,
                     "description": "The file that holds the URL and nothing else.",
                 }},
+                "additionalProperties": false,
             },
         ],
     })

@@ -177,6 +177,81 @@ fn recorded_answers() -> Vec<Answer> {
         .collect()
 }
 
+/// What `answerback init` writes.
+const COMMENTED: &str = include_str!("../../../answerback-cli/src/command/init/config.yml");
+
+/// A commented configuration with every setting in it switched on.
+fn switched_on(commented: &str) -> String {
+    let is_key = |line: &str| {
+        let name = line.trim_start_matches("- {").split(':').next().unwrap_or_default();
+        line.contains(':') && name.chars().all(|it| it.is_ascii_lowercase() || it == '_')
+    };
+    let line = |line: &str| {
+        let (before, rest) = line.split_once("# ").unwrap_or((line, ""));
+        if before.trim().is_empty() && is_key(rest.trim_start()) {
+            format!("{before}{rest}\n")
+        } else {
+            format!("{line}\n")
+        }
+    };
+    commented.lines().map(line).collect()
+}
+
+/// Blocks of configuration in a page of the documentation.
+fn configurations(page: &str) -> impl Iterator<Item = &str> {
+    page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next())
+}
+
+#[test]
+#[cfg(feature = "yaml")]
+fn what_we_show_of_the_configuration_passes_its_schema() {
+    let schema = named("config");
+    let whole = switched_on(COMMENTED);
+    let pages = [
+        include_str!("../../../../docs/gateway.md"),
+        include_str!("../../../../docs/ledger.md"),
+        include_str!("../../../../docs/governance.md"),
+        include_str!("../../../../docs/console.md"),
+        include_str!("../../../../README.md"),
+    ];
+    let shown = pages.iter().flat_map(|page| configurations(page));
+    let mut count = 0;
+    for text in shown.chain([COMMENTED, &whole]) {
+        let value: Value = serde_saphyr::from_str(text).unwrap();
+        let errors: Vec<String> = schema
+            .iter_errors(&value)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{errors:#?}\n{text}");
+        count += 1;
+    }
+    assert!(count >= 4, "{count} configurations are shown");
+}
+
+/// `answerback init` says that it shows every setting.
+#[test]
+#[cfg(feature = "yaml")]
+fn every_key_of_the_configuration_is_in_the_one_to_begin_with() {
+    fn keys<'s>(schema: &'s Value, found: &mut Vec<&'s str>) {
+        match schema {
+            Value::Object(members) => {
+                if let Some(Value::Object(properties)) = members.get("properties") {
+                    found.extend(properties.keys().map(String::as_str));
+                }
+                members.values().for_each(|member| keys(member, found));
+            }
+            Value::Array(elements) => elements.iter().for_each(|element| keys(element, found)),
+            _ => {}
+        }
+    }
+    let schema = answerback::config::schema();
+    let mut found = Vec::new();
+    keys(&schema, &mut found);
+    let missing: Vec<&str> =
+        found.into_iter().filter(|key| !COMMENTED.contains(&format!("{key}:"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 #[test]
 #[cfg(feature = "yaml")]
 fn a_configuration_passes_its_schema_if_it_can_be_read() {

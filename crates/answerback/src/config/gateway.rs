@@ -1,0 +1,171 @@
+//! `gateway`, as the JSON Schema has it. The gateway's own crate reads it, and a test there holds the two together.
+
+use serde_json::{Value, json};
+
+use super::setting::{PATH, URL, words_in_a_file};
+use super::store::VARIABLE;
+
+/// The name of a server: it stands in a URL and before a tool's name.
+const NAME: &str = "^[A-Za-z0-9_-]{1,64}$";
+
+/// The JSON Schema of `gateway`.
+pub(super) fn schema() -> Value {
+    let mut properties = modes();
+    let more = json!({
+        "unknown_tool": words(
+            &["error", "result"],
+            "How a call of a tool that does not exist is answered: with an error of the protocol, or with a result \
+             that the model sees.",
+        ),
+        "envelope": words(
+            &["off", "meta", "structured"],
+            "Where the tool envelope of a result goes; structured makes it the structuredContent of tools that \
+             declare no output schema.",
+        ),
+        "pinning": words(
+            MODES,
+            "What happens to a tool whose definition is not the one that was first seen.",
+        ),
+        "allow": names("The tools that there are; others look absent. * at the end stands for any rest."),
+        "deny": names("Tools that look absent. * at the end stands for any rest."),
+        "largest_message": number(1 << 10, 1 << 30, "The largest message, in bytes."),
+        "shown_bytes": number(
+            1 << 8,
+            1 << 30,
+            "How many bytes of a result's text the model is shown; the record has all of it.",
+        ),
+        "most_calls": number(1, 10_000, "How many calls may be under way at once."),
+        "call_seconds": number(1, 86_400, "How long a call may take."),
+        "tools": {
+            "description": "What holds for single tools, by name.",
+            "type": ["object", "null"],
+            "additionalProperties": {
+                "type": ["object", "null"],
+                "properties": modes(),
+                "additionalProperties": false,
+            },
+        },
+        "listen": {
+            "description": "Where `answerback serve` listens: an address with a port.",
+            "type": "string",
+            "pattern": r"^(\d{1,3}(\.\d{1,3}){3}|\[[0-9A-Fa-f:.]+(%[0-9]+)?\]):\d{1,5}$",
+            "default": "127.0.0.1:7311",
+        },
+        "upstreams": {
+            "description": "The servers behind `answerback serve`, in their order: of two tools with one name the \
+                            first keeps it.",
+            "type": ["object", "null"],
+            "propertyNames": {"pattern": NAME},
+            "additionalProperties": {"oneOf": [program(), remote()]},
+        },
+        "tokens": {
+            "description": "Who may do what, by name, beside our own token, which may call, hand in and read.",
+            "type": ["object", "null"],
+            "additionalProperties": token(),
+        },
+    });
+    if let Value::Object(more) = more {
+        properties.extend(more);
+    }
+    json!({
+        "description": "How the gateway behaves, who is served and what lies behind.",
+        "type": ["object", "null"],
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+const MODES: &[&str] = &["off", "warn", "enforce"];
+
+/// What may be said of all tools and of a single one.
+fn modes() -> serde_json::Map<String, Value> {
+    let input =
+        "How arguments are checked against the tool's input schema before the call is forwarded.";
+    let output = "How results are checked against the tool's output schema; a result is never withheld for its shape.";
+    [("input", input), ("output", output)]
+        .map(|(name, about)| (name.to_owned(), words(MODES, about)))
+        .into_iter()
+        .collect()
+}
+
+fn words(words: &[&str], about: &str) -> Value {
+    json!({"description": about, "enum": words_in_a_file(words)})
+}
+
+fn names(about: &str) -> Value {
+    json!({"description": about, "type": "array", "items": {"type": "string"}})
+}
+
+fn number(least: u32, most: u32, about: &str) -> Value {
+    json!({"description": about, "type": "integer", "minimum": least, "maximum": most})
+}
+
+fn program() -> Value {
+    json!({
+        "type": "object",
+        "description": "A program that speaks on standard input and output.",
+        "required": ["command"],
+        "properties": {
+            "command": {"type": "string", "minLength": 1, "description": "The program."},
+            "args": {
+                "type": "array",
+                "items": {"type": ["string", "number"]},
+                "description": "Its arguments.",
+            },
+            "env": {
+                "type": ["object", "null"],
+                "additionalProperties": {"type": "string", "minLength": 1},
+                "description": "Variables that it gets; it does not inherit ours.",
+            },
+            "folder": {"type": "string", "pattern": PATH.pattern, "description": "The folder that it runs in."},
+        },
+        "additionalProperties": false,
+    })
+}
+
+fn remote() -> Value {
+    json!({
+        "type": "object",
+        "description": "A server that is reached over HTTP.",
+        "required": ["url"],
+        "properties": {
+            "url": {"type": "string", "pattern": URL.pattern, "description": "Where it is."},
+            "headers": {
+                "type": ["object", "null"],
+                "additionalProperties": {"oneOf": [
+                    {"type": "object", "required": ["env"], "properties": {"env": variable()}, "additionalProperties": false},
+                    {"type": "object", "required": ["file"], "properties": {"file": file()}, "additionalProperties": false},
+                ]},
+                "description": "Headers that it gets with every request; their values are secrets, and never stand here.",
+            },
+        },
+        "additionalProperties": false,
+    })
+}
+
+fn token() -> Value {
+    json!({
+        "type": "object",
+        "description": "A token, and what its bearer may do. It stands in a variable or in a file, never here.",
+        "required": ["scopes"],
+        "properties": {
+            "scopes": {
+                "type": "array",
+                "items": {"enum": ["call", "ingest", "read", "decide", "admin"]},
+                "description": "What its bearer may do; admin does not include decide.",
+            },
+            "env": variable(),
+            "file": file(),
+        },
+        "oneOf": [{"required": ["env"]}, {"required": ["file"]}],
+        "additionalProperties": false,
+    })
+}
+
+fn variable() -> Value {
+    json!({"type": "string", "pattern": VARIABLE, "description": "The variable that holds it."})
+}
+
+fn file() -> Value {
+    json!({"type": "string", "pattern": PATH.pattern, "description": "The file that holds it, made on first use where it is a token's."})
+}
