@@ -8,14 +8,14 @@ use answerback_gateway::serve::Backend;
 use answerback_gateway::{GatewaySettings, ServiceSettings, Weight, remarks};
 use answerback_http::{ListenSettings, Listener, Principal, Tokens};
 use anyhow::Context;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::ledger::location::Location;
 use super::serve;
 use crate::exit::Exit;
 use crate::folders;
 use crate::options::Format;
-use crate::output::sanitise;
+use crate::output::{push_line, sanitise};
 use crate::tokens::{that_are_there, with_named};
 
 /// Check the configuration, the servers, their tools' schemas and the store, and say how to mend what is wrong
@@ -49,6 +49,27 @@ struct Finding {
     mend: Option<String>,
 }
 
+impl Finding {
+    fn push(&self, text: &mut String, format: Format) -> anyhow::Result<()> {
+        let Self { standing, about, what, mend } = self;
+        let standing = standing.as_str();
+        match format {
+            Format::Json => {
+                let line =
+                    json!({"standing": standing, "about": about, "what": what, "mend": mend});
+                push_line(text, &line)?;
+            }
+            Format::Text => {
+                writeln!(text, "{standing:<8} {}: {}", sanitise(about), sanitise(what))?;
+                if let Some(mend) = mend {
+                    writeln!(text, "{:<8}   {}", "", sanitise(mend))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Standing {
     Good,
@@ -66,10 +87,28 @@ impl Standing {
     }
 }
 
+/// What was found so far.
 #[derive(Default)]
-struct Findings(Vec<Finding>);
+struct Findings {
+    all: Vec<Finding>,
+    /// How many of them were printed.
+    told: usize,
+}
 
 impl Findings {
+    /// Prints what was not printed yet: some servers take their time, and nobody should look at nothing meanwhile.
+    fn tell(&mut self, format: Format) -> anyhow::Result<()> {
+        let mut text = String::new();
+        for finding in &self.all[self.told..] {
+            finding.push(&mut text, format)?;
+        }
+        self.told = self.all.len();
+        let mut output = anstream::stdout();
+        output.write_all(text.as_bytes())?;
+        output.flush()?;
+        Ok(())
+    }
+
     fn good(&mut self, about: &str, what: impl Into<String>) {
         self.add(Standing::Good, about, what, None);
     }
@@ -82,7 +121,7 @@ impl Findings {
         mend: Option<&str>,
     ) {
         let (about, mend) = (about.to_owned(), mend.map(str::to_owned));
-        self.0.push(Finding { standing, about, what: what.into(), mend });
+        self.all.push(Finding { standing, about, what: what.into(), mend });
     }
 
     fn problem(&mut self, about: &str, error: &anyhow::Error, mend: &str) {
@@ -93,7 +132,11 @@ impl Findings {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let mut findings = Findings::default();
     let settings = look_at_configuration(arguments, &mut findings);
-    look_at_store(arguments, &mut findings);
+    // Where the store is, the configuration says.
+    if arguments.location.configuration().is_ok() {
+        look_at_store(arguments, &mut findings);
+    }
+    findings.tell(arguments.format)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -117,6 +160,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
                     anyhow::bail!("there is no such server; there are {}", names.join(", "));
                 }
                 for backend in meant {
+                    findings.tell(arguments.format)?;
                     runtime.block_on(look_at_server(backend, &mut findings));
                 }
             }
@@ -126,8 +170,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         }
     }
     runtime.shutdown_background();
-    print(&findings, arguments.format)?;
-    let is_broken = findings.0.iter().any(|finding| finding.standing == Standing::Problem);
+    findings.tell(arguments.format)?;
+    let is_broken = findings.all.iter().any(|finding| finding.standing == Standing::Problem);
     Ok(if is_broken { Exit::NotGood } else { Exit::Good })
 }
 
@@ -147,7 +191,8 @@ fn look_at_configuration(
             return None;
         }
     };
-    match arguments.location.configuration_file() {
+    let file = arguments.location.configuration_file();
+    match &file {
         Some(path) => findings.good(ABOUT, path.display().to_string()),
         None => findings.add(
             Standing::Good,
@@ -161,12 +206,14 @@ fn look_at_configuration(
         let what = format!("is not trusted, so it does not set {}", config.ignored.join(", "));
         findings.add(Standing::Problem, ABOUT, what, Some("read it, then: answerback trust"));
     }
+    let file = file.map_or_else(|| ABOUT.to_owned(), |path| path.display().to_string());
     let parsed = json!({ "gateway": config.gateway });
-    let read = GatewaySettings::from_value(ABOUT, &parsed)
-        .and_then(|(_, warnings)| Ok((warnings, ServiceSettings::from_value(ABOUT, &parsed)?)));
+    let read = GatewaySettings::from_value(&file, &parsed)
+        .and_then(|(_, warnings)| Ok((warnings, ServiceSettings::from_value(&file, &parsed)?)));
     match read {
-        Ok((warnings, (settings, _))) => {
-            for warning in warnings {
+        Ok((warnings, (settings, more))) => {
+            let known = config.warnings().iter().map(ToString::to_string);
+            for warning in known.chain(warnings).chain(more) {
                 findings.add(
                     Standing::Problem,
                     ABOUT,
@@ -196,12 +243,16 @@ fn look_at_tokens(arguments: &Arguments, settings: &ServiceSettings, findings: &
             let names: Vec<&str> = tokens.principals().map(Principal::name).collect();
             findings.good(
                 "tokens",
-                format!(
-                    "{} of {} are there: {}",
-                    names.len(),
-                    settings.tokens.len(),
-                    names.join(", ")
-                ),
+                match (names.len(), settings.tokens.len()) {
+                    (there, all) if there == all => names.join(", "),
+                    (0, all) => {
+                        format!("0 of {all} are there; the others are made when the server starts")
+                    }
+                    (there, all) => format!(
+                        "{there} of {all} are there: {}; the others are made when the server starts",
+                        names.join(", ")
+                    ),
+                },
             );
         }
         Err(error) => {
@@ -275,24 +326,4 @@ async fn look_at_server(backend: &Backend, findings: &mut Findings) {
             findings.add(standing, &about, remark.what, Some(remark.mend));
         }
     }
-}
-
-fn print(findings: &Findings, format: Format) -> anyhow::Result<()> {
-    let mut text = String::new();
-    for Finding { standing, about, what, mend } in &findings.0 {
-        match format {
-            Format::Json => {
-                let line: Value = json!({"standing": standing.as_str(), "about": about, "what": what, "mend": mend});
-                writeln!(text, "{line}")?;
-            }
-            Format::Text => {
-                writeln!(text, "{:<8} {}: {}", standing.as_str(), sanitise(about), sanitise(what))?;
-                if let Some(mend) = mend {
-                    writeln!(text, "{:<8}   {}", "", sanitise(mend))?;
-                }
-            }
-        }
-    }
-    anstream::stdout().write_all(text.as_bytes())?;
-    Ok(())
 }

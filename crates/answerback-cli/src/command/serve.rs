@@ -66,7 +66,7 @@ for a person is in `answerback inbox` and at /api/cases. SIGHUP reads the config
 $ANSWERBACK_LOG (error, warn, info, debug) says how much is told on standard error.")]
 pub(crate) struct Arguments {
     /// Where to listen; otherwise gateway.listen of the configuration, else 127.0.0.1:7311. Port 0 is any that is free
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     listen: Option<SocketAddr>,
 
     /// Allow an address that other machines can reach; put a proxy with TLS in front
@@ -83,6 +83,11 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     gateway: GatewayOptions,
+}
+
+/// Names would have to be looked up, and could mean several addresses.
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| "expected an address with a port, such as 127.0.0.1:7311")
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
@@ -109,6 +114,15 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
     let location = &arguments.gateway.location;
     let configuration = location.configuration()?;
     let settings = settings(configuration)?;
+    let listen = arguments.listen.or(settings.listen);
+    let listen = listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
+    // Before anything is made: who is refused leaves no record, key or token behind.
+    if !listen.ip().is_loopback() && !arguments.allow_remote {
+        anyhow::bail!(
+            "other machines can reach {listen}; listen on 127.0.0.1, or add --allow-remote and put a proxy with TLS in front"
+        );
+    }
+    let listen = ListenSettings::from(listen).with_remote_allowed(arguments.allow_remote);
     let backends = backends(configuration, &settings.servers, |name| arguments.gateway.pins(name))?;
     let token_file = match &arguments.token_file {
         Some(file) => file.clone(),
@@ -120,14 +134,6 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
     let metrics = Metrics::install()?;
     let gateway = arguments.gateway.gateway()?;
     let recorder = gateway.recorder().cloned();
-    let listen = arguments.listen.or(settings.listen);
-    let listen = listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
-    if !listen.ip().is_loopback() && !arguments.allow_remote {
-        anyhow::bail!(
-            "other machines can reach {listen}; listen on 127.0.0.1, or add --allow-remote and put a proxy with TLS in front"
-        );
-    }
-    let listen = ListenSettings::from(listen).with_remote_allowed(arguments.allow_remote);
     // A call crosses several tasks and computes little: waking other threads for it costs more than they do. Half of the
     // cores carry messages, and the rest is for the record and the servers.
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -138,6 +144,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         .context("cannot start the gateway")?;
     runtime.block_on(async {
         let listener = Listener::bind(listen).await?;
+        let address = listener.address();
         let desk = Desk::default();
         let own = recorder.is_some().then(|| desk.beside(&settings.servers)).flatten();
         let backends = backends.into_iter().chain(own);
@@ -213,7 +220,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
             () = answerback_http::serve(listener, routes, guard, stop()) => {}
             () = reloading => {}
         }
-        arguments.forget_address();
+        arguments.forget_address(address);
         service.stop().await.context("the end could not be recorded")
     })?;
     Ok(Exit::Good)
@@ -297,10 +304,13 @@ impl Arguments {
         Ok((with_named(tokens, configuration, settings)?, token))
     }
 
-    fn forget_address(&self) {
-        if let Ok(folder) = self.gateway.location.folder() {
+    /// Takes back where the server listens, unless another server of the same store says so by now.
+    fn forget_address(&self, address: SocketAddr) {
+        let Ok(folder) = self.gateway.location.folder() else { return };
+        let file = folder.join(ADDRESS_FILE);
+        if fs::read_to_string(&file).is_ok_and(|said| said == address.to_string()) {
             // What remains names a port where nobody answers.
-            let _ = fs::remove_file(folder.join(ADDRESS_FILE));
+            let _ = fs::remove_file(file);
         }
     }
 }

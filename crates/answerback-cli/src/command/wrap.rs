@@ -1,6 +1,7 @@
 //! `answerback wrap`: a drop-in in front of a stdio MCP server.
 
 use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ const PRINCIPAL: &str = "local";
 In a client's configuration, the server's command becomes an argument:
   {\"mcpServers\": {\"files\": {\"command\": \"answerback\", \"args\": [\"wrap\", \"--\", \"my-server\", \"--flag\"]}}}
 
-The record is --store, else $ANSWERBACK_STORE, else ledger.db in the user's state directory; several may share it.
+Several may share one record; without a configuration it is ledger.db in the user's state directory.
 $ANSWERBACK_LOG (error, warn, info, debug) says how much is told on standard error.")]
 pub(crate) struct Arguments {
     /// What the server is called in records; otherwise the name of its program
@@ -65,6 +66,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         .context("cannot start the gateway")?;
     let client = Client::new(PRINCIPAL).context("no randomness for the connection's name")?;
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+    if std::io::stdin().is_terminal() {
+        say(
+            "This is an MCP server: it waits for JSON-RPC on standard input. A client starts it; see 'answerback wrap --help'.",
+        );
+    }
     let ended = runtime.block_on(wrap(Arc::new(gateway), client, wrapped, input, output, stop()));
     // A read of standard input that is under way cannot be ended, and must not hold us up.
     runtime.shutdown_background();

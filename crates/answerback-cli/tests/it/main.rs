@@ -12,6 +12,7 @@ mod console;
 mod convert;
 #[cfg(unix)]
 mod decisions;
+mod doctor;
 mod explain;
 mod folder;
 #[cfg(unix)]

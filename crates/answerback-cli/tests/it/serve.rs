@@ -368,6 +368,35 @@ fn without_a_configuration_our_own_tools_are_served() {
 }
 
 #[test]
+fn a_server_that_stops_does_not_hide_another() {
+    let desk = Desk::new();
+    let first = Gateway::start(&desk, &one_stub(), &[]);
+    let second = Gateway::start(&desk, &one_stub(), &[]);
+    let store = desk.path("state/answerback/ledger.db");
+    let link = ["link", "--store", store.to_str().unwrap()];
+    first.stop();
+    assert!(desk.good(&link).starts_with(&second.url("/#t=")));
+    second.stop();
+    let output = desk.command().args(link).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+}
+
+#[test]
+fn who_is_refused_leaves_nothing_behind() {
+    let desk = Desk::new();
+    for (listen, said) in [
+        ("0.0.0.0:0", "other machines can reach 0.0.0.0:0"),
+        ("localhost:7311", "expected an address with a port, such as 127.0.0.1:7311"),
+        ("7311", "expected an address with a port, such as 127.0.0.1:7311"),
+    ] {
+        let output = desk.command().args(["serve", "--listen", listen]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(told(&output).contains(said), "{}", told(&output));
+        assert!(!desk.path("state").exists() && !desk.path("data").exists(), "{listen}");
+    }
+}
+
+#[test]
 fn the_doctor_looks_at_everything() {
     let desk = Desk::new();
     let config = format!("{}    gone: {{command: no-such-program}}\n", one_stub());

@@ -489,6 +489,17 @@ fn the_configuration_decides_what_there_is_and_what_is_checked() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn a_person_at_a_terminal_is_told_what_it_waits_for() {
+    let desk = Desk::new();
+    let mut command = desk.command();
+    command.args(["wrap", "--no-record", "--", "true"]);
+    let (_, printed, shown) = at_a_terminal(command, "");
+    assert!(shown.contains("it waits for JSON-RPC on standard input"), "{shown}");
+    assert_eq!(printed, "");
+}
+
 #[test]
 fn usage_is_told() {
     let desk = Desk::new();

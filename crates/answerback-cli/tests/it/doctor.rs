@@ -1,0 +1,116 @@
+//! `answerback doctor` from outside, at desks where something is wrong.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::wrap::{Desk, stub};
+
+/// What the doctor found with this configuration, and how it ended.
+fn found(desk: &Desk, config: &str) -> (i32, Vec<Value>) {
+    let config = desk.config(config);
+    let mut command = desk.command();
+    command.args(["doctor", "--format", "json", "--config", &config]);
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (output.status.code().unwrap(), lines)
+}
+
+/// Whether one of the problems says this.
+fn is_a_problem(found: &[Value], said: &str) -> bool {
+    let says = |finding: &&Value| finding["what"].as_str().unwrap().contains(said);
+    found.iter().filter(says).any(|finding| finding["standing"] == "problem")
+}
+
+#[test]
+fn every_key_that_means_nothing_is_a_problem() {
+    let desk = Desk::new();
+    let (code, found) = found(
+        &desk,
+        "legder: {}\ngateway:\n  inputs: warn\n  upstreams: {cat: {command: \"true\", colour: red}}\n",
+    );
+    assert_eq!(code, 1);
+    for said in
+        ["legder is not a setting", "gateway.inputs means", "gateway.upstreams.cat.colour means"]
+    {
+        assert!(is_a_problem(&found, said), "{said}: {found:#?}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_by_its_file() {
+    let desk = Desk::new();
+    let (_, found) = found(&desk, "gateway: {listen: here}\n");
+    let wrong = found.iter().find(|finding| finding["standing"] == "problem").unwrap();
+    let said = wrong["what"].as_str().unwrap();
+    assert!(said.contains("config.yml: gateway.listen is \"here\""), "{said}");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_is_one_problem() {
+    let desk = Desk::new();
+    let (code, found) = found(&desk, "tools: [");
+    assert_eq!((code, found.len()), (1, 1), "{found:#?}");
+}
+
+#[test]
+fn tokens_that_are_not_there_yet_are_no_names() {
+    let desk = Desk::new();
+    let tokens = "gateway:\n  tokens: {desk: {scopes: [read], file: desk.token}}\n";
+    let (code, found) = found(&desk, tokens);
+    assert_eq!(code, 0, "{found:#?}");
+    let tokens = found.iter().find(|finding| finding["about"] == "tokens").unwrap();
+    assert_eq!(tokens["what"], "0 of 1 are there; the others are made when the server starts");
+}
+
+/// A server that does not answer is waited for; what is known by then is told.
+#[test]
+fn findings_are_told_as_they_are_found() {
+    let desk = Desk::new();
+    let config = format!(
+        "gateway:\n  upstreams:\n    stub: {{command: python3, args: [{}]}}\n    mute: {{command: sleep, args: [60]}}\n",
+        stub().display()
+    );
+    let config = desk.config(&config);
+    let mut command = desk.command();
+    command.args(["doctor", "--config", &config]).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let told = lines.map_while(Result::ok).any(|line| line.starts_with("good     server stub:"));
+    let is_waiting = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(told && is_waiting, "told {told}, waiting {is_waiting}");
+}
+
+#[test]
+fn a_server_cannot_write_to_the_terminal() {
+    let desk = Desk::new();
+    let server = desk.path("named.py");
+    let says = r#"import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked: continue
+    if asked["method"] == "initialize":
+        told = {"result": {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "a\u202eb\u009b", "version": "1"}}}
+    elif asked["method"] == "tools/list":
+        told = {"result": {"tools": []}}
+    else:
+        told = {"error": {"code": -32601, "message": "no"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **told}), flush=True)
+"#;
+    std::fs::write(&server, says).unwrap();
+    let server = server.display();
+    let config =
+        format!("gateway:\n  upstreams: {{named: {{command: python3, args: [{server}]}}}}\n");
+    let config = desk.config(&config);
+    for format in ["text", "json"] {
+        let told = desk.good(&["doctor", "--config", &config, "--format", format]);
+        assert!(
+            told.contains("server named") && !told.contains(['\u{202e}', '\u{9b}']),
+            "{told:?}"
+        );
+    }
+}
