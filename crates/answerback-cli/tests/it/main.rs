@@ -12,6 +12,7 @@ mod console;
 mod convert;
 #[cfg(unix)]
 mod decisions;
+#[cfg(unix)]
 mod doctor;
 mod explain;
 mod folder;

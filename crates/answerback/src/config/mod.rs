@@ -15,8 +15,9 @@
 //!           max_attempts: 5
 //! ```
 //!
-//! Every setting stands once, in a table that reading, ranges and the JSON Schema share. Finding and
-//! opening the file, and deciding whether to trust it, is left to the caller.
+//! Every setting stands once, in a table that reading, ranges and the JSON Schema share; but for `gateway`, which its own
+//! crate reads and this one describes. Finding and opening the file, and deciding whether to trust it, is left to the
+//! caller.
 
 mod console;
 mod file;
