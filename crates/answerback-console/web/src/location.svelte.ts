@@ -1,6 +1,7 @@
 /** Where the browser is, as state that pages can read, and the ways to go elsewhere. */
 
-import { changedQuery, route } from './router';
+import { type Changes, View } from './lib/view.svelte';
+import { changedQuery, route, shortened } from './router';
 
 class Here {
   path = $state(location.pathname);
@@ -13,7 +14,19 @@ class Here {
 
 export const here = new Here();
 
+/** Browsers refuse an address that changes too often: Safari more than 100 times in 30 s. */
+const PACE = 400;
+let pause: ReturnType<typeof setTimeout> | undefined;
+let isBehind = false;
+
+/** Brings the address to what `here` says. */
+function write(): void {
+  isBehind = false;
+  history.replaceState(history.state, '', `${here.path}${shortened(here.search)}${location.hash}`);
+}
+
 function read(): void {
+  isBehind = false;
   if (here.path !== location.pathname) {
     here.path = location.pathname;
     here.visits += 1;
@@ -23,6 +36,7 @@ function read(): void {
 
 /** Goes to an address of this console. */
 export function go(address: string, options: { isReplacing?: boolean } = {}): void {
+  if (isBehind) write();
   const from = location.pathname;
   if (options.isReplacing) history.replaceState(history.state, '', address);
   else {
@@ -35,12 +49,30 @@ export function go(address: string, options: { isReplacing?: boolean } = {}): vo
 }
 
 /** Changes the view's state in the address without a new step of the history. */
-export function setQuery(changes: Record<string, string | number | null | undefined>): void {
-  go(`${location.pathname}${changedQuery(location.search, changes)}`, { isReplacing: true });
+export function setQuery(changes: Changes): void {
+  const search = changedQuery(here.search, changes);
+  if (search === here.search) return;
+  // The page follows at once; a slider that is dragged changes the address a few times only.
+  here.search = search;
+  isBehind = true;
+  if (pause !== undefined) return;
+  write();
+  pause = setTimeout(() => {
+    pause = undefined;
+    if (isBehind) write();
+  }, PACE);
 }
 
+/** The state of the page's viewers, in its address. */
+export const addressView = new View({
+  get search() {
+    return here.search;
+  },
+  change: setQuery,
+});
+
 /** The present path with some members of the query changed, for links. */
-export function withQuery(changes: Record<string, string | number | null | undefined>): string {
+export function withQuery(changes: Changes): string {
   return `${here.path}${changedQuery(here.search, changes)}`;
 }
 
@@ -62,7 +94,10 @@ export function startRouting(): void {
     const kept = (history.state as { scroll?: number } | null)?.scroll;
     if (kept !== undefined) restoreScroll(kept);
   });
-  addEventListener('pagehide', () => history.replaceState({ ...history.state, scroll: scrollY }, ''));
+  addEventListener('pagehide', () => {
+    if (isBehind) write();
+    history.replaceState({ ...history.state, scroll: scrollY }, '');
+  });
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const link = event.target instanceof Element ? event.target.closest('a') : null;

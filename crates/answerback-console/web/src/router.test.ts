@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changedQuery, href, route } from './router';
+import { changedQuery, href, route, shortened } from './router';
 
 describe('route', () => {
   it.each([
@@ -29,5 +29,13 @@ describe('changedQuery', () => {
     expect(changedQuery('?tool=a&text=b', { tool: 'c', text: '' })).toBe('?tool=c');
     expect(changedQuery('?tool=a', { tool: null })).toBe('');
     expect(changedQuery('', { before: 0 })).toBe('?before=0');
+  });
+});
+
+describe('shortened', () => {
+  it('lets go of the longest members only', () => {
+    expect(shortened('?a=1&b=2')).toBe('?a=1&b=2');
+    expect(shortened(`?a=1&b=${'x'.repeat(5_000)}&c=3`)).toBe('?a=1&c=3');
+    expect(shortened(`?b=${'x'.repeat(5_000)}`)).toBe('');
   });
 });

@@ -82,6 +82,21 @@ export function href(...segments: (string | number)[]): string {
   return `/${segments.map((segment) => encodeURIComponent(String(segment))).join('/')}`;
 }
 
+/** Servers and mail programs cut longer addresses. */
+const LONGEST = 4_000;
+
+/** A query that fits into an address: its longest members leave it until it does. */
+export function shortened(search: string): string {
+  if (search.length <= LONGEST) return search;
+  const members = [...new URLSearchParams(search)].sort(([, one], [, other]) => one.length - other.length);
+  let text = search;
+  while (text.length > LONGEST) {
+    members.pop();
+    text = `?${new URLSearchParams(members)}`;
+  }
+  return text === '?' ? '' : text;
+}
+
 /** The query of an address with some members changed; empty ones leave it. */
 export function changedQuery(search: string, changes: Record<string, string | number | null | undefined>): string {
   const query = new URLSearchParams(search);

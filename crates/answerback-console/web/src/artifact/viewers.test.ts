@@ -1,11 +1,14 @@
 import { cleanup, fireEvent, render, screen } from '@testing-library/svelte';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { flushSync, tick } from 'svelte';
+import { ownView } from '../lib/view.svelte';
 import Artifact from './Artifact.svelte';
 import FileViewer from './FileViewer.svelte';
 import JsonTree from './JsonTree.svelte';
+import ChartViewer from './ChartViewer.svelte';
 import SignalsViewer from './SignalsViewer.svelte';
 import TableViewer from './TableViewer.svelte';
+import TimelineViewer from './TimelineViewer.svelte';
 import { groupSignals, readSignals } from './signals';
 
 const KINDS = ['table', 'chart', 'document', 'code_block', 'timeline', 'file_reference', 'json_data', 'mission_draft', 'signal_batch', 'hologram'];
@@ -29,6 +32,8 @@ const HOSTILE: [string, unknown][] = [
 beforeEach(() => {
   // Asking the server is the file viewer's business alone, and it must ask by id.
   vi.stubGlobal('fetch', vi.fn(() => Promise.reject(new TypeError('no server in this test'))));
+  // jsdom has no layout to observe.
+  vi.stubGlobal('ResizeObserver', class { observe(): void {} unobserve(): void {} disconnect(): void {} });
   vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
 });
 
@@ -95,12 +100,18 @@ describe('table', () => {
   });
 
   test('keeps its state where the page wants it', async () => {
-    const onstate = vi.fn();
-    render(TableViewer, { content, title: 'T', state: { text: '', sort: [{ column: 0, isDescending: true }], filters: [], hidden: [1], isWrapped: false, isCompact: false, isFirstPinned: false }, onstate });
+    const view = ownView();
+    view.set({ sort: '-name', hide: 'score' });
+    render(TableViewer, { content, title: 'T', view });
     expect(names()).toEqual(['c', 'b', 'a']);
     expect(document.querySelectorAll('th')).toHaveLength(1);
     await fireEvent.click(screen.getByRole('button', { name: /^name/ }));
-    expect(onstate).toHaveBeenCalledWith(expect.objectContaining({ sort: [] }));
+    expect(view.text()).toBe('hide=score');
+    view.set({ q: 'a', 'f.name': '~a', hide: null });
+    flushSync();
+    expect(names()).toEqual(['a']);
+    expect(screen.getByRole<HTMLInputElement>('searchbox').value).toBe('a');
+    expect(document.querySelectorAll('th')).toHaveLength(2);
   });
 
   test('moves by arrow keys', async () => {
@@ -183,5 +194,81 @@ describe('file', () => {
     render(FileViewer, { content: { file_path: 'a.txt' }, title: 'F', position: 0, reply: { id: 'r', index: 1 } });
     expect(await screen.findByText('Ask the agent again.')).toBeTruthy();
     expect(document.body.textContent).toContain(state);
+  });
+});
+
+describe('the view is kept', () => {
+  test('of two artifacts apart', async () => {
+    const view = ownView();
+    const artifact = (title: string) => ({ artifact_type: 'table', title, content: { columns: ['n'], rows: [[1], [2]] } });
+    view.set({ 'a1.sort': '-n', 'a0.tab': 'json', 'a0.json.q': '2' });
+    render(Artifact, { artifact: artifact('First'), position: 0, view: view.inner('a0') });
+    render(Artifact, { artifact: artifact('Second'), position: 1, reply: { id: 'r', index: 1 }, view: view.inner('a1') });
+    expect(screen.getAllByRole('tab', { selected: true }).map((tab) => tab.textContent)).toEqual(['JSON', 'View']);
+    expect([...document.querySelectorAll('tbody td')].map((cell) => cell.textContent)).toEqual(['2', '1']);
+    expect(screen.getByRole('tree').querySelector('.match')?.textContent).toContain('2');
+    await fireEvent.click(screen.getAllByRole('tab', { name: 'Data' })[0] as HTMLElement);
+    await fireEvent.click(screen.getAllByRole('button', { name: 'Fold' })[1] as HTMLElement);
+    expect(Object.fromEntries(new URLSearchParams(view.text()))).toEqual({ 'a0.tab': 'data', 'a0.json.q': '2', 'a1.sort': '-n', 'a1.fold': 'yes' });
+  });
+
+  test('of a timeline: list or lanes, zoom, what is hidden and what is open', async () => {
+    const view = ownView();
+    const content = { events: Array.from({ length: 6 }, (_, at) => ({ timestamp: `2026-01-01T00:00:0${at}Z`, event: `step ${at}`, status: at % 2 === 0 ? 'ok' : '' })) };
+    view.set({ as: 'lanes', zoom: 2, at: 0.9, event: 4, hide: '~', times: 'utc' });
+    const { rerender } = render(TimelineViewer, { content, title: 'T', view });
+    expect(screen.getByRole<HTMLInputElement>('slider').value).toBe('2');
+    expect(screen.getByRole('region', { name: 'Event 5' }).textContent).toContain('step 4');
+    expect(screen.getByText('3 of 6 events · 5 s')).toBeTruthy();
+    await fireEvent.click(screen.getByRole('button', { name: 'Zoom in' }));
+    expect(view.get('zoom')).toBe('3');
+    await fireEvent.click(screen.getByRole('button', { name: 'Fit' }));
+    await fireEvent.click(screen.getByRole('button', { name: /no status/i }));
+    await fireEvent.click(screen.getByRole('button', { name: 'Close details' }));
+    expect(view.text()).toBe('as=lanes&times=utc');
+    view.set({ zoom: 'x', at: 7, event: 99, as: 'nothing' });
+    await rerender({});
+    expect(screen.getAllByRole('listitem')).toHaveLength(6);
+  });
+
+  test('of a chart: its kind, its range, its table', async () => {
+    const view = ownView();
+    view.set({ kind: 'bar', from: 20, to: 60 });
+    const content = { chart_type: 'line', data: { labels: ['a', 'b', 'c', 'd', 'e', 'f'], datasets: [{ label: 's', data: [6, 5, 4, 3, 2, 1] }] } };
+    render(ChartViewer, { content, title: 'C', view });
+    expect(screen.getByRole('button', { name: 'Bar' }).getAttribute('aria-pressed')).toBe('true');
+    expect(screen.getAllByRole<HTMLInputElement>('slider').map((slider) => slider.value)).toEqual(['20', '60']);
+    await fireEvent.click(screen.getByRole('button', { name: 'Whole range' }));
+    await fireEvent.click(screen.getByRole('button', { name: 'View as table' }));
+    await fireEvent.click(screen.getByRole('button', { name: /^s\b/ }));
+    expect(view.text()).toBe('kind=bar&as=table&data.sort=s');
+    expect(document.querySelector('tbody td')?.textContent).toBe('f');
+  });
+
+  test('of signals: order, filter, open one', () => {
+    const view = ownView();
+    view.set({ order: 'time', q: 'second', signal: 1 });
+    render(SignalsViewer, { signals: [{ signal_type: 'first' }, { signal_type: 'second' }], view });
+    expect(screen.getByRole('region', { name: 'Signal details' }).textContent).toContain('second');
+    expect(screen.getByText('1 of 2 signals')).toBeTruthy();
+  });
+
+  test('of a JSON tree: search and place, also when the value is renewed', async () => {
+    const view = ownView();
+    const value = (more: number) => ({ a: { b: ['needle', 'needle two'] }, c: more });
+    view.set({ q: 'needle', at: '/a/b/1' });
+    const { rerender } = render(JsonTree, { value: value(1), label: 'J', view });
+    const here = () => document.querySelector('[aria-selected=true]')?.textContent;
+    expect(here()).toContain('needle two');
+    expect(screen.getByText('2 of 2')).toBeTruthy();
+    await rerender({ value: value(2) });
+    expect(here()).toContain('needle two');
+    expect(document.querySelectorAll('.match')).toHaveLength(2);
+    await fireEvent.click(screen.getByRole('button', { name: 'Next match' }));
+    expect(view.get('at')).toBe('/a/b/0');
+    view.set({ q: null, at: null });
+    flushSync();
+    expect(document.querySelectorAll('.match')).toHaveLength(0);
+    expect(screen.getByRole<HTMLInputElement>('searchbox').value).toBe('');
   });
 });

@@ -418,6 +418,17 @@ export function searchNodes(root: JsonNode, text: string, limit = 10_000): JsonN
   return found;
 }
 
+/** The node at a JSON Pointer, or null where there is none. */
+export function nodeAt(root: JsonNode, pointer: string): JsonNode | null {
+  let node: JsonNode | undefined = root;
+  for (const part of pointer.split('/').slice(1)) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    node = node.children.find((child) => String(child.key) === key);
+    if (node === undefined) return null;
+  }
+  return node;
+}
+
 /** Opens the ancestors of `node`, so that it is among the visible rows. */
 export function revealNode(node: JsonNode): void {
   for (let one = node.parent; one !== null; one = one.parent) one.isOpen = true;

@@ -1,6 +1,7 @@
 /** How a table is looked at, and its form in a link's query. */
 
 import type { Column, ColumnFilter, SortKey } from './table';
+import { readNames, writeNames } from './view.svelte';
 
 export interface TableState {
   text: string;
@@ -10,10 +11,12 @@ export interface TableState {
   isWrapped: boolean;
   isCompact: boolean;
   isFirstPinned: boolean;
+  /** The first row in sight, counted in what is shown. */
+  row: number;
 }
 
 export function emptyTableState(): TableState {
-  return { text: '', sort: [], filters: [], hidden: [], isWrapped: false, isCompact: false, isFirstPinned: false };
+  return { text: '', sort: [], filters: [], hidden: [], isWrapped: false, isCompact: false, isFirstPinned: false, row: 0 };
 }
 
 /** Query members for a link: `q=foo&sort=-score,name&f.author=~wilde&hide=tags`. */
@@ -31,10 +34,16 @@ export function tableStateToParams(state: TableState, columns: readonly Column[]
     if (name !== undefined) params.push([`f.${name}`, filterToText(filter)]);
   }
   const hidden = state.hidden.flatMap((column) => key(column) ?? []);
-  if (hidden.length > 0) params.push(['hide', hidden.map(encodeURIComponent).join(',')]);
+  if (hidden.length > 0) params.push(['hide', writeNames(hidden)]);
   const look = [state.isWrapped ? 'wrap' : '', state.isCompact ? 'compact' : '', state.isFirstPinned ? 'pin' : ''].filter((word) => word !== '');
   if (look.length > 0) params.push(['look', look.join(',')]);
+  if (state.row > 0) params.push(['row', String(state.row)]);
   return params;
+}
+
+/** Whether a member of a query is the table's. */
+export function isTableParam(name: string): boolean {
+  return ['q', 'sort', 'hide', 'look', 'row'].includes(name) || name.startsWith('f.');
 }
 
 /** Reads a link's query; columns it names that are not there are passed over. */
@@ -50,8 +59,8 @@ export function tableStateFromParams(params: Iterable<[string, string]>, columns
         if (column !== undefined) state.sort.push({ column, isDescending });
       }
     } else if (name === 'hide') {
-      for (const part of value.split(',')) {
-        const column = place.get(decode(part));
+      for (const key of readNames(value)) {
+        const column = place.get(key);
         if (column !== undefined) state.hidden.push(column);
       }
     } else if (name === 'look') {
@@ -59,6 +68,8 @@ export function tableStateFromParams(params: Iterable<[string, string]>, columns
       state.isWrapped = words.includes('wrap');
       state.isCompact = words.includes('compact');
       state.isFirstPinned = words.includes('pin');
+    } else if (name === 'row') {
+      if (/^\d{1,9}$/.test(value)) state.row = Number(value);
     } else if (name.startsWith('f.')) {
       const column = place.get(name.slice(2));
       const filter = filterFromText(value);
