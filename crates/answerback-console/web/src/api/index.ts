@@ -52,9 +52,10 @@ export const api = {
   decide: (id: string, text: string) => requestExactly<CaseDocument>(`${one('/api/cases', id)}/decision`, { method: 'POST', text }),
 
   streams: (signal?: Signal) => request<{ streams: StreamRow[] }>('/api/streams', { signal }),
-  stream: (id: string, signal?: Signal) => request<StreamDetail>(one('/api/streams', id), { signal }),
+  // As a reply: with every digit.
+  stream: (id: string, signal?: Signal) => requestExactly<StreamDetail>(one('/api/streams', id), { signal }),
   streamEvents: (id: string, after: number, limit: number, signal?: Signal) =>
-    request<StreamEvents>(`${one('/api/streams', id)}/events`, { query: { after, limit }, signal }),
+    requestExactly<StreamEvents>(`${one('/api/streams', id)}/events`, { query: { after, limit }, signal }),
 
   tools: (signal?: Signal) => request<ToolList>('/api/tools', { signal }),
   /** `argumentsText` goes out as it was written, so that the check sees what a model would have sent. */

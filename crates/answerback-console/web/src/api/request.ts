@@ -1,6 +1,6 @@
 /** One request to the server that served this page. */
 
-import { parseJson } from '../lib/json';
+import { parseExactly } from '../lib/json';
 import { Problem, readProblem, unreachable } from './problem';
 
 export type Query = Record<string, string | number | null | undefined>;
@@ -60,7 +60,7 @@ export async function requestText(path: string, options: RequestOptions = {}): P
 }
 
 /**
- * The answer's document. `parse` is `JSON.parse`, or `parseJson` where numbers that the browser
+ * The answer's document. `parse` is `JSON.parse`, or `parseExactly` where numbers that the browser
  * cannot hold must come out as they went in.
  */
 async function requestWith<Answer>(parse: (text: string) => unknown, path: string, options: RequestOptions): Promise<Answer> {
@@ -81,5 +81,5 @@ export function request<Answer>(path: string, options: RequestOptions = {}): Pro
 
 /** As `request`, with numbers too large for the browser as `ExactNumber`. */
 export function requestExactly<Answer>(path: string, options: RequestOptions = {}): Promise<Answer> {
-  return requestWith(parseJson, path, options);
+  return requestWith(parseExactly, path, options);
 }

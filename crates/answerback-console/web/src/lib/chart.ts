@@ -1,7 +1,7 @@
 /** A chart's data made regular, with its words and its table. */
 
 import { asList, asObject, asText, isObject } from '../envelope/types';
-import { ExactNumber } from './json';
+import { ExactNumber, writeJson } from './json';
 import { counted } from './text';
 
 export type ChartKind = 'line' | 'bar' | 'pie' | 'scatter';
@@ -50,7 +50,7 @@ export function readChart(content: unknown): ChartData {
   if (!Object.hasOwn(KINDS, givenKind)) warnings.push(`Unknown chart type "${givenKind}": drawn as bars.`);
   if (source.data !== undefined && !isObject(source.data)) warnings.push('"data" is not an object.');
 
-  const labels = asList(data.labels).slice(0, MOST_POINTS).map((label) => (isObject(label) || Array.isArray(label) ? JSON.stringify(label) : asText(label)));
+  const labels = asList(data.labels).slice(0, MOST_POINTS).map((label) => (isObject(label) || Array.isArray(label) ? writeJson(label, 0, 200) : asText(label)));
   const sets = asList(data.datasets);
   if (data.datasets !== undefined && !Array.isArray(data.datasets)) warnings.push('"datasets" is not a list.');
   const hasLabels = Array.isArray(data.labels);

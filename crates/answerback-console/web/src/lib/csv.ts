@@ -1,6 +1,6 @@
 /** CSV both ways: RFC 4180 with a byte order mark out, a tolerant reader in. */
 
-import { ExactNumber } from './json';
+import { ExactNumber, writeJson } from './json';
 
 // A spreadsheet reads these first characters as the start of a formula
 // (OWASP "CSV Injection"); full-width forms are folded to the same by some.
@@ -16,18 +16,10 @@ export function csvField(value: unknown, options: CsvOptions): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
   if (value instanceof ExactNumber) return value.source;
-  let text = typeof value === 'string' ? value : jsonText(value);
+  let text = typeof value === 'string' ? value : writeJson(value, 0);
   // The prefix comes before quoting, so that the quote cannot hide the formula.
   if (options.isSpreadsheetSafe && FORMULA_START.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) || text !== text.trim() ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-function jsonText(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? '';
-  } catch {
-    return String(value);
-  }
 }
 
 /** A whole table as CSV. Rows are written to the header's width. */

@@ -178,6 +178,14 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** What only `parseJson` keeps: sixteen digits in a row, or an exponent of three. */
+const HARD_NUMBER = /\d{16}|\d[eE]\+?\d{3}/;
+
+/** As `parseJson`, and as fast as the browser's own parser for text that has nothing to lose. */
+export function parseExactly(text: string): unknown {
+  return HARD_NUMBER.test(text) ? parseJson(text) : JSON.parse(text);
+}
+
 /** Sets a member even when it is called `__proto__`. */
 export function setMember(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });

@@ -7,6 +7,7 @@
  */
 
 import { Lexer, type Token, type Tokens } from 'marked';
+import { writeJson } from './json';
 
 export type Inline =
   | { kind: 'text'; text: string }
@@ -263,7 +264,7 @@ export function readDocument(content: unknown): DocumentSource {
     const text = section.content ?? section.text ?? section.body;
     return {
       heading: typeof heading === 'string' ? heading : '',
-      content: typeof text === 'string' ? text : text === undefined || text === null ? '' : JSON.stringify(text, null, 2),
+      content: typeof text === 'string' ? text : text === undefined || text === null ? '' : writeJson(text),
     };
   });
   if (typeof source.section_count === 'number' && source.section_count !== sections.length) {

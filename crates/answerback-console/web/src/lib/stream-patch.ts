@@ -1,7 +1,7 @@
 /** JSON Patch (RFC 6902), all or nothing, without changing its input. */
 
 import { isObject } from '../envelope/types';
-import { setMember } from './json';
+import { ExactNumber, setMember } from './json';
 
 export type PatchResult = { isApplied: true; value: unknown } | { isApplied: false; problem: string };
 
@@ -127,7 +127,7 @@ function isSame(left: unknown, right: unknown): boolean {
   const pending: [unknown, unknown][] = [[left, right]];
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
     const [a, b] = pair;
-    if (a === b) continue;
+    if (a === b || (a instanceof ExactNumber && b instanceof ExactNumber && a.source === b.source)) continue;
     if (Array.isArray(a) && Array.isArray(b)) {
       if (a.length !== b.length) return false;
       for (let at = 0; at < a.length; at += 1) pending.push([a[at], b[at]]);

@@ -3,12 +3,11 @@
  *
  * A pure reducer: the same events give the same state in the browser, in a test
  * and (by the same rules) on the server. It never throws; what it cannot apply
- * becomes a warning, and every event stays visible in the raw log.
+ * becomes a warning.
  */
 
 import { asList, asObject, asText, isObject, type UIEnvelope } from '../envelope/types';
 import { applyPatch } from './stream-patch';
-import { cut } from './text';
 
 export interface LiveEvent {
   seq: number;
@@ -18,42 +17,20 @@ export interface LiveEvent {
   body?: unknown;
 }
 
-/** One line of the raw log. The body is kept as cut text, so that the log stays small. */
-export interface LogLine {
-  seq: number;
-  time: string;
-  kind: string;
-  size: number;
-  text: string;
-}
-
-export interface StreamNote {
-  seq: number;
-  time: string;
-  text: string;
-}
-
 export interface StreamState {
   envelope: UIEnvelope | null;
   /** The last sequence number that was applied; older ones are dropped. */
   last: number;
   warnings: string[];
-  notes: StreamNote[];
-  log: LogLine[];
-  /** How many lines the log let go. */
-  logDropped: number;
   isEnded: boolean;
   outcome: string | null;
   digest: string | null;
 }
 
-const LOG_LINES = 2_000;
-const LOG_TEXT = 2_000;
 const MOST_WARNINGS = 100;
-const MOST_NOTES = 500;
 
 export function emptyStream(): StreamState {
-  return { envelope: null, last: 0, warnings: [], notes: [], log: [], logDropped: 0, isEnded: false, outcome: null, digest: null };
+  return { envelope: null, last: 0, warnings: [], isEnded: false, outcome: null, digest: null };
 }
 
 /** The state a server's snapshot stands for; events up to `seq` are part of it. */
@@ -70,7 +47,7 @@ export function fold(state: StreamState, event: unknown): StreamState {
   if (seq <= state.last) return state;
   const kind = asText(event.kind, 'unknown');
   const time = asText(event.time);
-  const next = logged({ ...state, last: seq }, seq, time, kind, event.body);
+  const next = { ...state, last: seq };
   if (state.isEnded) return warn(next, `Event ${seq} came after the end of the stream.`);
   try {
     return apply(next, seq, time, kind, event.body);
@@ -100,11 +77,8 @@ function apply(state: StreamState, seq: number, time: string, kind: string, body
       const envelope = state.envelope ?? blankEnvelope(time);
       return { ...state, envelope: { ...envelope, signals_emitted: [...asList(envelope.signals_emitted), body] } };
     }
-    case 'note': {
-      const text = asText(asObject(body).text);
-      if (text === '') return warn(state, `Event ${seq}: the note has no text.`);
-      return { ...state, notes: [...state.notes, { seq, time, text }].slice(-MOST_NOTES) };
-    }
+    case 'note':
+      return asText(asObject(body).text) === '' ? warn(state, `Event ${seq}: the note has no text.`) : state;
     case 'end': {
       const end = asObject(body);
       return { ...state, isEnded: true, outcome: asText(end.outcome, 'ended'), digest: asText(end.digest) || null };
@@ -195,17 +169,4 @@ function changeArtifact(
 
 function warn(state: StreamState, text: string): StreamState {
   return { ...state, warnings: [...state.warnings, text].slice(-MOST_WARNINGS) };
-}
-
-function logged(state: StreamState, seq: number, time: string, kind: string, body: unknown): StreamState {
-  let text = '';
-  try {
-    text = body === undefined ? '' : (JSON.stringify(body) ?? '');
-  } catch {
-    text = '(cannot be shown)';
-  }
-  const line: LogLine = { seq, time, kind, size: text.length, text: cut(text, LOG_TEXT) };
-  const over = state.log.length + 1 - LOG_LINES;
-  const kept = over > 0 ? state.log.slice(over) : state.log;
-  return { ...state, log: [...kept, line], logDropped: state.logDropped + Math.max(over, 0) };
 }

@@ -5,7 +5,7 @@
  */
 
 import { asList, asObject, asText, firstText, isObject } from '../envelope/types';
-import { ExactNumber } from './json';
+import { ExactNumber, writeJson } from './json';
 import { counted, cut } from './text';
 
 export type ColumnType = 'integer' | 'number' | 'boolean' | 'date' | 'url' | 'text';
@@ -54,14 +54,7 @@ export function cellText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';
   if (value instanceof ExactNumber) return value.source;
-  if (typeof value === 'object') {
-    try {
-      return JSON.stringify(value) ?? '';
-    } catch {
-      return String(value);
-    }
-  }
-  return String(value);
+  return typeof value === 'object' ? writeJson(value, 0) : String(value);
 }
 
 /** Null, missing and empty text: sorted last and found by "is empty". */

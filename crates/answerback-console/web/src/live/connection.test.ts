@@ -64,7 +64,7 @@ describe('Connection', () => {
     last().send('hello', hello(10));
     expect(connection.standing).toEqual({ state: 'live' });
     for (const seq of [9, 10, 11, 11, 12]) last().send('live', event(seq));
-    expect(told.filter((one) => one.type === 'event').map((one) => one.event.seq)).toEqual([11, 12]);
+    expect(told.filter((one) => one.type === 'event').map((one) => (JSON.parse(one.text) as { seq: number }).seq)).toEqual([11, 12]);
   });
 
   it('goes on after its cursor and says how far behind it is', async () => {
@@ -107,8 +107,18 @@ describe('Connection', () => {
     last().send('live', event(21));
     expect(told.filter((one) => one.type === 'gap' || one.type === 'event')).toEqual([
       { type: 'gap', from: 11, to: 20 },
-      { type: 'event', event: event(21) },
+      { type: 'event', text: JSON.stringify(event(21)) },
     ]);
+  });
+
+  it('hands on the text as it came, so that no digit is lost', () => {
+    const { last, told } = setUp();
+    last().send('hello', hello(10));
+    const text = '{"seq":11,"time":"","stream":"s","kind":"rows","body":{"rows":[[12345678901234567890]]}}';
+    last().listeners.get('live')?.({ data: text });
+    expect(told.at(-1)).toEqual({ type: 'event', text });
+    // What a worker sends is cloned; a number object would arrive without its kind.
+    expect(structuredClone(told.at(-1))).toEqual({ type: 'event', text });
   });
 
   it('waits longer each time, then calls it offline, and tries on', async () => {

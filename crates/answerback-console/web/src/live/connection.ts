@@ -62,7 +62,7 @@ export class Connection {
     const attempt = this.#attempt;
     const source = this.surroundings.open(this.#last === null ? '/api/events' : `/api/events?after=${this.#last}`);
     this.#source = source;
-    const when = <Data>(name: string, run: (data: Data) => void): void => {
+    const when = <Data>(name: string, run: (data: Data, text: string) => void): void => {
       source.addEventListener(name, (event) => {
         if (attempt !== this.#attempt || typeof event.data !== 'string') return;
         let data: Data;
@@ -71,11 +71,11 @@ export class Connection {
         } catch {
           return;
         }
-        run(data);
+        run(data, event.data);
       });
     };
     when<Hello>('hello', (hello) => this.#greet(hello));
-    when<LiveEvent>('live', (event) => this.#deliver(event));
+    when<LiveEvent>('live', (event, text) => this.#deliver(event.seq, text));
     when<{ from: number; to: number }>('gap', (gap) => this.#skip(gap));
     when<Level>('ledger', (level) => this.#rise(level));
     source.addEventListener('error', () => {
@@ -135,10 +135,10 @@ export class Connection {
     }
   }
 
-  #deliver(event: LiveEvent): void {
-    if (this.#last !== null && event.seq <= this.#last) return;
-    this.#last = event.seq;
-    this.tell({ type: 'event', event });
+  #deliver(seq: number, text: string): void {
+    if (this.#last !== null && seq <= this.#last) return;
+    this.#last = seq;
+    this.tell({ type: 'event', text });
     this.#progress();
   }
 

@@ -1,15 +1,16 @@
 /** The live events as pages see them, whoever holds the connection. */
 
 import type { LiveEvent } from '../api/types';
+import { parseExactly } from '../lib/json';
 import { browserSurroundings, Connection } from './connection';
-import type { FromPage, Level, Standing, ToPage } from './protocol';
+import type { FromPage, Level, Message, Standing, ToPage } from './protocol';
 import workerAddress from './worker?sharedworker&url';
 
 interface TrustedTypes {
   createPolicy(name: string, rules: { createScriptURL(address: string): string }): { createScriptURL(address: string): string };
 }
 
-type Listener = (message: ToPage) => void;
+type Listener = (message: Message) => void;
 
 class Feed {
   standing: Standing = $state.raw({ state: 'connecting' });
@@ -47,7 +48,10 @@ class Feed {
     });
   }
 
-  #take(message: ToPage): void {
+  #take(told: ToPage): void {
+    // Read once for all parts of the page, and only where somebody listens.
+    if (told.type === 'event' && this.#listeners.size === 0) return;
+    const message: Message = told.type === 'event' ? { type: 'event', event: parseExactly(told.text) as LiveEvent } : told;
     if (message.type === 'standing') this.standing = message.standing;
     else if (message.type === 'level') this.level = message.level;
     else if (message.type === 'restarted') this.restarts += 1;

@@ -17,7 +17,11 @@ export interface Level {
   waiting: number;
 }
 
-export type ToPage =
+/** A live event comes as the text that the server sent: numbers with all their digits do not survive the way from a worker. */
+export type ToPage = Exclude<Message, { type: 'event' }> | { type: 'event'; text: string };
+
+/** What the parts of a page are told. */
+export type Message =
   | { type: 'standing'; standing: Standing }
   | { type: 'event'; event: LiveEvent }
   | { type: 'gap'; from: number; to: number }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { accessible, closeBrowser, envelope, LIMIT, PATIENCE, Server, settled, table, until, visit } from './harness.mjs';
+import { accessible, closeBrowser, downloaded, envelope, LIMIT, PATIENCE, Server, settled, table, until, visit } from './harness.mjs';
 
 let server;
 
@@ -59,6 +59,35 @@ describe('live', () => {
       await page.reload();
       await page.getByRole('heading', { name: 'Berths, renamed' }).waitFor();
       await hasSteps(page, 'growing', 12);
+    });
+  });
+
+  test('numbers beyond 2^53 keep their digits: live, loaded, as JSON and exported', { timeout: LIMIT }, async () => {
+    await begin('exact');
+    const big = ['9007199254740993', '12345678901234567890', '-9223372036854775807'];
+    await visit(server, {}, async (one) => {
+      const { page } = one;
+      await one.open('/live/exact');
+      await pill(page, 'Live').waitFor();
+      await page.getByRole('heading', { name: 'Watching exact.' }).waitFor();
+      for (const number of big) await server.post('/api/streams/exact/events', `{"kind":"rows","body":{"artifact":0,"rows":[[${number},{"deep":${number}}]]}}`);
+      const see = async () => {
+        await until('three rows', async () => (await steps(page)).length === 3);
+        assert.deepEqual(await steps(page), big);
+        assert.deepEqual(await page.locator('td[data-c="1"]').allInnerTexts(), big.map((number) => `{"deep":${number}}`));
+        for (const number of big) await log(page).getByText(`"rows":[[${number},`).waitFor();
+        await page.getByRole('tab', { name: 'JSON' }).first().click();
+        for (const number of big) await page.getByRole('treeitem').getByText(number, { exact: true }).first().waitFor();
+        await page.getByRole('tab', { name: 'View' }).first().click();
+        for (const [choice, check] of [['CSV, all 3 rows', (text) => big.every((number) => text.includes(`\r\n${number},"{""deep"":${number}}"`))], ['JSON, all 3 rows', (text) => big.every((number) => new RegExp(`\\[\\s*${number},\\s*\\{\\s*"deep": ${number}`).test(text))]]) {
+          await page.getByRole('button', { name: 'Export' }).click();
+          const { text } = await downloaded(page, () => page.getByRole('button', { name: choice }).click());
+          assert.ok(check(text), text);
+        }
+      };
+      await see();
+      await page.reload();
+      await see();
     });
   });
 
