@@ -75,10 +75,11 @@ describe('hostile markdown', () => {
     ['links', '[a]('.repeat(5_000)],
     ['long', 'x'.repeat(3_000_000)],
   ])('%s do not stop the page', (_, source) => {
-    const start = performance.now();
+    // Of this process: what else the machine does must not matter.
+    const start = process.cpuUsage();
     expect(parseMarkdown(source).length).toBeGreaterThan(0);
-    expect(performance.now() - start).toBeLessThan(5_000);
-  });
+    expect(process.cpuUsage(start).user / 1_000).toBeLessThan(5_000);
+  }, 60_000);
 });
 
 test('what people write is kept', () => {

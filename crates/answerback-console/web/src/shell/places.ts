@@ -29,3 +29,13 @@ export const ON_PHONE = 4;
 export function placeOf(page: PageName): Place | undefined {
   return PLACES.find((place) => place.pages.includes(page));
 }
+
+// What a person may have meant by the first word of an address.
+const MEANT: Record<string, string> = { r: '/replies', case: '/inbox', cases: '/inbox', decisions: '/inbox', stream: '/live', streams: '/live', entry: '/ledger', entries: '/ledger' };
+
+/** The place that an address without a page most likely means. */
+export function likelyPlace(path: string): string {
+  const word = path.split('/')[1]?.toLowerCase() ?? '';
+  const similar = PLACES.find((place) => word.length >= 3 && place.path.startsWith(`/${word.slice(0, 3)}`));
+  return (Object.hasOwn(MEANT, word) ? MEANT[word] : similar?.path) ?? '/inbox';
+}

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { accessible, closeBrowser, envelope, LIMIT, Server, settled, table, until, visit } from './harness.mjs';
+import { accessible, closeBrowser, envelope, excessWidth, LIMIT, Server, settled, table, until, visit } from './harness.mjs';
 
 let server;
 let reply;
@@ -140,6 +140,30 @@ describe('links', () => {
       await until('the last zoom is in the address', async () => members(page).zoom === (await zoom.inputValue()));
       assert.equal(await zoom.inputValue(), '10');
       assert.ok((await page.evaluate(() => globalThis.written)) <= 12, `${await page.evaluate(() => globalThis.written)} changes of the address`);
+    });
+  });
+
+  test('an address that names nothing says so and where to go', { timeout: LIMIT }, async () => {
+    await visit(server, {}, async (one) => {
+      const { page } = one;
+      // The browser reports the answer about a reply that is not there by itself.
+      one.allow(/status of 404/);
+      for (const [path, title, place] of [['/reply/7', 'There is no such page', 'Replies'], ['/r/0190b8f0-0000-7000-8000-000000000000', 'This reply was not found, or was pruned', 'Replies'], ['/r/999999/a/0?sort=-x', 'This reply was not found, or was pruned', 'Replies'], ['/ledger/999999', 'There is no such entry, or it was pruned', 'Ledger']]) {
+        // By way of a page that is there: an address without a page is the application's to tell, whoever serves it.
+        await one.open('/settings');
+        await page.evaluate((address) => {
+          history.pushState({}, '', address);
+          dispatchEvent(new PopStateEvent('popstate'));
+        }, path);
+        await page.getByRole('heading', { level: 1, name: title }).waitFor({ state: 'attached' });
+        await accessible(page, path);
+        await page.setViewportSize({ width: 320, height: 256 });
+        assert.ok((await excessWidth(page)) <= 0, `${path} fits at 400 %`);
+        await page.setViewportSize({ width: 1280, height: 800 });
+        await page.locator('main').getByRole('link', { name: place }).focus();
+        await page.keyboard.press('Enter');
+        await page.getByRole('heading', { level: 1, name: place }).waitFor({ state: 'attached' });
+      }
     });
   });
 
