@@ -6,7 +6,7 @@ import { JsonNode, writeJson } from '../lib/json';
 import { documentText, readDocument } from '../lib/markdown';
 import { counted, formatBytes, formatCount, shown } from '../lib/text';
 import { readTimeline } from '../lib/timeline';
-import type { IconName } from './icons';
+import type { IconName } from '../parts/icons';
 import { batchSignals, readSignals } from './signals';
 import { readTable } from '../lib/table';
 import { writeCsv } from '../lib/csv';
@@ -33,7 +33,7 @@ export function kindOf(artifact: Artifact): ArtifactKind | null {
 }
 
 export function iconOf(kind: ArtifactKind | null): IconName {
-  return kind === null ? 'unknown' : ICON[kind];
+  return kind === null ? 'help' : ICON[kind];
 }
 
 /** A size such as `3 × 3` or `412 events`; empty when there is nothing to count. */

@@ -61,6 +61,10 @@ describe('each kind', () => {
     expect(state).toMatchObject({ isEnded: true, outcome: 'completed', digest: 'ab' });
     expect(fold(state, event('note', { text: 'late' })).warnings.join()).toMatch(/after the end/);
   });
+  test('the outcome may come before the end', () => {
+    expect(run(start, { kind: 'outcome', body: { outcome: 'failed' } }, { kind: 'end', body: { digest: 'ab' } })).toMatchObject({ isEnded: true, outcome: 'failed' });
+    expect(run(start, { kind: 'outcome', body: 7 }, { kind: 'end' })).toMatchObject({ isEnded: true, outcome: 'ended' });
+  });
   test('unknown kinds change nothing', () => {
     const state = run(start, { kind: 'hologram', body: { x: 1 } });
     expect(state).toMatchObject({ last: 2, envelope: ENVELOPE, warnings: [] });

@@ -79,9 +79,12 @@ function apply(state: StreamState, seq: number, time: string, kind: string, body
     }
     case 'note':
       return asText(asObject(body).text) === '' ? warn(state, `Event ${seq}: the note has no text.`) : state;
+    // The server tells the outcome in an event of its own, just before an end without one.
+    case 'outcome':
+      return { ...state, outcome: asText(asObject(body).outcome) || state.outcome };
     case 'end': {
       const end = asObject(body);
-      return { ...state, isEnded: true, outcome: asText(end.outcome, 'ended'), digest: asText(end.digest) || null };
+      return { ...state, isEnded: true, outcome: asText(end.outcome) || state.outcome || 'ended', digest: asText(end.digest) || null };
     }
     default:
       // Shown in the raw log; a newer agent may know kinds that we do not.

@@ -18,15 +18,6 @@ export type LogLine = { seq: number; time: string; kind: string; body: unknown }
 const MOST_LINES = 2_000;
 const PAGE = 500;
 
-/** The state after an event. The server tells the outcome in an event of its own, just before an end without one. */
-function after(before: StreamState, event: LiveEvent): StreamState {
-  const state = fold(before, event);
-  const told = isObject(event.body) ? event.body.outcome : undefined;
-  if (event.kind === 'outcome' && typeof told === 'string') return { ...state, outcome: told };
-  if (event.kind === 'end' && told === undefined && before.outcome !== null) return { ...state, outcome: before.outcome };
-  return state;
-}
-
 export class Followed {
   state = $state.raw<StreamState>(emptyStream());
   log = $state.raw<LogLine[]>([]);
@@ -135,7 +126,7 @@ export class Followed {
   #apply(events: LiveEvent[]): void {
     const fresh = events.filter((event) => event.seq > this.state.last);
     if (fresh.length === 0) return;
-    this.state = fresh.reduce(after, this.state);
+    this.state = fresh.reduce(fold, this.state);
     this.#setLog([...this.log, ...fresh]);
   }
 
