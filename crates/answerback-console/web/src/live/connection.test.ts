@@ -111,6 +111,24 @@ describe('Connection', () => {
     ]);
   });
 
+  it('tells decisions once, and goes on behind them', async () => {
+    const { last, told, fail, runTimer } = setUp();
+    const news = { case: 'c', kind: 'proposal', decision: 'approve', state: 'recorded' };
+    last().send('hello', hello(10));
+    last().send('decision', { ...news, seq: 11, time: '' });
+    last().send('decision', { ...news, seq: 11, time: '' });
+    last().send('artifact', { seq: 12 });
+    // A server may tell them without a place in the log.
+    last().send('decision', { ...news, state: 'acknowledged' });
+    expect(told.filter((one) => one.type === 'decision')).toEqual([
+      { type: 'decision', news },
+      { type: 'decision', news: { ...news, state: 'acknowledged' } },
+    ]);
+    await fail();
+    runTimer();
+    expect(last().address).toBe('/api/events?after=12');
+  });
+
   it('hands on the text as it came, so that no digit is lost', () => {
     const { last, told } = setUp();
     last().send('hello', hello(10));

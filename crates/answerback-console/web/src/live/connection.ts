@@ -6,7 +6,7 @@
  */
 
 import type { LiveEvent } from '../api/types';
-import type { Level, Standing, ToPage } from './protocol';
+import type { DecisionNews, Level, Standing, ToPage } from './protocol';
 
 /** The part of EventSource that is used, so that tests can hand in another. */
 export interface Source {
@@ -77,6 +77,14 @@ export class Connection {
     when<Hello>('hello', (hello) => this.#greet(hello));
     when<LiveEvent>('live', (event, text) => this.#deliver(event.seq, text));
     when<{ from: number; to: number }>('gap', (gap) => this.#skip(gap));
+    when<DecisionNews & { seq?: number }>('decision', (news) => {
+      if (this.#isNew(news.seq)) this.tell({ type: 'decision', news: { case: news.case, kind: news.kind, decision: news.decision, state: news.state } });
+      this.#progress();
+    });
+    // Nobody here listens to these; the place in the log moves on with them all the same.
+    when<{ seq?: number }>('artifact', ({ seq }) => {
+      if (this.#isNew(seq)) this.#progress();
+    });
     when<Level>('ledger', (level) => this.#rise(level));
     source.addEventListener('error', () => {
       if (attempt === this.#attempt) void this.#fail();
@@ -135,16 +143,22 @@ export class Connection {
     }
   }
 
-  #deliver(seq: number, text: string): void {
-    if (this.#last !== null && seq <= this.#last) return;
+  /** Whether this place of the log was not reached yet; then it is now. News without a place are always new. */
+  #isNew(seq: number | undefined): boolean {
+    if (typeof seq !== 'number') return true;
+    if (this.#last !== null && seq <= this.#last) return false;
     this.#last = seq;
+    return true;
+  }
+
+  #deliver(seq: number, text: string): void {
+    if (!this.#isNew(seq)) return;
     this.tell({ type: 'event', text });
     this.#progress();
   }
 
   #skip(gap: { from: number; to: number }): void {
-    if (this.#last !== null && gap.to <= this.#last) return;
-    this.#last = gap.to;
+    if (!this.#isNew(gap.to)) return;
     this.tell({ type: 'gap', from: gap.from, to: gap.to });
     this.#progress();
   }

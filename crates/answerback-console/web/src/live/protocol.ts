@@ -17,6 +17,14 @@ export interface Level {
   waiting: number;
 }
 
+/** What became of a case, as soon as it happened. A server that does not tell it is asked now and then instead. */
+export interface DecisionNews {
+  case: string;
+  kind: string;
+  decision: string;
+  state: 'recorded' | 'acknowledged';
+}
+
 /** A live event comes as the text that the server sent: numbers with all their digits do not survive the way from a worker. */
 export type ToPage = Exclude<Message, { type: 'event' }> | { type: 'event'; text: string };
 
@@ -26,6 +34,7 @@ export type Message =
   | { type: 'event'; event: LiveEvent }
   | { type: 'gap'; from: number; to: number }
   | { type: 'level'; level: Level }
+  | { type: 'decision'; news: DecisionNews }
   /** The server is another run of itself, or another one: what was loaded may be outdated. */
   | { type: 'restarted'; server: string };
 
