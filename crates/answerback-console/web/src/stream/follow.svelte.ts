@@ -8,7 +8,7 @@
 import { api } from '../api';
 import { asProblem, type Problem } from '../api/problem';
 import type { LiveEvent, StreamDetail } from '../api/types';
-import { isObject, type SignalReference } from '../envelope/types';
+import { isObject } from '../envelope/types';
 import { emptyStream, fold, type StreamState, streamFromSnapshot } from '../lib/stream';
 import { feed } from '../live/feed.svelte';
 
@@ -94,12 +94,6 @@ export class Followed {
   close(): void {
     this.#stop();
     cancelAnimationFrame(this.#frame);
-  }
-
-  /** The signals so far: those of the envelope, and those that came as events. */
-  get signals(): SignalReference[] {
-    const list = this.state.envelope?.signals_emitted;
-    return Array.isArray(list) ? (list as SignalReference[]) : [];
   }
 
   #take(event: LiveEvent): void {

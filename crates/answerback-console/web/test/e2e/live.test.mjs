@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { accessible, closeBrowser, downloaded, envelope, LIMIT, PATIENCE, Server, settled, table, until, visit } from './harness.mjs';
+import { accessible, closeBrowser, downloaded, envelope, excessWidth, LIMIT, PATIENCE, Server, settled, table, until, visit } from './harness.mjs';
 
 let server;
 
@@ -88,6 +88,53 @@ describe('live', () => {
       await see();
       await page.reload();
       await see();
+    });
+  });
+
+  test('a stream is played again: speed, pause, any place, by keyboard, and without motion', { timeout: 2 * LIMIT }, async () => {
+    await begin('again');
+    for (let step = 0; step < 6; step += 1) await row('again', step);
+    await server.post('/api/streams/again/end', { outcome: 'completed' });
+    await visit(server, {}, async (one) => {
+      const { page } = one;
+      await one.open('/live/again');
+      await hasSteps(page, 'again', 6);
+      await page.getByRole('button', { name: 'Replay from the start' }).focus();
+      await page.keyboard.press('Enter');
+      const bar = page.getByRole('group', { name: 'Replay' });
+      await bar.getByRole('button', { name: 'Pause replay' }).or(bar.getByRole('button', { name: 'Play again' })).waitFor();
+      await until('the focus is in the bar', () => page.evaluate(() => document.activeElement?.closest('[aria-label="Replay"]') !== null));
+      await bar.getByRole('button', { name: '×4' }).click();
+      // Played to its end it shows what the stream is.
+      await bar.getByRole('button', { name: 'Play again' }).waitFor();
+      assert.deepEqual(await steps(page), upTo(6));
+      const place = bar.getByRole('slider', { name: 'Place in the stream' });
+      await place.fill('3');
+      await until('two rows', async () => (await steps(page)).join() === '0,1');
+      assert.equal(await log(page).locator('.seq').count(), 3);
+      await place.focus();
+      await page.keyboard.press('ArrowRight');
+      await until('three rows', async () => (await steps(page)).join() === '0,1,2');
+      await bar.getByRole('button', { name: 'Event before' }).click();
+      await until('two rows again', async () => (await steps(page)).length === 2);
+      await accessible(page, 'a replay');
+      await page.setViewportSize({ width: 320, height: 256 });
+      assert.ok((await excessWidth(page)) <= 0, 'a replay fits at 400 %');
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await bar.getByRole('button', { name: 'Leave the replay' }).click();
+      await hasSteps(page, 'again', 6);
+      await until('the focus is back', () => page.evaluate(() => document.activeElement?.textContent?.includes('Replay from the start')));
+    });
+    await visit(server, { reducedMotion: 'reduce' }, async (one) => {
+      const { page } = one;
+      await one.open('/live/again');
+      await page.getByRole('button', { name: 'Replay from the start' }).click();
+      const bar = page.getByRole('group', { name: 'Replay' });
+      await bar.getByText('step by step').waitFor();
+      assert.equal(await bar.getByRole('button', { name: /Play/ }).count(), 0);
+      await bar.getByText('0 of 8').or(bar.getByText('0 of 9')).waitFor();
+      for (let press = 0; press < 2; press += 1) await bar.getByRole('button', { name: 'Next event' }).click();
+      await until('one row', async () => (await steps(page)).join() === '0');
     });
   });
 
