@@ -8,10 +8,12 @@ interface Preferences {
   timeZone: TimeZone;
   hasSingleKeys: boolean;
   isSpreadsheetSafe: boolean;
+  /** Whether the browser says how many cases wait while nobody looks. */
+  hasNotifications: boolean;
 }
 
 const KEY = 'answerback.settings';
-const STANDARD: Preferences = { theme: 'system', timeZone: 'local', hasSingleKeys: true, isSpreadsheetSafe: true };
+const STANDARD: Preferences = { theme: 'system', timeZone: 'local', hasSingleKeys: true, isSpreadsheetSafe: true, hasNotifications: false };
 
 function stored(): Preferences {
   try {
@@ -21,6 +23,7 @@ function stored(): Preferences {
       timeZone: kept.timeZone === 'utc' ? 'utc' : STANDARD.timeZone,
       hasSingleKeys: kept.hasSingleKeys !== false,
       isSpreadsheetSafe: kept.isSpreadsheetSafe !== false,
+      hasNotifications: kept.hasNotifications === true,
     };
   } catch {
     // A browser that keeps nothing still works; it just forgets.

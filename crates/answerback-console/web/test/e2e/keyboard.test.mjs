@@ -204,6 +204,26 @@ describe('keyboard', () => {
     });
   });
 
+  test('notifications are off, and stay off where the browser refuses', { timeout: LIMIT }, async () => {
+    await visit(server, {}, async (one) => {
+      const { page } = one;
+      await one.open('/settings');
+      const box = page.getByRole('checkbox', { name: /^Notifications/ });
+      assert.ok(!(await box.isChecked()));
+      await page.evaluate(() => (Notification.requestPermission = () => Promise.resolve('denied')));
+      await box.focus();
+      await page.keyboard.press('Space');
+      await page.getByText('The browser does not allow notifications').waitFor();
+      assert.ok(!(await box.isChecked()));
+      await accessible(page, 'refused notifications');
+      await page.evaluate(() => (Notification.requestPermission = () => Promise.resolve('granted')));
+      await page.keyboard.press('Space');
+      await until('it is on', () => box.isChecked());
+      await page.reload();
+      await until('and kept', () => box.isChecked());
+    });
+  });
+
   test('downloads: a reply as JSON, a table as CSV and as JSON', { timeout: LIMIT }, async () => {
     await visit(server, {}, async (one) => {
       const { page } = one;
