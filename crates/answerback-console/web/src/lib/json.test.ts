@@ -72,11 +72,12 @@ describe('the tree', () => {
 
   test('100,000 nodes and 100,000 levels', () => {
     const wide = new JsonNode(null, null, Array.from({ length: 50_000 }, (_, at) => ({ at })));
-    const start = performance.now();
+    const start = process.cpuUsage();
     setAllOpen(wide, true);
     expect(visibleNodes(wide)).toHaveLength(100_001);
     expect(searchNodes(wide, '49999').length).toBeGreaterThan(0);
-    expect(performance.now() - start).toBeLessThan(1_000);
+    // Of this process's own time: what else the machine does must not matter.
+    expect(process.cpuUsage(start).user / 1_000).toBeLessThan(1_000);
 
     const deep = new JsonNode(null, null, parseJson('['.repeat(100_000) + ']'.repeat(100_000)));
     setAllOpen(deep, true);

@@ -3,6 +3,7 @@ import { writeCsv } from './csv';
 import { parseJson } from './json';
 import { naturalKey, nextSort, readTable, TableIndex, type ColumnFilter, type SortKey } from './table';
 import { tableStateFromParams, tableStateToParams, emptyTableState } from './table-state';
+import { took } from './took';
 
 const NO_FILTER: ReadonlyMap<number, ColumnFilter> = new Map();
 
@@ -133,11 +134,6 @@ test('50,000 rows are sorted and filtered in time', () => {
   const rows = Array.from({ length: 50_000 }, (_, at) => [at, `name ${(at * 7919) % 50_000}`, Math.sin(at), `Überschrift ${at % 977}`]);
   const index = new TableIndex(readTable({ columns: ['id', 'name', 'value', 'title'], rows }));
   index.prepare();
-  const took = (run: () => void): number => {
-    const start = performance.now();
-    run();
-    return performance.now() - start;
-  };
   // Generous for a busy machine; the browser measurement has the real bound.
   expect(took(() => index.query({ text: '', filters: NO_FILTER, sort: [{ column: 1, isDescending: false }] }))).toBeLessThan(1_500);
   expect(took(() => index.query({ text: 'name 77', filters: NO_FILTER, sort: [] }))).toBeLessThan(400);
