@@ -118,6 +118,10 @@ pub(crate) trait Opener: Send + Sync {
     fn writer(&self) -> Outcome<Box<dyn Engine>>;
     /// A connection that only reads.
     fn reader(&self) -> Outcome<Box<dyn Read>>;
+    /// Runs what uses a connection that only reads, or lets go of one, wherever the caller is.
+    fn aside(&self, act: &mut dyn FnMut()) {
+        act();
+    }
 }
 
 /// What is read. Between `begin_read` and `end_read` it is one moment of the store.

@@ -34,6 +34,16 @@ impl Readers {
         &self,
         act: impl FnOnce(&mut dyn Read) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        let (mut act, mut result) = (Some(act), None);
+        self.opener.aside(&mut || result = act.take().map(|act| self.read_here(act)));
+        // It was run, for nothing else is done with it.
+        result.unwrap_or_else(|| Err(StoreError::unit("nothing was read")))
+    }
+
+    fn read_here<T>(
+        &self,
+        act: impl FnOnce(&mut dyn Read) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut read = match idle {
             Some(read) => read,
@@ -49,6 +59,14 @@ impl Readers {
             }
         }
         result
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        let idle = std::mem::take(self.idle.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let mut idle = Some(idle);
+        self.opener.aside(&mut || drop(idle.take()));
     }
 }
 

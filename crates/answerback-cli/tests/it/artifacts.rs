@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::console::{Person, example, start};
-use crate::serve::Gateway;
+use crate::gateway::Gateway;
 use crate::wrap::Desk;
 
 /// Hands a table in, as a version of an artifact where one is named, and gives how it was registered.

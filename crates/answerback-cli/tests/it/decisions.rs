@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use serde_json::{Value, json};
 
 use crate::console::{Reader, Sent, start};
-use crate::serve::{Gateway, PATIENCE};
+use crate::gateway::{Gateway, PATIENCE};
 use crate::wrap::Desk;
 
 const CONFIG: &str = "gateway:\n  tokens:\n    decider: {scopes: [decide, read], file: decider.token}\n    writer: {scopes: [ingest], file: writer.token}\n";

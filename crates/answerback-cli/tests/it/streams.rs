@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::console::{Person, Reader, example, start};
-use crate::serve::{Gateway, PATIENCE, Session};
+use crate::gateway::{Gateway, PATIENCE, Session};
 use crate::wrap::Desk;
 
 fn note(number: usize) -> String {

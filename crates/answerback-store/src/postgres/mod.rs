@@ -55,6 +55,15 @@ impl Opener for PostgresOpener {
         schema::check(&mut engine.client, &self.0.schema)?;
         Ok(Box::new(engine))
     }
+
+    /// The driver waits on a runtime of its own, and one within another is refused: a task steps out of its own first.
+    fn aside(&self, act: &mut dyn FnMut()) {
+        use tokio::runtime::{Handle, RuntimeFlavor};
+        match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+            Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(act),
+            _ => act(),
+        }
+    }
 }
 
 impl From<postgres::Error> for EngineError {

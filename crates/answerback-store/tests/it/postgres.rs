@@ -315,3 +315,21 @@ fn a_log_pruned_beyond_a_change_of_keys_verifies() {
         assert_eq!(report.exit_code(), 11, "{report}");
     }
 }
+
+/// What serves over HTTP reads between two messages, on a thread that a runtime has.
+#[test]
+fn a_task_of_a_runtime_may_read() {
+    let Some(server) = Server::new() else { return };
+    let scene = Scene::new();
+    let settings = Settings::new(scene.path("ledger.key"));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let store = Store::open_postgres(&server.url("task"), settings).unwrap();
+        let reading = tokio::spawn(async move {
+            let size = store.head().unwrap().size;
+            drop(store);
+            size
+        });
+        assert_eq!(reading.await.unwrap(), 0);
+    });
+}
