@@ -82,7 +82,7 @@ impl Examined {
     }
 
     fn check_parts(&mut self, entry: &Entry<'_>, facts: &Facts) {
-        for declared in &facts.parts {
+        for declared in facts.parts.iter() {
             let name = declared.name.text(entry.leaf);
             let Some(part) = entry.parts.iter().find(|part| part.name == name) else {
                 self.missing.push(shown(name));

@@ -1,6 +1,6 @@
 //! Agents and prompts against the manifests and locks that the log itself holds.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Deserialize;
 
@@ -17,10 +17,11 @@ const UNCHECKABLE: &str =
 const SUPERSEDED: &str = "entry names a manifest or lock that was no longer the newest";
 
 /// A logged document, by what is needed of it. Without content there is nothing to check against.
-type Logged<T> = HashMap<Hash, Option<T>>;
+/// Sorted rather than hashed, as all that is looked up for every entry: there are few.
+type Logged<T> = BTreeMap<Hash, Option<T>>;
 
 /// By canonical id: the key in the lock, and the type.
-type Agents = HashMap<String, (String, &'static str)>;
+type Agents = BTreeMap<String, (String, &'static str)>;
 
 #[derive(Deserialize)]
 struct ManifestFile {
@@ -39,7 +40,7 @@ struct ManifestAgent {
 
 #[derive(Deserialize)]
 struct LockFile {
-    prompts: HashMap<String, LockedPrompt>,
+    prompts: BTreeMap<String, LockedPrompt>,
 }
 
 #[derive(Deserialize)]
@@ -54,7 +55,7 @@ struct LockedPrompt {
 #[derive(Default)]
 pub(crate) struct Governance {
     manifests: Logged<Agents>,
-    locks: Logged<HashMap<String, LockedPrompt>>,
+    locks: Logged<BTreeMap<String, LockedPrompt>>,
     newest_manifest: Option<Hash>,
     newest_lock: Option<Hash>,
     /// Entries below the first that is there may have logged more.

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use crate::names::{Names, prefix};
+
 /// Leaves nest three deep; more is not one.
 const DEPTH: u32 = 8;
 /// The first whole number that not every reader of JSON can hold.
@@ -35,30 +37,18 @@ fn plain_length(text: &[u8]) -> Option<usize> {
     Some(words.len() * 8 + place)
 }
 
-/// The first eight bytes of a name as a number that sorts as the name does: most comparisons end here.
-pub(crate) const fn prefix(name: &[u8]) -> u64 {
-    if let Some(first) = name.first_chunk::<8>() {
-        return u64::from_be_bytes(*first);
-    }
-    let mut number = 0;
-    let mut at = 0;
-    while at < 8 {
-        number = number << 8 | if at < name.len() { name[at] as u64 } else { 0 };
-        at += 1;
-    }
-    number
-}
-
 /// The name of a member, as it is spelled.
 #[derive(Clone, Copy)]
 pub(crate) struct Name<'a> {
     pub(crate) text: &'a [u8],
-    pub(crate) prefix: u64,
+    prefix: u64,
+    /// Its place among the names that were expected.
+    pub(crate) known: Option<usize>,
 }
 
 impl<'a> Name<'a> {
     fn new(text: &'a [u8]) -> Self {
-        Self { text, prefix: prefix(text) }
+        Self { text, prefix: prefix(text), known: None }
     }
 
     /// RFC 8785 sorts members by the UTF-16 units of their names. For plain ASCII that is the order of bytes.
@@ -86,9 +76,17 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the front. The bytes must be UTF-8, which the caller has checked by having a `str`.
-    pub(crate) fn new(text: &'a str) -> Self {
-        Self { text: text.as_bytes(), at: 0 }
+    /// Starts at the front.
+    ///
+    /// # Errors
+    ///
+    /// With the first place that is not UTF-8.
+    pub(crate) fn new(text: &'a [u8]) -> Result<Self, usize> {
+        // Nearly all leaves are ASCII, which is asked faster.
+        if !text.is_ascii() {
+            std::str::from_utf8(text).map_err(|error| error.valid_up_to())?;
+        }
+        Ok(Self { text, at: 0 })
     }
 
     pub(crate) fn error<T>(&self, what: &'static str) -> Result<T, FormError> {
@@ -174,6 +172,17 @@ impl<'a> Reader<'a> {
         Some(text)
     }
 
+    /// Reads a string whose bytes are all fit, which leaves no room for quotes and escapes, or nothing at all.
+    pub(crate) fn fit(&mut self, fits: &[bool; 256]) -> Option<&'a [u8]> {
+        let (quote, rest) = self.text.get(self.at..)?.split_first()?;
+        let length = rest.iter().position(|byte| !fits[usize::from(*byte)])?;
+        if *quote != b'"' || rest[length] != b'"' {
+            return None;
+        }
+        self.at += length + 2;
+        Some(&rest[..length])
+    }
+
     /// RFC 8785 has one escape for each character that needs one.
     fn escape(&mut self) -> Result<(), FormError> {
         let rest = &self.text[self.at + 1..];
@@ -220,9 +229,29 @@ impl<'a> Reader<'a> {
         self.error("expected true or false")
     }
 
-    /// Reads an object; `member` reads each value. Members must be sorted, and none may come twice.
+    /// Reads the name of a member, and whether it has neither escapes nor letters beyond ASCII. Names from `expected` on
+    /// are looked for first.
+    fn name(&mut self, names: &Names, expected: usize) -> Result<(Name<'a>, bool), FormError> {
+        let rest = &self.text[self.at..];
+        if let Some(number) = names.find(rest, expected) {
+            let (length, prefix) = names.length_and_prefix(number);
+            self.at += length + 2;
+            let name = Name { text: &rest[1..=length], prefix, known: Some(number) };
+            return Ok((name, true));
+        }
+        let start = self.at;
+        if let Ok(text) = self.plain() {
+            return Ok((Name::new(text), text.is_ascii()));
+        }
+        self.at = start;
+        Ok((Name::new(&self.text[self.string()?]), false))
+    }
+
+    /// Reads an object; `member` reads each value. Members must be sorted, and none may come twice. A name that is among
+    /// `names` has its place there.
     pub(crate) fn object(
         &mut self,
+        names: &Names,
         mut member: impl FnMut(&mut Self, Name<'a>) -> Result<(), FormError>,
     ) -> Result<(), FormError> {
         self.expect(b'{', "expected an object")?;
@@ -233,17 +262,16 @@ impl<'a> Reader<'a> {
         let mut previous: Option<Name<'_>> = None;
         // So far every name was ASCII without escapes.
         let mut plain = true;
+        let mut expected = 0;
         loop {
-            let start = self.at;
-            let text = if let Ok(text) = self.plain() {
-                text
-            } else {
-                (self.at, plain) = (start, false);
-                &self.text[self.string()?]
-            };
-            plain &= text.is_ascii();
-            let name = Name::new(text);
-            if previous.is_some_and(|previous| !previous.is_before(name, plain)) {
+            let (name, is_plain) = self.name(names, expected)?;
+            plain &= is_plain;
+            expected = name.known.map_or(expected, |number| number + 1);
+            // Of two names that are known, the second was looked for after the first only.
+            let in_order = previous.is_none_or(|previous| {
+                previous.known.is_some() && name.known.is_some() || previous.is_before(name, plain)
+            });
+            if !in_order {
                 return self.error("members are not sorted, or one comes twice");
             }
             previous = Some(name);
@@ -284,7 +312,7 @@ impl<'a> Reader<'a> {
         let Some(inner) = depth.checked_sub(1) else { return self.error("nested too deep") };
         match self.peek() {
             Some(b'"') => self.string().map(drop),
-            Some(b'{') => self.object(|reader, _| reader.skip_nested(inner)),
+            Some(b'{') => self.object(&Names::NONE, |reader, _| reader.skip_nested(inner)),
             Some(b'[') => self.array(|reader| reader.skip_nested(inner)),
             Some(b't' | b'f') => self.boolean().map(drop),
             Some(b'n') if self.text[self.at..].starts_with(b"null") => {
@@ -332,7 +360,7 @@ mod tests {
     use super::*;
 
     fn canonical(text: &str) -> Result<(), FormError> {
-        let mut reader = Reader::new(text);
+        let mut reader = Reader::new(text.as_bytes()).unwrap();
         reader.skip()?;
         reader.end()
     }

@@ -6,7 +6,8 @@ use crate::{
     checkpoint::decimal,
     hash::Hash,
     hex::{from_hex, is_hex},
-    json::{FormError, Reader, prefix},
+    json::{FormError, Reader},
+    names::{Names, Spelling},
     time,
 };
 
@@ -81,14 +82,42 @@ macro_rules! members {
     };
 }
 
-const PREFIXES: [u64; MEMBERS.len()] = {
-    let mut prefixes = [0; MEMBERS.len()];
-    let mut at = 0;
-    while at < MEMBERS.len() {
-        prefixes[at] = prefix(MEMBERS[at].0.as_bytes());
-        at += 1;
+/// The names of a table, ready to be found.
+macro_rules! names {
+    ($($name:expr),*) => {{
+        const SPELLINGS: &[Spelling] = &[$(Spelling::of($name.as_bytes())),*];
+        Names::new(SPELLINGS)
+    }};
+}
+
+static NAMES: Names = {
+    const SPELLINGS: [Spelling; MEMBERS.len()] = {
+        let mut spellings = [Spelling::of(b""); MEMBERS.len()];
+        let mut at = 0;
+        while at < MEMBERS.len() {
+            spellings[at] = Spelling::of(MEMBERS[at].0.as_bytes());
+            at += 1;
+        }
+        spellings
+    };
+    Names::new(&SPELLINGS)
+};
+
+/// By kind: the members that an entry of it may have, as bits.
+const ALLOWED: [u64; Kind::ALL.len()] = {
+    let mut allowed = [0; Kind::ALL.len()];
+    let mut kind = 0;
+    while kind < allowed.len() {
+        let mut member = 0;
+        while member < MEMBERS.len() {
+            if MEMBERS[member].2 >> kind & 1 == 1 {
+                allowed[kind] |= 1 << member;
+            }
+            member += 1;
+        }
+        kind += 1;
     }
-    prefixes
+    allowed
 };
 
 /// The bit of a kind in the table of members.
@@ -179,12 +208,36 @@ pub(crate) struct Commitment {
     pub(crate) length: u64,
 }
 
+/// What a leaf says of its parts. Most have one, which needs no memory of its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Commitments {
+    first: Option<Commitment>,
+    more: Vec<Commitment>,
+}
+
+impl Commitments {
+    fn push(&mut self, commitment: Commitment) {
+        match &mut self.first {
+            None => self.first = Some(commitment),
+            Some(_) => self.more.push(commitment),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Commitment> {
+        self.first.iter().chain(&self.more)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.more.len()
+    }
+}
+
 /// A leaf that was read: its kind, its time, and where its other values stand.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub(crate) kind: Kind,
     pub(crate) ts: i64,
-    pub(crate) parts: Vec<Commitment>,
+    pub(crate) parts: Commitments,
     /// Members that no kind has.
     pub(crate) unknown: Vec<String>,
     values: [Span; MEMBERS.len()],
@@ -201,38 +254,24 @@ impl Facts {
         if leaf.len() > LONGEST {
             return Err(FormError { at: LONGEST, what: "the leaf is longer than 8,192 bytes" });
         }
-        let text = std::str::from_utf8(leaf).map_err(|error| FormError {
-            at: error.valid_up_to(),
-            what: "the leaf is not UTF-8",
-        })?;
+        let mut reader =
+            Reader::new(leaf).map_err(|at| FormError { at, what: "the leaf is not UTF-8" })?;
         let mut facts = Self {
             kind: Kind::Config,
             ts: 0,
-            parts: Vec::new(),
+            parts: Commitments::default(),
             unknown: Vec::new(),
             values: [Span::default(); MEMBERS.len()],
             seen: 0,
         };
-        let mut reader = Reader::new(text);
-        // Both the leaf and the table are sorted: one walk finds every member.
-        let mut number = 0;
-        reader.object(|reader, name| {
-            while number < MEMBERS.len()
-                && (PREFIXES[number] < name.prefix
-                    || PREFIXES[number] == name.prefix && MEMBERS[number].0.as_bytes() < name.text)
-            {
-                number += 1;
-            }
-            match MEMBERS.get(number) {
-                Some((known, form, _)) if known.as_bytes() == name.text => {
-                    facts.seen |= 1 << number;
-                    facts.values[number] = facts.value(reader, *form)?;
-                    Ok(())
-                }
-                _ => {
-                    facts.unknown.push(name.text.escape_ascii().to_string());
-                    reader.skip()
-                }
+        reader.object(&NAMES, |reader, name| {
+            if let Some(number) = name.known {
+                facts.seen |= 1 << number;
+                facts.values[number] = facts.value(reader, MEMBERS[number].1)?;
+                Ok(())
+            } else {
+                facts.unknown.push(name.text.escape_ascii().to_string());
+                reader.skip()
             }
         })?;
         reader.end()?;
@@ -251,7 +290,7 @@ impl Facts {
             if holds(text) { Ok(Span::behind(reader, text)) } else { reader.error(what) }
         };
         match form {
-            Form::Token => checked(reader, is_token, "expected a token"),
+            Form::Token => token(reader).map(|(span, _)| span),
             Form::Uuid => match reader.fixed::<36>(is_uuid) {
                 Some(text) => Ok(Span::behind(reader, text)),
                 None => checked(reader, |_| false, "expected a UUID in lower case"),
@@ -327,10 +366,12 @@ impl Facts {
 
     /// The members that an entry of this kind does not have.
     pub(crate) fn misplaced(&self) -> impl Iterator<Item = &'static str> {
-        let (seen, kind) = (self.seen, of(self.kind));
-        let strangers =
-            move |number: usize| seen >> number & 1 == 1 && MEMBERS[number].2 & kind == 0;
-        (0..MEMBERS.len()).filter(move |number| strangers(*number)).map(|number| MEMBERS[number].0)
+        let mut strangers = self.seen & !ALLOWED[self.kind as usize];
+        std::iter::from_fn(move || {
+            let number = (strangers != 0).then(|| strangers.trailing_zeros() as usize)?;
+            strangers &= strangers - 1;
+            Some(MEMBERS[number].0)
+        })
     }
 
     /// The members that an entry of this kind must have and this one has not.
@@ -350,13 +391,24 @@ impl Facts {
     }
 }
 
+/// Reads a token, and gives where it stands.
+fn token<'a>(reader: &mut Reader<'a>) -> Result<(Span, &'a [u8]), FormError> {
+    let Some(text) = reader.fit(&IN_TOKEN) else {
+        // It says what a string lacks before it says what a token lacks.
+        reader.plain()?;
+        return reader.error("expected a token");
+    };
+    if is_token_long(text) {
+        Ok((Span::behind(reader, text), text))
+    } else {
+        reader.error("expected a token")
+    }
+}
+
 fn tokens(reader: &mut Reader<'_>) -> Result<(), FormError> {
     let mut previous: Option<&[u8]> = None;
     reader.array(|reader| {
-        let token = reader.plain()?;
-        if !is_token(token) {
-            return reader.error("expected a token");
-        }
+        let (_, token) = token(reader)?;
         if previous.is_some_and(|previous| previous >= token) {
             return reader.error("a list is not sorted, or has a code twice");
         }
@@ -366,28 +418,32 @@ fn tokens(reader: &mut Reader<'_>) -> Result<(), FormError> {
 }
 
 fn flags(reader: &mut Reader<'_>) -> Result<(), FormError> {
-    let flags: [&[u8]; 4] = [
-        b"boundaries_respected",
-        b"constraints_followed",
-        b"quality_standards_met",
-        b"within_scope",
+    static FLAGS: Names = names![
+        "boundaries_respected",
+        "constraints_followed",
+        "quality_standards_met",
+        "within_scope"
     ];
-    let mut expected = flags.iter();
-    reader.object(|reader, name| match expected.next() {
-        Some(flag) if *flag == name.text => reader.boolean().map(drop),
-        _ => reader.error("expected the four attestation flags"),
+    let mut expected = 0;
+    reader.object(&FLAGS, |reader, name| {
+        if name.known != Some(expected) {
+            return reader.error("expected the four attestation flags");
+        }
+        expected += 1;
+        reader.boolean().map(drop)
     })?;
-    if expected.next().is_some() { reader.error("an attestation flag is missing") } else { Ok(()) }
+    if expected < 4 { reader.error("an attestation flag is missing") } else { Ok(()) }
 }
 
 fn verdict(reader: &mut Reader<'_>) -> Result<Span, FormError> {
+    static VERDICT: Names = names!["failed", "result"];
     let (mut failed, mut result) = (false, None);
-    reader.object(|reader, name| match name.text {
-        b"failed" => {
+    reader.object(&VERDICT, |reader, name| match name.known {
+        Some(0) => {
             failed = true;
             tokens(reader)
         }
-        b"result" => {
+        Some(_) => {
             let text = reader.plain()?;
             if !matches!(text, b"accepted" | b"refused" | b"unverified") {
                 return reader.error("the verdict's result is unknown");
@@ -395,7 +451,7 @@ fn verdict(reader: &mut Reader<'_>) -> Result<Span, FormError> {
             result = Some(Span::behind(reader, text));
             Ok(())
         }
-        _ => reader.error("a verdict has only failed and result"),
+        None => reader.error("a verdict has only failed and result"),
     })?;
     match result {
         Some(result) if failed => Ok(result),
@@ -403,21 +459,33 @@ fn verdict(reader: &mut Reader<'_>) -> Result<Span, FormError> {
     }
 }
 
-fn commitments(reader: &mut Reader<'_>) -> Result<Vec<Commitment>, FormError> {
-    let mut commitments: Vec<Commitment> = Vec::new();
+fn commitments(reader: &mut Reader<'_>) -> Result<Commitments, FormError> {
+    static PART: Names = names!["alg", "commit", "len", "name"];
+    let mut commitments = Commitments::default();
     let mut previous: Option<&[u8]> = None;
     reader.array(|reader| {
         let (mut algorithm, mut commit, mut length, mut named) = (false, None, None, None);
-        reader.object(|reader, name| {
-            match name.text {
-                b"alg" => algorithm = reader.plain()? == b"hmac-sha256",
-                b"commit" => commit = Hash::from_hex(reader.plain()?),
-                b"len" => length = Some(reader.number()?),
-                b"name" => {
-                    let text = reader.plain()?;
-                    named = is_token(text).then(|| (Span::behind(reader, text), text));
+        reader.object(&PART, |reader, name| {
+            match name.known {
+                Some(0) => algorithm = reader.plain()? == b"hmac-sha256",
+                Some(1) => {
+                    commit = match reader.fixed::<64>(is_hex) {
+                        Some(text) => Hash::from_hex(text),
+                        // Whatever it is, it must be a string.
+                        None => reader.plain().map(|_| None)?,
+                    }
                 }
-                _ => return reader.error("a part has only alg, commit, len and name"),
+                Some(2) => length = Some(reader.number()?),
+                Some(_) => {
+                    named = match reader.fit(&IN_TOKEN) {
+                        Some(text) if is_token_long(text) => {
+                            Some((Span::behind(reader, text), text))
+                        }
+                        Some(_) => None,
+                        None => reader.plain().map(|_| None)?,
+                    }
+                }
+                None => return reader.error("a part has only alg, commit, len and name"),
             }
             Ok(())
         })?;
@@ -433,7 +501,7 @@ fn commitments(reader: &mut Reader<'_>) -> Result<Vec<Commitment>, FormError> {
         commitments.push(Commitment { name, commit, length });
         Ok(())
     })?;
-    if commitments.is_empty() {
+    if commitments.len() == 0 {
         reader.error("an empty list of parts is left out")
     } else {
         Ok(commitments)
@@ -452,10 +520,9 @@ const IN_TOKEN: [bool; 256] = {
     table
 };
 
-/// Looks at every byte before it judges, so that it need not branch on each.
-fn is_token(text: &[u8]) -> bool {
+/// Whether a text is as long as tokens are.
+fn is_token_long(text: &[u8]) -> bool {
     (1..=LONGEST_TOKEN).contains(&text.len())
-        && text.iter().fold(true, |fits, byte| fits & IN_TOKEN[usize::from(*byte)])
 }
 
 fn is_uuid(text: &[u8; 36]) -> bool {
@@ -537,6 +604,52 @@ mod tests {
         }
         assert!(Facts::read(&vec![b' '; LONGEST + 1]).is_err());
         assert!(Facts::read(b"{\"kind\":\"\xff\"}").is_err());
+    }
+
+    /// Names that are expected are found in a shorter way. It must read what the long way reads, and fail where it fails.
+    #[test]
+    fn expected_names_are_read_as_any_others() {
+        let leaf = r#"{"agent_id":"a","agent_type":"domain","claimed":{"within_scope":true},"claimed_ts":"2026-11-15T18:24:44.727091Z","comment":[1],"kind":"request","ts":"2026-11-15T18:24:44.727091Z","v":1}"#;
+        let read = |text: &[u8], names: &Names| {
+            let mut members = Vec::new();
+            let mut reader = Reader::new(text).map_err(|at| FormError { at, what: "UTF-8" })?;
+            let read = reader.object(names, |reader, name| {
+                members.push(name.text.to_vec());
+                let place = MEMBERS.iter().position(|member| member.0.as_bytes() == name.text);
+                let known = std::ptr::eq(names, &raw const NAMES).then_some(place).flatten();
+                assert_eq!(name.known, known, "{}", name.text.escape_ascii());
+                reader.skip()
+            });
+            read.map(|()| members)
+        };
+        let check = |text: &[u8]| {
+            let read = (read(text, &NAMES), read(text, &Names::NONE));
+            assert_eq!(read.0, read.1, "{}", text.escape_ascii());
+        };
+        check(leaf.as_bytes());
+        for at in 0..leaf.len() {
+            for byte in [b'"', b'\\', b'a', b't', b'v', b'z', b',', b':', b'}', 0, 0x1f, 0xc3] {
+                let mut text = leaf.as_bytes().to_vec();
+                text[at] = byte;
+                check(&text);
+                text.insert(at, leaf.as_bytes()[at]);
+                check(&text);
+            }
+            let mut text = leaf.as_bytes().to_vec();
+            text.remove(at);
+            check(&text);
+            check(&leaf.as_bytes()[..at]);
+        }
+        let members: Vec<&str> = leaf[1..leaf.len() - 1].split(',').collect();
+        for first in 0..members.len() {
+            for second in 0..members.len() {
+                let mut members = members.clone();
+                members.swap(first, second);
+                check(format!("{{{}}}", members.join(",")).as_bytes());
+                members[first] = members[second];
+                check(format!("{{{}}}", members.join(",")).as_bytes());
+            }
+        }
     }
 
     #[test]

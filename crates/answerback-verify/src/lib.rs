@@ -28,6 +28,7 @@ mod hex;
 mod json;
 mod keys;
 mod leaf;
+mod names;
 mod note;
 mod options;
 mod pipeline;

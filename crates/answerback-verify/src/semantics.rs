@@ -1,6 +1,6 @@
 //! What entries mean together: time, requests and their answers, what was in force.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::{
     governance::Governance,
@@ -13,7 +13,8 @@ const ORPHAN: &str = "request without an answer: the process may have been ended
 
 /// A request that waits for its answer.
 struct Waiting {
-    request_id: Option<[u8; 16]>,
+    /// As it is spelled, which is one way only.
+    request_id: Option<[u8; 36]>,
     /// A rejected answer came: the request is no orphan.
     rejected: bool,
 }
@@ -24,7 +25,8 @@ pub(crate) struct Semantics {
     /// How many entries came so far.
     taken: u64,
     last_ts: Option<i64>,
-    waiting: HashMap<u64, Waiting>,
+    /// Sorted rather than hashed: few wait at a time, and an index is compared faster than it is hashed.
+    waiting: BTreeMap<u64, Waiting>,
     answered: Bits,
     governance: Governance,
 }
@@ -35,7 +37,7 @@ impl Semantics {
             from,
             taken: 0,
             last_ts: None,
-            waiting: HashMap::new(),
+            waiting: BTreeMap::new(),
             answered: Bits::default(),
             governance: Governance::new(from > 0),
         }
@@ -57,7 +59,7 @@ impl Semantics {
         self.taken += 1;
         match facts.kind {
             Kind::Request => {
-                let request_id = facts.uuid(entry.leaf, Member::RequestId);
+                let request_id = request_id(entry, facts);
                 self.waiting.insert(entry.index, Waiting { request_id, rejected: false });
                 self.governance.check(entry, facts, findings);
             }
@@ -86,7 +88,7 @@ impl Semantics {
                 false => findings.fail(fail(format!("entry {request} is not a request before it"))),
             };
         };
-        let answered_id = facts.uuid(entry.leaf, Member::RequestId);
+        let answered_id = request_id(entry, facts);
         if let (Some(request_id), Some(answered_id)) = (waiting.request_id, answered_id)
             && request_id != answered_id
         {
@@ -107,12 +109,14 @@ impl Semantics {
     /// Tells of requests that were never answered.
     pub(crate) fn finish(self, findings: &mut Findings) {
         let orphans = self.waiting.iter().filter(|(_, waiting)| !waiting.rejected);
-        let mut orphans: Vec<u64> = orphans.map(|(index, _)| *index).collect();
-        orphans.sort_unstable();
-        for index in orphans {
-            findings.warn(index, ORPHAN);
+        for (index, _) in orphans {
+            findings.warn(*index, ORPHAN);
         }
     }
+}
+
+fn request_id(entry: &Entry<'_>, facts: &Facts) -> Option<[u8; 36]> {
+    facts.text(entry.leaf, Member::RequestId)?.try_into().ok()
 }
 
 /// A set of small numbers.

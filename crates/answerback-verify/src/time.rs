@@ -2,21 +2,21 @@
 
 /// Reads `YYYY-MM-DDTHH:MM:SS.ffffffZ`.
 pub(crate) fn micros(text: &[u8]) -> Option<i64> {
-    if text.len() != 27 {
-        return None;
-    }
+    let text: &[u8; 27] = text.try_into().ok()?;
     let separators =
-        [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (26, b'Z')];
-    if separators.iter().any(|(at, separator)| text[*at] != *separator) {
+        [text[4], text[7], text[10], text[13], text[16], text[19], text[26]] == *b"--T::.Z";
+    let digits = [0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18, 20, 21, 22, 23, 24, 25];
+    // All are looked at before it is judged, so that there is one branch and not twenty.
+    let all_digits = digits.iter().fold(true, |all, at| all & text[*at].is_ascii_digit());
+    if !separators || !all_digits {
         return None;
     }
     let number = |from: usize, to: usize| {
-        text[from..to].iter().try_fold(0_i64, |number, digit| {
-            digit.is_ascii_digit().then(|| number * 10 + i64::from(digit - b'0'))
-        })
+        let digits = text[from..to].iter();
+        digits.fold(0_i64, |number, digit| number * 10 + i64::from(digit - b'0'))
     };
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
+    let (hour, minute, second) = (number(11, 13), number(14, 16), number(17, 19));
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
@@ -29,7 +29,7 @@ pub(crate) fn micros(text: &[u8]) -> Option<i64> {
         return None;
     }
     let seconds = ((days_since_1970(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
-    Some(seconds * 1_000_000 + number(20, 26)?)
+    Some(seconds * 1_000_000 + number(20, 26))
 }
 
 /// Days between 1970-01-01 and a day of the Gregorian calendar. Years begin in March, so that the leap day is last.
@@ -58,6 +58,9 @@ mod tests {
             ("2026-11-15T18:24:44.72709Z", None),
             ("2026-13-15T18:24:44.727091Z", None),
             ("2026-11-15 18:24:44.727091Z", None),
+            ("2026-11-15T18:24:44.72709:Z", None),
+            ("/026-11-15T18:24:44.727091Z", None),
+            ("2026-11-15T18:24:44.7270912", None),
         ] {
             assert_eq!(micros(text.as_bytes()), expected, "{text}");
         }

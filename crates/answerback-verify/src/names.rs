@@ -1,0 +1,157 @@
+//! Names of members that are expected, compared where they stand.
+
+/// The first eight bytes of a name as a number that sorts as the name does: most comparisons end here.
+pub(crate) const fn prefix(name: &[u8]) -> u64 {
+    if let Some(first) = name.first_chunk::<8>() {
+        return u64::from_be_bytes(*first);
+    }
+    let mut number = 0;
+    let mut at = 0;
+    while at < 8 {
+        number = number << 8 | if at < name.len() { name[at] as u64 } else { 0 };
+        at += 1;
+    }
+    number
+}
+
+/// Bytes of a name and its quotes that are compared at once. No name in a leaf is longer.
+const SPELLED: usize = 24;
+
+/// A name between its quotes, as three words to compare with what stands in a text.
+#[derive(Clone, Copy)]
+pub(crate) struct Spelling {
+    words: [u64; 3],
+    /// Which bytes of the words are compared.
+    masks: [u64; 3],
+    letter: u8,
+    /// Bytes without the quotes.
+    length: usize,
+    prefix: u64,
+}
+
+impl Spelling {
+    pub(crate) const fn of(name: &[u8]) -> Self {
+        assert!(name.len() + 2 <= SPELLED, "a name is too long");
+        let (mut bytes, mut compared) = ([0; SPELLED], [0; SPELLED]);
+        let mut at = 0;
+        while at < name.len() + 2 {
+            bytes[at] = if at == 0 || at > name.len() { b'"' } else { name[at - 1] };
+            compared[at] = u8::MAX;
+            at += 1;
+        }
+        let (words, masks) = (words_of(&bytes), words_of(&compared));
+        Self { words, masks, letter: bytes[1], length: name.len(), prefix: prefix(name) }
+    }
+
+    fn begins(&self, text: &[u64; 3]) -> bool {
+        let differs = |at: usize| (text[at] ^ self.words[at]) & self.masks[at];
+        differs(0) | differs(1) | differs(2) == 0
+    }
+}
+
+const fn words_of(bytes: &[u8; SPELLED]) -> [u64; 3] {
+    let (words, _) = bytes.as_chunks::<8>();
+    [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1]), u64::from_le_bytes(words[2])]
+}
+
+/// Names that an object may have, sorted. One of them is found where it stands, without looking for its end.
+pub(crate) struct Names {
+    spellings: &'static [Spelling],
+    /// By the first byte of a name: the first that begins with it.
+    first: [u8; 128],
+}
+
+impl Names {
+    pub(crate) const NONE: Self = Self::new(&[]);
+
+    pub(crate) const fn new(spellings: &'static [Spelling]) -> Self {
+        let mut first = [0; 128];
+        let mut at = spellings.len();
+        while at > 0 {
+            at -= 1;
+            let letter = spellings[at].letter;
+            assert!(letter < 128 && at < 256, "names are few, and ASCII");
+            #[expect(clippy::cast_possible_truncation, reason = "checked above")]
+            let place = at as u8;
+            first[letter as usize] = place;
+        }
+        Self { spellings, first }
+    }
+
+    /// The length of a name, and its prefix.
+    pub(crate) fn length_and_prefix(&self, place: usize) -> (usize, u64) {
+        let Spelling { length, prefix, .. } = self.spellings[place];
+        (length, prefix)
+    }
+
+    /// The place of the name that a text begins with, if it is `expected` or comes after it.
+    #[inline]
+    pub(crate) fn find(&self, text: &[u8], expected: usize) -> Option<usize> {
+        let words = match text.first_chunk::<SPELLED>() {
+            Some(bytes) => words_of(bytes),
+            None => {
+                let mut bytes = [0; SPELLED];
+                bytes[..text.len()].copy_from_slice(text);
+                words_of(&bytes)
+            }
+        };
+        if self.spellings.get(expected)?.begins(&words) {
+            return Some(expected);
+        }
+        let letter = words[0].to_le_bytes()[1];
+        let mut place = usize::from(*self.first.get(usize::from(letter))?).max(expected + 1);
+        while let Some(spelling) = self.spellings.get(place)
+            && spelling.letter == letter
+        {
+            if spelling.begins(&words) {
+                return Some(place);
+            }
+            place += 1;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [&str; 7] =
+        ["agent_id", "agent_ids", "kind", "quality_standards_met", "ts", "tsx", "v"];
+
+    fn names() -> Names {
+        const SPELLINGS: [Spelling; 7] = {
+            let mut spellings = [Spelling::of(b""); 7];
+            let mut at = 0;
+            while at < 7 {
+                spellings[at] = Spelling::of(NAMES[at].as_bytes());
+                at += 1;
+            }
+            spellings
+        };
+        Names::new(&SPELLINGS)
+    }
+
+    #[test]
+    fn a_name_is_found_with_its_quotes_and_nothing_less() {
+        for (place, name) in NAMES.iter().enumerate() {
+            for rest in ["", ":", ":1}", ":\"a value that is longer than three words\"}"] {
+                let text = format!("\"{name}\"{rest}");
+                assert_eq!(names().find(text.as_bytes(), 0), Some(place), "{text}");
+                assert_eq!(names().find(text.as_bytes(), place), Some(place), "{text}");
+                assert_eq!(names().find(text.as_bytes(), place + 1), None, "{text}");
+                for at in 0..name.len() + 2 {
+                    let cut = &text.as_bytes()[..at];
+                    assert_eq!(names().find(cut, 0), None, "{cut:?}");
+                    let mut changed = text.clone().into_bytes();
+                    changed[at] ^= 1;
+                    assert_eq!(names().find(&changed, 0), None, "{changed:?}");
+                }
+            }
+        }
+        for text in ["", "\"", "\"\u{e9}\"", "\"t\"", "\"tsy\"", "ts"] {
+            assert_eq!(names().find(text.as_bytes(), 0), None, "{text}");
+            assert_eq!(Names::NONE.find(text.as_bytes(), 0), None, "{text}");
+        }
+    }
+}
