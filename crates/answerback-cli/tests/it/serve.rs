@@ -55,6 +55,31 @@ fn a_client_with_a_session() {
     );
 }
 
+/// Where `scripts/postgres` runs the tests: the same on the store that several share.
+#[test]
+fn a_gateway_on_postgresql() {
+    let Ok(server) = std::env::var("ANSWERBACK_TEST_POSTGRES") else { return };
+    let desk = Desk::new();
+    let url = format!("{server}?schema=served_{}", std::process::id());
+    let mut command = desk.command();
+    command.args(["serve", "--listen", "127.0.0.1:0", "--config", &desk.config(&one_stub())]);
+    command.args(["--store", &url, "--key"]).arg(desk.path("ledger.key"));
+    let gateway = Gateway::run(command, &desk);
+    let mut client = Session::begin(&gateway, "/mcp");
+    let wrong = client.call("count", json!({"n": "7", "unit": "KG"}));
+    assert_eq!(meta(&wrong, "retry")["class"], "arguments");
+    let right = client.call("count", json!({"n": 7, "unit": "kg"}));
+    assert!(meta(&right, "receipt")["index"].is_u64(), "{right}");
+    assert_eq!(gateway.send("GET", "/readyz", &[("Authorization", "")], "").status, 200);
+    for path in ["/api/replies", "/api/cases", "/api/streams", "/api/ledger", "/api/artifacts"] {
+        let answer = gateway.send("GET", path, &[], "");
+        assert!(answer.status == 200, "{path}: {} {:?}", answer.status, answer.events);
+    }
+    let (code, said) = gateway.stop();
+    assert_eq!(code, 0, "{said:?}");
+    assert!(!said.iter().any(|line| line.contains("panicked")), "{said:?}");
+}
+
 #[test]
 fn a_client_without_a_session_speaks_to_a_server_of_the_other_era() {
     let desk = Desk::new();
