@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # How many replies a second are judged, recorded durably and answered with a receipt, beside the ledger alone.
 # Usage: bench/console/replies.sh target/release/answerback [SECONDS]
-# Needs wrk. Loopback only; it ends by itself.
+# The ledger alone is bench-ledger, where it was built beside the program (`cargo build --release -p bench-ledger`). A reply is two
+# entries: request and response. Needs wrk. Loopback only; it ends by itself.
 set -euo pipefail
 program=$1 seconds=${2:-10}
 folder=$(mktemp -d)
@@ -29,3 +30,10 @@ for connections in 1 64; do
   wrk -t "$threads" -c "$connections" -d "${seconds}s" --latency -s "$folder/post.lua" "$url/api/replies" |
     grep -E 'Requests/sec|50%|99%|Non-2xx' || true
 done
+alone=$(dirname "$program")/bench-ledger
+if [ -x "$alone" ]; then
+  echo "the ledger alone:"
+  "$alone" 20000 0 0
+else
+  echo "the ledger alone: not built; cargo build --release -p bench-ledger"
+fi

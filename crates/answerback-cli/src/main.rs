@@ -1,5 +1,6 @@
 //! The `answerback` program: it joins the library to files, terminals and pipes. One file a command.
 
+mod address;
 mod arguments;
 mod command;
 mod configuration;

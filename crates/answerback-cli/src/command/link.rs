@@ -6,6 +6,7 @@ use std::io::Write as _;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
+use crate::address::Address;
 use crate::command::ledger::location::Location;
 use crate::exit::Exit;
 use crate::tokens::LAUNCHER_FILE;
@@ -26,15 +27,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let folder = arguments.location.folder()?;
-    let read = |name: &str| {
-        let file = folder.join(name);
-        fs::read_to_string(&file).with_context(|| {
-            let file = file.display();
-            format!("no server runs here: there is no {file}. Start one with `answerback serve`, or name its ledger with --store")
-        })
-    };
-    let (address, token) = (read(super::serve::ADDRESS_FILE)?, read(LAUNCHER_FILE)?);
-    let address = address.trim();
+    let address = Address::find(&folder)?;
+    let token = folder.join(LAUNCHER_FILE);
+    let token = fs::read_to_string(&token).with_context(|| token.display().to_string())?;
     let asked = ureq::post(format!("http://{address}/api/launch"))
         .header("Authorization", format!("Bearer {}", token.trim()))
         .send_empty();

@@ -20,6 +20,7 @@ use anyhow::Context;
 use serde_json::json;
 use tracing_subscriber::filter::LevelFilter;
 
+use crate::address::Address;
 use crate::command::ledger::authority::AuthorityOptions;
 use crate::configuration::Configuration;
 use crate::console::{Desk, Governance, Server};
@@ -29,7 +30,6 @@ use crate::folders;
 use crate::gateway::GatewayOptions;
 use crate::operating::{log, log_from, stop};
 use crate::output::say;
-use crate::replace;
 use crate::tokens::{LAUNCHER, LAUNCHER_FILE, OWN, OWN_FILE, OWN_SCOPES, with_named};
 use crate::webhook::Webhook;
 
@@ -37,8 +37,6 @@ use crate::webhook::Webhook;
 pub(super) const PORT: u16 = 7311;
 /// On whose behalf people at a browser decide.
 const CONSOLE: &str = "console";
-/// Says where the server listens, for `answerback link`.
-pub(super) const ADDRESS_FILE: &str = "serve.address";
 /// The digests of open sessions.
 const SESSIONS_FILE: &str = "console.sessions";
 /// How far the webhook was told.
@@ -144,7 +142,6 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         .context("cannot start the gateway")?;
     runtime.block_on(async {
         let listener = Listener::bind(listen).await?;
-        let address = listener.address();
         let desk = Desk::default();
         let own = recorder.is_some().then(|| desk.beside(&settings.servers)).flatten();
         let backends = backends.into_iter().chain(own);
@@ -177,6 +174,12 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
                 tokio::spawn(Arc::clone(console).tell_decisions(from, tell, note));
             }
         }
+        let said = match &opened {
+            Some(_) => {
+                Some(Address::say(&arguments.gateway.location.folder()?, listener.address())?)
+            }
+            None => None,
+        };
         greet(&listener, &service, arguments, &token, &token_file);
         if let Some((_, _, sessions)) = &opened {
             greet_person(&listener, sessions, arguments)?;
@@ -220,7 +223,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
             () = answerback_http::serve(listener, routes, guard, stop()) => {}
             () = reloading => {}
         }
-        arguments.forget_address(address);
+        drop(said);
         service.stop().await.context("the end could not be recorded")
     })?;
     Ok(Exit::Good)
@@ -281,9 +284,6 @@ impl Arguments {
             .with_readers(usize::try_from(readers).unwrap_or(usize::MAX))
             .with_launcher(LAUNCHER);
         let console = Console::new(store.clone(), sessions.clone(), server.clone(), settings)?;
-        let address = listener.address().to_string();
-        replace::replace(&folder.join(ADDRESS_FILE), address.as_bytes())
-            .context("the file that says where the server listens")?;
         Ok((console, server, sessions))
     }
 
@@ -302,16 +302,6 @@ impl Arguments {
             tokens = tokens.with(LAUNCHER, &launch, Scope::Admin)?;
         }
         Ok((with_named(tokens, configuration, settings)?, token))
-    }
-
-    /// Takes back where the server listens, unless another server of the same store says so by now.
-    fn forget_address(&self, address: SocketAddr) {
-        let Ok(folder) = self.gateway.location.folder() else { return };
-        let file = folder.join(ADDRESS_FILE);
-        if fs::read_to_string(&file).is_ok_and(|said| said == address.to_string()) {
-            // What remains names a port where nobody answers.
-            let _ = fs::remove_file(file);
-        }
     }
 }
 

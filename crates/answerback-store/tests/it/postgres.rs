@@ -323,8 +323,8 @@ fn a_task_of_a_runtime_may_read() {
     let scene = Scene::new();
     let settings = Settings::new(scene.path("ledger.key"));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let store = Store::open_postgres(&server.url("task"), settings).unwrap();
     runtime.block_on(async {
-        let store = Store::open_postgres(&server.url("task"), settings).unwrap();
         let reading = tokio::spawn(async move {
             let size = store.head().unwrap().size;
             drop(store);
