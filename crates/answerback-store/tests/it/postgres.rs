@@ -324,12 +324,13 @@ fn a_task_of_a_runtime_may_read() {
     let settings = Settings::new(scene.path("ledger.key"));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
     let store = Store::open_postgres(&server.url("task"), settings).unwrap();
+    let size = store.head().unwrap().size;
     runtime.block_on(async {
         let reading = tokio::spawn(async move {
             let size = store.head().unwrap().size;
             drop(store);
             size
         });
-        assert_eq!(reading.await.unwrap(), 0);
+        assert_eq!(reading.await.unwrap(), size);
     });
 }
