@@ -86,6 +86,8 @@ describe('live', () => {
         }
       };
       await see();
+      // The address follows the view a moment later, and a reload shows what it says.
+      await until('the address says that the table is shown', () => !page.url().includes('tab=json'));
       await page.reload();
       await see();
     });
