@@ -30,6 +30,30 @@ impl fmt::Display for Hex<'_> {
     }
 }
 
+/// The sixteen bytes of a UUID as it is written: in groups of lower-case hexadecimal digits.
+///
+/// ```
+/// assert_eq!(answerback::UuidText(&[7; 16]).to_string(), "07070707-0707-0707-0707-070707070707");
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "it is only a way to write bytes")]
+pub struct UuidText<'a>(pub &'a [u8; 16]);
+
+impl fmt::Display for UuidText<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = &self.0[..];
+        for (at, length) in [4, 2, 2, 2, 6].into_iter().enumerate() {
+            let group;
+            (group, rest) = rest.split_at(length);
+            if at > 0 {
+                formatter.write_str("-")?;
+            }
+            Hex(group).fmt(formatter)?;
+        }
+        Ok(())
+    }
+}
+
 /// Fills `bytes` from lower-case hex of exactly their length.
 pub(crate) fn read_hex(text: &str, bytes: &mut [u8]) -> bool {
     let digit = |byte: u8| match byte {

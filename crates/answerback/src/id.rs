@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::hex::UuidText;
 use crate::time::Timestamp;
 
 /// Declares a UUID newtype of one version: text, serde and `TryFrom` in one place.
@@ -118,19 +119,9 @@ pub struct UuidError {
 
 /// The text of a UUID of this version; the version and variant bits are set here.
 fn written(mut bytes: [u8; 16], version: u8) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes[6] = bytes[6] & 0x0f | version << 4;
     bytes[8] = bytes[8] & 0x3f | 0x80;
-    let mut text = String::with_capacity(36);
-    for (index, byte) in bytes.iter().enumerate() {
-        if matches!(index, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        for half in [byte >> 4, byte & 0x0f] {
-            text.push(char::from(DIGITS[usize::from(half)]));
-        }
-    }
-    text
+    UuidText(&bytes).to_string()
 }
 
 fn is_uuid(text: &str, version: u8) -> bool {

@@ -22,7 +22,7 @@ pub mod time;
 
 pub use digest::{Digest, DigestError};
 pub use finding::{Severity, ValidationError};
-pub use hex::Hex;
+pub use hex::{Hex, UuidText};
 pub use id::{UuidError, UuidV4, UuidV7};
 pub use provider::ToolResult;
 pub use retry::RetryTracker;

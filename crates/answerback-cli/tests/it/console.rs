@@ -674,49 +674,6 @@ fn an_agent_needs_no_http_client_of_its_own() {
 }
 
 #[test]
-fn a_decision_is_told_to_the_webhook_of_the_configuration() {
-    let desk = Desk::new();
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let gateway = start(&desk, &format!("console:\n  webhook: http://{address}/told\n"));
-    let person = Person::unlock(&desk, &gateway);
-    let question = json!({"kind": "question", "question": "Which?"}).to_string();
-    let asked = gateway.send("POST", "/api/cases", &[], &question);
-    let told = std::thread::spawn(move || {
-        // Turned away at first: it comes again.
-        for status in ["500 Later", "204 Heard"] {
-            let (stream, _) = listener.accept().unwrap();
-            let mut lines = BufReader::new(stream);
-            let mut length = 0;
-            loop {
-                let mut line = String::new();
-                lines.read_line(&mut line).unwrap();
-                if let Some(number) = line.to_lowercase().strip_prefix("content-length: ") {
-                    length = number.trim().parse().unwrap();
-                }
-                if line.trim().is_empty() {
-                    break;
-                }
-            }
-            let mut body = vec![0; length];
-            lines.read_exact(&mut body).unwrap();
-            let answer =
-                format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-            lines.get_mut().write_all(answer.as_bytes()).unwrap();
-            if status.starts_with("204") {
-                return serde_json::from_slice::<Value>(&body).unwrap();
-            }
-        }
-        Value::Null
-    });
-    let answered = person.decide(asked.last(), json!({"decision": "respond", "message": "a"}));
-    assert_eq!(answered.status, 201, "{:?}", answered.events);
-    let told = told.join().unwrap();
-    assert_eq!(told["case"], asked.last()["case"]["id"], "{told}");
-    assert_eq!((&told["decision"]["message"], &told["by"]), (&json!("a"), &json!("console")));
-}
-
-#[test]
 fn pages_are_for_everybody_and_say_nothing() {
     let desk = Desk::new();
     let gateway = start(&desk, "");
@@ -859,33 +816,4 @@ fn the_demo_fills_every_page_and_leaves_nothing_behind() {
     let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
     let is_demo = |name: &std::ffi::OsString| name.to_string_lossy().starts_with("answerback-demo");
     assert!(!left.iter().any(is_demo), "{left:?}");
-}
-
-#[test]
-fn a_link_needs_a_server() {
-    let desk = Desk::new();
-    let output =
-        desk.command().args(["link", "--store"]).arg(desk.path("none.db")).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("no server runs here") && told.contains("answerback serve"), "{told}");
-}
-
-/// After a crash its port may be anybody's: the launcher's token is for the server that holds the file, and nobody else.
-#[test]
-fn a_server_that_was_killed_is_not_asked_for_a_link() {
-    let desk = Desk::new();
-    let mut gateway = Gateway::start(&desk, "gateway: {}\n", &[]);
-    assert!(link(&desk).starts_with("http://127.0.0.1:"));
-    gateway.child.kill().unwrap();
-    gateway.child.wait().unwrap();
-    let address = fs::read_to_string(desk.path("state/answerback/serve.address")).unwrap();
-    let other = std::net::TcpListener::bind(&address).unwrap();
-    other.set_nonblocking(true).unwrap();
-    let store = desk.path("state/answerback/ledger.db");
-    let output = desk.command().args(["link", "--store"]).arg(store).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("no server runs here") && told.contains("has ended"), "{told}");
-    assert!(other.accept().is_err(), "nobody was connected to");
 }

@@ -136,16 +136,27 @@ impl Hook {
 }
 
 #[test]
-fn the_webhook_goes_on_where_it_was_over_a_restart() {
+fn the_webhook_hears_of_every_decision_over_refusals_and_a_restart() {
     let desk = Desk::new();
     let hook = Hook::listen();
     let config = format!("{CONFIG}console:\n  webhook: http://{}/told\n", hook.address);
     let gateway = start(&desk, &config);
     let respond = json!({"decision": "respond", "message": "a"});
+    // Turned away at first: it comes again.
+    hook.status.store(500, Ordering::SeqCst);
     let first = ask(&gateway, "First?");
     decide(&desk, &gateway, &first, respond.clone());
-    let (_, told) = hook.heard();
-    assert_eq!((&told["case"], &told["decision"]["message"]), (&first["id"], &json!("a")));
+    assert_eq!(hook.heard().0, 500);
+    hook.status.store(204, Ordering::SeqCst);
+    let told = loop {
+        if let (204, told) = hook.heard() {
+            break told;
+        }
+    };
+    assert_eq!(
+        (&told["case"], &told["decision"]["message"], &told["by"]),
+        (&first["id"], &json!("a"), &json!("decider"))
+    );
     // It does not hear of the second one before the server is killed.
     hook.status.store(503, Ordering::SeqCst);
     let second = ask(&gateway, "Second?");

@@ -25,6 +25,8 @@ mod hostile;
 mod inbox;
 mod init;
 mod ledger;
+#[cfg(unix)]
+mod link;
 mod lock;
 mod masked;
 mod original;

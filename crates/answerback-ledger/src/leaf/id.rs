@@ -1,6 +1,6 @@
 use std::fmt;
 
-use answerback::{Hex, UuidV4, UuidV7};
+use answerback::{UuidText, UuidV4, UuidV7};
 
 /// A UUID of any version, as a leaf writes it: lower-case.
 ///
@@ -67,16 +67,7 @@ impl TryFrom<&UuidV7> for Id {
 
 impl fmt::Display for Id {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = &self.0[..];
-        for (at, length) in [4, 2, 2, 2, 6].into_iter().enumerate() {
-            let group;
-            (group, rest) = rest.split_at(length);
-            if at > 0 {
-                formatter.write_str("-")?;
-            }
-            Hex(group).fmt(formatter)?;
-        }
-        Ok(())
+        UuidText(&self.0).fmt(formatter)
     }
 }
 

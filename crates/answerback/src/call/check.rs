@@ -528,7 +528,11 @@ fn pointer(place: &str) -> Pointer {
 
 /// What of a value does not fit a schema, in one line for a person; nothing, where all does.
 pub fn misfit(schema: &Schema, value: &Value) -> Option<String> {
-    let findings = check(schema, value, ()).ok()?;
+    let findings = match check(schema, value, ()) {
+        Ok(findings) => findings,
+        // What cannot be judged does not fit.
+        Err(error) => return Some(error.to_string()),
+    };
     let wrong: Vec<String> = findings
         .iter()
         .filter(|finding| finding.is_error())

@@ -1,23 +1,9 @@
 import { render, screen, waitFor } from '@testing-library/svelte';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CaseDocument } from '../api/types';
+import { FakeEvents } from '../live/fake-events';
 import { feed } from '../live/feed.svelte';
 import Inbox from './Inbox.svelte';
-
-class FakeEvents {
-  static last: FakeEvents | null = null;
-  listeners = new Map<string, (event: { data: string }) => void>();
-  constructor() {
-    FakeEvents.last = this;
-  }
-  addEventListener(name: string, listener: (event: { data: string }) => void): void {
-    this.listeners.set(name, listener);
-  }
-  close(): void {}
-  send(name: string, data: unknown): void {
-    this.listeners.get(name)?.({ data: JSON.stringify(data) });
-  }
-}
 
 function document(id: string, decision: string | null, isAcknowledged = false): CaseDocument {
   return {

@@ -1,19 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { FakeEvents } from '../live/fake-events';
 import { feed } from '../live/feed.svelte';
 import { change } from '../settings.svelte';
 import { askForNotifications, notifyOfCases } from './notify';
-
-class FakeEvents {
-  static last: FakeEvents | null = null;
-  listeners = new Map<string, (event: { data: string }) => void>();
-  constructor() {
-    FakeEvents.last = this;
-  }
-  addEventListener(name: string, listener: (event: { data: string }) => void): void {
-    this.listeners.set(name, listener);
-  }
-  close(): void {}
-}
 
 const shown: { title: string; options: NotificationOptions }[] = [];
 class FakeNotification {
@@ -28,7 +17,7 @@ class FakeNotification {
 
 describe('notifications', () => {
   let stop: () => void;
-  const waiting = (count: number): void => FakeEvents.last?.listeners.get('ledger')?.({ data: JSON.stringify({ size: 1, waiting: count }) });
+  const waiting = (count: number): void => FakeEvents.last?.send('ledger', { size: 1, waiting: count });
 
   beforeEach(() => {
     shown.length = 0;
