@@ -4,20 +4,22 @@ use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::timely::Timely;
 use crate::{Principal, Problem, ProblemKind};
 
-/// The outermost middleware.
-pub(crate) async fn finish(request: Request, next: Next) -> Response {
+/// What goes around everything that answers.
+pub(crate) async fn finish<F: Future<Output = Response>>(
+    request: Request,
+    answer: impl FnOnce(Request) -> F,
+) -> Response {
     let started = Instant::now();
     let method = method_name(request.method());
     let route = request.extensions().get::<MatchedPath>().cloned();
     let (parts, body) = request.into_parts();
     let (body, is_late) = Timely::watch(body);
-    let response = next.run(Request::from_parts(parts, body)).await;
+    let response = answer(Request::from_parts(parts, body)).await;
     let mut response = if is_late.is_set() { too_late() } else { problem_in_place(response) };
     add_headers(response.headers_mut());
 
@@ -83,7 +85,7 @@ mod tests {
     use axum::Router;
     use axum::body::{Body, Bytes};
     use axum::http::StatusCode;
-    use axum::middleware::from_fn;
+    use axum::middleware::{Next, from_fn};
     use axum::routing::post;
     use http_body_util::BodyExt as _;
     use http_body_util::channel::Channel;
@@ -101,7 +103,8 @@ mod tests {
             }
         });
         let route = post(|body: Bytes| async move { body.len().to_string() });
-        let router = Router::new().route("/", route).layer(from_fn(finish));
+        let around = from_fn(|request, next: Next| finish(request, |request| next.run(request)));
+        let router = Router::new().route("/", route).layer(around);
         let request = Request::post("/").body(Body::new(body)).unwrap();
         let response = TowerToHyperService::new(router).call(request).await.unwrap();
         let status = response.status();

@@ -18,7 +18,9 @@ use http_body_util::Limited;
 
 use crate::held_back::HeldBack;
 use crate::lost::Lost;
-use crate::{Principal, Problem, ProblemKind, Scope, Sessions, Standing, TokenTable};
+use crate::{
+    Closing, Principal, Problem, ProblemKind, Scope, Sessions, Standing, TokenTable, answer,
+};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -222,41 +224,50 @@ impl Guard {
 #[derive(Clone, Debug)]
 pub(crate) struct Gate {
     pub(crate) guard: Arc<Guard>,
+    pub(crate) closing: Closing,
     pub(crate) access: Access,
     pub(crate) body_limit: usize,
 }
 
-/// The middleware of every route.
+/// The middleware of every route. There is one: each further one has its own box, and its own copy of what is behind it,
+/// for every request.
 pub(crate) async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Response {
-    let (mut parts, body) = request.into_parts();
-    let admitted = gate.guard.admit(&parts, gate.access).await.and_then(|principal| {
-        // What says its size is refused before it is read.
-        let fits = body.size_hint().lower() <= gate.body_limit as u64;
-        if fits { Ok(principal) } else { Err(Problem::new(ProblemKind::TooLarge)) }
-    });
-    let principal = match admitted {
-        Ok(principal) => principal,
-        Err(problem) => {
-            metrics::counter!("answerback_http_refused_total", "code" => problem.code().to_owned())
-                .increment(1);
-            return problem.into_response();
+    answer::finish(request, |request| gate.answer(request, next)).await
+}
+
+impl Gate {
+    async fn answer(self, request: Request, next: Next) -> Response {
+        let (mut parts, body) = request.into_parts();
+        let admitted = self.guard.admit(&parts, self.access).await.and_then(|principal| {
+            // What says its size is refused before it is read.
+            let fits = body.size_hint().lower() <= self.body_limit as u64;
+            if fits { Ok(principal) } else { Err(Problem::new(ProblemKind::TooLarge)) }
+        });
+        let principal = match admitted {
+            Ok(principal) => principal,
+            Err(problem) => {
+                metrics::counter!("answerback_http_refused_total", "code" => problem.code().to_owned())
+                    .increment(1);
+                return problem.into_response();
+            }
+        };
+        // Nobody behind us can pass on what he does not get.
+        parts.headers.remove(header::AUTHORIZATION);
+        parts.headers.remove(header::COOKIE);
+        parts.extensions.insert(self.closing);
+        if let Some(principal) = &principal {
+            let (tokens, sessions) = (self.guard.tokens.clone(), self.guard.sessions.clone());
+            parts.extensions.insert(Standing::new(principal.clone(), tokens, sessions));
+            parts.extensions.insert(principal.clone());
         }
-    };
-    // Nobody behind us can pass on what he does not get.
-    parts.headers.remove(header::AUTHORIZATION);
-    parts.headers.remove(header::COOKIE);
-    if let Some(principal) = &principal {
-        let (tokens, sessions) = (gate.guard.tokens.clone(), gate.guard.sessions.clone());
-        parts.extensions.insert(Standing::new(principal.clone(), tokens, sessions));
-        parts.extensions.insert(principal.clone());
+        let body = Body::new(Limited::new(body, self.body_limit));
+        let mut response = next.run(Request::from_parts(parts, body)).await;
+        if let Some(principal) = principal {
+            // For the log.
+            response.extensions_mut().insert(principal);
+        }
+        response
     }
-    let body = Body::new(Limited::new(body, gate.body_limit));
-    let mut response = next.run(Request::from_parts(parts, body)).await;
-    if let Some(principal) = principal {
-        // For the log.
-        response.extensions_mut().insert(principal);
-    }
-    response
 }
 
 /// The value of a header that stands there once, as text.

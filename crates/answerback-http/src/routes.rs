@@ -2,14 +2,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any};
 
-use crate::answer;
 use crate::guard::{self, Access, Gate, Guard};
 use crate::lost::Lost;
-use crate::{Problem, ProblemKind, Scope};
+use crate::{Closing, Problem, ProblemKind, Scope};
 
 /// The largest body of a route that says nothing else.
 const BODY_LIMIT: usize = 4 << 20;
@@ -95,10 +94,11 @@ impl Routes {
     }
 
     /// Puts the guard before every route, and before what is none: who has no token does not learn which it is.
-    pub(crate) fn behind(self, guard: Guard) -> Router {
+    pub(crate) fn behind(self, guard: Guard, closing: &Closing) -> Router {
         let guard = Arc::new(guard);
         let gate = |access, body_limit| {
-            let gate = Gate { guard: guard.clone(), access, body_limit };
+            let (guard, closing) = (guard.clone(), closing.clone());
+            let gate = Gate { guard, closing, access, body_limit };
             from_fn_with_state(gate, guard::pass)
         };
         let lost = self.lost;
@@ -115,9 +115,6 @@ impl Routes {
         };
         let router = self.entries.into_iter().fold(Router::new(), add);
         // The gates limit every body, also of those who read it without an extractor.
-        router
-            .fallback_service(nothing)
-            .layer(DefaultBodyLimit::disable())
-            .layer(from_fn(answer::finish))
+        router.fallback_service(nothing).layer(DefaultBodyLimit::disable())
     }
 }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Extension;
 use axum::http::{HeaderValue, header};
-use axum::middleware::from_fn;
+use axum::middleware::{Next, from_fn};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -36,8 +35,9 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) {
     let (close, closing) = Closing::watched();
-    let guarded =
-        routes.behind(guard.listening_on(listener.address())).layer(Extension(closing.clone()));
+    let guarded = routes.behind(guard.listening_on(listener.address()), &closing);
+    // Without a word about its state, though there is none, a router builds a route's layers anew for each request.
+    let guarded = guarded.with_state(());
     let settings = &listener.settings;
     let server = Server {
         router: guarded,
@@ -131,7 +131,9 @@ fn full_house() -> Router {
             .with_retry_after(1)
             .with_header(header::CONNECTION, close)
     };
-    Router::new().fallback(told).layer(from_fn(answer::finish))
+    let around =
+        from_fn(|request, next: Next| answer::finish(request, |request| next.run(request)));
+    Router::new().fallback(told).layer(around)
 }
 
 async fn after_failed_accept(error: &io::Error) {
