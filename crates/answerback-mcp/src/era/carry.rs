@@ -1,3 +1,6 @@
+use std::collections::VecDeque;
+
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::EraCache;
@@ -68,10 +71,25 @@ async fn carry(client: FarEnd, server: Link, mut bridge: Bridge) {
             },
             () = until(deadline), if deadline.is_some() => bridge.wake(Instant::now(), &mut out),
         }
+        // What there is room for goes at once, and not by another turn of the loop. Who is gone is seen above.
+        pass(&mut out.to_client, &say);
+        if let Some(to) = &to {
+            pass(&mut out.to_server, to);
+        }
     }
     for said in out.to_client {
         if say.send(said).await.is_err() {
             return;
+        }
+    }
+}
+
+/// Passes on what there is room for.
+fn pass<T>(waiting: &mut VecDeque<T>, to: &mpsc::Sender<T>) {
+    while !waiting.is_empty() {
+        let Ok(permit) = to.try_reserve() else { return };
+        if let Some(said) = waiting.pop_front() {
+            permit.send(said);
         }
     }
 }

@@ -22,6 +22,8 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
+/// How many headers a request usually has, with those that the connection adds.
+const USUAL: usize = 8;
 /// How long a server has to take what wants no answer.
 const TAKING: Duration = Duration::from_secs(30);
 /// How long it has to take our leave.
@@ -134,7 +136,14 @@ impl Server {
         limit: Duration,
     ) -> Result<Response<Body>, Fault> {
         let is_legacy = modern.is_none();
-        let mut headers = modern.unwrap_or_else(|| self.session_headers());
+        let mut headers = match modern {
+            Some(modern) => {
+                let mut headers = self.own_headers();
+                headers.extend(modern);
+                headers
+            }
+            None => self.session_headers(),
+        };
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         let had_session = is_legacy && headers.contains_key(&SESSION);
@@ -184,10 +193,24 @@ impl Server {
         }
     }
 
+    /// The headers that the server wants in every request, and those of a legacy session.
     fn session_headers(&self) -> HeaderMap {
+        let mut headers = self.own_headers();
         let Session { id, version } = &*lock(&self.session);
-        let known = [(SESSION, id), (PROTOCOL_VERSION, version)];
-        known.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
+        for (name, value) in [(SESSION, id), (PROTOCOL_VERSION, version)] {
+            if let Some(value) = value {
+                headers.insert(name, value.clone());
+            }
+        }
+        headers
+    }
+
+    /// The headers that the server wants in every request.
+    fn own_headers(&self) -> HeaderMap {
+        let mut headers = self.remote.headers.clone();
+        // Room for all that a request has, taken once.
+        headers.reserve(USUAL);
+        headers
     }
 
     async fn send(
@@ -201,8 +224,7 @@ impl Server {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.uri_mut() = self.remote.uri.clone();
-        *request.headers_mut() = self.remote.headers.clone();
-        request.headers_mut().extend(headers);
+        *request.headers_mut() = headers;
         let response = match tokio::time::timeout(limit, self.client.request(request)).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {

@@ -1,6 +1,7 @@
 //! The task of a link: it takes what the server is told, and decides how.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -24,6 +25,9 @@ const GRACE: Duration = Duration::from_secs(3);
 /// Carries messages until the link is closed, or the server forgot its session.
 pub(super) async fn run(server: Arc<Server>, mut told: mpsc::Receiver<Message>) {
     let mut tasks = Tasks::new(server.clone());
+    // Made once: each is entered in a list when it is first waited for.
+    let mut is_left = pin!(server.say.closed());
+    let mut is_forgotten = pin!(server.session_gone.notified());
     loop {
         tokio::select! {
             message = told.recv() => match message {
@@ -35,8 +39,8 @@ pub(super) async fn run(server: Arc<Server>, mut told: mpsc::Receiver<Message>) 
                     tasks.forget(task, &request);
                 }
             }
-            () = server.say.closed() => return tasks.end().await,
-            () = server.session_gone.notified() => {
+            () = is_left.as_mut() => return tasks.end().await,
+            () = is_forgotten.as_mut() => {
                 tracing::info!(upstream = %server.name, "the server does not know the session any more");
                 return tasks.abandon();
             }
