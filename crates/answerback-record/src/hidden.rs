@@ -48,17 +48,18 @@ pub fn parts(
 
 /// A document without its secrets; as it is, where it has none.
 pub fn redacted<'t>(document: &'t str, hide: Option<Hide<'_>>) -> Cow<'t, str> {
+    let hidden = hide.filter(|hide| hide.schema.has_secrets());
+    // Most documents have none, and are not built to see that.
+    if hidden.is_none() && matches!(secrets::text_holds_secret(document), Ok(false)) {
+        return Cow::Borrowed(document);
+    }
     let Ok(value) = serde_json::from_str::<Value>(document) else {
         return secrets::redact(document);
     };
-    let hidden = hide.filter(|hide| hide.schema.has_secrets());
-    let hidden = hidden.and_then(|hide| Some((hide, value.get(hide.member)?)));
-    // Most documents have none, and are not copied to see that.
-    if hidden.is_none() && !secrets::holds_secret(&value) {
-        return Cow::Borrowed(document);
-    }
     let mut shown = secrets::redact_value(&value);
-    if let Some((Hide { member, schema }, hidden)) = hidden {
+    if let Some(Hide { member, schema }) = hidden
+        && let Some(hidden) = value.get(member)
+    {
         shown[member] = secrets::redact_value(&schema.without_secrets(hidden));
     }
     if shown == value { Cow::Borrowed(document) } else { Cow::Owned(shown.to_string()) }

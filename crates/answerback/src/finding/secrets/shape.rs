@@ -172,8 +172,30 @@ impl Search<'_> {
                 self.password_hash(start);
             } else {
                 let end = self.end_of_word(start);
-                self.word(start, end);
+                if self.is_plain(start, end) {
+                    self.at = end;
+                } else {
+                    self.word(start, end);
+                }
             }
+        }
+    }
+
+    /// Whether a word can neither be a secret nor announce one, which a glance at its ends tells of most.
+    fn is_plain(&self, start: usize, end: usize) -> bool {
+        let (first, length) = (self.bytes[start], end - start);
+        if length >= SHORTEST || first == b'-' {
+            return false;
+        }
+        match self.bytes.get(end) {
+            Some(b':' | b'=' | b'"' | b'\'' | b'\\') => false,
+            Some(b' ') => {
+                let may_be_scheme = (5..=6).contains(&length)
+                    && matches!(first.to_ascii_lowercase(), b'a' | b'b' | b't');
+                let follows = self.bytes.get(end + 1);
+                !may_be_scheme && !matches!(follows, Some(b' ' | b':' | b'='))
+            }
+            Some(_) | None => true,
         }
     }
 
@@ -588,4 +610,30 @@ const CLASSES: [u8; 256] = {
 
 fn count_of(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| is(**byte)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_plain_word_is_judged_like_any_other(
+            words in prop::collection::vec("bearer|Basic|token|apikey|--token|password|pin|sk-|eyJ|[a-zA-Z0-9_./+-]{1,16}", 1..6),
+            between in "[ :=\"'\\\\,;\n]{0,3}",
+        ) {
+            let text = words.join(&between);
+            for start in 0..text.len() {
+                let mut search =
+                    Search { text: &text, bytes: text.as_bytes(), at: start, found: Vec::new() };
+                let end = search.end_of_word(start);
+                if starts_something(search.bytes[start]) && search.is_plain(start, end) {
+                    search.word(start, end);
+                    prop_assert!(search.found.is_empty() && search.at == end, "{text:?} at {start}");
+                }
+            }
+        }
+    }
 }

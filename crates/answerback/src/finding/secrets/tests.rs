@@ -246,6 +246,23 @@ fn marks_are_found_where_they_stand() {
     }
 }
 
+#[test]
+fn a_text_is_searched_like_its_value() {
+    for (document, expected) in [
+        (r#"{"a":[1,-2,1.5,1e400,null,true,"plain words"],"b":{}}"#, None),
+        (r#"{"a":[1,-2,1.5,null,true,"plain words"],"b":{}}"#, Some(false)),
+        (r#"{"pin":1234}"#, Some(true)),
+        (r#"{"pin":null,"password":""}"#, Some(false)),
+        (r#"{"password":"[redacted: password]"}"#, Some(false)),
+        (r#"{"a":["\u0070assword=hunter22!"]}"#, Some(true)),
+        (r#"{"a":1,"a":"password=hunter22!"}"#, Some(true)),
+        (r#"{"a":1} x"#, None),
+        ("{", None),
+    ] {
+        assert_eq!(text_holds_secret(document).ok(), expected, "{document}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 10_000, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -268,6 +285,7 @@ proptest! {
             prop_assert!(!has_piece_of(&shown, &secret), "{shown}");
         }
         prop_assert_eq!(holds_secret(&value), redact_value(&value) != value);
+        prop_assert_eq!(text_holds_secret(&value.to_string()).unwrap(), holds_secret(&value));
     }
 
     #[test]
@@ -278,5 +296,7 @@ proptest! {
         }
         prop_assert!(holds_secret(&document));
         prop_assert!(!holds_secret(&redact_value(&document)));
+        prop_assert!(text_holds_secret(&document.to_string()).unwrap());
+        prop_assert!(!text_holds_secret(&redact_value(&document).to_string()).unwrap());
     }
 }
