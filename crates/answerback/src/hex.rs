@@ -18,15 +18,17 @@ impl fmt::Display for Hex<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for piece in self.0.chunks(PIECE) {
             let mut digits = [0; 2 * PIECE];
-            for (byte, pair) in piece.iter().zip(digits.chunks_exact_mut(2)) {
-                pair.copy_from_slice(
-                    &[byte >> 4, byte & 0x0f].map(|half| DIGITS[usize::from(half)]),
-                );
-            }
-            let written = &digits[..2 * piece.len()];
+            let written = &mut digits[..2 * piece.len()];
+            write_hex(piece, written);
             formatter.write_str(std::str::from_utf8(written).map_err(|_| fmt::Error)?)?;
         }
         Ok(())
+    }
+}
+
+fn write_hex(bytes: &[u8], digits: &mut [u8]) {
+    for (byte, pair) in bytes.iter().zip(digits.chunks_exact_mut(2)) {
+        pair.copy_from_slice(&[byte >> 4, byte & 0x0f].map(|half| DIGITS[usize::from(half)]));
     }
 }
 
@@ -41,16 +43,15 @@ pub struct UuidText<'a>(pub &'a [u8; 16]);
 
 impl fmt::Display for UuidText<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = &self.0[..];
-        for (at, length) in [4, 2, 2, 2, 6].into_iter().enumerate() {
+        let mut text = [b'-'; 36];
+        let (mut rest, mut at) = (&self.0[..], 0);
+        for length in [4, 2, 2, 2, 6] {
             let group;
             (group, rest) = rest.split_at(length);
-            if at > 0 {
-                formatter.write_str("-")?;
-            }
-            Hex(group).fmt(formatter)?;
+            write_hex(group, &mut text[at..at + 2 * length]);
+            at += 2 * length + 1;
         }
-        Ok(())
+        formatter.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 

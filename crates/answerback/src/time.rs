@@ -133,17 +133,53 @@ impl Timestamp {
 
     /// `2026-02-07T20:07:00.000000+00:00`: how ATDF and UI envelopes write a time.
     pub fn to_offset_micros(self) -> String {
-        self.civil("%Y-%m-%dT%H:%M:%S%.6f+00:00")
+        let (mut text, micros) = self.to_seconds();
+        text.push('.');
+        text.extend(digits::<6>(micros));
+        text.push_str("+00:00");
+        text
     }
 
     /// `2026-02-07T20:07:00Z`: how tool envelopes and governed responses write a time.
     pub fn to_utc_seconds(self) -> String {
-        self.civil("%Y-%m-%dT%H:%M:%SZ")
+        let (mut text, _) = self.to_seconds();
+        text.push('Z');
+        text
     }
 
-    fn civil(self, form: &str) -> String {
-        jiff::tz::Offset::UTC.to_datetime(self.0).strftime(form).to_string()
+    /// `2026-02-07T20:07:00`, and the microseconds. Every entry of a log has times, and is written without the
+    /// machinery that reads a form.
+    fn to_seconds(self) -> (String, u32) {
+        let time = jiff::tz::Offset::UTC.to_datetime(self.0);
+        let mut text = String::with_capacity("2026-02-07T20:07:00.000000+00:00".len());
+        let year = time.year();
+        if year < 0 {
+            text.push('-');
+        }
+        text.extend(digits::<4>(u32::from(year.unsigned_abs())));
+        let fields = [
+            ('-', time.month()),
+            ('-', time.day()),
+            ('T', time.hour()),
+            (':', time.minute()),
+            (':', time.second()),
+        ];
+        for (before, field) in fields {
+            text.push(before);
+            text.extend(digits::<2>(u32::from(field.unsigned_abs())));
+        }
+        (text, time.subsec_nanosecond().unsigned_abs() / 1000)
     }
+}
+
+/// The last digits of a number, with zeros in front.
+fn digits<const N: usize>(mut number: u32) -> [char; N] {
+    let mut digits = ['0'; N];
+    for digit in digits.iter_mut().rev() {
+        *digit = char::from(b'0' + (number % 10) as u8);
+        number /= 10;
+    }
+    digits
 }
 
 impl From<SystemTime> for Timestamp {
@@ -207,6 +243,19 @@ fn zone(text: &[u8]) -> Option<Zone> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn written_as_a_form_would_write_it() {
+        let near = [0, 1, -1, 999_999, 1_000_000, -1_000_001, 1_794_767_084_727_091];
+        let far = [i64::MIN, -62_135_596_800_000_000, 253_402_207_199_999_999, i64::MAX];
+        for micros in near.into_iter().chain(far) {
+            let time = Timestamp::from_unix_micros(micros);
+            let civil = jiff::tz::Offset::UTC.to_datetime(time.0);
+            let form = |form| civil.strftime(form).to_string();
+            assert_eq!(time.to_offset_micros(), form("%Y-%m-%dT%H:%M:%S%.6f+00:00"));
+            assert_eq!(time.to_utc_seconds(), form("%Y-%m-%dT%H:%M:%SZ"));
+        }
+    }
 
     #[test]
     fn lenient_reading() {

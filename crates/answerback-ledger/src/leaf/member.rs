@@ -156,7 +156,9 @@ fn holds(form: Form, value: &Value) -> bool {
         Form::Version => value.as_u64() == Some(1),
         Form::Kind => text.is_some_and(|text| text.parse::<Kind>().is_ok()),
         Form::Time => text.is_some_and(|text| micros_of(text).is_some()),
-        Form::Id => text.is_some_and(|text| Id::parse(text).is_ok_and(|id| id.to_string() == text)),
+        Form::Id => text.is_some_and(|text| {
+            Id::parse(text).is_ok() && !text.bytes().any(|byte| byte.is_ascii_uppercase())
+        }),
         Form::Decimal => text.is_some_and(|text| decimal(text).is_some()),
         Form::Token => text.is_some_and(Token::is_valid),
         Form::Hex => text.is_some_and(is_hex),

@@ -39,13 +39,14 @@ pub(crate) fn write_canonical(sink: &mut impl Write, value: &Value) -> fmt::Resu
         }
         Value::Object(members) => {
             let mut sorted: Vec<_> = members.iter().collect();
-            sorted.sort_by(|(one, _), (other, _)| {
-                if one.is_ascii() && other.is_ascii() {
-                    one.cmp(other)
-                } else {
+            // No name stands twice, so equal ones need not keep their order.
+            if members.keys().all(|name| name.is_ascii()) {
+                sorted.sort_unstable_by_key(|(name, _)| *name);
+            } else {
+                sorted.sort_unstable_by(|(one, _), (other, _)| {
                     one.encode_utf16().cmp(other.encode_utf16())
-                }
-            });
+                });
+            }
             sink.write_char('{')?;
             for (index, (name, member)) in sorted.into_iter().enumerate() {
                 if index > 0 {
