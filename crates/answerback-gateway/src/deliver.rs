@@ -1,12 +1,14 @@
 //! Before a result is answered.
 
+use std::borrow::Cow;
+
 use answerback::call::check;
 use answerback::contract::tool::{EnvelopeResponse, ErrorObject};
 use answerback::finding::{secrets, shown_text};
 use answerback::json::canonical;
 use answerback_ledger::Draft;
 use answerback_store::{Appended, StoreError};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::admit::Running;
 use crate::attest::{Answer, Attested, Doubt};
@@ -41,34 +43,39 @@ impl Gateway {
         };
         let Ok(value) = serde_json::from_str::<Value>(result) else { return reply };
         let checked = self.look_at(upstream, &running, &value);
-        let mut added = Map::new();
+        // As they will be written.
+        let mut added: Vec<(&str, String)> = Vec::new();
         if !running.notes.is_empty() {
-            added.insert(meta::NOTES.to_owned(), json!(running.notes));
+            added.push((meta::NOTES, json!(running.notes).to_string()));
         }
         let cut = self.cut(upstream, &running, result);
         let shown = cut.as_ref().map_or(result, |cut| &cut.result);
         if let Some(cut) = &cut {
-            added.insert(meta::CUT.to_owned(), cut.facts.clone());
+            added.push((meta::CUT, cut.facts.to_string()));
         }
-        let mut changed = with_notes(shown, &running.notes).unwrap_or_else(|| shown.to_owned());
+        let noted = with_notes(shown, &running.notes);
+        let mut changed = noted.map_or(Cow::Borrowed(shown), Cow::Owned);
         let envelope = self.envelope(upstream, &running, &checked, &value);
         if let Some(envelope) =
             envelope.as_ref().filter(|_| self.settings.envelope != EnvelopeMode::Off)
         {
             if self.wants_structured(upstream, &running, &value) {
-                changed = structured(&changed, &whole(envelope, &value)).unwrap_or(changed);
+                let structured = structured(&changed, &whole(envelope, &value));
+                changed = structured.map_or(changed, Cow::Owned);
             }
-            added.insert(meta::ENVELOPE.to_owned(), envelope.to_document());
+            added.push((meta::ENVELOPE, envelope.to_text()));
         }
         let attested = self.attest(upstream, &running, &checked, envelope.as_ref(), &value).await;
         let attested = match attested {
             Ok(attested) => attested,
             Err(error) => return withheld(&running, &error.to_string()),
         };
-        let before_receipt = told::with_meta(&changed, &added).unwrap_or(changed);
-        let recorded = self
-            .record(&running, checked.outcome, result, &before_receipt, attested.as_ref())
-            .await;
+        let told = Object::read(&changed).ok();
+        let meta = told.as_ref().and_then(|told| told.get("_meta"));
+        let with_meta = told.as_ref().and_then(|_| told::meta_with(meta.unwrap_or("{}"), &added));
+        let delivered = with_meta.as_deref().or(meta);
+        let recorded =
+            self.record(&running, checked.outcome, result, delivered, attested.as_ref()).await;
         let receipt = match recorded {
             Ok(receipt) => receipt,
             Err(error) => return withheld(&running, &error.to_string()),
@@ -80,12 +87,17 @@ impl Gateway {
             let correlation_id = running.correlation_id.to_string();
             return told::refused(&running.call, &correlation_id, &refusal, receipt);
         }
-        let told = match receipt {
-            Some(receipt) => {
-                let added = Map::from_iter([(meta::RECEIPT.to_owned(), receipt)]);
-                told::with_meta(&before_receipt, &added).unwrap_or(before_receipt)
+        // A result to which nothing is added stays as it is, also where it has no `_meta`.
+        let is_changed = !added.is_empty() || receipt.is_some();
+        let with_receipt = match (with_meta, receipt) {
+            (Some(meta), Some(receipt)) => {
+                told::meta_with(&meta, &[(meta::RECEIPT, receipt.to_string())])
             }
-            None => before_receipt,
+            (meta, _) => meta,
+        };
+        let told = match told.zip(with_receipt).filter(|_| is_changed) {
+            Some((told, meta)) => Cow::Owned(told.with("_meta", &meta)),
+            None => changed,
         };
         let text = object.with("result", &told);
         reply.with_text(text)
@@ -194,7 +206,7 @@ impl Gateway {
         let retry = Retry { class, code, attempt: None, correlation_id: &correlation_id };
         let message = told::result(&running.call, text.clone(), told::facts(&retry));
         let failure = json!({ "error": text }).to_string();
-        match self.record(&running, outcome, &failure, &failure, None).await {
+        match self.record(&running, outcome, &failure, None, None).await {
             Ok(_) => message,
             // What did not run has nothing to be withheld.
             Err(_) if outcome == NOT_SENT => message,
@@ -204,7 +216,7 @@ impl Gateway {
 
     /// An error of the protocol crosses as it is.
     async fn deliver_error(&self, running: Running, reply: Message, error: &str) -> Message {
-        match self.record(&running, "protocol_error", error, "{}", None).await {
+        match self.record(&running, "protocol_error", error, None, None).await {
             Ok(_) => reply,
             Err(error) => withheld(&running, &error.to_string()),
         }
@@ -216,13 +228,13 @@ impl Gateway {
         running: &Running,
         outcome: &str,
         received: &str,
-        told: &str,
+        meta: Option<&str>,
         attested: Option<&Attested>,
     ) -> Result<Option<Value>, StoreError> {
         let Some(recorder) = &self.recorder else { return Ok(None) };
         let response_id =
             attested.map_or(&running.correlation_id, |attested| &attested.response_id);
-        match append(recorder, running, outcome, received, told, attested).await {
+        match append(recorder, running, outcome, received, meta, attested).await {
             Ok(appended) => Ok(Some(json!({
                 "log": recorder.origin(),
                 "index": appended.index,
@@ -342,7 +354,7 @@ async fn append(
     running: &Running,
     outcome: &str,
     received: &str,
-    told: &str,
+    meta: Option<&str>,
     attested: Option<&Attested>,
 ) -> Result<Appended, StoreError> {
     let mut draft = match attested {
@@ -367,8 +379,8 @@ async fn append(
         draft = draft.with_part(part);
     }
     // Of what is withheld nothing was delivered.
-    let told = if is_refused { "null".to_owned() } else { delivered(told) };
-    for part in recorder.parts("delivered", &told, None)? {
+    let delivered = if is_refused { "null".to_owned() } else { delivered(meta) };
+    for part in recorder.parts("delivered", &delivered, None)? {
         draft = draft.with_part(part);
     }
     Ok(recorder.store().append(draft)?.await?.value)

@@ -7,8 +7,6 @@ use answerback_record::Hide;
 use answerback_store::{Store, StoreError};
 use serde_json::Value;
 
-use answerback_mcp::wire::Object;
-
 use crate::seal::Seal;
 
 /// Writes what crosses the gateway into the ledger, redacted first.
@@ -125,8 +123,7 @@ impl Recorder {
     }
 }
 
-/// Of a result only what we added, since the rest is in the record as it was received.
-pub(crate) fn delivered(result: &str) -> String {
-    let meta = Object::read(result).ok().and_then(|object| object.get("_meta").map(str::to_owned));
-    format!(r#"{{"same_as":"received","but":{{"_meta":{}}}}}"#, meta.as_deref().unwrap_or("null"))
+/// Of a result only its `_meta`, to which we added something, since the rest is in the record as it was received.
+pub(crate) fn delivered(meta: Option<&str>) -> String {
+    format!(r#"{{"same_as":"received","but":{{"_meta":{}}}}}"#, meta.unwrap_or("null"))
 }

@@ -146,15 +146,14 @@ pub(crate) fn error(call: &ToolCall, message: &str, added: Map<String, Value>) -
     Message::error(Some(&call.id), code::INVALID_PARAMS, message, Some(&added.into()))
 }
 
-/// A result with members added to its `_meta`; everything else stays as it is.
-pub(crate) fn with_meta(result: &str, added: &Map<String, Value>) -> Option<String> {
-    let object = Object::read(result).ok()?;
-    // A `_meta` that is no object is the server's fault, and not ours to take away.
-    let mut meta = object.get("_meta").unwrap_or("{}").to_owned();
+/// The `_meta` of a result with more in it, every other byte as it was; nothing, where it is no object: that is the
+/// server's fault, and not ours to take away.
+pub(crate) fn meta_with(meta: &str, added: &[(&str, String)]) -> Option<String> {
+    let mut meta = meta.to_owned();
     for (name, value) in added {
-        meta = Object::read(&meta).ok()?.with(name, &value.to_string());
+        meta = Object::read(&meta).ok()?.with(name, value);
     }
-    Some(object.with("_meta", &meta))
+    Some(meta)
 }
 
 /// The facts as `_meta`.
@@ -168,19 +167,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_keeps_every_byte_but_for_what_is_added() {
-        let added = json!({"dev.answerback/x": 1}).as_object().cloned().unwrap();
-        for (result, expected) in [
-            (
-                r#"{"content":[ ],"n":1.50}"#,
-                r#"{"content":[ ],"n":1.50,"_meta":{"dev.answerback/x":1}}"#,
-            ),
-            (r#"{"_meta":{ "a":1 },"z":0}"#, r#"{"_meta":{ "a":1 ,"dev.answerback/x":1},"z":0}"#),
-            (r#"{"_meta":{"dev.answerback/x":7}}"#, r#"{"_meta":{"dev.answerback/x":1}}"#),
+    fn a_meta_keeps_every_byte_but_for_what_is_added() {
+        let added = [("dev.answerback/x", "1".to_owned())];
+        for (meta, expected) in [
+            ("{}", r#"{"dev.answerback/x":1}"#),
+            (r#"{ "a":1.50 }"#, r#"{ "a":1.50 ,"dev.answerback/x":1}"#),
+            (r#"{"dev.answerback/x":7}"#, r#"{"dev.answerback/x":1}"#),
         ] {
-            assert_eq!(with_meta(result, &added).as_deref(), Some(expected));
+            assert_eq!(meta_with(meta, &added).as_deref(), Some(expected));
         }
-        assert_eq!(with_meta(r#"{"_meta":3}"#, &added), None);
-        assert_eq!(with_meta("[]", &added), None);
+        assert_eq!(meta_with("3", &added), None);
     }
 }

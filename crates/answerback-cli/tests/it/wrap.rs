@@ -237,6 +237,16 @@ fn a_result_crosses_byte_for_byte_but_for_what_is_added() {
 }
 
 #[test]
+fn a_result_to_which_nothing_is_added_has_no_meta_either() {
+    let desk = Desk::new();
+    let config = desk.config("gateway: {envelope: \"off\"}\n");
+    let mut client = desk.client(&["--no-record", "--config", &config]);
+    let answer = client.call("echo", json!({"text": "a"}));
+    assert_eq!((text(&answer), answer["result"].get("_meta")), ("a", None), "{answer}");
+    client.leave();
+}
+
+#[test]
 fn what_looks_like_success_and_is_none_is_flagged() {
     let desk = Desk::new();
     let mut client = desk.client(&["--no-record"]);

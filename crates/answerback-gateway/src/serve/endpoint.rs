@@ -65,20 +65,22 @@ pub(crate) async fn answer(
 
 /// Whether a client sends and takes what the transport has.
 fn fits(headers: &HeaderMap) -> Result<(), Refused> {
-    let is = |name, words: &[&str]| {
-        headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).is_some_and(|text| {
-            let text = text.to_ascii_lowercase();
-            words.iter().any(|word| text.contains(word))
-        })
-    };
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default();
+    let said = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let kind = said(header::CONTENT_TYPE).unwrap_or_default();
+    let kind = kind.split_once(';').map_or(kind, |(kind, _)| kind);
     if !kind.trim().eq_ignore_ascii_case("application/json") {
         let text = "the body has to be application/json";
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, code::INVALID_REQUEST, text.to_owned()));
     }
-    let takes_json = is(header::ACCEPT, &["application/json", "application/*", "*/*"]);
-    let takes_events = is(header::ACCEPT, &["text/event-stream", "text/*", "*/*"]);
+    let accepted = said(header::ACCEPT).unwrap_or_default();
+    // As most write it.
+    if accepted == "application/json, text/event-stream" {
+        return Ok(());
+    }
+    let accepted = accepted.to_ascii_lowercase();
+    let takes = |words: [&str; 3]| words.iter().any(|word| accepted.contains(word));
+    let takes_json = takes(["application/json", "application/*", "*/*"]);
+    let takes_events = takes(["text/event-stream", "text/*", "*/*"]);
     if !takes_json || !takes_events {
         let text = "the header Accept has to name application/json and text/event-stream";
         return Err((StatusCode::NOT_ACCEPTABLE, code::INVALID_REQUEST, text.to_owned()));

@@ -169,6 +169,11 @@ impl EnvelopeResponse {
         serde_json::to_value(self).unwrap_or_default()
     }
 
+    /// The text of [`to_document`](Self::to_document), without the tree between.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|_| self.to_document().to_string())
+    }
+
     fn settle(&mut self) {
         self.status = Status::of(self.errors.len(), self.warnings.len());
     }
