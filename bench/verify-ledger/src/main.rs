@@ -24,6 +24,10 @@ use anyhow::{Context as _, Result, ensure};
 use sha2::{Digest as _, Sha256};
 use support::{Writer, sample, text, written::SqliteWriter};
 
+/// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<u64>());
     let mut next =
