@@ -199,6 +199,8 @@ class Visit {
 
   #watch(page) {
     page.setDefaultTimeout(PATIENCE);
+    // A page that loads is not what is tested, and on a busy machine it is what waits longest.
+    page.setDefaultNavigationTimeout(3 * PATIENCE);
     page.on('console', (message) => message.type() === 'error' && this.wrong.push(`${message.text()} (${message.location().url})`));
     page.on('pageerror', (error) => this.wrong.push(`page error: ${error.stack ?? error.message}`));
     page.on('crash', () => this.wrong.push('the page crashed'));
