@@ -3,6 +3,7 @@
 //!
 //! - `bench-gateway measure PEERS ANSWERBACK [REQUESTS [SECONDS [NAME]]]` measures at most so many calls and seconds a
 //!   cell, of the programs with NAME in their name;
+//! - `bench-gateway turns PEERS ANSWERBACK [ROUNDS]` measures the bare relay and ours by turns, 1 KB, and prints medians;
 //! - `bench-gateway stub-stdio`, `stub-http PORT` and `relay PORT URL` are what it starts itself.
 #![expect(clippy::print_stdout, reason = "it is a program that prints figures")]
 
@@ -14,6 +15,7 @@ mod relay;
 mod session;
 mod stub;
 mod table;
+mod turns;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -40,37 +42,51 @@ async fn main() -> anyhow::Result<()> {
         ["stub-stdio"] => stub::stdio().await,
         ["stub-http", port] => stub::http(port.parse()?).await,
         ["relay", port, uri] => relay::serve(port.parse()?, uri.parse()?).await,
+        ["turns", peers, answerback, ref rest @ ..] if rest.len() <= 1 => {
+            let rounds = rest.first().map_or(Ok(11), |it| it.parse()).context("not a number")?;
+            let ground = ground(peers, answerback)?;
+            until_stopped(turns::measure(&ground, rounds)).await?;
+            Ok(std::fs::remove_dir_all(&ground.scratch)?)
+        }
         ["measure", peers, answerback, ref rest @ ..] if rest.len() <= 3 => {
             let number = |at: usize, default: usize| {
                 rest.get(at).map_or(Ok(default), |it| it.parse()).context("not a whole number")
             };
             let name = rest.get(2).copied().unwrap_or_default();
-            let mut terminate = signal(SignalKind::terminate())?;
-            // Whoever stops us stops what we started: it is ended when the measurement is dropped.
-            tokio::select! {
-                measured = measure(peers, answerback, number(0, 2000)?, number(1, 20)?, name) => measured,
-                _ = terminate.recv() => bail!("stopped"),
-                _ = tokio::signal::ctrl_c() => bail!("stopped"),
-            }
+            let ground = ground(peers, answerback)?;
+            until_stopped(measure(&ground, number(0, 2000)?, number(1, 20)?, name)).await?;
+            Ok(std::fs::remove_dir_all(&ground.scratch)?)
         }
-        _ => bail!("usage: bench-gateway measure PEERS ANSWERBACK [REQUESTS [SECONDS [NAME]]]"),
+        _ => bail!(
+            "usage: bench-gateway measure PEERS ANSWERBACK [REQUESTS [SECONDS [NAME]]]\n       \
+             bench-gateway turns PEERS ANSWERBACK [ROUNDS]"
+        ),
     }
 }
 
+/// Whoever stops us stops what we started: it is ended when the measurement is dropped.
+async fn until_stopped(measuring: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        measured = measuring => measured,
+        _ = terminate.recv() => bail!("stopped"),
+        _ = tokio::signal::ctrl_c() => bail!("stopped"),
+    }
+}
+
+fn ground(peers: &str, answerback: &str) -> anyhow::Result<Ground> {
+    let scratch = std::path::absolute(peers)?.join(format!("run-{}", std::process::id()));
+    std::fs::create_dir_all(&scratch)?;
+    let answerback = std::path::absolute(Path::new(answerback))?;
+    Ok(Ground { peers: peers.into(), answerback, scratch })
+}
+
 async fn measure(
-    peers: &str,
-    answerback: &str,
+    ground: &Ground,
     requests: usize,
     seconds: usize,
     name: &str,
 ) -> anyhow::Result<()> {
-    let scratch = std::path::absolute(peers)?.join(format!("run-{}", std::process::id()));
-    std::fs::create_dir_all(&scratch)?;
-    let ground = Ground {
-        peers: peers.into(),
-        answerback: std::path::absolute(Path::new(answerback))?,
-        scratch: scratch.clone(),
-    };
     let longest = Duration::from_secs(u64::try_from(seconds)?);
     println!("{}", table::head(&CONCURRENCIES));
     for column in Column::ALL.into_iter().filter(|it| it.name().contains(name)) {
@@ -79,7 +95,7 @@ async fn measure(
             Err(error) => println!("{}", table::missing(column, &format!("{error:#}"))),
         }
     }
-    Ok(std::fs::remove_dir_all(&scratch)?)
+    Ok(())
 }
 
 /// All of one program, a row as soon as it is measured.
