@@ -53,8 +53,9 @@ async fn main() -> anyhow::Result<()> {
                 rest.get(at).map_or(Ok(default), |it| it.parse()).context("not a whole number")
             };
             let name = rest.get(2).copied().unwrap_or_default();
+            let (requests, seconds) = (number(0, 2000)?, number(1, 20)?);
             let ground = ground(peers, answerback)?;
-            until_stopped(measure(&ground, number(0, 2000)?, number(1, 20)?, name)).await?;
+            until_stopped(measure(&ground, requests, seconds, name)).await?;
             Ok(std::fs::remove_dir_all(&ground.scratch)?)
         }
         _ => bail!(

@@ -36,12 +36,16 @@ impl Gateway {
     }
 
     async fn add_to(&self, upstream: &Upstream, running: Running, reply: Message) -> Message {
-        let Ok(object) = Object::read(reply.text()) else { return reply };
+        let Ok(object) = Object::read(reply.text()) else {
+            return self.deliver_unread(running, reply).await;
+        };
         let Some(result) = object.get("result") else {
             let error = object.get("error").unwrap_or("null").to_owned();
             return self.deliver_error(running, reply, &error).await;
         };
-        let Ok(value) = serde_json::from_str::<Value>(result) else { return reply };
+        let Ok(value) = serde_json::from_str::<Value>(result) else {
+            return self.deliver_unread(running, reply).await;
+        };
         let checked = self.look_at(upstream, &running, &value);
         // As they will be written.
         let mut added: Vec<(&str, String)> = Vec::new();
@@ -219,6 +223,18 @@ impl Gateway {
         match self.record(&running, "protocol_error", error, None, None).await {
             Ok(_) => reply,
             Err(error) => withheld(&running, &error.to_string()),
+        }
+    }
+
+    /// An answer that cannot be read whole, because a name stands twice in it or a number is beyond all numbers. It is in
+    /// the record as it came, and crosses as it is, unless somebody answers for results: for this one nobody can.
+    async fn deliver_unread(&self, running: Running, reply: Message) -> Message {
+        match self.record(&running, "unreadable", reply.text(), None, None).await {
+            Err(error) => withheld(&running, &error.to_string()),
+            Ok(_) if self.attestor.is_some() => {
+                told::unread(&running.call, &running.correlation_id.to_string())
+            }
+            Ok(_) => reply,
         }
     }
 

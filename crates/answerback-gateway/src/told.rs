@@ -121,6 +121,18 @@ pub(crate) fn withheld(call: &ToolCall, correlation_id: &str, reason: &str) -> M
     result(call, text, facts(&retry))
 }
 
+/// The answer where the tool ran and nobody can vouch for what it said, because it cannot be read.
+pub(crate) fn unread(call: &ToolCall, correlation_id: &str) -> Message {
+    let code = found::TOOL_FAILED;
+    let retry = Retry { class: Class::Stop, code, attempt: None, correlation_id };
+    let text = format!(
+        "The tool {} ran, but its result is withheld: it cannot be read, so nobody can vouch for it. Do not repeat the \
+         call: it may have taken effect. Ask a person to look at the server.",
+        name(&call.name)
+    );
+    result(call, text, facts(&retry))
+}
+
 /// The answer where the tool ran and nobody vouches for what it said.
 pub(crate) fn refused(
     call: &ToolCall,

@@ -50,7 +50,8 @@ pub fn parts(
 pub fn redacted<'t>(document: &'t str, hide: Option<Hide<'_>>) -> Cow<'t, str> {
     let hidden = hide.filter(|hide| hide.schema.has_secrets());
     // Most documents have none, and are not built to see that.
-    if hidden.is_none() && matches!(secrets::text_holds_secret(document), Ok(false)) {
+    let is_clean = matches!(secrets::text_holds_secret(document), Ok(false));
+    if hidden.is_none() && is_clean {
         return Cow::Borrowed(document);
     }
     let Ok(value) = serde_json::from_str::<Value>(document) else {
@@ -62,7 +63,17 @@ pub fn redacted<'t>(document: &'t str, hide: Option<Hide<'_>>) -> Cow<'t, str> {
     {
         shown[member] = secrets::redact_value(&schema.without_secrets(hidden));
     }
-    if shown == value { Cow::Borrowed(document) } else { Cow::Owned(shown.to_string()) }
+    // Of a name that stands twice a tree has the last value, and the text has both.
+    if shown == value && is_clean && !has_repeated_name(document) {
+        return Cow::Borrowed(document);
+    }
+    Cow::Owned(shown.to_string())
+}
+
+/// Whether a document says something that a tree of it does not; yes, where that cannot be told.
+fn has_repeated_name(document: &str) -> bool {
+    let read = answerback::json::read(document.as_bytes(), answerback::json::Limits::default());
+    read.map_or(true, |read| !read.findings.is_empty())
 }
 
 #[cfg(test)]
@@ -80,5 +91,25 @@ mod tests {
         let hide = Hide { member: "arguments", schema: &schema };
         let shown = redacted(r#"{"arguments":{"word":"swordfish"}}"#, Some(hide));
         assert!(!shown.contains("swordfish"), "{shown}");
+    }
+
+    #[test]
+    fn a_secret_does_not_hide_behind_a_name_that_stands_twice() {
+        let schema =
+            Schema::compile(json!({"properties": {"word": {"writeOnly": true}, "n": {}}})).unwrap();
+        let hide = Hide { member: "arguments", schema: &schema };
+        for (document, secret, hide) in [
+            (r#"{"a":"password=hunter22!","a":1}"#, "hunter22", None),
+            (r#"{"content":[{"text":"password=hunter22!","text":"ok"}]}"#, "hunter22", None),
+            (r#"{"password":"hunter22","password":null}"#, "hunter22", None),
+            (r#"{"arguments":{"word":"swordfish","word":null}}"#, "swordfish", Some(hide)),
+        ] {
+            let shown = redacted(document, hide);
+            assert!(!shown.contains(secret), "{shown}");
+        }
+        // What has neither stays as it is written.
+        let plain = r#"{ "arguments": {"n": 1e2} }"#;
+        let shown = redacted(plain, Some(hide));
+        assert!(matches!(shown, Cow::Borrowed(_)), "{shown}");
     }
 }

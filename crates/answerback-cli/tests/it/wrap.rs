@@ -352,6 +352,46 @@ pub(crate) fn contains(bytes: &[u8], sought: &[u8]) -> bool {
     bytes.windows(sought.len()).any(|window| window == sought)
 }
 
+/// All that is in the files of a folder.
+fn files_below(folder: &Path) -> String {
+    let mut text = String::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            text.push_str(&files_below(&path));
+        } else {
+            text.push_str(&String::from_utf8_lossy(&fs::read(&path).unwrap()));
+        }
+    }
+    text
+}
+
+#[test]
+fn what_cannot_be_read_is_recorded_all_the_same_and_its_secrets_are_not() {
+    let desk = Desk::new();
+    let mut client = desk.client(&[]);
+    for (how, text) in [("beyond", "1e400"), ("twice", "fine")] {
+        let call = json!({"jsonrpc": "2.0", "id": how, "method": "tools/call", "params": {"name": "odd", "arguments": {"how": how}}});
+        client.say(&call.to_string());
+        let line = client.line();
+        assert!(line.contains(text), "{line}");
+    }
+    client.leave();
+    let leaves = desk.leaves();
+    let outcomes: Vec<&str> = leaves
+        .iter()
+        .filter(|leaf| leaf["kind"] == "response")
+        .map(|leaf| leaf["outcome"].as_str().unwrap())
+        .collect();
+    assert_eq!(outcomes, ["unreadable", "ok"]);
+    let stored = files_below(desk.folder.path());
+    assert!(stored.contains("1e400") && stored.contains("fine"), "what was said is in the record");
+    for secret in ["hunter22", "abcd1234efgh"] {
+        assert!(!stored.contains(secret), "{secret}");
+    }
+    desk.good(&["ledger", "verify"]);
+}
+
 #[test]
 fn parallel_failures_are_one_attempt_and_pages_are_read_to_the_end() {
     let desk = Desk::new();

@@ -169,9 +169,16 @@ impl EnvelopeResponse {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The text of [`to_document`](Self::to_document), without the tree between.
+    /// The text of [`to_document`](Self::to_document), without the tree between where it would be the same.
     pub fn to_text(&self) -> String {
-        serde_json::to_string(self).unwrap_or_else(|_| self.to_document().to_string())
+        // A member of somebody's own may have the name of one of the contract's, which a tree has once.
+        if self.extra.is_empty()
+            && self.audit.extra.is_empty()
+            && let Ok(text) = serde_json::to_string(self)
+        {
+            return text;
+        }
+        self.to_document().to_string()
     }
 
     fn settle(&mut self) {

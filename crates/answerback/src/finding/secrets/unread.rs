@@ -120,6 +120,10 @@ impl Visitor<'_> for Name<'_> {
     }
 
     fn visit_str<E: de::Error>(mut self, name: &str) -> Result<Self::Value, E> {
+        // By such a name a tree takes a text for a value, and is to be looked at itself.
+        if name.starts_with("$serde_json::private::") {
+            return Err(E::custom("not a plain object"));
+        }
         self.0.look_at(is_changed(name))?;
         Ok(kind_of_name(name))
     }
