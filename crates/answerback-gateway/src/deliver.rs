@@ -231,8 +231,8 @@ impl Gateway {
     async fn deliver_unread(&self, running: Running, reply: Message) -> Message {
         match self.record(&running, "unreadable", reply.text(), None, None).await {
             Err(error) => withheld(&running, &error.to_string()),
-            Ok(_) if self.attestor.is_some() => {
-                told::unread(&running.call, &running.correlation_id.to_string())
+            Ok(receipt) if self.attestor.is_some() => {
+                told::unread(&running.call, &running.correlation_id.to_string(), receipt)
             }
             Ok(_) => reply,
         }

@@ -111,26 +111,14 @@ pub(crate) fn unlisted(call: &ToolCall, reason: &str) -> Message {
 
 /// The answer where the tool ran and its result could not be recorded: the model must know both.
 pub(crate) fn withheld(call: &ToolCall, correlation_id: &str, reason: &str) -> Message {
-    let code = found::NOT_RECORDED;
-    let retry = Retry { class: Class::Stop, code, attempt: None, correlation_id };
-    let text = format!(
-        "The tool {} ran, but its result could not be recorded and is withheld: {reason}. Do not repeat the call: it \
-         may have taken effect. Ask a person to look at the gateway.",
-        name(&call.name)
-    );
-    result(call, text, facts(&retry))
+    let why = format!("could not be recorded and is withheld: {reason}.");
+    ran(call, correlation_id, found::NOT_RECORDED, &why, "the gateway", None)
 }
 
 /// The answer where the tool ran and nobody can vouch for what it said, because it cannot be read.
-pub(crate) fn unread(call: &ToolCall, correlation_id: &str) -> Message {
-    let code = found::TOOL_FAILED;
-    let retry = Retry { class: Class::Stop, code, attempt: None, correlation_id };
-    let text = format!(
-        "The tool {} ran, but its result is withheld: it cannot be read, so nobody can vouch for it. Do not repeat the \
-         call: it may have taken effect. Ask a person to look at the server.",
-        name(&call.name)
-    );
-    result(call, text, facts(&retry))
+pub(crate) fn unread(call: &ToolCall, correlation_id: &str, receipt: Option<Value>) -> Message {
+    let why = "is withheld: it cannot be read, so nobody can vouch for it.";
+    ran(call, correlation_id, found::TOOL_FAILED, why, "the server", receipt)
 }
 
 /// The answer where the tool ran and nobody vouches for what it said.
@@ -140,13 +128,26 @@ pub(crate) fn refused(
     refusal: &Refusal,
     receipt: Option<Value>,
 ) -> Message {
-    let code = refusal.refusal_reason.as_str();
+    let explanation = shown_text(&refusal.explanation, 500);
+    let why = format!("is withheld, because it cannot be attested. {explanation}");
+    let place = "the manifest and the lock of the gateway";
+    ran(call, correlation_id, refusal.refusal_reason.as_str(), &why, place, receipt)
+}
+
+/// What a model is told of a tool that ran and whose result it does not get.
+fn ran(
+    call: &ToolCall,
+    correlation_id: &str,
+    code: &str,
+    why: &str,
+    place: &str,
+    receipt: Option<Value>,
+) -> Message {
     let retry = Retry { class: Class::Stop, code, attempt: None, correlation_id };
     let text = format!(
-        "The tool {} ran, but its result is withheld, because it cannot be attested. {} Do not repeat the call: it may \
-         have taken effect. Ask a person to look at the manifest and the lock of the gateway.",
-        name(&call.name),
-        shown_text(&refusal.explanation, 500)
+        "The tool {} ran, but its result {why} Do not repeat the call: it may have taken effect. Ask a person to look at \
+         {place}.",
+        name(&call.name)
     );
     let mut added = facts(&retry);
     added.extend(receipt.map(|receipt| (meta::RECEIPT.to_owned(), receipt)));

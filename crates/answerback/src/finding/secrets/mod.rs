@@ -7,7 +7,7 @@
 mod name;
 mod randomness;
 mod shape;
-mod unread;
+mod walk;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::json::{push_token, unescape};
 pub use name::kind_of_name;
 pub use shape::find;
 pub(crate) use shape::find_cut;
-pub use unread::text_holds_secret;
+pub use walk::{holds_secret, text_holds_secret};
 
 /// What a secret is, as far as it can be told.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -160,32 +160,6 @@ pub fn redact_value(value: &Value) -> Value {
             .collect(),
         other => other.clone(),
     }
-}
-
-/// Whether [`redact_value`] would change anything.
-pub fn holds_secret(value: &Value) -> bool {
-    match value {
-        Value::String(text) => is_changed(text),
-        Value::Array(items) => items.iter().any(holds_secret),
-        Value::Object(members) => members.iter().any(|(name, member)| {
-            is_changed(name)
-                || match kind_of_name(name) {
-                    Some(kind) => holds_secret_as(kind, member),
-                    None => holds_secret(member),
-                }
-        }),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
-/// Whether [`redact`] would change a text. Its own marks read like secrets now and then, and stay.
-fn is_changed(text: &str) -> bool {
-    !find(text).is_empty() && redact(text) != text
-}
-
-/// Whether a value would be changed below a name that says so of it.
-fn holds_secret_as(kind: SecretKind, member: &Value) -> bool {
-    if can_hold_a_secret(member) { member != kind.mark() } else { holds_secret(member) }
 }
 
 /// A member's value with every secret marked, its name considered.

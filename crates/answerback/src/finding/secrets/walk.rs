@@ -4,34 +4,50 @@ use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visit
 use serde_json::Value;
 
 use super::name::kind_of_name;
-use super::{holds_secret_as, is_changed};
+use super::{SecretKind, can_hold_a_secret, redact};
 
-/// [`holds_secret`](super::holds_secret) for a document as text. Nothing is built to see that there is none, which is
-/// by far the usual case.
+/// Whether [`redact_value`](super::redact_value) would change anything; yes, where that cannot be told.
+pub fn holds_secret(value: &Value) -> bool {
+    has_one(value).unwrap_or(true)
+}
+
+/// [`holds_secret`] for a document as text. Nothing is built to see that there is none, which is by far the usual case, and
+/// of a name that stands twice both values are looked at.
 ///
 /// # Errors
 ///
-/// When the text is not JSON, as far as it was read: a secret ends the search.
+/// When the text is not JSON, as far as it was read: a secret ends the walk.
 pub fn text_holds_secret(document: &str) -> serde_json::Result<bool> {
-    let mut has_found = false;
     let mut reader = serde_json::Deserializer::from_str(document);
-    match (Search { has_found: &mut has_found })
-        .deserialize(&mut reader)
-        .and_then(|()| reader.end())
-    {
+    Ok(has_one(&mut reader)? || reader.end().map(|()| false)?)
+}
+
+fn has_one<'de, D: Deserializer<'de>>(document: D) -> Result<bool, D::Error> {
+    let mut has_found = false;
+    match (Walk { has_found: &mut has_found }).deserialize(document) {
         Err(_) if has_found => Ok(true),
-        searched => searched.map(|()| false),
+        walked => walked.map(|()| false),
     }
 }
 
-/// Looks through one value. What it finds is an error, which ends the reading.
-struct Search<'f> {
+/// Below a name that says so of its value.
+fn holds_secret_as(kind: SecretKind, member: &Value) -> bool {
+    if can_hold_a_secret(member) { member != kind.mark() } else { holds_secret(member) }
+}
+
+/// Whether [`redact`] would change a text. Its own marks read like secrets now and then, and stay.
+fn is_changed(text: &str) -> bool {
+    redact(text) != text
+}
+
+/// The way through one value. What it finds is an error, which ends it.
+struct Walk<'f> {
     has_found: &'f mut bool,
 }
 
-impl Search<'_> {
-    fn again(&mut self) -> Search<'_> {
-        Search { has_found: self.has_found }
+impl Walk<'_> {
+    fn again(&mut self) -> Walk<'_> {
+        Walk { has_found: self.has_found }
     }
 
     fn look_at<E: de::Error>(&mut self, is_secret: bool) -> Result<(), E> {
@@ -43,7 +59,7 @@ impl Search<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Search<'_> {
+impl<'de> DeserializeSeed<'de> for Walk<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -51,7 +67,7 @@ impl<'de> DeserializeSeed<'de> for Search<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Search<'_> {
+impl<'de> Visitor<'de> for Walk<'_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -102,10 +118,10 @@ impl<'de> Visitor<'de> for Search<'_> {
 }
 
 /// A member's name: looked through, and what it says of its value.
-struct Name<'f>(Search<'f>);
+struct Name<'f>(Walk<'f>);
 
 impl<'de> DeserializeSeed<'de> for Name<'_> {
-    type Value = Option<super::SecretKind>;
+    type Value = Option<SecretKind>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_str(self)
@@ -113,7 +129,7 @@ impl<'de> DeserializeSeed<'de> for Name<'_> {
 }
 
 impl Visitor<'_> for Name<'_> {
-    type Value = Option<super::SecretKind>;
+    type Value = Option<SecretKind>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a name")
