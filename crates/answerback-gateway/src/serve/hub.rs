@@ -578,8 +578,7 @@ impl Server {
 fn of_server(id: &Id) -> Option<(usize, Id)> {
     let text: String = serde_json::from_str(id.as_json()).ok()?;
     let (server, theirs) = text.strip_prefix(OF_SERVER)?.split_once('/')?;
-    let theirs = serde_json::value::RawValue::from_string(theirs.to_owned()).ok()?;
-    Some((server.parse().ok()?, Id::read(&theirs)?))
+    Some((server.parse().ok()?, Id::read(theirs)?))
 }
 
 /// Parameters that say nothing but who asks.
@@ -615,8 +614,7 @@ mod tests {
     #[test]
     fn an_id_says_whose_it_is() {
         for theirs in ["7", r#""a/b""#] {
-            let raw = serde_json::value::RawValue::from_string(theirs.to_owned()).unwrap();
-            let theirs = Id::read(&raw).unwrap();
+            let theirs = Id::read(theirs).unwrap();
             let ours = Id::of_text(&format!("{OF_SERVER}3/{}", theirs.as_json()));
             assert_eq!(of_server(&ours), Some((3, theirs)));
         }

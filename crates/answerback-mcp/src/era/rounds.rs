@@ -76,7 +76,7 @@ impl Needs {
         let requests = result.get("inputRequests").and_then(|text| Object::read(text).ok());
         let requests = requests.map(|requests| {
             let members = requests.members();
-            members.map(|(key, request)| (key.to_owned(), request.get().to_owned())).collect()
+            members.map(|(key, request)| (key.to_owned(), request.to_owned())).collect()
         });
         let state = result.get("requestState").map(ToOwned::to_owned);
         Some(Self { requests: requests.unwrap_or_default(), state })

@@ -39,7 +39,7 @@ impl Script {
                 None if who == "C" => self.bridge.hear_client(message(), self.now, &mut out),
                 None if who == "S" => self.bridge.hear_server(message().into(), self.now, &mut out),
                 Some((_, id)) => {
-                    let id = Id::read(serde_json::from_str(id).unwrap()).unwrap();
+                    let id = Id::read(id).unwrap();
                     let incoming = Incoming::about(message(), id);
                     self.bridge.hear_server(incoming, self.now, &mut out);
                 }

@@ -85,9 +85,8 @@ fn id_at_edge(head: &str, tail: &str) -> Option<Id> {
     let value = |rest: &str| {
         let rest = rest.trim_start().strip_prefix(':')?;
         let end = rest.find([',', '}'])?;
-        let raw = serde_json::value::RawValue::from_string(rest[..end].trim().to_owned()).ok()?;
         // At the end there is nothing behind it but the end.
-        Some((Id::read(&raw)?, rest[end..].trim() == "}"))
+        Some((Id::read(rest[..end].trim())?, rest[end..].trim() == "}"))
     };
     first
         .and_then(value)

@@ -1,10 +1,7 @@
-use std::borrow::Cow;
-
-use serde::de::{Deserialize, Deserializer, IgnoredAny};
+use serde::de::IgnoredAny;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use super::Id;
+use super::{Id, scan};
 
 /// What a message is, by what JSON-RPC says of its members.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -38,29 +35,35 @@ pub struct Message {
     shape: Shape,
 }
 
-#[derive(serde::Deserialize)]
+/// What JSON-RPC looks at in a message, as it is written.
+#[derive(Debug, Default)]
 struct Outline<'t> {
-    #[serde(borrow, default, deserialize_with = "as_written")]
-    id: Option<&'t RawValue>,
-    #[serde(borrow, default)]
-    method: Option<Cow<'t, str>>,
-    #[serde(default, deserialize_with = "is_there")]
-    result: bool,
-    #[serde(default, deserialize_with = "is_there")]
-    error: bool,
+    /// Null is not as good as absent: a request whose id is null would pass for a notification, which nobody answers and
+    /// nobody looks at.
+    id: Option<&'t str>,
+    method: Option<&'t str>,
+    result: Option<&'t str>,
+    error: Option<&'t str>,
 }
 
-/// A member as it is written: null is not as good as absent. A request whose id is null would pass for a notification,
-/// which nobody answers and nobody looks at.
-fn as_written<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
-}
-
-/// Whether a member is there, whatever it is: a result may be null.
-fn is_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    IgnoredAny::deserialize(deserializer).map(|_| true)
+impl<'t> Outline<'t> {
+    fn of(text: &'t str) -> Result<Self, MessageError> {
+        let mut outline = Self::default();
+        let mut is_repeated = false;
+        let is_object = scan::members(text, |name, value| {
+            let place = match scan::unquoted(name).as_deref() {
+                Some("id") => &mut outline.id,
+                Some("method") => &mut outline.method,
+                Some("result") => &mut outline.result,
+                Some("error") => &mut outline.error,
+                name => return name.is_some(),
+            };
+            // Two readers could take it for different values.
+            is_repeated |= place.replace(value).is_some();
+            true
+        });
+        if is_object && !is_repeated { Ok(outline) } else { Err(MessageError::of(text)) }
+    }
 }
 
 impl Message {
@@ -76,17 +79,19 @@ impl Message {
 
     fn shape_of(text: &str) -> Result<Shape, MessageError> {
         if text.trim_start().starts_with('[') {
-            serde_json::from_str::<IgnoredAny>(text).map_err(MessageError::NotJson)?;
-            return Ok(Shape::Batch);
+            return if scan::is_json(text) { Ok(Shape::Batch) } else { Err(MessageError::of(text)) };
         }
-        let outline: Outline<'_> = serde_json::from_str(text).map_err(|error| {
-            if error.is_data() { MessageError::NoMessage } else { MessageError::NotJson(error) }
-        })?;
-        let id = outline.id.map(|raw| Id::read(raw).ok_or(MessageError::NoMessage)).transpose()?;
-        match (id, outline.method) {
+        let outline = Outline::of(text)?;
+        let no_message = || MessageError::NoMessage;
+        let id = outline.id.map(|id| Id::read(id).ok_or_else(no_message)).transpose()?;
+        let method = outline.method.filter(|method| *method != "null");
+        let method = method.map(|method| scan::unquoted(method).ok_or_else(no_message));
+        match (id, method.transpose()?) {
             (Some(id), Some(method)) => Ok(Shape::Request { id, method: method.into_owned() }),
             (None, Some(method)) => Ok(Shape::Notification { method: method.into_owned() }),
-            (Some(id), None) if outline.result || outline.error => Ok(Shape::Response { id }),
+            (Some(id), None) if outline.result.is_some() || outline.error.is_some() => {
+                Ok(Shape::Response { id })
+            }
             _ => Err(MessageError::NoMessage),
         }
     }
@@ -139,10 +144,10 @@ impl Message {
             Shape::Response { .. } => Shape::Response { id: id.clone() },
             other => return Self { text, shape: other },
         };
-        let place = serde_json::from_str::<Outline<'_>>(&text).ok().and_then(|outline| {
-            let raw = outline.id?.get();
-            let start = raw.as_ptr() as usize - text.as_ptr() as usize;
-            Some(start..start + raw.len())
+        let place = Outline::of(&text).ok().and_then(|outline| {
+            let id = outline.id?;
+            let start = id.as_ptr() as usize - text.as_ptr() as usize;
+            Some(start..start + id.len())
         });
         let mut text = text;
         if let Some(place) = place {
@@ -185,6 +190,16 @@ pub enum MessageError {
     NoMessage,
 }
 
+impl MessageError {
+    /// Why a text is none, in the words of whoever reads it whole.
+    fn of(text: &str) -> Self {
+        match serde_json::from_str::<IgnoredAny>(text) {
+            Ok(_) => Self::NoMessage,
+            Err(error) => Self::NotJson(error),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,6 +229,8 @@ mod tests {
             r#"{"id":"a"}"#,
             r#"{"id":{},"method":"m"}"#,
             r#"{"method":1}"#,
+            r#"{"method":"m","id":1,"\u0069d":2}"#,
+            r#"{"method":"m","result":1,"result":2}"#,
         ] {
             let error = Message::read(text.to_owned()).unwrap_err();
             assert!(matches!(error, MessageError::NoMessage), "{text}: {error}");

@@ -4,6 +4,7 @@ mod id;
 mod line;
 mod message;
 mod object;
+mod scan;
 pub mod splice;
 pub mod word;
 

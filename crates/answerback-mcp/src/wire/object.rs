@@ -1,9 +1,10 @@
 use std::borrow::Cow;
-use std::fmt;
+use std::collections::HashSet;
 use std::ops::Range;
 
-use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::de::{Error as _, IgnoredAny};
+
+use super::scan;
 
 /// A JSON object as text, with the places of its members: one of them can be replaced or added, and every other byte
 /// stays as it is.
@@ -21,7 +22,7 @@ use serde_json::value::RawValue;
 #[derive(Debug)]
 pub struct Object<'t> {
     text: &'t str,
-    members: Vec<(Cow<'t, str>, &'t RawValue)>,
+    members: Vec<(Cow<'t, str>, &'t str)>,
 }
 
 /// A text that is no JSON object, or one in which a name stands twice.
@@ -37,22 +38,33 @@ impl<'t> Object<'t> {
     ///
     /// When the text is no JSON object, or a name stands twice.
     pub fn read(text: &'t str) -> Result<Self, ObjectError> {
-        let Members(members) = serde_json::from_str(text)?;
-        Ok(Self { text, members })
+        let mut members: Vec<(Cow<'t, str>, &'t str)> = Vec::new();
+        let mut names: HashSet<Cow<'t, str>> = HashSet::new();
+        let mut is_repeated = false;
+        let is_object = scan::members(text, |name, value| {
+            let Some(name) = scan::unquoted(name) else { return false };
+            // The few members of a message are compared; a set is for the object that somebody made to be slow.
+            is_repeated = if members.len() < 32 {
+                members.iter().any(|(member, _)| *member == name)
+            } else {
+                if names.is_empty() {
+                    names.extend(members.iter().map(|(member, _)| member.clone()));
+                }
+                !names.insert(name.clone())
+            };
+            members.push((name, value));
+            !is_repeated
+        });
+        if is_object { Ok(Self { text, members }) } else { Err(ObjectError::of(text, is_repeated)) }
     }
 
     /// The value of a member, as it is written.
     pub fn get(&self, name: &str) -> Option<&'t str> {
-        self.raw(name).map(RawValue::get)
-    }
-
-    /// The value of a member.
-    pub fn raw(&self, name: &str) -> Option<&'t RawValue> {
         self.members.iter().find(|(member, _)| member == name).map(|(_, value)| *value)
     }
 
-    /// The members, in the order of the text.
-    pub fn members(&self) -> impl Iterator<Item = (&str, &'t RawValue)> {
+    /// The members, in the order of the text, their values as they are written.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &'t str)> {
         self.members.iter().map(|(name, value)| (&**name, *value))
     }
 
@@ -86,7 +98,7 @@ impl<'t> Object<'t> {
         let Some(index) = self.members.iter().position(|(member, _)| member == name) else {
             return self.text.to_owned();
         };
-        let after = |index: usize| self.place(self.members[index].1.get()).end;
+        let after = |index: usize| self.place(self.members[index].1).end;
         // From the end of the member before, or from the opening brace, to where the next member begins.
         let start = match index.checked_sub(1) {
             Some(before) => after(before),
@@ -109,49 +121,18 @@ impl<'t> Object<'t> {
     }
 }
 
-/// Names and values in order.
-struct Members<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(MembersVisitor)
+impl ObjectError {
+    /// Why a text is none, in the words of whoever reads it whole.
+    fn of(text: &str, is_repeated: bool) -> Self {
+        let reason = if is_repeated {
+            serde_json::Error::custom("a name stands twice")
+        } else {
+            let read = serde_json::from_str::<IgnoredAny>(text);
+            read.err().unwrap_or_else(|| serde_json::Error::custom("it is another value"))
+        };
+        Self(reason)
     }
 }
-
-struct MembersVisitor;
-
-impl<'de> Visitor<'de> for MembersVisitor {
-    type Value = Members<'de>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
-        let mut names = std::collections::HashSet::new();
-        while let Some(Name(name)) = map.next_key()? {
-            // The few members of a message are compared; a set is for the object that somebody made to be slow.
-            let is_repeated = if members.len() < 32 {
-                members.iter().any(|(member, _)| *member == name)
-            } else {
-                if names.is_empty() {
-                    names.extend(members.iter().map(|(member, _)| member.to_string()));
-                }
-                !names.insert(name.to_string())
-            };
-            if is_repeated {
-                return Err(de::Error::custom("a name stands twice"));
-            }
-            members.push((name, map.next_value()?));
-        }
-        Ok(Members(members))
-    }
-}
-
-/// A name, borrowed where it has no escape.
-#[derive(serde::Deserialize)]
-struct Name<'t>(#[serde(borrow)] Cow<'t, str>);
 
 #[cfg(test)]
 mod tests {

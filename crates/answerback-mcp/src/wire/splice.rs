@@ -14,7 +14,7 @@ pub fn string_at(text: &str, path: &[&str]) -> Option<String> {
 
 /// An id somewhere in a text.
 pub fn id_at(text: &str, path: &[&str]) -> Option<Id> {
-    Id::read(serde_json::from_str(at(text, path)?).ok()?)
+    Id::read(at(text, path)?)
 }
 
 /// The text with this value for a member of a member. Objects that are missing on the way are made.

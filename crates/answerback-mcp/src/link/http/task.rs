@@ -192,5 +192,5 @@ impl Tasks {
 fn cancelled(message: &Message) -> Option<Id> {
     let message = Object::read(message.text()).ok()?;
     let params = Object::read(message.get("params")?).ok()?;
-    Id::read(params.raw("requestId")?)
+    Id::read(params.get("requestId")?)
 }

@@ -1,0 +1,346 @@
+//! Where the values of a JSON text begin and end.
+//!
+//! A message is read several times on its way, and most of it is one long string in which nothing is looked for. So this
+//! says only whether a text is JSON and where its parts lie, and looks at many bytes of a string at once.
+
+use std::borrow::Cow;
+
+/// A text, and how much of it was passed over.
+pub(super) struct Scanner<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+/// Passes every member of an object on, the name as it is written. Says whether the text is an object and nothing else,
+/// as long as whoever hears of the members wants to go on.
+pub(super) fn members<'t>(text: &'t str, mut each: impl FnMut(&'t str, &'t str) -> bool) -> bool {
+    let mut scanner = Scanner::new(text);
+    scanner.members(&mut each).is_some() && scanner.is_at_end()
+}
+
+/// Whether a text is JSON.
+pub(super) fn is_json(text: &str) -> bool {
+    let mut scanner = Scanner::new(text);
+    scanner.pass_space();
+    scanner.value().is_some() && scanner.is_at_end()
+}
+
+/// What a string says, which is written as this and was found to be one. Nothing, where its escapes are no text.
+pub(super) fn unquoted(written: &str) -> Option<Cow<'_, str>> {
+    let inner = written.strip_prefix('"')?.strip_suffix('"')?;
+    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+        return Some(Cow::Borrowed(inner));
+    }
+    serde_json::from_str(written).ok().map(Cow::Owned)
+}
+
+impl<'t> Scanner<'t> {
+    const fn new(text: &'t str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    fn members(&mut self, each: &mut impl FnMut(&'t str, &'t str) -> bool) -> Option<()> {
+        self.pass_space();
+        self.pass(b'{')?;
+        self.pass_space();
+        if self.pass(b'}').is_some() {
+            return Some(());
+        }
+        loop {
+            let name = self.name()?;
+            let value = self.value()?;
+            if !each(name, value) {
+                return None;
+            }
+            self.pass_space();
+            match self.next()? {
+                b',' => self.pass_space(),
+                b'}' => return Some(()),
+                _ => return None,
+            }
+        }
+    }
+
+    /// A value, which begins here.
+    fn value(&mut self) -> Option<&'t str> {
+        let start = self.at;
+        // What closes the objects and lists that are open. Their depth is no reason to refuse a text.
+        let mut open: Vec<u8> = Vec::new();
+        loop {
+            match self.next()? {
+                b'"' => self.pass_string()?,
+                b'{' => {
+                    self.pass_space();
+                    if self.pass(b'}').is_none() {
+                        self.name()?;
+                        open.push(b'}');
+                        continue;
+                    }
+                }
+                b'[' => {
+                    self.pass_space();
+                    if self.pass(b']').is_none() {
+                        open.push(b']');
+                        continue;
+                    }
+                }
+                b't' => self.pass_word("rue")?,
+                b'f' => self.pass_word("alse")?,
+                b'n' => self.pass_word("ull")?,
+                b'-' => {
+                    let digit = self.next()?;
+                    self.pass_number(digit)?;
+                }
+                digit => self.pass_number(digit)?,
+            }
+            // A value ended here.
+            loop {
+                let Some(closing) = open.last().copied() else {
+                    return Some(&self.text[start..self.at]);
+                };
+                self.pass_space();
+                match self.next()? {
+                    b',' => {
+                        self.pass_space();
+                        if closing == b'}' {
+                            self.name()?;
+                        }
+                        break;
+                    }
+                    byte if byte == closing => {
+                        open.pop();
+                    }
+                    _ => return None,
+                }
+            }
+        }
+    }
+
+    /// A name and the colon behind it.
+    fn name(&mut self) -> Option<&'t str> {
+        let start = self.at;
+        self.pass(b'"')?;
+        self.pass_string()?;
+        let name = &self.text[start..self.at];
+        self.pass_space();
+        self.pass(b':')?;
+        self.pass_space();
+        Some(name)
+    }
+
+    /// The rest of a string behind its first quote.
+    fn pass_string(&mut self) -> Option<()> {
+        loop {
+            let rest = &self.text.as_bytes()[self.at..];
+            let stop = first_stop(rest)?;
+            self.at += stop + 1;
+            match rest[stop] {
+                b'"' => return Some(()),
+                b'\\' => match self.next()? {
+                    b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {}
+                    b'u' => {
+                        for _ in 0..4 {
+                            self.next().filter(u8::is_ascii_hexdigit)?;
+                        }
+                    }
+                    _ => return None,
+                },
+                _ => return None,
+            }
+        }
+    }
+
+    /// The rest of a number behind its first digit.
+    fn pass_number(&mut self, first: u8) -> Option<()> {
+        match first {
+            b'0' => {}
+            b'1'..=b'9' => self.pass_digits(),
+            _ => return None,
+        }
+        if self.pass(b'.').is_some() {
+            self.next().filter(u8::is_ascii_digit)?;
+            self.pass_digits();
+        }
+        if self.pass(b'e').or_else(|| self.pass(b'E')).is_some() {
+            let _ = self.pass(b'+').or_else(|| self.pass(b'-'));
+            self.next().filter(u8::is_ascii_digit)?;
+            self.pass_digits();
+        }
+        Some(())
+    }
+
+    fn pass_digits(&mut self) {
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+    }
+
+    fn pass_word(&mut self, rest: &str) -> Option<()> {
+        let is_it = self.text.as_bytes()[self.at..].starts_with(rest.as_bytes());
+        self.at += rest.len();
+        is_it.then_some(())
+    }
+
+    fn pass_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    fn pass(&mut self, byte: u8) -> Option<()> {
+        let is_it = self.peek() == Some(byte);
+        self.at += usize::from(is_it);
+        is_it.then_some(())
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn is_at_end(&mut self) -> bool {
+        self.pass_space();
+        self.at == self.text.len()
+    }
+}
+
+/// Where a string has something else than characters that stand for themselves: its end, an escape, or what may not be
+/// in it.
+fn first_stop(bytes: &[u8]) -> Option<usize> {
+    const STEP: usize = 32;
+    let is_stop = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
+    let mut passed = 0;
+    for piece in bytes.chunks_exact(STEP) {
+        // Without a way out in between, so that the compiler can look at all of them at once.
+        if piece.iter().fold(false, |has_stop, byte| has_stop | is_stop(byte)) {
+            break;
+        }
+        passed += STEP;
+    }
+    bytes[passed..].iter().position(is_stop).map(|place| passed + place)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde::de::IgnoredAny;
+
+    use super::*;
+
+    fn is_json_to_others(text: &str) -> bool {
+        serde_json::from_str::<IgnoredAny>(text).is_ok()
+    }
+
+    #[test]
+    fn what_is_json_and_what_is_not() {
+        let long = "x".repeat(100);
+        for text in [
+            "",
+            " ",
+            "{}",
+            "[]",
+            " { } ",
+            "[ ]",
+            "[1,]",
+            "[,1]",
+            "[1 2]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{,}",
+            "{\"a\":1 \"b\":2}",
+            "{a:1}",
+            "{\"a\":[{\"b\":[]}],\"c\":{}}",
+            "[[]",
+            "[]]",
+            "[}",
+            "{]",
+            "{\"a\":1]",
+            "[1}",
+            "1",
+            "-1",
+            "-",
+            "+1",
+            "01",
+            "-01",
+            "0",
+            "-0",
+            "1.",
+            "1.0",
+            ".5",
+            "1e5",
+            "1E+5",
+            "1e-",
+            "1e400",
+            "1.5e",
+            "0x1",
+            "true",
+            "tru",
+            "truex",
+            "false",
+            "null",
+            "nul",
+            "NaN",
+            "\"",
+            "\"a",
+            "\"a\"",
+            "\"\\\"\"",
+            "\"\\u00e9\"",
+            "\"\\u00g9\"",
+            "\"\\u00\"",
+            "\"\\x\"",
+            "\"\\",
+            "\"\\ud800\"",
+            "\"\n\"",
+            "\"\u{7f}\u{e9}\u{1f600}\"",
+            "1 1",
+            "{} {}",
+            "\u{feff}{}",
+        ] {
+            assert_eq!(is_json(text), is_json_to_others(text), "{text:?}");
+        }
+        for end in ["\"", "", "\u{1}\"", "\\n\"", "\\q\"", "é\"", "\"x"] {
+            for length in 0..70 {
+                let text = format!("\"{}{end}", &long[..length]);
+                assert_eq!(is_json(&text), is_json_to_others(&text), "{text:?}");
+            }
+        }
+        assert!(is_json(&format!("{}{}", "[".repeat(10_000), "]".repeat(10_000))));
+    }
+
+    proptest! {
+        #[test]
+        fn others_read_the_same(
+            text in r#"[\[\]{},:" \\a-fu0-9.eE+\-tn]{0,24}"#,
+            value in "[a-z\"\\\\\u{0}-\u{1f}é]{0,80}",
+        ) {
+            prop_assert_eq!(is_json(&text), is_json_to_others(&text), "{}", text);
+            let near = format!("{{\"a\":[\"{value}\",{text}]}}");
+            prop_assert_eq!(is_json(&near), is_json_to_others(&near), "{}", near);
+        }
+
+        #[test]
+        fn members_are_those_that_others_find(
+            members in proptest::collection::vec(("[a-c\"\\\\é]{0,3}", "[a-c\"\\\\é]{0,40}"), 0..4),
+        ) {
+            let quoted = |text: &str| serde_json::to_string(text).unwrap();
+            let text: Vec<String> =
+                members.iter().map(|(name, value)| format!("{} : [{}]", quoted(name), quoted(value))).collect();
+            let text = format!(" {{{}}} ", text.join(" , "));
+            let mut found = Vec::new();
+            let is_object = super::members(&text, |name, value| {
+                found.push((name.to_owned(), value.to_owned()));
+                true
+            });
+            prop_assert!(is_object);
+            let expected: Vec<_> =
+                members.iter().map(|(name, value)| (quoted(name), format!("[{}]", quoted(value)))).collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}
