@@ -69,7 +69,7 @@ pub async fn wrap(
         .program
         .start(&wrapped.name, most)
         .map_err(|error| WrapError::Start { program: place.clone(), error })?;
-    let Link { to, from } = bridged(link, EraCache::default());
+    let Link { to, from, .. } = bridged(link, EraCache::default());
     let (to_client, client_queue) = mpsc::channel(WAITING);
     let client_writer = tokio::spawn(write_lines(client_queue, output));
     let served = Served::new(wrapped.name, place, wrapped.pins);

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use answerback_ledger::leaf::Subject;
-use answerback_mcp::link::{Incoming, broken_because, was_unsent};
+use answerback_mcp::link::{Answering, Direct, Incoming, broken_because, was_unsent};
 use answerback_mcp::wire::{Id, Message, Object, Shape, code, meta, splice};
 use answerback_store::StoreError;
 use serde_json::{Value, json};
@@ -47,6 +47,8 @@ pub(crate) struct Relay {
     to_client: Outlet,
     /// Nothing, once the server was left.
     to_server: RwLock<Option<mpsc::Sender<Message>>>,
+    /// How calls are carried that need not wait for anything else.
+    direct: Direct,
     /// The calls under way; the sender is there once the call was forwarded.
     calls: Mutex<HashMap<Id, Stage>>,
     tasks: Mutex<JoinSet<()>>,
@@ -131,6 +133,7 @@ impl Relay {
             server,
             to_client,
             to_server: RwLock::new(Some(to_server)),
+            direct: Direct::default(),
             calls: Mutex::default(),
             tasks: Mutex::default(),
             has_ended: watch::Sender::new(false),
@@ -145,6 +148,12 @@ impl Relay {
             can_ask: AtomicBool::new(false),
             changes: AtomicU64::new(0),
         }
+    }
+
+    /// With a way past the queues to the server.
+    pub(crate) fn with_direct(mut self, direct: Direct) -> Self {
+        self.direct = direct;
+        self
     }
 
     /// Notes that the relay begins, and what is in force from then on.
@@ -342,11 +351,16 @@ impl Relay {
             return None;
         }
         let is_gone = *self.has_ended.borrow();
-        if is_gone || !self.send(message).await {
+        let asked = if is_gone { Err(message) } else { self.direct.ask(message) };
+        let (answering, is_sent) = match asked {
+            Ok(answering) => (Some(answering), true),
+            Err(message) => (None, !is_gone && self.send(message).await),
+        };
+        if !is_sent {
             return Some(self.gateway.fail_unsent(running, "the server has ended").await);
         }
         let most = self.gateway.settings().call_time;
-        match tokio::time::timeout(most, reply).await {
+        match tokio::time::timeout(most, heard(answering, reply)).await {
             Ok(Ok(Reply::Message(reply))) => Some(match broken_because(&reply) {
                 Some(reason) if was_unsent(&reply) => {
                     self.gateway.fail_unsent(running, &reason).await
@@ -533,6 +547,22 @@ impl Relay {
             Err(_) => Err(format!("{method} was not answered within {} seconds", most.as_secs())),
         }
     }
+}
+
+/// The answer to a call, on whichever way it comes.
+async fn heard(
+    answering: Option<Answering>,
+    mut reply: oneshot::Receiver<Reply>,
+) -> Result<Reply, oneshot::error::RecvError> {
+    if let Some(answering) = answering {
+        tokio::select! {
+            answer = answering => if let Some(answer) = answer {
+                return Ok(Reply::Message(answer));
+            },
+            reply = &mut reply => return reply,
+        }
+    }
+    reply.await
 }
 
 /// How the ids of one relay's own requests begin. Without randomness there is no relay: its client has none, either.

@@ -36,7 +36,7 @@ impl Backend {
     pub async fn inspect(&self) -> Result<Inspected, String> {
         let mut link = self.link(INSPECTOR, 64 << 20);
         let inspected = look(&mut link).await;
-        let Link { to, mut from } = link;
+        let Link { to, mut from, .. } = link;
         drop(to);
         // It ends in its own time, but not for longer than a server may take.
         let _ =

@@ -70,9 +70,11 @@ pub(crate) fn relay(
     client: &Arc<Client>,
     outlet: Outlet,
 ) -> Arc<Relay> {
-    let Link { to, from } = backend.link(client.principal(), gateway.settings().largest_message);
+    let Link { to, from, direct } =
+        backend.link(client.principal(), gateway.settings().largest_message);
     let relay =
-        Relay::new(Arc::clone(gateway), Arc::clone(client), backend.served.clone(), outlet, to);
+        Relay::new(Arc::clone(gateway), Arc::clone(client), backend.served.clone(), outlet, to)
+            .with_direct(direct);
     let relay = Arc::new(relay);
     tokio::spawn(Arc::clone(&relay).from_server(from));
     relay

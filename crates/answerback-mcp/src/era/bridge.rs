@@ -133,6 +133,11 @@ impl Bridge {
         }
     }
 
+    /// Whether everything crosses as it is.
+    pub(super) const fn is_same(&self) -> bool {
+        matches!(self.state, State::Same)
+    }
+
     /// Takes the server's leaving.
     pub(super) fn server_left(&mut self, out: &mut Outbox) {
         match &mut self.state {

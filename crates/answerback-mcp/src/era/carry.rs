@@ -1,4 +1,6 @@
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -7,24 +9,40 @@ use super::EraCache;
 use super::bridge::Bridge;
 use super::outbox::Outbox;
 use super::own_ids::OwnIds;
-use crate::link::{FarEnd, Link, WAITING};
+use crate::link::direct::{Answering, Ask};
+use crate::link::{Direct, FarEnd, Link, WAITING};
+use crate::wire::Message;
 
 /// A link on which the client may speak either era, whatever the server speaks. Needs a tokio runtime.
 ///
 /// It comes back at once. The first message that shows the client's era decides what is asked of the server; what
 /// that shows is kept in the cache, so that the next link to the same server asks nothing.
 pub fn bridged(server: Link, cache: EraCache) -> Link {
-    let (link, client) = Link::pair();
+    let (mut link, client) = Link::pair();
     let bridge = Bridge::new(cache).with_ids(OwnIds::unguessable());
-    tokio::spawn(carry(client, server, bridge));
+    let is_same = Arc::new(AtomicBool::new(false));
+    link.direct = server.direct.clone().wrapped(|server| Same { server, is_same: is_same.clone() });
+    tokio::spawn(carry(client, server, bridge, is_same));
     link
+}
+
+/// The direct way to a server that speaks as its client does.
+struct Same {
+    server: Direct,
+    is_same: Arc<AtomicBool>,
+}
+
+impl Ask for Same {
+    fn ask(&self, request: Message) -> Result<Answering, Message> {
+        if self.is_same.load(Ordering::Acquire) { self.server.ask(request) } else { Err(request) }
+    }
 }
 
 /// Carries messages until the server said its last word. Nothing waits for a side that does not read except what is
 /// for that side: the other direction goes on.
-async fn carry(client: FarEnd, server: Link, mut bridge: Bridge) {
+async fn carry(client: FarEnd, server: Link, mut bridge: Bridge, is_same: Arc<AtomicBool>) {
     let FarEnd { mut told, say } = client;
-    let Link { to, mut from } = server;
+    let Link { to, mut from, .. } = server;
     let mut to = Some(to);
     let mut out = Outbox::default();
     let mut is_open = true;
@@ -76,7 +94,10 @@ async fn carry(client: FarEnd, server: Link, mut bridge: Bridge) {
         if let Some(to) = &to {
             pass(&mut out.to_server, to);
         }
+        // Nothing that waits here may be overtaken.
+        is_same.store(bridge.is_same() && out.to_server.is_empty(), Ordering::Release);
     }
+    is_same.store(false, Ordering::Release);
     for said in out.to_client {
         if say.send(said).await.is_err() {
             return;
@@ -109,7 +130,6 @@ mod tests {
     use super::super::Era;
     use super::*;
     use crate::link::Incoming;
-    use crate::wire::Message;
 
     const INITIALIZE: &str = r#"{"id":1,"method":"initialize"}"#;
     const CALL: &str = r#"{"id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
@@ -121,7 +141,7 @@ mod tests {
     #[tokio::test]
     async fn a_closed_link_closes_the_server_and_hears_its_last_words() {
         let (server, mut far) = Link::pair();
-        let Link { to, mut from } = bridged(server, EraCache::default());
+        let Link { to, mut from, .. } = bridged(server, EraCache::default());
         to.send(message(INITIALIZE)).await.unwrap();
         drop(to);
         assert_eq!(far.told.recv().await.unwrap().text(), INITIALIZE);

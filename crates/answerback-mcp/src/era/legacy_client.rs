@@ -320,7 +320,7 @@ mod tests {
         S {"id":3,"method":"tools/call","params":{"n":1.0, "_meta":{"progressToken":7,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}},"io.modelcontextprotocol/clientInfo":{"name":"old","version":"1"},"io.modelcontextprotocol/logLevel":"error"}}}
         C@3 {"method":"notifications/progress","params":{"progressToken":7,"progress":1}}
         C@3 {"id":3,"result":{"content":[ ],"resultType":"complete"}}
-        C {"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"the parameters or their _meta are not a JSON object: invalid type: sequence, expected an object at line 1 column 0"}}
+        C {"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"the parameters or their _meta are not a JSON object: it is another value"}}
         C {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not taken: send each message on its own"}}
         "#);
     }

@@ -2,6 +2,7 @@
 
 mod broken;
 mod child;
+pub(crate) mod direct;
 mod http;
 mod lines;
 mod steady;
@@ -9,6 +10,7 @@ mod streams;
 
 pub use broken::{broken, broken_because, unsent, was_unsent};
 pub use child::{Child, Program};
+pub use direct::{Answering, Direct};
 pub use http::{HeaderArguments, Remote, RemoteError, Timeouts};
 pub use lines::{read_lines, write_lines};
 pub use steady::{Health, Opened, steady};
@@ -32,6 +34,8 @@ pub struct Link {
     pub to: mpsc::Sender<Message>,
     /// What the server says.
     pub from: mpsc::Receiver<Incoming>,
+    /// A way past both, where there is one.
+    pub direct: Direct,
 }
 
 impl Link {
@@ -39,7 +43,7 @@ impl Link {
     pub fn pair() -> (Self, FarEnd) {
         let (to, told) = mpsc::channel(WAITING);
         let (say, from) = mpsc::channel(WAITING);
-        (Self { to, from }, FarEnd { told, say })
+        (Self { to, from, direct: Direct::default() }, FarEnd { told, say })
     }
 }
 

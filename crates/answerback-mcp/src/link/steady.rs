@@ -9,7 +9,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::{Child, FarEnd, Incoming, Link, broken, broken_because, unsent};
+use super::direct::{Answering, Ask, Changing};
+use super::{Child, Direct, FarEnd, Incoming, Link, broken, broken_because, unsent};
 use crate::wire::{Id, Message, Shape};
 
 /// The wait before the first new start; it doubles with each.
@@ -46,6 +47,12 @@ impl Health {
         self.waiting.load(Ordering::Acquire) == 0 && !self.is_unreachable.load(Ordering::Acquire)
     }
 
+    /// Takes an answer for what it says of whoever gave it.
+    fn heard(&self, answer: &Message) {
+        let is_broken = broken_because(answer).is_some();
+        self.is_unreachable.store(is_broken, Ordering::Release);
+    }
+
     /// How often it was started or reached.
     pub fn starts(&self) -> u32 {
         self.starts.load(Ordering::Acquire)
@@ -60,15 +67,43 @@ pub fn steady(
     open: impl Fn() -> std::io::Result<Opened> + Send + 'static,
     health: Arc<Health>,
 ) -> Link {
-    let (link, far) = Link::pair();
+    let (mut link, far) = Link::pair();
     let name = name.to_owned();
+    let direct = Arc::new(Changing::default());
+    link.direct = Direct::through(Kept { server: direct.clone(), health: health.clone() });
     tokio::spawn(async move {
         let FarEnd { told, say } = far;
-        let keeper =
-            Keeper { name, say, health, under_way: Mutex::default(), greeting: Mutex::default() };
+        let keeper = Keeper {
+            name,
+            say,
+            health,
+            direct,
+            under_way: Mutex::default(),
+            greeting: Mutex::default(),
+        };
         keeper.keep(open, told).await;
     });
     link
+}
+
+/// The direct way to whichever server is there.
+struct Kept {
+    server: Arc<Changing>,
+    health: Arc<Health>,
+}
+
+impl Ask for Kept {
+    fn ask(&self, request: Message) -> Result<Answering, Message> {
+        let answering = self.server.now().ask(request)?;
+        let health = self.health.clone();
+        Ok(Box::pin(async move {
+            let answer = answering.await;
+            if let Some(answer) = &answer {
+                health.heard(answer);
+            }
+            answer
+        }))
+    }
 }
 
 /// What a client says once, at the beginning.
@@ -82,6 +117,8 @@ struct Keeper {
     name: String,
     say: mpsc::Sender<Incoming>,
     health: Arc<Health>,
+    /// The way to the server that is there now.
+    direct: Arc<Changing>,
     under_way: Mutex<HashSet<Id>>,
     greeting: Mutex<Greeting>,
 }
@@ -153,13 +190,14 @@ impl Keeper {
         is_first: bool,
         absence: &mut Option<Absence<'a>>,
     ) -> Left {
-        let Opened { link: Link { to, mut from }, mut child } = opened;
+        let Opened { link: Link { to, mut from, direct }, mut child } = opened;
         if !is_first && !self.greet(&to, &mut from).await {
             drop(to);
             end(child.as_mut()).await;
             return Left::Server;
         }
         *absence = None;
+        self.direct.set(direct);
         // Each direction has a loop of its own: a server that waits until somebody reads what it says must not be
         // waited for until it reads what it is told.
         let outward = async {
@@ -179,6 +217,7 @@ impl Keeper {
                 left = outward => left,
             }
         };
+        self.direct.set(Direct::default());
         drop(to);
         // What the server said before it went is still heard.
         let last_words = async {
@@ -192,8 +231,7 @@ impl Keeper {
         while let Some(incoming) = from.recv().await {
             if let Shape::Response { id } = incoming.message.shape() {
                 self.under_way().remove(id);
-                let is_broken = broken_because(&incoming.message).is_some();
-                self.health.is_unreachable.store(is_broken, Ordering::Release);
+                self.health.heard(&incoming.message);
             }
             if self.say.send(incoming).await.is_err() {
                 return Left::Client;
@@ -361,7 +399,7 @@ mod tests {
         let starts = Arc::new(AtomicUsize::new(0));
         let health = Arc::new(Health::default());
         let link = steady("up", move || server(&starts), Arc::clone(&health));
-        let Link { to, mut from } = link;
+        let Link { to, mut from, .. } = link;
         drop(to);
         assert!(from.recv().await.is_none());
         assert!(health.is_up(), "a server that was left is not missed");

@@ -79,7 +79,11 @@ impl Message {
 
     fn shape_of(text: &str) -> Result<Shape, MessageError> {
         if text.trim_start().starts_with('[') {
-            return if scan::is_json(text) { Ok(Shape::Batch) } else { Err(MessageError::of(text)) };
+            return if scan::is_json(text) {
+                Ok(Shape::Batch)
+            } else {
+                Err(MessageError::of(text))
+            };
         }
         let outline = Outline::of(text)?;
         let no_message = || MessageError::NoMessage;

@@ -49,7 +49,7 @@ async fn an_answer_that_is_none_is_told() {
     insta::assert_snapshot!(answer(async |_| pieces(vec!["data: x\n\n".to_owned()], false)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server sent an event that is no message: not JSON: expected value at line 1 column 1","data":{"dev.answerback/link":"broken"}}}"#);
     // A line's end within a string is no JSON, and stays none.
     let split = "data: {\"id\":1,\"resu\ndata: lt\":{}}\n\n";
-    insta::assert_snapshot!(answer(move |_| async { pieces(vec![split.to_owned()], false) }).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server sent an event that is no message: not JSON: control character (\\u0000-\\u001F) found while parsing a string at line 2 column 0","data":{"dev.answerback/link":"broken"}}}"#);
+    insta::assert_snapshot!(answer(move |_| async { pieces(vec![split.to_owned()], false) }).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server sent an event that is no message: not JSON: control character (\\u0000-\\u001F) found while parsing a string at line 1 column 13","data":{"dev.answerback/link":"broken"}}}"#);
     insta::assert_snapshot!(answer(async |_| pieces(vec!["data: {\"id\"".to_owned()], false)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's stream ended before the answer","data":{"dev.answerback/link":"broken"}}}"#);
 }
 

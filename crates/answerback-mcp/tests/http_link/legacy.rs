@@ -12,7 +12,7 @@ use serde_json::json;
 use super::server::*;
 
 /// What every server here answers alike; the rest is the test's.
-fn usual(asked: &Asked) -> Answer {
+pub(crate) fn usual(asked: &Asked) -> Answer {
     match asked.what().as_str() {
         "initialize" => {
             let mut answer = json_answer(asked.result(json!({"protocolVersion": "2025-11-25"})));
@@ -26,7 +26,7 @@ fn usual(asked: &Asked) -> Answer {
     }
 }
 
-async fn initialized(remote: &Remote) -> Link {
+pub(crate) async fn initialized(remote: &Remote) -> Link {
     let mut link = remote.connect("up", MOST);
     link.to.send(request(0, "initialize", json!({}))).await.unwrap();
     next(&mut link).await;
@@ -41,7 +41,7 @@ async fn a_session_is_kept_and_ended() {
     link.to.send(request(1, "ping", json!({}))).await.unwrap();
     assert_eq!(told(&mut link).await, r#"1 {"jsonrpc":"2.0","id":1,"result":{}}"#);
     log.wait_for("GET").await;
-    let Link { to, mut from } = link;
+    let Link { to, mut from, .. } = link;
     drop(to);
     assert!(from.recv().await.is_none());
     let mut lines: Vec<String> = Vec::new();
@@ -75,7 +75,7 @@ async fn what_wants_no_answer_keeps_its_order() {
         let params = json!({"n": number});
         link.to.send(notification("notifications/x", params)).await.unwrap();
     }
-    let Link { to, mut from } = link;
+    let Link { to, mut from, .. } = link;
     to.send(Message::read(r#"{"jsonrpc":"2.0","id":"theirs","result":{}}"#.to_owned()).unwrap())
         .await
         .unwrap();
@@ -211,7 +211,7 @@ async fn a_server_that_does_not_let_go_is_left() {
         usual(&asked)
     })
     .await;
-    let Link { to, mut from } = initialized(&remote).await;
+    let Link { to, mut from, .. } = initialized(&remote).await;
     drop(to);
     assert!(tokio::time::timeout(Duration::from_secs(8), from.recv()).await.unwrap().is_none());
     assert_eq!(log.wait_for("DELETE").await.header("mcp-session-id"), "s-1");

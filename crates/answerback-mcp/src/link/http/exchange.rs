@@ -53,7 +53,8 @@ impl Exchange {
     /// unless the link ends.
     pub(super) async fn run(self, message: Message, modern: Option<HeaderMap>) -> Id {
         match self.ask(message, modern).await {
-            Ok(()) => {}
+            Ok(None) => {}
+            Ok(Some(answer)) => self.pass_on(answer).await,
             Err(Fault::SessionGone) => self.server.session_gone.notify_one(),
             Err(_) if self.is_given_up() => {}
             Err(fault) => self.pass_on(fault.answer(&self.id)).await,
@@ -61,7 +62,35 @@ impl Exchange {
         self.id
     }
 
-    async fn ask(&self, message: Message, modern: Option<HeaderMap>) -> Result<(), Fault> {
+    /// Asks, and gives the answer to whoever asked directly; nothing, where the server streams: then it has more to say,
+    /// and all of it is passed on in its order.
+    pub(super) async fn answer(
+        self,
+        message: Message,
+        modern: Option<HeaderMap>,
+    ) -> Option<Message> {
+        match self.ask(message, modern).await {
+            Ok(answer) => {
+                if let Some(answer) = &answer {
+                    self.learn(answer);
+                }
+                answer
+            }
+            Err(fault) => {
+                if matches!(fault, Fault::SessionGone) {
+                    self.server.session_gone.notify_one();
+                }
+                (!self.is_given_up()).then(|| fault.answer(&self.id))
+            }
+        }
+    }
+
+    /// Asks. The answer, where it is one message; nothing, where it was a stream and passed on.
+    async fn ask(
+        &self,
+        message: Message,
+        modern: Option<HeaderMap>,
+    ) -> Result<Option<Message>, Fault> {
         if self.is_opening() {
             self.server.begin_session();
         }
@@ -71,8 +100,10 @@ impl Exchange {
             self.server.keep_session(response.headers());
         }
         match kind(response.headers()) {
-            Kind::Events if status.is_success() => self.take_events(response.into_body()).await,
-            Kind::Json if !status.is_redirection() => self.take_json(response).await,
+            Kind::Events if status.is_success() => {
+                self.take_events(response.into_body()).await.map(|()| None)
+            }
+            Kind::Json if !status.is_redirection() => self.take_json(response).await.map(Some),
             _ => {
                 let words = told_of(&response);
                 drain(response.into_body()).await;
@@ -83,7 +114,7 @@ impl Exchange {
 
     /// Takes an answer that is one message, whatever its status: the modern era has errors of the protocol come with a
     /// status that says the same.
-    async fn take_json(&self, response: Response<Body>) -> Result<(), Fault> {
+    async fn take_json(&self, response: Response<Body>) -> Result<Message, Fault> {
         let status = response.status();
         let text = match self.read_all(response.into_body()).await {
             Ok(text) => text,
@@ -93,10 +124,7 @@ impl Exchange {
         };
         let refusal = (!status.is_success()).then(|| refused_with(status, &text));
         let fault = match String::from_utf8(text).map(read) {
-            Ok(Ok(answer)) if self.is_answer(&answer) => {
-                self.pass_on(answer).await;
-                return Ok(());
-            }
+            Ok(Ok(answer)) if self.is_answer(&answer) => return Ok(answer),
             Ok(Ok(_)) => "the server's answer is none to this request".to_owned(),
             Ok(Err(error)) => format!("the server's answer is no message: {error}"),
             Err(_) => "the server's answer is not UTF-8".to_owned(),
@@ -199,14 +227,19 @@ impl Exchange {
     /// Passes a message on. What the answer tells us is known before whoever asked can act on it.
     async fn pass_on(&self, message: Message) {
         if self.is_answer(&message) {
-            if self.is_opening() {
-                self.server.keep_version(&message);
-            } else if self.is_modern && self.method == "tools/list" {
-                self.server.learn_annotations(&message);
-            }
+            self.learn(&message);
         }
         // Where nobody listens any more, the link ends.
         let _ = self.server.say.send(Incoming::about(message, self.id.clone())).await;
+    }
+
+    /// Learns what an answer tells us.
+    fn learn(&self, answer: &Message) {
+        if self.is_opening() {
+            self.server.keep_version(answer);
+        } else if self.is_modern && self.method == "tools/list" {
+            self.server.learn_annotations(answer);
+        }
     }
 
     fn is_answer(&self, message: &Message) -> bool {

@@ -6,6 +6,7 @@
 
 mod annotations;
 mod dial;
+mod direct;
 mod events;
 mod exchange;
 mod fault;

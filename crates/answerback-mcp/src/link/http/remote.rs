@@ -8,9 +8,10 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Uri, uri::Scheme};
 
 use super::dial::Dial;
+use super::direct::ToServer;
 use super::server::Server;
 use super::task;
-use crate::link::{FarEnd, Link};
+use crate::link::{Direct, FarEnd, Link};
 
 /// A server behind a URL.
 #[derive(Clone)]
@@ -144,10 +145,15 @@ impl Remote {
     ///
     /// It has to be called within a runtime of tokio.
     pub fn connect(&self, name: &str, most: usize) -> Link {
-        let (link, FarEnd { told, say }) = Link::pair();
+        let (mut link, FarEnd { told, say }) = Link::pair();
         let client = self.dial.client(self.timeouts.connect);
         let server = Arc::new(Server::new(name, self.clone(), client, most, say));
-        tokio::spawn(task::run(server, told));
+        let asked = Arc::default();
+        link.direct = Direct::through(ToServer {
+            server: Arc::downgrade(&server),
+            asked: Arc::clone(&asked),
+        });
+        tokio::spawn(task::run(server, told, asked));
         link
     }
 }

@@ -51,6 +51,8 @@ pub(super) struct Server {
 struct Session {
     id: Option<HeaderValue>,
     version: Option<HeaderValue>,
+    /// Whether the server heard that its client is there.
+    is_greeted: bool,
 }
 
 #[derive(serde::Deserialize)]
@@ -127,6 +129,16 @@ impl Server {
         lock(&self.session).version = version;
     }
 
+    /// Notes that the server heard that its client is there.
+    pub(super) fn set_greeted(&self) {
+        lock(&self.session).is_greeted = true;
+    }
+
+    /// Whether a legacy server heard that its client is there: requests may follow.
+    pub(super) fn is_greeted(&self) -> bool {
+        lock(&self.session).is_greeted
+    }
+
     /// Posts a message, with the headers of a modern one or the session of a legacy one, and waits for the head of the
     /// answer.
     pub(super) async fn post(
@@ -196,7 +208,7 @@ impl Server {
     /// The headers that the server wants in every request, and those of a legacy session.
     fn session_headers(&self) -> HeaderMap {
         let mut headers = self.own_headers();
-        let Session { id, version } = &*lock(&self.session);
+        let Session { id, version, .. } = &*lock(&self.session);
         for (name, value) in [(SESSION, id), (PROTOCOL_VERSION, version)] {
             if let Some(value) = value {
                 headers.insert(name, value.clone());

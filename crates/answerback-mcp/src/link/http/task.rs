@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 use tokio::time::Instant;
 
+use super::direct::Asked;
 use super::exchange::Exchange;
 use super::fault::Fault;
 use super::listening::listen;
@@ -18,13 +19,13 @@ use crate::link::{Incoming, WAITING};
 use crate::wire::{Id, Message, Object, Shape};
 
 /// How many requests may be under way.
-const MOST_REQUESTS: usize = 256;
+pub(super) const MOST_REQUESTS: usize = 256;
 /// How long requests under way have to be answered after the link was closed, as a child has to end.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Carries messages until the link is closed, or the server forgot its session.
-pub(super) async fn run(server: Arc<Server>, mut told: mpsc::Receiver<Message>) {
-    let mut tasks = Tasks::new(server.clone());
+pub(super) async fn run(server: Arc<Server>, mut told: mpsc::Receiver<Message>, asked: Arc<Asked>) {
+    let mut tasks = Tasks::new(server.clone(), asked);
     // Made once: each is entered in a list when it is first waited for.
     let mut is_left = pin!(server.say.closed());
     let mut is_forgotten = pin!(server.session_gone.notified());
@@ -53,6 +54,8 @@ struct Tasks {
     server: Arc<Server>,
     exchanges: JoinSet<Id>,
     under_way: HashMap<Id, UnderWay>,
+    /// What is under way in the tasks of others.
+    asked: Arc<Asked>,
     /// What wants no answer is sent by one task, so that its order is kept.
     telling: JoinHandle<()>,
     to_tell: mpsc::Sender<Message>,
@@ -68,7 +71,7 @@ struct UnderWay {
 }
 
 impl Tasks {
-    fn new(server: Arc<Server>) -> Self {
+    fn new(server: Arc<Server>, asked: Arc<Asked>) -> Self {
         let (to_tell, mut telling) = mpsc::channel(WAITING);
         let teller = server.clone();
         let telling = tokio::spawn(async move {
@@ -77,7 +80,7 @@ impl Tasks {
             }
         });
         let (exchanges, under_way) = (JoinSet::new(), HashMap::new());
-        Self { server, exchanges, under_way, telling, to_tell, listening: None }
+        Self { server, exchanges, under_way, asked, telling, to_tell, listening: None }
     }
 
     async fn take(&mut self, message: Message) {
@@ -92,6 +95,7 @@ impl Tasks {
             Shape::Notification { method } if method == "notifications/initialized" => {
                 // Requests that follow have to find a server that knows it.
                 self.server.tell(message).await;
+                self.server.set_greeted();
                 // An earlier stream would be of an earlier session.
                 self.stop_listening();
                 let server = self.server.clone();
@@ -137,7 +141,13 @@ impl Tasks {
     /// answer nevertheless. What is answered already is not worth a word.
     async fn cancel(&mut self, message: Message) {
         let Some(request) = cancelled(&message) else { return };
-        let Some(under_way) = self.under_way.get(&request) else { return };
+        let Some(under_way) = self.under_way.get(&request) else {
+            // Whoever asked directly has closed what a modern server would see.
+            if self.asked.give_up(&request) && self.server.is_greeted() {
+                self.tell(message).await;
+            }
+            return;
+        };
         if under_way.is_modern {
             under_way.task.abort();
             self.under_way.remove(&request);
@@ -160,10 +170,13 @@ impl Tasks {
         for under_way in self.under_way.values().filter(|under_way| under_way.is_subscription) {
             under_way.task.abort();
         }
-        let Self { server, mut exchanges, mut telling, to_tell, .. } = self;
+        let Self { server, mut exchanges, asked, mut telling, to_tell, .. } = self;
         drop(to_tell);
         let deadline = Instant::now() + GRACE;
-        let answering = async { while exchanges.join_next().await.is_some() {} };
+        let answering = async {
+            while exchanges.join_next().await.is_some() {}
+            asked.finished().await;
+        };
         tokio::select! {
             _ = tokio::time::timeout_at(deadline, answering) => {}
             () = server.say.closed() => {}
