@@ -15,6 +15,8 @@ mod decisions;
 #[cfg(unix)]
 mod doctor;
 mod explain;
+#[cfg(target_os = "linux")]
+mod faults;
 mod folder;
 #[cfg(unix)]
 mod gateway;
