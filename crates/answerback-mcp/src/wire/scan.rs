@@ -212,17 +212,13 @@ impl<'t> Scanner<'t> {
 /// Where a string has something else than characters that stand for themselves: its end, an escape, or what may not be
 /// in it.
 fn first_stop(bytes: &[u8]) -> Option<usize> {
-    const STEP: usize = 32;
-    let is_stop = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
-    let mut passed = 0;
-    for piece in bytes.chunks_exact(STEP) {
-        // Without a way out in between, so that the compiler can look at all of them at once.
-        if piece.iter().fold(false, |has_stop, byte| has_stop | is_stop(byte)) {
-            break;
-        }
-        passed += STEP;
+    let stop = memchr::memchr2(b'"', b'\\', bytes);
+    let before = &bytes[..stop.unwrap_or(bytes.len())];
+    // The least of them is found without a way out in between, many at once; where it lies hardly ever matters.
+    if before.iter().copied().fold(u8::MAX, u8::min) < 0x20 {
+        return before.iter().position(|byte| *byte < 0x20);
     }
-    bytes[passed..].iter().position(is_stop).map(|place| passed + place)
+    stop
 }
 
 #[cfg(test)]
