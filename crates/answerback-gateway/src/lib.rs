@@ -50,7 +50,7 @@ pub use decide::{as_given, decide};
 pub use gateway::{Gateway, Upstream};
 pub use pins::{PinError, Pins};
 pub use record::Recorder;
-pub use servers::{Listed, Secret, ServerSettings, ServiceSettings, TokenSettings};
+pub use servers::{Listed, Secret, ServerSettings, ServiceSettings, TokenSettings, Variable};
 pub use settings::{
     CheckMode, EnvelopeMode, GatewaySettings, SettingsError, ToolModes, UnknownTool,
 };

@@ -10,7 +10,7 @@ use answerback::config::EventsConfig;
 use answerback::json::Limits;
 use answerback_console::{Console, ConsoleSettings, Retention};
 use answerback_gateway::serve::{Backend, Place, Service};
-use answerback_gateway::{Listed, Recorder, Secret, ServerSettings, ServiceSettings};
+use answerback_gateway::{Listed, Recorder, Secret, ServerSettings, ServiceSettings, Variable};
 use answerback_http::{
     Guard, Health, ListenSettings, Listener, Metrics, Scope, Sessions, Token, TokenTable, Tokens,
 };
@@ -121,7 +121,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         );
     }
     let listen = ListenSettings::from(listen).with_remote_allowed(arguments.allow_remote);
-    let backends = backends(configuration, &settings.servers, |name| arguments.gateway.pins(name))?;
+    let backends = backends(configuration, &settings, |name| arguments.gateway.pins(name))?;
     let token_file = match &arguments.token_file {
         Some(file) => file.clone(),
         None => location.folder()?.join(OWN_FILE),
@@ -242,8 +242,7 @@ async fn reload(
     let location = &arguments.gateway.location;
     let configuration = location.configuration_anew()?;
     let settings = settings(&configuration)?;
-    let backends =
-        backends(&configuration, &settings.servers, |name| arguments.gateway.pins(name))?;
+    let backends = backends(&configuration, &settings, |name| arguments.gateway.pins(name))?;
     let (tokens, _) = arguments.tokens(token_file, &configuration, &settings)?;
     let governance = governance(&configuration)?;
     let gateway = arguments.gateway.gateway_anew(&configuration, recorder)?;
@@ -365,8 +364,7 @@ impl Asked {
 
 /// Who is served and what lies behind, by the configuration.
 fn settings(configuration: &Configuration) -> anyhow::Result<ServiceSettings> {
-    let parsed = json!({ "gateway": configuration.config.gateway });
-    let (settings, warnings) = ServiceSettings::from_value("the configuration", &parsed)?;
+    let (settings, warnings) = configuration.service()?;
     for warning in warnings {
         say(&format!("warning: {warning}"));
     }
@@ -376,11 +374,11 @@ fn settings(configuration: &Configuration) -> anyhow::Result<ServiceSettings> {
 /// The servers of the configuration; our own tools, where there are none.
 pub(super) fn backends(
     configuration: &Configuration,
-    servers: &[ServerSettings],
+    settings: &ServiceSettings,
     pins: impl Fn(&str) -> anyhow::Result<Option<PathBuf>>,
 ) -> anyhow::Result<Vec<Backend>> {
     let mut backends = Vec::new();
-    for server in servers {
+    for server in &settings.servers {
         backends.push((server.name.as_str(), place(configuration, server)?));
     }
     if backends.is_empty() {
@@ -388,7 +386,12 @@ pub(super) fn backends(
         let program = Program::new(program, ["tools".into()]);
         backends.push(("tools", Place::Program(program)));
     }
+    let secrets = configuration.secret_variables(settings);
     let with_pins = |(name, place): (&str, Place)| {
+        let place = match place {
+            Place::Program(program) => Place::Program(program.without_variables(secrets.clone())),
+            place => place,
+        };
         let backend = Backend::new(name, place);
         Ok(match pins(name)? {
             Some(file) => backend.with_pins(file),
@@ -401,7 +404,16 @@ pub(super) fn backends(
 fn place(configuration: &Configuration, server: &ServerSettings) -> anyhow::Result<Place> {
     match &server.listed {
         Listed::Command { command, args, env, folder } => {
-            let variables = env.iter().map(|(name, value)| (name.into(), value.into()));
+            let mut variables = Vec::new();
+            for (name, value) in env {
+                let value = match value {
+                    Variable::Text(text) => text.clone(),
+                    Variable::Secret(it) => secret(configuration, it)
+                        .with_context(|| format!("gateway.upstreams.{}.env.{name}", server.name))?,
+                    _ => anyhow::bail!("a variable is text or a secret"),
+                };
+                variables.push((name.into(), value.into()));
+            }
             let folder = folder.as_deref().map(|folder| configuration.path(folder));
             let program = Program::new(command, args.iter().map(Into::into));
             Ok(Place::Program(program.with_variables(variables).with_folder(folder)))

@@ -14,6 +14,8 @@ mod convert;
 mod decisions;
 #[cfg(unix)]
 mod doctor;
+#[cfg(unix)]
+mod environment;
 mod explain;
 mod folder;
 #[cfg(unix)]
