@@ -22,6 +22,7 @@ use serde_json::value::RawValue;
 pub struct Object<'t> {
     text: &'t str,
     members: Vec<(Cow<'t, str>, &'t RawValue)>,
+    repeats: bool,
 }
 
 /// A text that is no JSON object, or one in which a name stands twice.
@@ -37,8 +38,28 @@ impl<'t> Object<'t> {
     ///
     /// When the text is no JSON object, or a name stands twice.
     pub fn read(text: &'t str) -> Result<Self, ObjectError> {
-        let Members(members) = serde_json::from_str(text)?;
-        Ok(Self { text, members })
+        let object = Self::read_repeating(text)?;
+        if object.repeats {
+            let twice: serde_json::Error = de::Error::custom("a name stands twice");
+            return Err(twice.into());
+        }
+        Ok(object)
+    }
+
+    /// Reads the members of an object in which names may stand twice. Of those the last value counts, as it does for
+    /// most readers.
+    ///
+    /// # Errors
+    ///
+    /// When the text is no JSON object.
+    pub fn read_repeating(text: &'t str) -> Result<Self, ObjectError> {
+        let Members { members, repeats } = serde_json::from_str(text)?;
+        Ok(Self { text, members, repeats })
+    }
+
+    /// Whether a name stands twice.
+    pub fn repeats(&self) -> bool {
+        self.repeats
     }
 
     /// The value of a member, as it is written.
@@ -48,7 +69,7 @@ impl<'t> Object<'t> {
 
     /// The value of a member.
     pub fn raw(&self, name: &str) -> Option<&'t RawValue> {
-        self.members.iter().find(|(member, _)| member == name).map(|(_, value)| *value)
+        self.members.iter().rfind(|(member, _)| member == name).map(|(_, value)| *value)
     }
 
     /// The members, in the order of the text.
@@ -83,7 +104,7 @@ impl<'t> Object<'t> {
 
     /// The object without a member, and without the comma that belonged to it.
     pub fn without(&self, name: &str) -> String {
-        let Some(index) = self.members.iter().position(|(member, _)| member == name) else {
+        let Some(index) = self.members.iter().rposition(|(member, _)| member == name) else {
             return self.text.to_owned();
         };
         let after = |index: usize| self.place(self.members[index].1.get()).end;
@@ -110,7 +131,10 @@ impl<'t> Object<'t> {
 }
 
 /// Names and values in order.
-struct Members<'t>(Vec<(Cow<'t, str>, &'t RawValue)>);
+struct Members<'t> {
+    members: Vec<(Cow<'t, str>, &'t RawValue)>,
+    repeats: bool,
+}
 
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -130,9 +154,10 @@ impl<'de> Visitor<'de> for MembersVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
         let mut names = std::collections::HashSet::new();
+        let mut repeats = false;
         while let Some(Name(name)) = map.next_key()? {
             // The few members of a message are compared; a set is for the object that somebody made to be slow.
-            let is_repeated = if members.len() < 32 {
+            repeats |= if members.len() < 32 {
                 members.iter().any(|(member, _)| *member == name)
             } else {
                 if names.is_empty() {
@@ -140,12 +165,9 @@ impl<'de> Visitor<'de> for MembersVisitor {
                 }
                 !names.insert(name.to_string())
             };
-            if is_repeated {
-                return Err(de::Error::custom("a name stands twice"));
-            }
             members.push((name, map.next_value()?));
         }
-        Ok(Members(members))
+        Ok(Members { members, repeats })
     }
 }
 
@@ -192,6 +214,17 @@ mod tests {
         ] {
             assert_eq!(Object::read(text).unwrap().without("a"), expected);
         }
+    }
+
+    #[test]
+    fn of_a_name_that_stands_twice_the_last_value_counts() {
+        let text = r#"{"a":1,"b":2, "a" : 3}"#;
+        let object = Object::read_repeating(text).unwrap();
+        assert!(object.repeats() && Object::read(text).is_err());
+        assert_eq!(object.get("a"), Some("3"));
+        assert_eq!(object.with("a", "4"), r#"{"a":1,"b":2, "a" : 4}"#);
+        assert_eq!(object.with("c", "4"), r#"{"a":1,"b":2, "a" : 3,"c":4}"#);
+        assert!(!Object::read_repeating(r#"{"a":1}"#).unwrap().repeats());
     }
 
     #[test]
