@@ -9,6 +9,7 @@
 
 mod admit;
 mod advice;
+mod answering;
 mod ask;
 mod attempt;
 mod attest;
@@ -35,6 +36,7 @@ mod servers;
 mod settings;
 mod silence;
 mod surface;
+mod tasks;
 mod told;
 #[cfg(feature = "otel")]
 mod trace;

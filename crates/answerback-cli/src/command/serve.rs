@@ -142,6 +142,8 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         .context("cannot start the gateway")?;
     runtime.block_on(async {
         let listener = Listener::bind(listen).await?;
+        let console = recorder.is_some().then(|| console_of(listener.address())).flatten();
+        let gateway = gateway.with_console(console.clone());
         let desk = Desk::default();
         let own = recorder.is_some().then(|| desk.beside(&settings.servers)).flatten();
         let backends = backends.into_iter().chain(own);
@@ -206,7 +208,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
                     &token_file,
                     &service,
                     &table,
-                    recorder.clone(),
+                    (recorder.clone(), console.clone()),
                     (server, &desk),
                 );
                 match reloaded.await {
@@ -236,7 +238,7 @@ async fn reload(
     token_file: &Path,
     service: &Service,
     table: &TokenTable,
-    recorder: Option<Recorder>,
+    (recorder, console): (Option<Recorder>, Option<String>),
     (server, desk): (Option<&Arc<Server>>, &Desk),
 ) -> anyhow::Result<()> {
     let location = &arguments.gateway.location;
@@ -245,7 +247,7 @@ async fn reload(
     let backends = backends(&configuration, &settings, |name| arguments.gateway.pins(name))?;
     let (tokens, _) = arguments.tokens(token_file, &configuration, &settings)?;
     let governance = governance(&configuration)?;
-    let gateway = arguments.gateway.gateway_anew(&configuration, recorder)?;
+    let gateway = arguments.gateway.gateway_anew(&configuration, recorder)?.with_console(console);
     let own = server.is_some().then(|| desk.beside(&settings.servers)).flatten();
     let backends = backends.into_iter().chain(own);
     service.replace(Arc::new(gateway), backends).await?;
@@ -302,6 +304,11 @@ impl Arguments {
         }
         Ok((with_named(tokens, configuration, settings)?, token))
     }
+}
+
+/// Where a person finds the console. From other machines it is behind a proxy whose name we do not know.
+fn console_of(address: SocketAddr) -> Option<String> {
+    address.ip().is_loopback().then(|| format!("http://{address}"))
 }
 
 /// What governed replies are verified against.

@@ -41,6 +41,8 @@ mod serve;
 mod show;
 #[cfg(unix)]
 mod streams;
+#[cfg(unix)]
+mod told;
 mod tools;
 mod trust;
 mod validate;

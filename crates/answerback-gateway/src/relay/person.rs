@@ -6,7 +6,6 @@ use answerback::UuidV7;
 use answerback::case::{Decision, Submission};
 use answerback::retry::RetryKey;
 use answerback_store::StoreError;
-use serde_json::Map;
 
 use super::{Relay, Side};
 use crate::decide::retry_key;
@@ -45,7 +44,7 @@ impl Relay {
         let call = match call.without_answers() {
             Ok(call) => call,
             Err(error) => {
-                return Admission::Answer(told::error(&call, &error.to_string(), Map::new()));
+                return Admission::Answer(told::no_call(&call, &error.to_string()));
             }
         };
         let decided = match ask::answered(&answers) {
