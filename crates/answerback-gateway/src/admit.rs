@@ -259,9 +259,12 @@ impl Desk<'_> {
             Ok(forwarded) => forwarded,
             Err(error) => return Admission::Answer(no_call(&call, &error.to_string())),
         };
-        let answering = Arc::new(Answering::new(gateway, &self.teller, &judged));
-        let unrecorded =
-            |outcome: Outcome| Counted { told: answering.told(&outcome), outcome, receipt: None };
+        let answering = Arc::new(Answering::new(gateway, &self.teller, &call, &judged));
+        let unrecorded = |outcome: Outcome| Counted {
+            told: answering.told(&outcome, false),
+            outcome,
+            receipt: None,
+        };
         let counted = match &gateway.recorder {
             Some(recorder) => {
                 self.count(recorder, &attempt, &answering, &call, forwarded.as_ref()).await
@@ -338,7 +341,7 @@ impl Desk<'_> {
                 let about = &answering.teller.about;
                 let draft = about.on(entry(outcome, &attempt));
                 let mut draft = parts.iter().cloned().fold(draft, Draft::with_part);
-                let told = answering.told(outcome);
+                let told = answering.told(outcome, true);
                 if let Some(told) = &told {
                     let delivered = keeping.parts("delivered", &told.document(), None)?;
                     draft = delivered.into_iter().fold(draft, Draft::with_part);

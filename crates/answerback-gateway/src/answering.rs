@@ -3,10 +3,11 @@ use std::fmt::Write as _;
 use answerback::judge::{Judged, Wording};
 use answerback::retry::Outcome;
 
-use crate::Gateway;
+use crate::call::ToolCall;
 use crate::envelope::found;
 use crate::settings::UnknownTool;
 use crate::told::{Class, Said, Teller, Told, name};
+use crate::{Gateway, ask};
 
 /// What a call can be answered with that does not run. It owns all of that, so that the unit of work that counts the
 /// attempt can write the answer down with it.
@@ -20,24 +21,40 @@ pub(crate) struct Answering {
     unknown_tool: UnknownTool,
     /// Whether a person is asked who can answer later.
     has_inbox: bool,
+    /// Whether the client asks the person itself, when it is answered with a question.
+    can_ask: bool,
     /// Where the console is, where there is one.
     console: Option<String>,
 }
 
 impl Answering {
-    pub(crate) fn new(gateway: &Gateway, teller: &Teller, judged: &Judged<'_>) -> Self {
+    pub(crate) fn new(
+        gateway: &Gateway,
+        teller: &Teller,
+        call: &ToolCall,
+        judged: &Judged<'_>,
+    ) -> Self {
         Self {
             teller: teller.clone(),
             wording: judged.wording(),
             max_attempts: judged.settings().retry.max_attempts(),
             unknown_tool: gateway.settings.unknown_tool,
             has_inbox: gateway.recorder.is_some(),
+            // Nobody is asked about a call that fits.
+            can_ask: !judged.is_valid() && call.is_modern && call.can_ask(),
             console: gateway.console.clone(),
         }
     }
 
-    /// What the client is told; nothing, where the call runs.
-    pub(crate) fn told(&self, outcome: &Outcome) -> Option<Told> {
+    /// What the client is told; nothing, where the call runs. A case that is kept can be asked about.
+    pub(crate) fn told(&self, outcome: &Outcome, is_kept: bool) -> Option<Told> {
+        if let Outcome::Blocked(blocked) = outcome
+            && blocked.is_new
+            && is_kept
+            && self.can_ask
+        {
+            return Some(self.teller.asks(ask::input_required(&blocked.escalation)));
+        }
         let content = self.wording.result(outcome)?.content;
         let findings = self.wording.findings();
         let failing = findings.iter().find(|finding| finding.is_error());
@@ -72,7 +89,7 @@ impl Answering {
         let is_error = !is_known
             && matches!(outcome, Outcome::Retry(_))
             && self.unknown_tool == UnknownTool::Error;
-        Some(self.teller.says(&if is_error { said.as_protocol_error() } else { said }))
+        Some(self.teller.says(&if is_error { said.into_protocol_error() } else { said }))
     }
 
     /// The words with where a person answers them.

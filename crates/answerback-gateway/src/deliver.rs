@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use answerback::call::check;
 use answerback::contract::tool::{EnvelopeResponse, ErrorObject};
-use answerback::finding::{codes, secrets, shown_text};
-use answerback::json::{canonical, read};
+use answerback::finding::{secrets, shown_text};
+use answerback::json::canonical;
 use answerback_ledger::Draft;
 use answerback_mcp::wire::{Message, Object};
 use answerback_store::{Appended, StoreError};
@@ -19,6 +19,7 @@ use crate::record::{outcome as with_outcome, same_but};
 use crate::settings::{CheckMode, EnvelopeMode};
 use crate::silence::{self, Silence};
 use crate::told::{self, Said, meta, name};
+use crate::tree::Tree;
 use crate::{Gateway, Recorder, Upstream};
 
 /// What became of a call that the server has and did not answer.
@@ -49,15 +50,8 @@ impl Gateway {
             }
         };
         let result = object.get("result").unwrap_or("null");
-        // It came within the limits of a message.
-        let limits = self.limits.with_max_bytes(result.len()).with_max_key_bytes(result.len());
-        let (value, repeats) = match read(result.as_bytes(), limits) {
-            Ok(document) => {
-                let is_repeated = |code: &str| code == codes::DUPLICATE_NAME.code;
-                let mut findings = document.findings.iter();
-                let repeats = findings.any(|finding| is_repeated(&finding.error_code));
-                (document.value, repeats || object.repeats())
-            }
+        let Tree { value, repeats } = match Tree::read(result) {
+            Ok(tree) => tree,
             Err(error) if self.attestor.is_some() => {
                 return self.withhold_unread(running, result, &error.to_string()).await;
             }
@@ -65,7 +59,7 @@ impl Gateway {
             Err(_) => return self.deliver_unread(&running, &object, result, &reply).await,
         };
         let mut checked = self.look_at(upstream, &running, &value);
-        if repeats && !checked.is_interim {
+        if (repeats || object.repeats()) && !checked.is_interim {
             let text = "A name stands twice in one object of the result: not every reader takes the same value for it.";
             checked.warn(found::DUPLICATE_NAME, text);
         }
@@ -426,7 +420,10 @@ struct Looked {
 impl Looked {
     fn warn(&mut self, code: &str, text: &str) {
         self.warnings.push(ErrorObject::new(code, text));
-        self.outcome = "warned";
+        // That the tool failed weighs more.
+        if self.outcome == "ok" {
+            self.outcome = "warned";
+        }
     }
 
     fn check_output(&mut self, upstream: &Upstream, tool: &str, result: &Value) {

@@ -40,6 +40,7 @@ mod tasks;
 mod told;
 #[cfg(feature = "otel")]
 mod trace;
+mod tree;
 pub mod wrap;
 
 pub use admit::{Admission, Asked, Forwarded, Running};

@@ -93,7 +93,7 @@ impl Said {
     }
 
     /// As an error of the protocol.
-    pub(crate) fn as_protocol_error(mut self) -> Self {
+    pub(crate) fn into_protocol_error(mut self) -> Self {
         self.is_protocol_error = true;
         self
     }
@@ -288,6 +288,11 @@ impl Teller {
             own,
         };
         enveloped.envelope(errors, warnings, answerback_record::surroundings::now())
+    }
+
+    /// A result that is a question to the client.
+    pub(crate) fn asks(&self, question: Value) -> Told {
+        Told { id: self.id.clone(), document: question, is_error: false }
     }
 
     /// What we say, with the facts for programs and an envelope.

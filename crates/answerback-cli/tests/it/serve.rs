@@ -281,6 +281,10 @@ fn a_person_answers_a_client_without_a_session() {
     assert_eq!(last["resultType"], "input_required", "{last}");
     let form = &last["inputRequests"]["answerback"];
     assert_eq!(form["method"], "elicitation/create", "{last}");
+    // The record has the question, and the receipt says where.
+    let index = last["_meta"]["dev.answerback/receipt"]["index"].to_string();
+    let asked = desk.good(&["ledger", "show", &index, "--raw", "--part", "delivered"]);
+    assert_eq!(json_of(&asked)["inputRequests"], last["inputRequests"]);
     let answer =
         json!({"action": "accept", "content": {"decision": "correct", "arguments": "{\"n\": 3}"}});
     let ran = call(

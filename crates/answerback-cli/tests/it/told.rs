@@ -235,6 +235,23 @@ fn a_call_beyond_the_bound_is_told_to_wait_and_recorded() {
     client.leave();
 }
 
+#[test]
+fn a_server_that_does_not_list_its_tools_is_waited_for() {
+    let desk = Desk::new();
+    let mut client = client_with(&desk, "gateway: {}\n", |command| {
+        command.env("STUB_UNLISTED", "1");
+    });
+    let answer = client.call("echo", json!({"text": "a"}));
+    let retry = meta(&answer, "retry");
+    assert_eq!((&retry["code"], &retry["class"]), (&json!("TOOLS_UNKNOWN"), &json!("wait")));
+    assert_eq!(retry["correlationId"].as_str().unwrap().len(), 36);
+    assert_eq!(meta(&answer, "envelope")["errors"][0]["code"], "TOOLS_UNKNOWN", "{answer}");
+    let delivered = part(&desk, meta(&answer, "receipt"), "delivered");
+    assert_eq!(delivered, without_receipt(answer["result"].clone()));
+    assert!(desk.reached().is_empty());
+    client.leave();
+}
+
 /// What is asked for later is checked and recorded like what is answered at once.
 #[test]
 fn a_task_is_not_taken_for_an_empty_result_and_what_becomes_of_it_is_recorded() {

@@ -65,12 +65,8 @@ impl Relay {
         if self.gateway.recorder().is_none() {
             return Admission::Answer(answer);
         }
-        if call.is_modern {
-            let answer =
-                if call.can_ask() { ask::input_required(&call, &escalation) } else { answer };
-            return Admission::Answer(answer);
-        }
-        if !self.can_ask.load(Ordering::Acquire) {
+        // Without a session the answer itself asks, where the client can.
+        if call.is_modern || !self.can_ask.load(Ordering::Acquire) {
             return Admission::Answer(answer);
         }
         let most = self.gateway.settings().call_time;
