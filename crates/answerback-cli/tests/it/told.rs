@@ -375,3 +375,30 @@ fn a_served_text_has_a_link_for_the_person() {
     let shown = gateway.send("GET", &format!("/api/replies/{id}"), &[], "");
     assert_eq!(shown.status, 200, "{:?}", shown.events);
 }
+
+#[test]
+fn people_see_what_the_gateway_answered_itself() {
+    let desk = Desk::new();
+    let config = format!(
+        "gateway:\n  upstreams:\n    stub: {{command: python3, args: [{}]}}\n",
+        stub().display()
+    );
+    let gateway = Gateway::start(&desk, &config, &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    for _ in 0..3 {
+        client.call("count", json!({"n": 0}));
+    }
+    let shown = |answer: &Value| {
+        let id = meta(answer, "receipt")["index"].to_string();
+        let shown = gateway.send("GET", &format!("/api/replies/{id}"), &[], "");
+        assert_eq!(shown.status, 200, "{:?}", shown.events);
+        shown.last().clone()
+    };
+    let blocked = shown(&client.call("count", json!({"n": 1})));
+    assert_eq!(blocked["reply"]["summary"], "count: was not run, a person is asked", "{blocked}");
+    let died = client.call("die", json!({}));
+    let failed = shown(&died);
+    assert_eq!(failed["document"]["errors"][0]["code"], "NO_RESULT", "{failed}");
+    assert_eq!(failed["document"]["data"]["content"][0]["text"], text(&died), "{failed}");
+    assert_eq!(failed["contract"], "tool");
+}

@@ -198,7 +198,7 @@ impl Relay {
                     "tools/list" => Some(Watched::Tools { is_whole: !has_cursor(&message) }),
                     Gateway::TASK_RESULT => {
                         let (client, server) = (&self.client, &self.server.name);
-                        match self.gateway.asked_for(client, server, &message).await {
+                        match Box::pin(self.gateway.asked_for(client, server, &message)).await {
                             Some(Ok(running)) => Some(Watched::TaskResult(Box::new(running))),
                             Some(Err(answer)) => return self.tell(answer).await,
                             None => None,
@@ -298,7 +298,8 @@ impl Relay {
                 let known = self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone();
                 let (client, server) = (&self.client, &self.server.name);
                 let answer = self.gateway.refuse_busy(client, server, known.as_deref(), &call);
-                return self.tell(answer.await).await;
+                // What is rare does not make every other future larger.
+                return self.tell(Box::pin(answer).await).await;
             }
         }
         let relay = Arc::clone(self);
@@ -339,7 +340,8 @@ impl Relay {
             Ok(upstream) => upstream,
             Err(reason) => {
                 let (client, server) = (&self.client, &self.server.name);
-                return Some(self.gateway.refuse_unlisted(client, server, &call, &reason).await);
+                let answer = self.gateway.refuse_unlisted(client, server, &call, &reason);
+                return Some(Box::pin(answer).await);
             }
         };
         let mut admission = self.admit(&upstream, call).await;
