@@ -138,6 +138,8 @@ def steady(text, folder):
     """A line without what no two runs share."""
     text = text.replace(str(folder), "FOLDER")
     text = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "ID", text)
+    # Where there is a console there is a link to it, too.
+    text = re.sub(r"http://127\.0\.0\.1:\d+/inbox/ID, or ", "", text)
     return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)", "TIME", text)
 
 

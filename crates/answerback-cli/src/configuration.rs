@@ -1,12 +1,15 @@
 //! The configuration: found where the contract says, trusted or not, read by the library.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use answerback::config::{Config, StoreConfig, ToolSettings, Trust, ValidationConfig};
+use answerback_gateway::ServiceSettings;
 use anyhow::{Context, anyhow, bail};
+use serde_json::json;
 
 use crate::folders;
 use crate::output::say;
@@ -107,6 +110,21 @@ impl Configuration {
     /// A file of our state, beside the configuration that is trusted.
     pub(crate) fn state(&self, name: &str) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join(name))
+    }
+
+    /// Who is served and what lies behind, with warnings about keys that mean nothing.
+    pub(crate) fn service(&self) -> anyhow::Result<(ServiceSettings, Vec<String>)> {
+        let parsed = json!({ "gateway": self.config.gateway });
+        Ok(ServiceSettings::from_value("the configuration", &parsed)?)
+    }
+
+    /// The variables in which there are secrets, by what the configuration says: no server inherits them.
+    pub(crate) fn secret_variables(&self, settings: &ServiceSettings) -> Vec<OsString> {
+        let store = match &self.config.store {
+            Some(StoreConfig::UrlVariable(name)) => Some(name.as_str()),
+            _ => None,
+        };
+        settings.secret_variables().chain(store).map(OsString::from).collect()
     }
 
     /// The store that is named: the path of a file, or a URL.

@@ -3,7 +3,6 @@
 use answerback_gateway::{Secret, ServiceSettings};
 use answerback_http::{Scope, Scopes, Token, Tokens};
 use anyhow::Context;
-use serde_json::json;
 
 use crate::command::ledger::location::Location;
 use crate::configuration::Configuration;
@@ -65,8 +64,7 @@ pub(crate) fn that_are_there(
 /// Everybody whom a server at this store knows by a token, without asking one that runs.
 pub(crate) fn known(location: &Location) -> anyhow::Result<Tokens> {
     let configuration = location.configuration()?;
-    let parsed = json!({ "gateway": configuration.config.gateway });
-    let (settings, _) = ServiceSettings::from_value("the configuration", &parsed)?;
+    let (settings, _) = configuration.service()?;
     let folder = location.folder()?;
     let mut tokens = Tokens::new();
     let own =

@@ -1,27 +1,26 @@
 //! Before a call is forwarded.
 
-use std::fmt::Write as _;
-use std::time::Instant;
+use std::sync::Arc;
 
 use answerback::contract::tool::ErrorObject;
 use answerback::finding::shown_text;
 use answerback::judge::{CallLine, Judged, judge};
 use answerback::retry::{Escalation, Outcome};
-use answerback::{Timestamp, UuidV4};
 use answerback_ledger::{Draft, Part, Token};
+use answerback_mcp::wire::{Message, code};
 use answerback_record::Hide;
 use answerback_store::{Appended, StoreError, entry_reference};
-use serde_json::{Map, json};
+use serde_json::Value;
 
+use crate::answering::Answering;
 use crate::attempt::Attempt;
 use crate::call::ToolCall;
-use crate::envelope::{Enveloped, found, of_findings};
+use crate::envelope::{found, of_findings};
 use crate::opening::Opening;
-use crate::record::{About, outcome as with_outcome};
-use crate::settings::{CheckMode, EnvelopeMode, UnknownTool};
-use crate::told::{self, Class, Retry, meta, name};
+use crate::record::outcome as with_outcome;
+use crate::settings::CheckMode;
+use crate::told::{Said, Teller, Told, name, no_call};
 use crate::{Client, Gateway, Recorder, Upstream};
-use answerback_mcp::wire::Message;
 
 /// What becomes of a call.
 #[derive(Debug)]
@@ -61,9 +60,9 @@ pub struct Forwarded {
 #[derive(Debug)]
 pub struct Running {
     pub(crate) call: ToolCall,
-    pub(crate) about: About,
-    pub(crate) correlation_id: UuidV4,
-    pub(crate) started: Instant,
+    pub(crate) teller: Teller,
+    /// Whether the tool says that it does no harm to run it twice.
+    pub(crate) may_run_twice: bool,
     /// What the envelope of its result warns of.
     pub(crate) warnings: Vec<ErrorObject>,
     /// What the model is told beside its result.
@@ -81,24 +80,98 @@ impl Gateway {
     /// Looks at a call before it is forwarded: checks its arguments, counts the attempt, and writes it down. The
     /// call is durable when this says that it runs.
     pub async fn admit(&self, client: &Client, upstream: &Upstream, call: ToolCall) -> Admission {
-        let started = Instant::now();
-        let Ok(correlation_id) = answerback_record::surroundings::uuid() else {
-            return Admission::Answer(told::unavailable(
-                &call,
-                "",
-                "there is no randomness for an id",
-            ));
-        };
-        let tool = (call.name.clone(), upstream.tools.contains(&call.name));
-        let about = About {
-            id: About::id_of(&correlation_id),
-            upstream: upstream.name.clone(),
-            principal: client.principal().to_owned(),
-            tool,
-        };
-        let desk = Desk { gateway: self, client, upstream, correlation_id, about, started };
-        desk.admit(call).await
+        match Teller::new(self, client, &upstream.name, Some(upstream), &call) {
+            Ok(teller) => Desk { gateway: self, client, upstream, teller }.admit(call).await,
+            Err(error) => Admission::Answer(without_id(&call, &error)),
+        }
     }
+
+    /// The answer to a call that cannot be checked, because its server does not say which tools it has.
+    pub(crate) async fn refuse_unlisted(
+        &self,
+        client: &Client,
+        server: &str,
+        call: &ToolCall,
+        reason: &str,
+    ) -> Message {
+        let said = Said::unlisted(&call.name, reason);
+        self.turn_away(client, server, None, call, &said).await
+    }
+
+    /// The answer to a call beyond those that may be under way.
+    pub(crate) async fn refuse_busy(
+        &self,
+        client: &Client,
+        server: &str,
+        upstream: Option<&Upstream>,
+        call: &ToolCall,
+    ) -> Message {
+        let said = Said::busy(&call.name, self.settings.most_calls);
+        self.turn_away(client, server, upstream, call, &said).await
+    }
+
+    async fn turn_away(
+        &self,
+        client: &Client,
+        server: &str,
+        upstream: Option<&Upstream>,
+        call: &ToolCall,
+        said: &Said,
+    ) -> Message {
+        match Teller::new(self, client, server, upstream, call) {
+            Ok(teller) => {
+                let hide = upstream.and_then(|upstream| upstream.tools.hide(&call.name));
+                refuse(self, &teller, call, said, hide).await
+            }
+            Err(error) => without_id(call, &error),
+        }
+    }
+}
+
+/// The answer where there is no randomness for an id: such a call cannot be told from another.
+fn without_id(call: &ToolCall, error: &std::io::Error) -> Message {
+    tracing::error!(%error, "there is no randomness for the id of a call");
+    let text = "there is no randomness for the id of the call";
+    Message::error(Some(&call.id), code::INTERNAL_ERROR, text, None)
+}
+
+/// Answers a call that is not judged, and writes down what was answered.
+async fn refuse(
+    gateway: &Gateway,
+    teller: &Teller,
+    call: &ToolCall,
+    said: &Said,
+    hide: Option<Hide<'_>>,
+) -> Message {
+    let told = teller.says(said);
+    let Some(recorder) = &gateway.recorder else { return told.message(None) };
+    let write = || {
+        let code = Token::new(said.code()).into_iter();
+        let draft = teller.about.on(Draft::validation(1, 1)).with_codes(code);
+        let mut parts = parts(recorder, call, None, hide)?;
+        parts.extend(recorder.parts("delivered", &told.document(), None)?);
+        recorder
+            .store()
+            .append(parts.into_iter().fold(with_outcome(draft, "refused"), Draft::with_part))
+    };
+    let written = match write() {
+        Ok(ticket) => ticket.await.map(|committed| committed.value),
+        Err(error) => Err(error),
+    };
+    match written {
+        Ok(appended) => {
+            told.message(Some(recorder.receipt(&appended, &teller.about.id.to_string())))
+        }
+        Err(error) => match recorder.store().excuse(error) {
+            Ok(()) => told.message(None),
+            Err(error) => could_not_record(teller, &error.to_string()),
+        },
+    }
+}
+
+pub(crate) fn could_not_record(teller: &Teller, reason: &str) -> Message {
+    tracing::warn!(tool_name = %name(teller.tool()), reason, "a call was not run, because it could not be recorded");
+    teller.says(&Said::unavailable(teller.tool(), reason)).message(None)
 }
 
 /// One call on its way in.
@@ -106,27 +179,39 @@ struct Desk<'a> {
     gateway: &'a Gateway,
     client: &'a Client,
     upstream: &'a Upstream,
-    correlation_id: UuidV4,
-    about: About,
-    started: Instant,
+    teller: Teller,
+}
+
+/// What became of a call that was counted.
+struct Counted {
+    outcome: Outcome,
+    /// What the client is told, where the call does not run.
+    told: Option<Told>,
+    /// Where it is in the record.
+    receipt: Option<Value>,
 }
 
 impl Desk<'_> {
     async fn admit(self, call: ToolCall) -> Admission {
         let gateway = self.gateway;
-        let mode = if self.about.tool.1 {
+        let mode = if self.teller.about.tool.1 {
             gateway.settings.of(&call.name).input
         } else {
             // There is nothing to forward the call to.
             CheckMode::Enforce
         };
         if self.is_changed(&call) && gateway.settings.pinning == CheckMode::Enforce {
-            return Box::pin(self.refuse_changed(&call)).await;
+            return Box::pin(self.refuse(&call, Said::changed(&call.name))).await;
         }
         if mode == CheckMode::Off {
-            return self.forward(call, None, Vec::new(), Vec::new()).await;
+            return self.forward(call, Vec::new(), Vec::new()).await;
         }
         Box::pin(self.check(call, mode)).await
+    }
+
+    async fn refuse(&self, call: &ToolCall, said: Said) -> Admission {
+        let hide = self.upstream.tools.hide(&call.name);
+        Admission::Answer(refuse(self.gateway, &self.teller, call, &said, hide).await)
     }
 
     async fn check(self, call: ToolCall, mode: CheckMode) -> Admission {
@@ -134,7 +219,8 @@ impl Desk<'_> {
         let line = match call.line(gateway.limits) {
             Ok(line) => line,
             Err(error) => {
-                return Admission::Answer(told::error(&call, &error.to_string(), Map::new()));
+                let said = Said::unread_arguments(&call.name, &error.to_string());
+                return self.refuse(&call, said).await;
             }
         };
         let conversation =
@@ -143,11 +229,11 @@ impl Desk<'_> {
         let judged = judge(self.upstream.tools.inputs(), line, &gateway.validation, gateway.limits);
         if mode == CheckMode::Warn {
             let (warnings, notes) = warned(&judged);
-            return self.forward(call, None, warnings, notes).await;
+            return self.forward(call, warnings, notes).await;
         }
         let random = match answerback_record::surroundings::random() {
             Ok(random) => random,
-            Err(error) => return self.could_not_record(&call, &error.to_string()),
+            Err(error) => return self.could_not_record(&error.to_string()),
         };
         // What a person corrected is judged like any other call.
         let (judged, permit) = match gateway.permitted(&call, judged.key()).await {
@@ -159,7 +245,7 @@ impl Desk<'_> {
             }
             None => (judged, None),
         };
-        let correlation_id = self.correlation_id.to_string();
+        let correlation_id = self.teller.correlation_id.to_string();
         let attempt = Attempt::of(
             &judged,
             self.client.turn(call.arrived.unwrap_or_else(|| self.client.answers())),
@@ -171,58 +257,61 @@ impl Desk<'_> {
         let changed = judged.arguments.value().filter(|_| is_changed);
         let forwarded = match changed.map(|arguments| call.with_arguments(arguments)).transpose() {
             Ok(forwarded) => forwarded,
-            Err(error) => {
-                return Admission::Answer(told::error(&call, &error.to_string(), Map::new()));
-            }
+            Err(error) => return Admission::Answer(no_call(&call, &error.to_string())),
+        };
+        let answering = Arc::new(Answering::new(gateway, &self.teller, &call, &judged));
+        let unrecorded = |outcome: Outcome| Counted {
+            told: answering.told(&outcome, false),
+            outcome,
+            receipt: None,
         };
         let counted = match &gateway.recorder {
             Some(recorder) => {
-                let hide = judged.schema().map(|schema| Hide { member: "arguments", schema });
-                self.count(recorder, &attempt, &call, forwarded.as_ref(), hide).await
+                self.count(recorder, &attempt, &answering, &call, forwarded.as_ref()).await
             }
-            None => {
-                let outcome = gateway.tracker.call(
-                    &attempt.key,
-                    &attempt.call(None),
-                    answerback_record::surroundings::now(),
-                );
-                Ok((outcome, None))
-            }
+            None => Ok(unrecorded(gateway.tracker.call(
+                &attempt.key,
+                &attempt.call(None),
+                answerback_record::surroundings::now(),
+            ))),
         };
-        let (outcome, is_recorded) = match counted {
-            Ok((outcome, appended)) => (outcome, appended.is_some()),
+        let counted = match counted {
+            Ok(counted) => counted,
             Err(error) => {
                 match gateway.recorder.as_ref().map(|recorder| recorder.store().excuse(error)) {
                     // What a person allowed once would run again.
                     Some(Ok(())) if permit.is_some() => {
-                        return self.could_not_record(&call, "what a person corrected runs once");
+                        return self.could_not_record("what a person corrected runs once");
                     }
                     // Unrecorded, by configuration: what the check says still holds.
-                    Some(Ok(())) => (
-                        judged.as_attempt(1, answerback_record::surroundings::now(), random),
-                        false,
-                    ),
-                    Some(Err(error)) => return self.could_not_record(&call, &error.to_string()),
-                    None => return self.could_not_record(&call, "there is no record"),
+                    Some(Ok(())) => {
+                        let now = answerback_record::surroundings::now();
+                        unrecorded(judged.as_attempt(1, now, random))
+                    }
+                    Some(Err(error)) => return self.could_not_record(&error.to_string()),
+                    None => return self.could_not_record("there is no record"),
                 }
             }
         };
+        let Counted { outcome, told, receipt } = counted;
+        let is_recorded = receipt.is_some();
         // The tracker in memory tells operators itself.
         if gateway.recorder.is_some() {
             gateway.observe(&attempt, &outcome);
         }
-        let asked = match &outcome {
-            Outcome::Blocked(blocked) if blocked.is_new && is_recorded => {
-                Some(blocked.escalation.clone())
-            }
-            _ => None,
-        };
-        let Outcome::Proceed(proceed) = &outcome else {
-            let answer = self.answer(&call, judged, outcome);
-            return match asked {
-                Some(escalation) => Admission::Ask(Box::new(Asked { answer, call, escalation })),
-                None => Admission::Answer(answer),
+        if let Some(told) = told {
+            let answer = told.message(receipt);
+            return match outcome {
+                Outcome::Blocked(blocked) if blocked.is_new && is_recorded => {
+                    let escalation = blocked.escalation;
+                    Admission::Ask(Box::new(Asked { answer, call, escalation }))
+                }
+                _ => Admission::Answer(answer),
             };
+        }
+        let Outcome::Proceed(proceed) = &outcome else {
+            // Only deliveries and decisions come to nothing that could be told.
+            return self.could_not_record("the call was not judged");
         };
         let (mut warnings, mut notes) = warned(&judged);
         if proceed.waived {
@@ -234,84 +323,63 @@ impl Desk<'_> {
         Admission::Forward(Box::new(self.run(call, message, warnings, notes, is_recorded)))
     }
 
-    /// Counts the attempt and writes it down, in one transaction.
+    /// Counts the attempt and writes it down with what is answered, in one transaction.
     async fn count(
         &self,
         recorder: &Recorder,
         attempt: &Attempt,
+        answering: &Arc<Answering>,
         call: &ToolCall,
         sent: Option<&Message>,
-        hide: Option<Hide<'_>>,
-    ) -> Result<(Outcome, Option<Appended>), StoreError> {
-        let parts = Self::parts(recorder, call, sent, hide)?;
-        let weight = parts.iter().map(|part| part.bytes().len()).sum::<usize>() + 4096;
-        let (about, attempt, seal) = (self.about.clone(), attempt.clone(), recorder.seal());
+    ) -> Result<Counted, StoreError> {
+        let parts = parts(recorder, call, sent, self.upstream.tools.hide(&call.name))?;
+        let weight = parts.iter().map(|part| part.bytes().len()).sum::<usize>() + 8192;
+        let (attempt, answering, keeping) =
+            (attempt.clone(), Arc::clone(answering), recorder.clone());
         let ticket = recorder.store().write_weighing(weight, move |transaction| {
             attempt.count(transaction, |transaction, outcome| {
+                let about = &answering.teller.about;
                 let draft = about.on(entry(outcome, &attempt));
-                let draft = parts.iter().cloned().fold(draft, Draft::with_part);
+                let mut draft = parts.iter().cloned().fold(draft, Draft::with_part);
+                let told = answering.told(outcome, true);
+                if let Some(told) = &told {
+                    let delivered = keeping.parts("delivered", &told.document(), None)?;
+                    draft = delivered.into_iter().fold(draft, Draft::with_part);
+                }
                 let appended = transaction.append(&draft)?;
                 let reference = entry_reference(appended.index);
-                let case = Opening { attempt: &attempt, about: &about, seal: seal.as_deref() };
+                let seal = keeping.seal();
+                let case = Opening { attempt: &attempt, about, seal: seal.as_deref() };
                 case.open(transaction, outcome, &reference)?;
-                Ok((appended, reference))
+                Ok(((appended, told), reference))
             })
         })?;
-        let (outcome, appended) = ticket.await?.value;
-        Ok((outcome, Some(appended)))
+        let (outcome, (appended, told)): (Outcome, (Appended, Option<Told>)) = ticket.await?.value;
+        let receipt = Some(recorder.receipt(&appended, &self.teller.about.id.to_string()));
+        Ok(Counted { outcome, told, receipt })
     }
 
     /// Forwards a call that is not counted.
     async fn forward(
         self,
         call: ToolCall,
-        hide: Option<Hide<'_>>,
         warnings: Vec<ErrorObject>,
         notes: Vec<String>,
     ) -> Admission {
         let recorded = match &self.gateway.recorder {
             None => Ok(false),
-            Some(recorder) => match self.append_request(recorder, &call, hide).await {
-                Ok(()) => Ok(true),
-                Err(error) => recorder.store().excuse(error).map(|()| false),
-            },
+            Some(recorder) => {
+                let hide = self.upstream.tools.hide(&call.name);
+                append_request(recorder, &self.teller, &call, hide).await
+            }
         };
         match recorded {
             Ok(is_recorded) => {
                 let message = call.message.clone();
                 Admission::Forward(Box::new(self.run(call, message, warnings, notes, is_recorded)))
             }
-            Err(error) => self.could_not_record(&call, &error.to_string()),
+            Err(error) => self.could_not_record(&error.to_string()),
         }
-    }
-
-    async fn append_request(
-        &self,
-        recorder: &Recorder,
-        call: &ToolCall,
-        hide: Option<Hide<'_>>,
-    ) -> Result<(), StoreError> {
-        let draft = with_outcome(self.about.on(Draft::request()), "forwarded");
-        let parts = Self::parts(recorder, call, None, hide)?;
-        let draft = parts.into_iter().fold(draft, Draft::with_part);
-        recorder.store().append(draft)?.await.map(|_| ())
-    }
-
-    fn parts(
-        recorder: &Recorder,
-        call: &ToolCall,
-        sent: Option<&Message>,
-        hide: Option<Hide<'_>>,
-    ) -> Result<Vec<Part>, StoreError> {
-        let mut parts = recorder.parts("seen", &call.params, hide)?;
-        if let Some(sent) = sent {
-            let params = answerback_mcp::wire::Object::read(sent.text())
-                .ok()
-                .and_then(|message| message.get("params"))
-                .unwrap_or("null");
-            parts.extend(recorder.parts("sent", params, hide)?);
-        }
-        Ok(parts)
     }
 
     fn run(
@@ -332,8 +400,8 @@ impl Desk<'_> {
             warnings
                 .push(ErrorObject::new(found::NOT_RECORDED, "The request could not be recorded."));
         }
-        let (about, correlation_id, started) = (self.about, self.correlation_id, self.started);
-        let running = Running { call, about, correlation_id, started, warnings, notes };
+        let may_run_twice = self.upstream.tools.may_run_twice(&call.name);
+        let running = Running { call, teller: self.teller, may_run_twice, warnings, notes };
         Forwarded { message, running }
     }
 
@@ -341,112 +409,45 @@ impl Desk<'_> {
         self.upstream.has_changed(&call.name)
     }
 
-    /// A tool that is not the one somebody allowed does not run.
-    async fn refuse_changed(self, call: &ToolCall) -> Admission {
-        if let Some(recorder) = &self.gateway.recorder {
-            let code = Token::new(found::DEFINITION_CHANGED).into_iter();
-            let draft = self.about.on(Draft::validation(1, 1)).with_codes(code);
-            let draft = with_outcome(draft, "blocked");
-            let written = match Self::parts(recorder, call, None, None) {
-                Ok(parts) => {
-                    let draft = parts.into_iter().fold(draft, Draft::with_part);
-                    match recorder.store().append(draft) {
-                        Ok(ticket) => ticket.await.map(|_| ()),
-                        Err(error) => Err(error),
-                    }
-                }
-                Err(error) => Err(error),
-            };
-            if let Err(error) = written.or_else(|error| recorder.store().excuse(error)) {
-                return self.could_not_record(call, &error.to_string());
-            }
-        }
-        let correlation_id = self.correlation_id.to_string();
-        let code = found::DEFINITION_CHANGED;
-        let retry =
-            Retry { class: Class::Stop, code, attempt: None, correlation_id: &correlation_id };
-        let text = format!(
-            "The tool {} was not run: its definition is not the one that was first seen. A person has to look at \
-             the change and accept it. Do not call it again for this task.",
-            name(&call.name)
-        );
-        Admission::Answer(told::result(call, text, told::facts(&retry)))
-    }
-
-    fn could_not_record(&self, call: &ToolCall, reason: &str) -> Admission {
-        tracing::warn!(tool_name = %name(&call.name), reason, "a call was not run, because it could not be recorded");
-        let correlation_id = self.correlation_id.to_string();
-        Admission::Answer(told::unavailable(call, &correlation_id, reason))
-    }
-
-    /// What the model is told of a call that does not run.
-    fn answer(&self, call: &ToolCall, judged: Judged<'_>, outcome: Outcome) -> Message {
-        let is_retry = matches!(outcome, Outcome::Retry(_));
-        let answer = judged.answer(outcome);
-        let errors = answer.errors;
-        let code = errors.first().map_or("VAL-003", |finding| finding.error_code.as_ref());
-        let correlation_id = self.correlation_id.to_string();
-        let retry = Retry {
-            class: if is_retry { Class::Arguments } else { Class::Stop },
-            code,
-            attempt: Some((answer.attempt, answer.max_attempts)),
-            correlation_id: &correlation_id,
-        };
-        let mut added = told::facts(&retry);
-        let mut content = answer.result.map(|result| result.content).unwrap_or_default();
-        if let Some(escalation) = &answer.escalation
-            && self.gateway.recorder.is_some()
-        {
-            let case = &escalation.id;
-            // Writing to a String cannot fail.
-            let _ = write!(
-                content,
-                "\n\nA person was asked: case {case}. Do not call {} again until they have answered (answerback inbox \
-                 show {case}).",
-                name(&call.name)
-            );
-        }
-        if self.gateway.settings.envelope != EnvelopeMode::Off {
-            let (code, text) = if self.about.tool.1 {
-                let text = "The arguments do not fit the tool's input schema.";
-                (found::INVALID_PARAMETER, text)
-            } else {
-                (found::UNKNOWN_TOOL, "There is no such tool.")
-            };
-            let error = of_findings(code, text, &errors);
-            let envelope = self.enveloped(&call.name, &correlation_id).envelope(
-                vec![error],
-                Vec::new(),
-                now(),
-            );
-            if let Some(envelope) = envelope {
-                added.insert(meta::ENVELOPE.to_owned(), envelope.to_document());
-            }
-        }
-        if !self.about.tool.1
-            && is_retry
-            && self.gateway.settings.unknown_tool == UnknownTool::Error
-        {
-            return told::error(call, &content, added);
-        }
-        told::result(call, content, added)
-    }
-
-    fn enveloped<'e>(&'e self, tool: &'e str, correlation_id: &'e str) -> Enveloped<'e> {
-        Enveloped {
-            tool,
-            version: &self.upstream.version,
-            upstream: &self.upstream.name,
-            host: self.gateway.host,
-            correlation_id,
-            took: self.started.elapsed(),
-            data: json!({}),
-        }
+    fn could_not_record(&self, reason: &str) -> Admission {
+        Admission::Answer(could_not_record(&self.teller, reason))
     }
 }
 
-fn now() -> Timestamp {
-    answerback_record::surroundings::now()
+/// Writes a call down that is passed on. Says whether that was done; what the configuration excuses was not.
+pub(crate) async fn append_request(
+    recorder: &Recorder,
+    teller: &Teller,
+    call: &ToolCall,
+    hide: Option<Hide<'_>>,
+) -> Result<bool, StoreError> {
+    let draft = with_outcome(teller.about.on(Draft::request()), "forwarded");
+    let parts = parts(recorder, call, None, hide);
+    let written = match parts
+        .and_then(|parts| recorder.store().append(parts.into_iter().fold(draft, Draft::with_part)))
+    {
+        Ok(ticket) => ticket.await.map(|_| true),
+        Err(error) => Err(error),
+    };
+    written.or_else(|error| recorder.store().excuse(error).map(|()| false))
+}
+
+/// The parts of an entry about a call: as it came, and as it was sent where that differs.
+fn parts(
+    recorder: &Recorder,
+    call: &ToolCall,
+    sent: Option<&Message>,
+    hide: Option<Hide<'_>>,
+) -> Result<Vec<Part>, StoreError> {
+    let mut parts = recorder.parts("seen", &call.params, hide)?;
+    if let Some(sent) = sent {
+        let params = answerback_mcp::wire::Object::read(sent.text())
+            .ok()
+            .and_then(|message| message.get("params"))
+            .unwrap_or("null");
+        parts.extend(recorder.parts("sent", params, hide)?);
+    }
+    Ok(parts)
 }
 
 /// The entry about a call, by what became of it.

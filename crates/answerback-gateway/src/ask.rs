@@ -7,7 +7,7 @@ use answerback::retry::Escalation;
 use answerback_mcp::wire::{Message, Object};
 use serde_json::{Value, json};
 
-use crate::call::{Answers, ToolCall};
+use crate::call::Answers;
 
 /// The longest summary that a form shows.
 const SUMMARY: usize = 1500;
@@ -44,15 +44,14 @@ const QUESTION: &str = "answerback";
 const STATE: &str = "answerback/case/";
 
 /// The result that asks the person, for a client of the stateless revisions: it makes the call again with the answer.
-pub(crate) fn input_required(call: &ToolCall, escalation: &Escalation) -> Message {
+pub(crate) fn input_required(escalation: &Escalation) -> Value {
     let mut form = form(escalation);
     form["mode"] = "form".into();
-    let result = json!({
+    json!({
         "resultType": "input_required",
         "inputRequests": {QUESTION: {"method": "elicitation/create", "params": form}},
         "requestState": format!("{STATE}{}", escalation.id),
-    });
-    Message::result(&call.id, &result.to_string())
+    })
 }
 
 /// The case that a call answers, where it is made again to answer one of ours.

@@ -82,6 +82,24 @@ impl ToolCall {
         })
     }
 
+    /// A request that is about a call of this tool, without being one.
+    pub(crate) fn named(request: Message, tool: &str) -> Option<Self> {
+        let Shape::Request { id, .. } = request.shape() else { return None };
+        let params = Object::read(request.text()).ok()?.get("params")?.to_owned();
+        Some(Self {
+            id: id.clone(),
+            params,
+            name: tool.to_owned(),
+            arguments: None,
+            meta: None,
+            conversation: None,
+            is_modern: false,
+            answers: None,
+            arrived: None,
+            message: request,
+        })
+    }
+
     /// The call as one that arrived after so many answers: calls that arrive before the answer to a failing one was given
     /// are parallel, however late they are looked at.
     pub(crate) fn arrived_after(mut self, answers: impl Into<Option<u64>>) -> Self {

@@ -5,6 +5,7 @@ use answerback::Digest;
 use answerback::call::{Schema, SchemaError};
 use answerback::judge::{Catalogue, CatalogueError};
 use answerback_mcp::link::HeaderArguments;
+use answerback_record::Hide;
 use serde_json::Value;
 
 use answerback_mcp::wire::{Object, ObjectError};
@@ -24,6 +25,8 @@ struct Definition {
     source: Value,
     /// Which arguments a client says in headers, too.
     headers: HeaderArguments,
+    /// Whether it says that it does no harm to run it twice.
+    may_run_twice: bool,
     output: Option<Arc<Value>>,
     compiled: OnceLock<Result<Schema, SchemaError>>,
 }
@@ -53,7 +56,11 @@ impl Toolbox {
                 // A tool that asks for headers against the rules gets none.
                 let headers = HeaderArguments::of(&tool["inputSchema"]).unwrap_or_default();
                 let (source, compiled) = (tool.clone(), OnceLock::new());
-                let definition = Definition { digest, source, headers, output, compiled };
+                let hints = &tool["annotations"];
+                let may_run_twice =
+                    hints["readOnlyHint"] == true || hints["idempotentHint"] == true;
+                let definition =
+                    Definition { digest, source, headers, may_run_twice, output, compiled };
                 // Of two tools with one name nobody knows which one is meant; the first is called by most servers.
                 if let std::collections::btree_map::Entry::Vacant(place) = tools.entry(name.clone())
                 {
@@ -90,6 +97,17 @@ impl Toolbox {
     /// Whether any tool wants arguments in headers; most servers have none.
     pub fn asks_for_headers(&self) -> bool {
         self.tools.values().any(|tool| !tool.headers.is_empty())
+    }
+
+    /// Where a call of a tool holds what its schema calls secret.
+    pub(crate) fn hide(&self, tool: &str) -> Option<Hide<'_>> {
+        let schema = self.inputs.schema(tool)?.ok()?;
+        Some(Hide { member: "arguments", schema })
+    }
+
+    /// Whether a tool says of itself that it only reads, or that a second call changes nothing more.
+    pub(crate) fn may_run_twice(&self, tool: &str) -> bool {
+        self.tools.get(tool).is_some_and(|tool| tool.may_run_twice)
     }
 
     /// The digest of a tool's whole definition.

@@ -15,7 +15,12 @@ pub(crate) struct Cut {
 
 /// Cuts the text of a result to so many bytes, where it has more. Structured content goes: clients show it in the
 /// place of the text, and half of it is none. What is not text stays.
-pub(crate) fn cut(result: &str, most: usize, request_id: &str) -> Option<Cut> {
+pub(crate) fn cut(
+    result: &str,
+    most: usize,
+    request_id: &str,
+    console: Option<&str>,
+) -> Option<Cut> {
     let object = Object::read(result).ok()?;
     let blocks: Vec<&RawValue> = serde_json::from_str(object.get("content")?).ok()?;
     let texts: Vec<Option<String>> = blocks.iter().map(|block| text_of(block.get())).collect();
@@ -42,9 +47,13 @@ pub(crate) fn cut(result: &str, most: usize, request_id: &str) -> Option<Cut> {
         }
     }
     let shown = most - left;
+    let mut place = format!("answerback ledger search --request {request_id}");
+    if let Some(console) = console {
+        place = format!("{console}/r/{request_id}, or {place}");
+    }
     let words = format!(
         "[answerback] The result has {bytes} bytes of text, of which the first {shown} are shown. All of it is in the \
-         record: answerback ledger search --request {request_id}. Ask for less, or for the next part, if you need it."
+         record: {place}. Ask for less, or for the next part, if you need it."
     );
     kept.push(json!({"type": "text", "text": words}).to_string());
     let result = object.with("content", &format!("[{}]", kept.join(",")));
@@ -65,8 +74,8 @@ mod tests {
     #[test]
     fn the_beginning_is_kept_and_what_is_not_text() {
         let result = r#"{"content":[{"type":"text","text":"éab","x":1.0},{"type":"image","data":"aaaa"},{"type":"text","text":"cdef"}],"structuredContent":{"a":1},"z":2}"#;
-        assert_eq!(cut(result, 8, "r"), None);
-        let Cut { result, facts } = cut(result, 5, "r").unwrap();
+        assert_eq!(cut(result, 8, "r", None), None);
+        let Cut { result, facts } = cut(result, 5, "r", None).unwrap();
         assert!(
             result.starts_with(r#"{"content":[{"type":"text","text":"éab","x":1.0},{"type":"image","data":"aaaa"},{"type":"text","text":"c"},{"type":"text","text":"[answerback]"#),
             "{result}"
@@ -74,14 +83,14 @@ mod tests {
         assert!(result.ends_with(r#"}],"z":2}"#), "{result}");
         assert_eq!(facts, json!({"bytes": 8, "shown": 5, "requestId": "r"}));
         // A character is never cut in two.
-        let short = cut(r#"{"content":[{"type":"text","text":"éé"}]}"#, 3, "r").unwrap();
+        let short = cut(r#"{"content":[{"type":"text","text":"éé"}]}"#, 3, "r", None).unwrap();
         assert!(short.result.contains(r#""text":"é"}"#), "{}", short.result);
     }
 
     #[test]
     fn structured_content_counts_alone() {
         let result = r#"{"content":[],"structuredContent":{"a":"bbbbbbbb"}}"#;
-        let cut = cut(result, 5, "r").unwrap();
+        let cut = cut(result, 5, "r", None).unwrap();
         assert!(!cut.result.contains("bbb"), "{}", cut.result);
     }
 }

@@ -7,22 +7,27 @@ use answerback::contract::tool::{EnvelopeResponse, ErrorObject};
 use answerback::finding::{secrets, shown_text};
 use answerback::json::canonical;
 use answerback_ledger::Draft;
+use answerback_mcp::wire::{Message, Object};
 use answerback_store::{Appended, StoreError};
 use serde_json::{Value, json};
 
 use crate::admit::Running;
 use crate::attest::{Answer, Attested, Doubt};
 use crate::cut::{Cut, cut};
-use crate::envelope::{Enveloped, data, found, of_findings, reference, whole};
-use crate::record::{delivered, outcome as with_outcome};
+use crate::envelope::{data, found, of_findings, own, reference, whole};
+use crate::record::{outcome as with_outcome, same_but};
 use crate::settings::{CheckMode, EnvelopeMode};
 use crate::silence::{self, Silence};
-use crate::told::{self, Class, Retry, meta, name};
+use crate::told::{self, Said, meta, name};
+use crate::tree::Tree;
 use crate::{Gateway, Recorder, Upstream};
-use answerback_mcp::wire::{Message, Object};
 
+/// What became of a call that the server has and did not answer.
+const NO_RESULT: &str = "no_result";
 /// What became of a call that never left us.
 const NOT_SENT: &str = "not_sent";
+/// What became of a call whose result comes later.
+const TASK: &str = "task";
 
 impl Gateway {
     /// Looks at the answer to a call before it is given: checks the result, adds what we say about it to its `_meta`,
@@ -36,34 +41,45 @@ impl Gateway {
     }
 
     async fn add_to(&self, upstream: &Upstream, running: Running, reply: Message) -> Message {
-        let Ok(object) = Object::read(reply.text()) else {
-            return self.deliver_unread(running, reply).await;
+        let object = match Object::read_repeating(reply.text()) {
+            Ok(object) if object.get("result").is_some() => object,
+            read => {
+                let error = read.ok().and_then(|object| object.get("error")).unwrap_or("null");
+                let error = error.to_owned();
+                return self.deliver_error(running, reply, &error).await;
+            }
         };
-        let Some(result) = object.get("result") else {
-            let error = object.get("error").unwrap_or("null").to_owned();
-            return self.deliver_error(running, reply, &error).await;
+        let result = object.get("result").unwrap_or("null");
+        let Tree { value, repeats } = match Tree::read(result) {
+            Ok(tree) => tree,
+            Err(error) if self.attestor.is_some() => {
+                return self.withhold_unread(running, result, &error.to_string()).await;
+            }
+            // It crosses as it is, whoever can read it.
+            Err(_) => return self.deliver_unread(&running, &object, result, &reply).await,
         };
-        let Ok(value) = serde_json::from_str::<Value>(result) else {
-            return self.deliver_unread(running, reply).await;
-        };
-        let checked = self.look_at(upstream, &running, &value);
-        // As they will be written.
-        let mut added: Vec<(&str, String)> = Vec::new();
-        if !running.notes.is_empty() {
-            added.push((meta::NOTES, json!(running.notes).to_string()));
+        let mut checked = self.look_at(upstream, &running, &value);
+        if (repeats || object.repeats()) && !checked.is_interim {
+            let text = "A name stands twice in one object of the result: not every reader takes the same value for it.";
+            checked.warn(found::DUPLICATE_NAME, text);
         }
+        if checked.outcome == TASK {
+            self.remember_task(&running, &value);
+        }
+        let mut added = noted(&running);
         let cut = self.cut(upstream, &running, result);
         let shown = cut.as_ref().map_or(result, |cut| &cut.result);
         if let Some(cut) = &cut {
             added.push((meta::CUT, cut.facts.to_string()));
         }
-        let noted = with_notes(shown, &running.notes);
-        let mut changed = noted.map_or(Cow::Borrowed(shown), Cow::Owned);
-        let envelope = self.envelope(upstream, &running, &checked, &value);
+        let with_notes = with_notes(shown, &running.notes);
+        let mut changed = with_notes.map_or(Cow::Borrowed(shown), Cow::Owned);
+        let envelope = self.envelope(&running, &checked, &value);
         if let Some(envelope) =
             envelope.as_ref().filter(|_| self.settings.envelope != EnvelopeMode::Off)
         {
-            if self.wants_structured(upstream, &running, &value) {
+            // What was cut is not put back under another name.
+            if cut.is_none() && self.wants_structured(upstream, &running, &value) {
                 let structured = structured(&changed, &whole(envelope, &value));
                 changed = structured.map_or(changed, Cow::Owned);
             }
@@ -74,37 +90,30 @@ impl Gateway {
             Ok(attested) => attested,
             Err(error) => return withheld(&running, &error.to_string()),
         };
-        let told = Object::read(&changed).ok();
-        let meta = told.as_ref().and_then(|told| told.get("_meta"));
-        let with_meta = told.as_ref().and_then(|_| told::meta_with(meta.unwrap_or("{}"), &added));
-        let delivered = with_meta.as_deref().or(meta);
+        if let Some(refusal) = attested.as_ref().and_then(|attested| attested.refusal.as_ref()) {
+            let (tool, reason) = (name(&running.call.name), refusal.refusal_reason);
+            tracing::error!(tool_name = %tool, %reason, "a result is withheld, because nobody vouches for it");
+            let told = running.teller.says(&Said::refused(&running.call.name, refusal));
+            let delivered = told.document();
+            let recorded =
+                self.record(&running, "refused", Some(result), &delivered, attested.as_ref()).await;
+            return match recorded {
+                Ok(receipt) => told.message(receipt),
+                Err(error) => withheld(&running, &error.to_string()),
+            };
+        }
+        let given = Given::new(result, &changed, &added);
+        let delivered = given.delivered();
         let recorded =
-            self.record(&running, checked.outcome, result, delivered, attested.as_ref()).await;
-        let receipt = match recorded {
-            Ok(receipt) => receipt,
+            self.record(&running, checked.outcome, Some(result), &delivered, attested.as_ref());
+        let text = match recorded.await {
+            Ok(receipt) => given.answer(&object, receipt),
             Err(error) => return withheld(&running, &error.to_string()),
         };
-        if let Some(refusal) = attested.and_then(|attested| attested.refusal) {
-            let tool = name(&running.call.name);
-            let reason = refusal.refusal_reason;
-            tracing::error!(tool_name = %tool, %reason, "a result is withheld, because nobody vouches for it");
-            let correlation_id = running.correlation_id.to_string();
-            return told::refused(&running.call, &correlation_id, &refusal, receipt);
+        match text {
+            Some(text) => reply.with_text(text),
+            None => reply,
         }
-        // A result to which nothing is added stays as it is, also where it has no `_meta`.
-        let is_changed = !added.is_empty() || receipt.is_some();
-        let with_receipt = match (with_meta, receipt) {
-            (Some(meta), Some(receipt)) => {
-                told::meta_with(&meta, &[(meta::RECEIPT, receipt.to_string())])
-            }
-            (meta, _) => meta,
-        };
-        let told = match told.zip(with_receipt).filter(|_| is_changed) {
-            Some((told, meta)) => Cow::Owned(told.with("_meta", &meta)),
-            None => changed,
-        };
-        let text = object.with("result", &told);
-        reply.with_text(text)
     }
 
     /// Whether a result is neither looked at, nor recorded, nor added to: then it is not read, either.
@@ -119,7 +128,6 @@ impl Gateway {
     /// The envelope of a result, where somebody wants it and the contract knows the tool's name.
     fn envelope(
         &self,
-        upstream: &Upstream,
         running: &Running,
         checked: &Looked,
         result: &Value,
@@ -128,17 +136,8 @@ impl Gateway {
         if !is_wanted || checked.is_interim {
             return None;
         }
-        let enveloped = Enveloped {
-            tool: &running.call.name,
-            version: &upstream.version,
-            upstream: &upstream.name,
-            host: self.host,
-            correlation_id: &running.correlation_id.to_string(),
-            took: running.started.elapsed(),
-            data: reference(result),
-        };
-        let now = answerback_record::surroundings::now();
-        enveloped.envelope(checked.errors.clone(), checked.warnings.clone(), now)
+        let (errors, warnings) = (checked.errors.clone(), checked.warnings.clone());
+        running.teller.envelope(reference(result), own(result), errors, warnings)
     }
 
     /// The result as a governed response, where somebody answers for results.
@@ -161,7 +160,7 @@ impl Gateway {
         let failed = checked.errors.first();
         let answer = Answer {
             tool: &running.call.name,
-            correlation_id: &running.correlation_id,
+            correlation_id: &running.teller.correlation_id,
             // It is recorded, so it is redacted like all that is.
             content: secrets::redact_value(&content),
             failure: failed
@@ -185,56 +184,84 @@ impl Gateway {
         unseen.chain(found.filter_map(|error| Doubt::of(&error.code))).collect()
     }
 
-    /// The answer to a call that has no result: the server ended or took too long, or the client gave it up.
+    /// The answer to a call that has no result: the server ended or took too long.
     pub async fn fail(&self, running: Running, reason: &str) -> Message {
-        let text = format!(
-            "The call of {} has no result: {reason}. Whether it took effect is not known; look before you repeat it.",
-            name(&running.call.name)
-        );
-        Box::pin(self.fail_with(running, "no_result", text)).await
+        let said = Said::without_result(&running.call.name, reason, running.may_run_twice);
+        Box::pin(self.fail_with(running, NO_RESULT, said)).await
     }
 
     /// The answer to a call that was let through and never left us.
     pub async fn fail_unsent(&self, running: Running, reason: &str) -> Message {
-        let text = format!(
-            "The call of {} was not sent: {reason}. It did not run; nothing is wrong with the arguments, try again \
-             later.",
-            name(&running.call.name)
-        );
-        Box::pin(self.fail_with(running, NOT_SENT, text)).await
+        let said = Said::unsent(&running.call.name, reason);
+        Box::pin(self.fail_with(running, NOT_SENT, said)).await
     }
 
-    async fn fail_with(&self, running: Running, outcome: &str, text: String) -> Message {
-        let correlation_id = running.correlation_id.to_string();
-        let (class, code) = (Class::Wait, found::TOOL_FAILED);
-        let retry = Retry { class, code, attempt: None, correlation_id: &correlation_id };
-        let message = told::result(&running.call, text.clone(), told::facts(&retry));
-        let failure = json!({ "error": text }).to_string();
-        match self.record(&running, outcome, &failure, None, None).await {
-            Ok(_) => message,
+    /// Notes that a client gave a call up, which is not answered then.
+    pub async fn give_up(&self, running: Running, was_sent: bool) {
+        let outcome = if was_sent { NO_RESULT } else { NOT_SENT };
+        if let Err(error) = self.record(&running, outcome, None, "null", None).await {
+            let tool = name(&running.call.name);
+            tracing::warn!(tool_name = %tool, %error, "it could not be recorded that a call was given up");
+        }
+    }
+
+    async fn fail_with(&self, running: Running, outcome: &str, said: Said) -> Message {
+        let told = running.teller.says(&said);
+        match self.record(&running, outcome, None, &told.document(), None).await {
+            Ok(receipt) => told.message(receipt),
             // What did not run has nothing to be withheld.
-            Err(_) if outcome == NOT_SENT => message,
+            Err(_) if outcome == NOT_SENT => told.message(None),
             Err(error) => withheld(&running, &error.to_string()),
         }
     }
 
     /// An error of the protocol crosses as it is.
     async fn deliver_error(&self, running: Running, reply: Message, error: &str) -> Message {
-        match self.record(&running, "protocol_error", error, None, None).await {
+        match self.record(&running, "protocol_error", Some(error), &same_but(&[]), None).await {
             Ok(_) => reply,
             Err(error) => withheld(&running, &error.to_string()),
         }
     }
 
-    /// An answer that cannot be read whole, because a name stands twice in it or a number is beyond all numbers. It is in
-    /// the record as it came, and crosses as it is, unless somebody answers for results: for this one nobody can.
-    async fn deliver_unread(&self, running: Running, reply: Message) -> Message {
-        match self.record(&running, "unreadable", reply.text(), None, None).await {
+    /// A result that cannot be read, because a number in it is beyond all numbers, say, and for which somebody should
+    /// answer: nobody can.
+    async fn withhold_unread(&self, running: Running, result: &str, reason: &str) -> Message {
+        let tool = name(&running.call.name);
+        tracing::error!(tool_name = %tool, reason, "a result is withheld, because it cannot be read");
+        let told = running.teller.says(&Said::unread(&running.call.name));
+        match self.record(&running, "unreadable", Some(result), &told.document(), None).await {
+            Ok(receipt) => told.message(receipt),
             Err(error) => withheld(&running, &error.to_string()),
-            Ok(receipt) if self.attestor.is_some() => {
-                told::unread(&running.call, &running.correlation_id.to_string(), receipt)
+        }
+    }
+
+    /// A result that cannot be read and crosses as it is, with a warning beside it.
+    async fn deliver_unread(
+        &self,
+        running: &Running,
+        object: &Object<'_>,
+        result: &str,
+        reply: &Message,
+    ) -> Message {
+        let mut added = noted(running);
+        if self.settings.envelope != EnvelopeMode::Off {
+            let text =
+                "The result cannot be read as JSON that every reader takes, so it was not checked.";
+            let mut warnings = running.warnings.clone();
+            warnings.push(ErrorObject::new(found::RESULT_UNREADABLE, text));
+            let place = reference(&Value::Null);
+            let envelope = running.teller.envelope(place, None, Vec::new(), warnings);
+            added.extend(envelope.map(|envelope| (meta::ENVELOPE, envelope.to_text())));
+        }
+        let changed = with_notes(result, &running.notes);
+        let changed = changed.map_or(Cow::Borrowed(result), Cow::Owned);
+        let given = Given::new(result, &changed, &added);
+        match self.record(running, "unreadable", Some(result), &given.delivered(), None).await {
+            Ok(receipt) => {
+                let text = given.answer(object, receipt);
+                text.map_or_else(|| reply.clone(), |text| reply.clone().with_text(text))
             }
-            Ok(_) => reply,
+            Err(error) => withheld(running, &error.to_string()),
         }
     }
 
@@ -243,20 +270,17 @@ impl Gateway {
         &self,
         running: &Running,
         outcome: &str,
-        received: &str,
-        meta: Option<&str>,
+        received: Option<&str>,
+        delivered: &str,
         attested: Option<&Attested>,
     ) -> Result<Option<Value>, StoreError> {
         let Some(recorder) = &self.recorder else { return Ok(None) };
-        let response_id =
-            attested.map_or(&running.correlation_id, |attested| &attested.response_id);
-        match append(recorder, running, outcome, received, meta, attested).await {
-            Ok(appended) => Ok(Some(json!({
-                "log": recorder.origin(),
-                "index": appended.index,
-                "leafHash": appended.leaf_hash.to_string(),
-                "responseId": response_id.to_string(),
-            }))),
+        match append(recorder, running, outcome, received, delivered, attested).await {
+            Ok(appended) => {
+                let own = || running.teller.about.id.to_string();
+                let id = attested.map_or_else(own, |attested| attested.response_id.to_string());
+                Ok(Some(recorder.receipt(&appended, &id)))
+            }
             Err(error) => recorder.store().excuse(error).map(|()| None),
         }
     }
@@ -268,7 +292,7 @@ impl Gateway {
         if self.recorder.is_none() || upstream.tools.has_output(&running.call.name) {
             return None;
         }
-        cut(result, most, &running.correlation_id.to_string())
+        cut(result, most, &running.teller.correlation_id.to_string(), self.console.as_deref())
     }
 
     fn wants_structured(&self, upstream: &Upstream, running: &Running, result: &Value) -> bool {
@@ -287,6 +311,10 @@ impl Gateway {
         };
         if result["resultType"].as_str().is_some_and(|kind| kind != "complete") {
             return Looked { outcome: "interim", is_interim: true, ..looked };
+        }
+        // A task was made, and its result comes later.
+        if result["task"].is_object() && result.get("content").is_none() {
+            return Looked { outcome: TASK, is_interim: true, ..looked };
         }
         if result["isError"] == true {
             let text = result["content"][0]["text"].as_str().unwrap_or_default();
@@ -318,7 +346,66 @@ impl Gateway {
 fn withheld(running: &Running, reason: &str) -> Message {
     let tool = name(&running.call.name);
     tracing::error!(tool_name = %tool, reason, "a result is withheld, because it could not be recorded");
-    told::withheld(&running.call, &running.correlation_id.to_string(), reason)
+    running.teller.says(&Said::withheld(&running.call.name, reason)).message(None)
+}
+
+/// What goes into a result's `_meta`, as it will be written: so far, what the model has to know.
+fn noted(running: &Running) -> Vec<(&'static str, String)> {
+    let notes = (!running.notes.is_empty()).then(|| json!(running.notes).to_string());
+    notes.into_iter().map(|notes| (meta::NOTES, notes)).collect()
+}
+
+/// A result as it is given: its text, and its `_meta` with what we add.
+struct Given<'t> {
+    received: &'t str,
+    text: &'t str,
+    /// Nothing, where the result is none that can be added to.
+    object: Option<Object<'t>>,
+    meta: Option<String>,
+    /// Whether something is added even where there is no receipt.
+    has_more: bool,
+}
+
+impl<'t> Given<'t> {
+    fn new(received: &'t str, text: &'t str, added: &[(&str, String)]) -> Self {
+        let object = Object::read_repeating(text).ok();
+        let meta = object.as_ref().map(|object| object.get("_meta").unwrap_or("{}"));
+        let meta = meta.and_then(|meta| told::meta_with(meta, added));
+        Self { received, text, object, meta, has_more: !added.is_empty() }
+    }
+
+    /// What the record says was delivered. Most results are changed in nothing but their `_meta`.
+    fn delivered(&self) -> String {
+        let mut changed: Vec<(&str, &str)> = Vec::new();
+        changed.extend(self.meta.as_deref().map(|meta| ("_meta", meta)));
+        let is_same = std::ptr::eq(self.received, self.text);
+        let before = (!is_same).then(|| Object::read_repeating(self.received).ok()).flatten();
+        if let (Some(before), Some(after)) = (&before, &self.object) {
+            for name in ["content", "structuredContent"] {
+                if before.get(name) != after.get(name) {
+                    changed.push((name, after.get(name).unwrap_or("null")));
+                }
+            }
+        }
+        same_but(&changed)
+    }
+
+    /// The answer with it; nothing, where it is as it came.
+    fn answer(self, message: &Object<'_>, receipt: Option<Value>) -> Option<String> {
+        // A result to which nothing is added stays as it is, also where it has no `_meta`.
+        let is_added_to = self.has_more || receipt.is_some();
+        let meta = match (self.meta, receipt) {
+            (Some(meta), Some(receipt)) => {
+                told::meta_with(&meta, &[(meta::RECEIPT, receipt.to_string())])
+            }
+            (meta, _) => meta,
+        };
+        match self.object.zip(meta).filter(|_| is_added_to) {
+            Some((object, meta)) => Some(message.with("result", &object.with("_meta", &meta))),
+            None if std::ptr::eq(self.received, self.text) => None,
+            None => Some(message.with("result", self.text)),
+        }
+    }
 }
 
 /// What was found in a result.
@@ -333,7 +420,10 @@ struct Looked {
 impl Looked {
     fn warn(&mut self, code: &str, text: &str) {
         self.warnings.push(ErrorObject::new(code, text));
-        self.outcome = "warned";
+        // That the tool failed weighs more.
+        if self.outcome == "ok" {
+            self.outcome = "warned";
+        }
     }
 
     fn check_output(&mut self, upstream: &Upstream, tool: &str, result: &Value) {
@@ -369,36 +459,31 @@ async fn append(
     recorder: &Recorder,
     running: &Running,
     outcome: &str,
-    received: &str,
-    meta: Option<&str>,
+    received: Option<&str>,
+    delivered: &str,
     attested: Option<&Attested>,
 ) -> Result<Appended, StoreError> {
+    let about = &running.teller.about;
     let mut draft = match attested {
         Some(attested) => attested.draft(),
         None => {
-            let draft = Draft::response().with_response_id(running.about.id);
+            let draft = Draft::response().with_response_id(about.id);
             match answerback_ledger::Token::new("tool") {
                 Ok(contract) => draft.with_contract(&contract),
                 Err(_) => draft,
             }
         }
     };
-    let is_refused = attested.is_some_and(|attested| attested.refusal.is_some());
-    draft = running.about.on(draft).with_reply_id(running.about.id);
-    draft = with_outcome(draft, if is_refused { "refused" } else { outcome });
-    for part in
-        attested.map(|attested| attested.parts(recorder.store())).transpose()?.into_iter().flatten()
-    {
-        draft = draft.with_part(part);
+    draft = with_outcome(about.on(draft).with_reply_id(about.id), outcome);
+    let mut parts = match attested {
+        Some(attested) => attested.parts(recorder.store())?,
+        None => Vec::new(),
+    };
+    if let Some(received) = received {
+        parts.extend(recorder.parts("received", received, None)?);
     }
-    for part in recorder.parts("received", received, None)? {
-        draft = draft.with_part(part);
-    }
-    // Of what is withheld nothing was delivered.
-    let delivered = if is_refused { "null".to_owned() } else { delivered(meta) };
-    for part in recorder.parts("delivered", &delivered, None)? {
-        draft = draft.with_part(part);
-    }
+    parts.extend(recorder.parts("delivered", delivered, None)?);
+    let draft = parts.into_iter().fold(draft, Draft::with_part);
     Ok(recorder.store().append(draft)?.await?.value)
 }
 
@@ -407,7 +492,7 @@ fn with_notes(result: &str, notes: &[String]) -> Option<String> {
     if notes.is_empty() {
         return None;
     }
-    let object = Object::read(result).ok()?;
+    let object = Object::read_repeating(result).ok()?;
     let content = object.get("content")?;
     let blocks: Vec<&serde_json::value::RawValue> = serde_json::from_str(content).ok()?;
     let end = content.rfind(']')?;
@@ -416,9 +501,10 @@ fn with_notes(result: &str, notes: &[String]) -> Option<String> {
     Some(object.with("content", &format!("{}{comma}{block}]", &content[..end])))
 }
 
-/// A result with the envelope as its structured content, and as text for clients that show only that.
+/// A result with the envelope as its structured content. The text of the result stays what the tool said, for clients that
+/// show only that: the envelope as text beside it would say everything twice.
 fn structured(result: &str, envelope: &Value) -> Option<String> {
-    Some(Object::read(result).ok()?.with("structuredContent", &canonical(envelope)))
+    Some(Object::read_repeating(result).ok()?.with("structuredContent", &canonical(envelope)))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::time::Duration;
 use answerback::contract::tool::{
     Catalogue, EnvelopeBuilder, EnvelopeResponse, ErrorObject, McpHost, Policy,
 };
+use answerback::contract::{Contract, recognise};
 use answerback::{Timestamp, ValidationError};
 use serde_json::{Value, json};
 
@@ -21,6 +22,15 @@ pub(crate) mod found {
     pub(crate) const NOT_RECORDED: &str = "NOT_RECORDED";
     pub(crate) const INVALID_PARAMETER: &str = "INVALID_PARAMETER";
     pub(crate) const UNKNOWN_TOOL: &str = "UNKNOWN_TOOL";
+    pub(crate) const DUPLICATE_NAME: &str = "DUPLICATE_NAME";
+    pub(crate) const RESULT_UNREADABLE: &str = "RESULT_UNREADABLE";
+    pub(crate) const NO_RESULT: &str = "NO_RESULT";
+    pub(crate) const NOT_SENT: &str = "NOT_SENT";
+    pub(crate) const CALLS_BLOCKED: &str = "CALLS_BLOCKED";
+    pub(crate) const CALLS_STOPPED: &str = "CALLS_STOPPED";
+    pub(crate) const TOOLS_UNKNOWN: &str = "TOOLS_UNKNOWN";
+    pub(crate) const TOO_MANY_CALLS: &str = "TOO_MANY_CALLS";
+    pub(crate) const ARGUMENTS_UNREADABLE: &str = "ARGUMENTS_UNREADABLE";
 }
 
 /// Our codes beside those of the contract, and what they say.
@@ -36,6 +46,15 @@ const OURS: &[(&str, &str)] = &[
     (found::CHECK_WAIVED, "a person waived the check of the arguments"),
     (found::NOT_RECORDED, "the call could not be recorded"),
     (found::UNKNOWN_TOOL, "there is no such tool"),
+    (found::DUPLICATE_NAME, "a name stands twice in one object of the result"),
+    (found::RESULT_UNREADABLE, "the result cannot be read"),
+    (found::NO_RESULT, "the server has the call and gave no result"),
+    (found::NOT_SENT, "the call did not reach the server"),
+    (found::CALLS_BLOCKED, "a person is asked about earlier calls of the tool"),
+    (found::CALLS_STOPPED, "a person stopped the calls of the tool"),
+    (found::TOOLS_UNKNOWN, "the server does not say which tools it has"),
+    (found::TOO_MANY_CALLS, "as many calls are under way as there may be"),
+    (found::ARGUMENTS_UNREADABLE, "the arguments cannot be read within the limits"),
 ];
 
 /// The codes of the contract and ours.
@@ -64,6 +83,8 @@ pub(crate) struct Enveloped<'a> {
     pub(crate) correlation_id: &'a str,
     pub(crate) took: Duration,
     pub(crate) data: Value,
+    /// The envelope that the tool itself answered with.
+    pub(crate) own: Option<EnvelopeResponse>,
 }
 
 impl Enveloped<'_> {
@@ -92,7 +113,17 @@ impl Enveloped<'_> {
         }
         builder = errors.into_iter().fold(builder, EnvelopeBuilder::error);
         builder = warnings.into_iter().fold(builder, EnvelopeBuilder::warning);
-        match builder.build(now) {
+        let plain = self.own.is_some().then(|| builder.clone());
+        if let Some(own) = self.own {
+            builder = own.intent.into_iter().fold(builder, EnvelopeBuilder::intent);
+            builder = own.actions.into_iter().fold(builder, EnvelopeBuilder::action);
+        }
+        let built = builder.build(now).or_else(|invalid| match plain {
+            // What a tool suggests may be less sound than what we say.
+            Some(plain) => plain.build(now),
+            None => Err(invalid),
+        });
+        match built {
             Ok(envelope) => Some(envelope),
             Err(invalid) => {
                 tracing::debug!(reason = %invalid, "no envelope for this tool");
@@ -106,6 +137,14 @@ impl Enveloped<'_> {
 pub(crate) fn of_findings(code: &str, message: &str, findings: &[ValidationError]) -> ErrorObject {
     let findings = serde_json::to_value(findings).unwrap_or_default();
     ErrorObject::new(code, message).with_detail("errors", findings)
+}
+
+/// The envelope that a tool itself answered with, where it answers in them and they are sound.
+pub(crate) fn own(result: &Value) -> Option<EnvelopeResponse> {
+    // Most structured content is none, and is not looked at further.
+    let content = result.get("structuredContent").filter(|it| it.get("schema_id").is_some())?;
+    let is_envelope = recognise(content)?.contract == Contract::Tool;
+    is_envelope.then(|| EnvelopeResponse::from_document(content).ok()).flatten()
 }
 
 /// Where the result is that an envelope stands beside.

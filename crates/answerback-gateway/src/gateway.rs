@@ -7,6 +7,7 @@ use answerback::json::Limits;
 use answerback::retry::{Context, FailureTally, HideSecrets, Outcome, observe};
 
 use crate::attempt::Attempt;
+use crate::tasks::Tasks;
 use crate::{Attestor, GatewaySettings, Pins, Recorder, Toolbox};
 
 /// A server behind the gateway, as it is now.
@@ -67,9 +68,12 @@ pub struct Gateway {
     pub(crate) attestor: Option<Arc<Attestor>>,
     pub(crate) host: Option<McpHost>,
     pub(crate) limits: Limits,
+    /// Where the console is that shows the record to people.
+    pub(crate) console: Option<String>,
     /// Counts attempts where there is no store.
     pub(crate) tracker: RetryTracker,
     tally: Mutex<FailureTally>,
+    pub(crate) tasks: Tasks,
     #[cfg(feature = "otel")]
     pub(crate) tracer: Option<Arc<crate::Tracer>>,
 }
@@ -87,8 +91,10 @@ impl Gateway {
             attestor,
             host,
             limits,
+            console: None,
             tracker,
             tally,
+            tasks: Tasks::default(),
             #[cfg(feature = "otel")]
             tracer: None,
         }
@@ -121,6 +127,14 @@ impl Gateway {
     #[must_use]
     pub fn with_host(mut self, host: Option<McpHost>) -> Self {
         self.host = host;
+        self
+    }
+
+    /// The gateway with a console at this URL, which has no slash at its end: what a model is told to show a person has
+    /// a link there.
+    #[must_use]
+    pub fn with_console(mut self, url: Option<String>) -> Self {
+        self.console = url;
         self
     }
 

@@ -9,6 +9,7 @@
 
 mod admit;
 mod advice;
+mod answering;
 mod ask;
 mod attempt;
 mod attest;
@@ -35,9 +36,11 @@ mod servers;
 mod settings;
 mod silence;
 mod surface;
+mod tasks;
 mod told;
 #[cfg(feature = "otel")]
 mod trace;
+mod tree;
 pub mod wrap;
 
 pub use admit::{Admission, Asked, Forwarded, Running};
@@ -50,7 +53,7 @@ pub use decide::{as_given, decide};
 pub use gateway::{Gateway, Upstream};
 pub use pins::{PinError, Pins};
 pub use record::Recorder;
-pub use servers::{Listed, Secret, ServerSettings, ServiceSettings, TokenSettings};
+pub use servers::{Listed, Secret, ServerSettings, ServiceSettings, TokenSettings, Variable};
 pub use settings::{
     CheckMode, EnvelopeMode, GatewaySettings, SettingsError, ToolModes, UnknownTool,
 };

@@ -4,8 +4,8 @@ use answerback::UuidV4;
 use answerback_ledger::leaf::Subject;
 use answerback_ledger::{Draft, Id, Part, Token};
 use answerback_record::Hide;
-use answerback_store::{Store, StoreError};
-use serde_json::Value;
+use answerback_store::{Appended, Store, StoreError};
+use serde_json::{Value, json};
 
 use crate::seal::Seal;
 
@@ -20,8 +20,10 @@ pub struct Recorder {
 /// What every entry about one call says of it.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
-    /// The call's own id, by which request and response are linked.
+    /// The id of the request, by which request and response are linked.
     pub(crate) id: Id,
+    /// The id of the call that it is about: the same, unless the call's result is asked for later.
+    pub(crate) correlation: Id,
     pub(crate) upstream: String,
     pub(crate) principal: String,
     /// The tool's name, and whether the catalogue has it.
@@ -36,7 +38,7 @@ impl About {
 
     /// An entry with what is known of the call.
     pub(crate) fn on(&self, draft: Draft) -> Draft {
-        let mut draft = draft.with_request_id(self.id).with_correlation_id(self.id);
+        let mut draft = draft.with_request_id(self.id).with_correlation_id(self.correlation);
         if let Ok(upstream) = Token::new(&self.upstream) {
             draft = draft.with_upstream(&upstream);
         }
@@ -95,6 +97,16 @@ impl Recorder {
         answerback_record::parts(&self.store, name, document, hide)
     }
 
+    /// Where an entry is, for whoever was answered with it.
+    pub(crate) fn receipt(&self, appended: &Appended, response_id: &str) -> Value {
+        json!({
+            "log": self.origin,
+            "index": appended.index,
+            "leafHash": appended.leaf_hash.to_string(),
+            "responseId": response_id,
+        })
+    }
+
     /// Notes what is in force from here on: what a server offers, and how calls are judged.
     ///
     /// # Errors
@@ -123,7 +135,36 @@ impl Recorder {
     }
 }
 
-/// Of a result only its `_meta`, to which we added something, since the rest is in the record as it was received.
-pub(crate) fn delivered(meta: Option<&str>) -> String {
-    format!(r#"{{"same_as":"received","but":{{"_meta":{}}}}}"#, meta.unwrap_or("null"))
+/// What was delivered of a result whose rest is in the record as it was received: the members that were changed, each
+/// as it was delivered, or `null` where it was taken out. The receipt, which names the record, is not in it.
+pub(crate) fn same_but(changed: &[(&str, &str)]) -> String {
+    if changed.is_empty() {
+        return r#"{"same_as":"received"}"#.to_owned();
+    }
+    let room = changed.iter().map(|(name, value)| name.len() + value.len() + 4).sum::<usize>();
+    let mut text = String::with_capacity(room + 32);
+    text.push_str(r#"{"same_as":"received","but":{"#);
+    for (position, (name, value)) in changed.iter().enumerate() {
+        text.push_str(if position == 0 { "\"" } else { ",\"" });
+        // The names are ours, and plain.
+        text.push_str(name);
+        text.push_str("\":");
+        text.push_str(value);
+    }
+    text.push_str("}}");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_changed_is_named_and_nothing_else() {
+        assert_eq!(same_but(&[]), r#"{"same_as":"received"}"#);
+        assert_eq!(
+            same_but(&[("_meta", "{}"), ("content", "[1]"), ("structuredContent", "null")]),
+            r#"{"same_as":"received","but":{"_meta":{},"content":[1],"structuredContent":null}}"#
+        );
+    }
 }

@@ -47,8 +47,8 @@ pub enum Listed {
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Variables that it gets beside ours.
-        env: BTreeMap<String, String>,
+        /// Variables that it gets beside those that it inherits.
+        env: BTreeMap<String, Variable>,
         /// The folder that it runs in.
         folder: Option<String>,
     },
@@ -59,6 +59,16 @@ pub enum Listed {
         /// Headers that it gets with every request; their values are secrets.
         headers: BTreeMap<String, Secret>,
     },
+}
+
+/// What a variable that a server gets is set to.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Variable {
+    /// What stands in the configuration.
+    Text(String),
+    /// What stands elsewhere.
+    Secret(Secret),
 }
 
 /// Where a secret is; it never stands in the configuration itself.
@@ -115,6 +125,32 @@ impl ServiceSettings {
         }
         reading.finish(file, settings)
     }
+
+    /// The variables in which the configuration has secrets: of our own, and those that are for one server alone. No
+    /// server inherits them.
+    pub fn secret_variables(&self) -> impl Iterator<Item = &str> {
+        let of_servers = self.servers.iter().flat_map(|server| server.listed.secrets());
+        let of_tokens = self.tokens.iter().map(|token| &token.secret);
+        of_servers.chain(of_tokens).filter_map(|secret| match secret {
+            Secret::Variable(name) => Some(name.as_str()),
+            Secret::File(_) => None,
+        })
+    }
+}
+
+impl Listed {
+    fn secrets(&self) -> Vec<&Secret> {
+        match self {
+            Self::Url { headers, .. } => headers.values().collect(),
+            Self::Command { env, .. } => {
+                let secrets = env.values().filter_map(|variable| match variable {
+                    Variable::Secret(secret) => Some(secret),
+                    Variable::Text(_) => None,
+                });
+                secrets.collect()
+            }
+        }
+    }
 }
 
 /// Whether a name can stand in a URL and before a tool's name.
@@ -141,8 +177,8 @@ fn server(reading: &mut Reading, file: &str, name: &str, value: &Value) -> Optio
             "args" => args = texts(reading, &path, value),
             "env" => {
                 for (name, value) in reading.object(&path, Some(value)).unwrap_or(&Map::new()) {
-                    if let Some(text) = reading.text(&format!("{path}.{name}"), value, "text") {
-                        env.insert(name.clone(), text);
+                    if let Some(value) = variable(reading, &format!("{path}.{name}"), value) {
+                        env.insert(name.clone(), value);
                     }
                 }
             }
@@ -216,13 +252,32 @@ fn secret(reading: &mut Reading, path: &str, value: &Value) -> Option<Secret> {
     }
 }
 
-fn texts(reading: &mut Reading, path: &str, value: &Value) -> Vec<String> {
-    let text = |item: &Value| match item {
+/// What a variable is set to: text, or a secret that stands elsewhere.
+fn variable(reading: &mut Reading, path: &str, value: &Value) -> Option<Variable> {
+    let text = match value {
+        Value::Object(_) => return secret(reading, path, value).map(Variable::Secret),
+        // YAML reads a switch as a truth value.
+        Value::Bool(it) => Some(it.to_string()),
+        _ => text(value).filter(|text| !text.is_empty()),
+    };
+    if text.is_none() {
+        // What stands there may be the secret itself.
+        let shown = Value::from("(not shown)");
+        reading.problem(path, &shown, "text, or env: VARIABLE or file: PATH, where a secret is");
+    }
+    text.map(Variable::Text)
+}
+
+fn text(item: &Value) -> Option<String> {
+    match item {
         Value::String(text) => Some(text.clone()),
         // YAML reads a port as a number.
         Value::Number(number) => Some(number.to_string()),
         _ => None,
-    };
+    }
+}
+
+fn texts(reading: &mut Reading, path: &str, value: &Value) -> Vec<String> {
     let texts = value.as_array().and_then(|items| items.iter().map(text).collect());
     texts.unwrap_or_else(|| {
         reading.problem(path, value, "a list of texts");
@@ -246,7 +301,7 @@ mod tests {
             "listen": "127.0.0.1:0",
             "upstreams": {
                 "web": {"url": "https://example.org/mcp", "headers": {"Authorization": {"env": "TOKEN"}}},
-                "files": {"command": "server", "args": ["--port", 80], "env": {"A": "b"}, "colour": 1},
+                "files": {"command": "server", "args": ["--port", 80], "env": {"A": "b", "N": 1.5, "B": true, "KEY": {"env": "API_KEY"}}, "colour": 1},
             },
             "tokens": {"desk": {"scopes": ["call"], "file": "desk.token"}},
         }))
@@ -254,8 +309,13 @@ mod tests {
         let names: Vec<_> = settings.servers.iter().map(|server| server.name.as_str()).collect();
         assert_eq!(names, ["web", "files"]);
         assert_eq!(warnings, ["f: gateway.upstreams.files.colour means nothing here"]);
-        let Listed::Command { args, .. } = &settings.servers[1].listed else { panic!() };
+        let Listed::Command { args, env, .. } = &settings.servers[1].listed else { panic!() };
         assert_eq!(args, &["--port", "80"]);
+        let variables: Vec<_> = env.values().cloned().collect();
+        let text = |text: &str| Variable::Text(text.to_owned());
+        let key = Variable::Secret(Secret::Variable("API_KEY".into()));
+        assert_eq!(variables, [text("b"), text("true"), key, text("1.5")]);
+        assert_eq!(settings.secret_variables().collect::<Vec<_>>(), ["TOKEN", "API_KEY"]);
         assert_eq!(settings.tokens[0].secret, Secret::File("desk.token".into()));
     }
 
@@ -280,10 +340,10 @@ mod tests {
     fn every_problem_is_named_and_no_secret_is_shown() {
         let error = read(json!({
             "listen": "here",
-            "upstreams": {"a b": {"command": "x"}, "c": {"command": "x", "url": "y"}, "d": {"url": "u", "headers": {"X": "s3cret"}}},
+            "upstreams": {"a b": {"command": "x"}, "c": {"command": "x", "url": "y"}, "d": {"url": "u", "headers": {"X": "s3cret"}}, "e": {"command": "x", "env": {"A": ["s3cret"]}}},
             "tokens": {"t": {"scopes": "call", "env": 1}},
         }))
         .unwrap_err();
-        insta::assert_snapshot!(error, @r#"f: gateway.listen is "here"; expected an address with a port, such as 127.0.0.1:7311; a name below gateway.upstreams is "a b"; expected a name of up to 64 letters, digits, - and _; gateway.upstreams.c is {"command":"x","url":"y"}; expected either a command or a url; gateway.upstreams.d.headers.X is "(not shown)"; expected env: VARIABLE or file: PATH, where the secret is; gateway.tokens.t.scopes is "call"; expected a list of texts; gateway.tokens.t is "(not shown)"; expected env: VARIABLE or file: PATH, where the secret is"#);
+        insta::assert_snapshot!(error, @r#"f: gateway.listen is "here"; expected an address with a port, such as 127.0.0.1:7311; a name below gateway.upstreams is "a b"; expected a name of up to 64 letters, digits, - and _; gateway.upstreams.c is {"command":"x","url":"y"}; expected either a command or a url; gateway.upstreams.d.headers.X is "(not shown)"; expected env: VARIABLE or file: PATH, where the secret is; gateway.upstreams.e.env.A is "(not shown)"; expected text, or env: VARIABLE or file: PATH, where a secret is; gateway.tokens.t.scopes is "call"; expected a list of texts; gateway.tokens.t is "(not shown)"; expected env: VARIABLE or file: PATH, where the secret is"#);
     }
 }

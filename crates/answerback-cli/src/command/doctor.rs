@@ -146,9 +146,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         look_at_tokens(arguments, settings, &mut findings);
         runtime.block_on(look_at_port(settings, &mut findings));
         let location = &arguments.location;
-        let backends = location.configuration().and_then(|configuration| {
-            serve::backends(configuration, &settings.servers, |_| Ok(None))
-        });
+        let backends = location
+            .configuration()
+            .and_then(|configuration| serve::backends(configuration, settings, |_| Ok(None)));
         match backends {
             Ok(backends) => {
                 let is_meant = |backend: &&Backend| {

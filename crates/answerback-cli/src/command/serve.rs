@@ -10,7 +10,7 @@ use answerback::config::EventsConfig;
 use answerback::json::Limits;
 use answerback_console::{Console, ConsoleSettings, Retention};
 use answerback_gateway::serve::{Backend, Place, Service};
-use answerback_gateway::{Listed, Recorder, Secret, ServerSettings, ServiceSettings};
+use answerback_gateway::{Listed, Recorder, Secret, ServerSettings, ServiceSettings, Variable};
 use answerback_http::{
     Guard, Health, ListenSettings, Listener, Metrics, Scope, Sessions, Token, TokenTable, Tokens,
 };
@@ -121,7 +121,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         );
     }
     let listen = ListenSettings::from(listen).with_remote_allowed(arguments.allow_remote);
-    let backends = backends(configuration, &settings.servers, |name| arguments.gateway.pins(name))?;
+    let backends = backends(configuration, &settings, |name| arguments.gateway.pins(name))?;
     let token_file = match &arguments.token_file {
         Some(file) => file.clone(),
         None => location.folder()?.join(OWN_FILE),
@@ -142,6 +142,8 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         .context("cannot start the gateway")?;
     runtime.block_on(async {
         let listener = Listener::bind(listen).await?;
+        let console = recorder.is_some().then(|| console_of(listener.address())).flatten();
+        let gateway = gateway.with_console(console.clone());
         let desk = Desk::default();
         let own = recorder.is_some().then(|| desk.beside(&settings.servers)).flatten();
         let backends = backends.into_iter().chain(own);
@@ -206,7 +208,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
                     &token_file,
                     &service,
                     &table,
-                    recorder.clone(),
+                    (recorder.clone(), console.clone()),
                     (server, &desk),
                 );
                 match reloaded.await {
@@ -236,17 +238,16 @@ async fn reload(
     token_file: &Path,
     service: &Service,
     table: &TokenTable,
-    recorder: Option<Recorder>,
+    (recorder, console): (Option<Recorder>, Option<String>),
     (server, desk): (Option<&Arc<Server>>, &Desk),
 ) -> anyhow::Result<()> {
     let location = &arguments.gateway.location;
     let configuration = location.configuration_anew()?;
     let settings = settings(&configuration)?;
-    let backends =
-        backends(&configuration, &settings.servers, |name| arguments.gateway.pins(name))?;
+    let backends = backends(&configuration, &settings, |name| arguments.gateway.pins(name))?;
     let (tokens, _) = arguments.tokens(token_file, &configuration, &settings)?;
     let governance = governance(&configuration)?;
-    let gateway = arguments.gateway.gateway_anew(&configuration, recorder)?;
+    let gateway = arguments.gateway.gateway_anew(&configuration, recorder)?.with_console(console);
     let own = server.is_some().then(|| desk.beside(&settings.servers)).flatten();
     let backends = backends.into_iter().chain(own);
     service.replace(Arc::new(gateway), backends).await?;
@@ -303,6 +304,11 @@ impl Arguments {
         }
         Ok((with_named(tokens, configuration, settings)?, token))
     }
+}
+
+/// Where a person finds the console. From other machines it is behind a proxy whose name we do not know.
+fn console_of(address: SocketAddr) -> Option<String> {
+    address.ip().is_loopback().then(|| format!("http://{address}"))
 }
 
 /// What governed replies are verified against.
@@ -365,8 +371,7 @@ impl Asked {
 
 /// Who is served and what lies behind, by the configuration.
 fn settings(configuration: &Configuration) -> anyhow::Result<ServiceSettings> {
-    let parsed = json!({ "gateway": configuration.config.gateway });
-    let (settings, warnings) = ServiceSettings::from_value("the configuration", &parsed)?;
+    let (settings, warnings) = configuration.service()?;
     for warning in warnings {
         say(&format!("warning: {warning}"));
     }
@@ -376,11 +381,11 @@ fn settings(configuration: &Configuration) -> anyhow::Result<ServiceSettings> {
 /// The servers of the configuration; our own tools, where there are none.
 pub(super) fn backends(
     configuration: &Configuration,
-    servers: &[ServerSettings],
+    settings: &ServiceSettings,
     pins: impl Fn(&str) -> anyhow::Result<Option<PathBuf>>,
 ) -> anyhow::Result<Vec<Backend>> {
     let mut backends = Vec::new();
-    for server in servers {
+    for server in &settings.servers {
         backends.push((server.name.as_str(), place(configuration, server)?));
     }
     if backends.is_empty() {
@@ -388,7 +393,12 @@ pub(super) fn backends(
         let program = Program::new(program, ["tools".into()]);
         backends.push(("tools", Place::Program(program)));
     }
+    let secrets = configuration.secret_variables(settings);
     let with_pins = |(name, place): (&str, Place)| {
+        let place = match place {
+            Place::Program(program) => Place::Program(program.without_variables(secrets.clone())),
+            place => place,
+        };
         let backend = Backend::new(name, place);
         Ok(match pins(name)? {
             Some(file) => backend.with_pins(file),
@@ -401,7 +411,16 @@ pub(super) fn backends(
 fn place(configuration: &Configuration, server: &ServerSettings) -> anyhow::Result<Place> {
     match &server.listed {
         Listed::Command { command, args, env, folder } => {
-            let variables = env.iter().map(|(name, value)| (name.into(), value.into()));
+            let mut variables = Vec::new();
+            for (name, value) in env {
+                let value = match value {
+                    Variable::Text(text) => text.clone(),
+                    Variable::Secret(it) => secret(configuration, it)
+                        .with_context(|| format!("gateway.upstreams.{}.env.{name}", server.name))?,
+                    _ => anyhow::bail!("a variable is text or a secret"),
+                };
+                variables.push((name.into(), value.into()));
+            }
             let folder = folder.as_deref().map(|folder| configuration.path(folder));
             let program = Program::new(command, args.iter().map(Into::into));
             Ok(Place::Program(program.with_variables(variables).with_folder(folder)))

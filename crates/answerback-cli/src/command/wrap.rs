@@ -54,7 +54,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     };
     let gateway = arguments.gateway.gateway()?;
     let name = arguments.name.clone().unwrap_or_else(|| name_of(program));
-    let mut wrapped = Wrapped::new(&name, Program::new(program, rest.to_vec()));
+    let configuration = arguments.gateway.location.configuration()?;
+    let (service, _) = configuration.service()?;
+    let program = Program::new(program, rest.to_vec());
+    let program = program.without_variables(configuration.secret_variables(&service));
+    let mut wrapped = Wrapped::new(&name, program);
     if let Some(pins) = arguments.gateway.pins(&name)? {
         wrapped = wrapped.with_pins(pins);
     }

@@ -65,7 +65,8 @@ fn a_call_goes_through_all_five_contracts() {
     assert_eq!(meta(&wrong, "retry")["class"], "arguments", "{wrong}");
     assert!(text(&wrong).contains("/n (VAL-002)"), "{wrong}");
     // A call that did not run has no response that anybody answers for.
-    assert_eq!(meta(&wrong, "receipt"), &Value::Null);
+    let refused = governed.leaf(meta(&wrong, "receipt"));
+    assert_eq!((&refused["kind"], refused.get("agent_id")), (&json!("validation"), None));
     // The tool envelope, and the receipt of the governed response.
     let answer = client.call("count", json!({"n": 3}));
     assert_eq!(text(&answer), "3 kg");
@@ -180,6 +181,9 @@ fn a_result_that_nobody_vouches_for_is_withheld() {
     assert_eq!((&leaf["verdict"]["result"], leaf.get("agent_id")), (&json!("refused"), None));
     let refusal = fs::read_to_string(governed.part(&receipt, "refusal")).unwrap();
     assert!(refusal.contains("HASH_VERIFICATION_FAILURE"), "{refusal}");
+    let delivered = fs::read_to_string(governed.part(&receipt, "delivered")).unwrap();
+    assert!(delivered.contains("Do not repeat the call"), "{delivered}");
+    assert!(!delivered.contains("swordfish"), "{delivered}");
     // A lock that is none is no better.
     governed.prompts.put("prompt-lock.json", "{");
     let answer = client.call("echo", json!({"text": "b"}));
@@ -189,6 +193,29 @@ fn a_result_that_nobody_vouches_for_is_withheld() {
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/governance/prompt-lock.json");
     governed.prompts.put("prompt-lock.json", &fs::read_to_string(example).unwrap());
     assert_eq!(text(&client.call("echo", json!({"text": "c"}))), "c");
+    client.leave();
+    governed.ledger(&["verify"]);
+}
+
+#[test]
+fn a_result_that_cannot_be_read_is_withheld_and_one_that_repeats_a_name_is_doubted() {
+    let governed = Governed::new("attest-unread", "domain-01-analysis");
+    let mut client = governed.desk.client(&["--config", &governed.config]);
+    let unread = client.call("odd", json!({"how": "beyond"}));
+    let retry = meta(&unread, "retry");
+    assert_eq!(
+        (&retry["class"], &retry["code"]),
+        (&json!("stop"), &json!("RESULT_UNREADABLE")),
+        "{unread}"
+    );
+    let receipt = meta(&unread, "receipt");
+    let delivered = fs::read_to_string(governed.part(receipt, "delivered")).unwrap();
+    assert!(delivered.contains("nobody can vouch for it"), "{delivered}");
+    assert!(fs::read_to_string(governed.part(receipt, "received")).unwrap().contains("1e400"));
+    let twice = client.call("odd", json!({"how": "twice"}));
+    let response = governed.part(meta(&twice, "receipt"), "response");
+    let response: Value = serde_json::from_str(&fs::read_to_string(response).unwrap()).unwrap();
+    assert_eq!(response["governance"]["quality_standards_met"], false, "{response}");
     client.leave();
     governed.ledger(&["verify"]);
 }

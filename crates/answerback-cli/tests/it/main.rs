@@ -14,6 +14,8 @@ mod convert;
 mod decisions;
 #[cfg(unix)]
 mod doctor;
+#[cfg(unix)]
+mod environment;
 mod explain;
 #[cfg(target_os = "linux")]
 mod faults;
@@ -41,6 +43,8 @@ mod serve;
 mod show;
 #[cfg(unix)]
 mod streams;
+#[cfg(unix)]
+mod told;
 mod tools;
 mod trust;
 mod validate;

@@ -211,7 +211,7 @@ fn a_server_that_dies_is_started_again_and_harms_no_other() {
     let gateway = Gateway::start(&desk, &two_stubs(), &[]);
     let mut client = Session::begin(&gateway, "/mcp");
     let died = client.call("die", json!({}));
-    assert_eq!(meta(&died, "retry")["class"], "wait", "{died}");
+    assert_eq!(meta(&died, "retry")["class"], "stop", "{died}");
     assert_eq!(text(&client.call("two_echo", json!({"text": "b"}))), "b");
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -281,6 +281,10 @@ fn a_person_answers_a_client_without_a_session() {
     assert_eq!(last["resultType"], "input_required", "{last}");
     let form = &last["inputRequests"]["answerback"];
     assert_eq!(form["method"], "elicitation/create", "{last}");
+    // The record has the question, and the receipt says where.
+    let index = last["_meta"]["dev.answerback/receipt"]["index"].to_string();
+    let asked = desk.good(&["ledger", "show", &index, "--raw", "--part", "delivered"]);
+    assert_eq!(json_of(&asked)["inputRequests"], last["inputRequests"]);
     let answer =
         json!({"action": "accept", "content": {"decision": "correct", "arguments": "{\"n\": 3}"}});
     let ran = call(
@@ -495,7 +499,7 @@ fn a_server_that_hangs_or_says_too_much_holds_up_nobody() {
     let gateway = Gateway::start(&desk, &config, &[]);
     let mut client = Session::begin(&gateway, "/mcp");
     let flood = client.call("big", json!({"bytes": 100_000_000}));
-    assert_eq!(meta(&flood, "retry")["class"], "wait", "{flood}");
+    assert_eq!(meta(&flood, "retry")["class"], "stop", "{flood}");
     assert!(text(&flood).contains("more than 1000000 bytes"), "{flood}");
     let hung = client.call("sleep", json!({"seconds": 40}));
     assert!(text(&hung).contains("did not answer within 10 seconds"), "{hung}");

@@ -102,7 +102,16 @@ fn summary(leaf: &Leaf, shown: &Shown) -> String {
         let codes = leaf.member("codes").and_then(Value::as_array).into_iter().flatten();
         codes.filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
     };
+    let outcome = leaf.text("outcome").unwrap_or("answered");
     match leaf.kind() {
+        Kind::Validation if outcome == "refused" => format!("{tool}: was not run ({})", codes()),
+        Kind::Validation if outcome == "stopped" => {
+            format!("{tool}: was not run, a person stopped its calls")
+        }
+        // What was found is what opened the case, and not in this call.
+        Kind::Validation if outcome == "blocked" && codes().is_empty() => {
+            format!("{tool}: was not run, a person is asked")
+        }
         Kind::Validation => {
             let count = |name| leaf.member(name).and_then(Value::as_u64).unwrap_or_default();
             let (attempt, most) = (count("attempt"), count("max_attempts"));
@@ -110,6 +119,6 @@ fn summary(leaf: &Leaf, shown: &Shown) -> String {
         }
         Kind::Escalation => format!("{tool}: a person was asked"),
         Kind::Rejected => format!("rejected: {}", codes()),
-        _ => format!("{tool}: {}", leaf.text("outcome").unwrap_or("answered")),
+        _ => format!("{tool}: {outcome}"),
     }
 }

@@ -1,11 +1,14 @@
 use answerback::contract::{Contract, recognise};
 use answerback::convert::{Inputs, convert};
 use answerback::json::{Limits, read};
+use answerback_ledger::Kind;
 use answerback_store::{Entry, KeptPart};
 use serde_json::{Value, json};
 
 /// Where an envelope of the gateway stands in what was delivered.
 const ENVELOPE: &str = "/but/_meta/dev.answerback~1envelope";
+/// Where it stands in an answer of the gateway's own.
+const OWN_ENVELOPE: &str = "/_meta/dev.answerback~1envelope";
 
 /// An entry of the log as people are shown it.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +39,20 @@ impl Shown {
         }
         match part(entry, "received") {
             Some(received) => Self::of_result(entry, &received),
-            None => Self::default(),
+            None => Self::of_own(entry),
+        }
+    }
+
+    /// What the gateway answered itself to a call without a result: a tool envelope with its words.
+    fn of_own(entry: &Entry) -> Self {
+        let own = part(entry, "delivered").filter(|_| entry.leaf.kind() == Kind::Response);
+        let Some(own) = own else { return Self::default() };
+        match own.pointer(OWN_ENVELOPE).cloned() {
+            Some(mut envelope) => {
+                envelope["data"] = json!({ "content": own.get("content") });
+                Self::of_document(envelope, Some(Contract::Tool))
+            }
+            None => Self { document: Some(own), ..Self::default() },
         }
     }
 

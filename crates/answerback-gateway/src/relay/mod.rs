@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use crate::call::takes_forms;
 use crate::outlet::Outlet;
 use crate::serve::NameFile;
-use crate::{Admission, Client, Forwarded, Gateway, ToolCall, Upstream, told};
+use crate::{Admission, Client, Forwarded, Gateway, Running, ToolCall, Upstream};
 
 /// What our own requests are called, on both sides.
 const OURS: &str = "answerback";
@@ -30,7 +30,11 @@ const GIVEN_UP: usize = 1024;
 /// A request of the client that we have to see the answer to.
 enum Watched {
     Initialize,
-    Tools { is_whole: bool },
+    Tools {
+        is_whole: bool,
+    },
+    /// It asks for the result of a call that was answered with a task.
+    TaskResult(Box<Running>),
 }
 
 /// What became of a call that was forwarded.
@@ -105,6 +109,14 @@ enum Side<'a> {
 enum Answerer {
     Client,
     Server,
+}
+
+/// Why a call is not taken in.
+enum Refusal {
+    /// There is a call with its id.
+    Repeated,
+    /// There are as many calls as there may be.
+    Busy,
 }
 
 enum Stage {
@@ -193,6 +205,14 @@ impl Relay {
                 let watched = match method.as_str() {
                     "initialize" | "server/discover" => Some(Watched::Initialize),
                     "tools/list" => Some(Watched::Tools { is_whole: !has_cursor(&message) }),
+                    Gateway::TASK_RESULT => {
+                        let (client, server) = (&self.client, &self.server.name);
+                        match Box::pin(self.gateway.asked_for(client, server, &message)).await {
+                            Some(Ok(running)) => Some(Watched::TaskResult(Box::new(running))),
+                            Some(Err(answer)) => return self.tell(answer).await,
+                            None => None,
+                        }
+                    }
                     _ => None,
                 };
                 if method == "initialize" {
@@ -266,12 +286,9 @@ impl Relay {
         let refusal = {
             let mut under_way = lock(&self.calls);
             if under_way.contains_key(&id) {
-                Some("a call with this id is under way".to_owned())
+                Some(Refusal::Repeated)
             } else if under_way.len() >= self.gateway.settings().most_calls {
-                let most = self.gateway.settings().most_calls;
-                Some(format!(
-                    "{most} calls are under way already; wait until one of them was answered"
-                ))
+                Some(Refusal::Busy)
             } else {
                 under_way.insert(id.clone(), Stage::Admitting { is_cancelled: false });
                 // Whoever uses an id again means the new call.
@@ -279,9 +296,20 @@ impl Relay {
                 None
             }
         };
-        if let Some(reason) = refusal {
-            let answer = Message::error(Some(&id), code::INVALID_REQUEST, &reason, None);
-            return self.tell(answer).await;
+        match refusal {
+            None => {}
+            Some(Refusal::Repeated) => {
+                let reason = "a call with this id is under way";
+                let answer = Message::error(Some(&id), code::INVALID_REQUEST, reason, None);
+                return self.tell(answer).await;
+            }
+            Some(Refusal::Busy) => {
+                let known = self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone();
+                let (client, server) = (&self.client, &self.server.name);
+                let answer = self.gateway.refuse_busy(client, server, known.as_deref(), &call);
+                // What is rare does not make every other future larger.
+                return self.tell(Box::pin(answer).await).await;
+            }
         }
         let relay = Arc::clone(self);
         let mut tasks = lock(&self.tasks);
@@ -319,7 +347,11 @@ impl Relay {
     async fn carry(&self, id: &Id, call: ToolCall) -> Option<Message> {
         let upstream = match self.upstream(&call).await {
             Ok(upstream) => upstream,
-            Err(reason) => return Some(told::unlisted(&call, &reason)),
+            Err(reason) => {
+                let (client, server) = (&self.client, &self.server.name);
+                let answer = self.gateway.refuse_unlisted(client, server, &call, &reason);
+                return Some(Box::pin(answer).await);
+            }
         };
         let mut admission = self.admit(&upstream, call).await;
         if let Admission::Ask(asked) = admission {
@@ -345,9 +377,7 @@ impl Relay {
             matches!(stage, Some(Stage::Admitting { is_cancelled: true }))
         };
         if is_cancelled {
-            self.gateway
-                .fail_unsent(running, "the client cancelled it before it was forwarded")
-                .await;
+            self.gateway.give_up(running, false).await;
             return None;
         }
         let is_gone = *self.has_ended.borrow();
@@ -369,7 +399,7 @@ impl Relay {
                 None => self.gateway.deliver(upstream, running, reply).await,
             }),
             Ok(Ok(Reply::Cancelled)) => {
-                self.gateway.fail(running, "the client cancelled it").await;
+                self.gateway.give_up(running, true).await;
                 None
             }
             Ok(Err(_)) => {
@@ -491,9 +521,15 @@ impl Relay {
 
     /// Learns from an answer to the client, and takes out what the client may not see.
     async fn look_at(&self, watched: Watched, message: Message) -> Message {
+        if let Watched::TaskResult(running) = watched {
+            let known = self.server.known.read().unwrap_or_else(PoisonError::into_inner).clone();
+            let Some(upstream) = known else { return message };
+            return self.gateway.deliver(&upstream, *running, message).await;
+        }
         let Ok(object) = Object::read(message.text()) else { return message };
         let Some(result) = object.get("result") else { return message };
         match watched {
+            Watched::TaskResult(_) => message,
             Watched::Initialize => {
                 *self.version.write().unwrap_or_else(PoisonError::into_inner) = version(result);
                 message

@@ -6,7 +6,6 @@ use answerback::UuidV7;
 use answerback::case::{Decision, Submission};
 use answerback::retry::RetryKey;
 use answerback_store::StoreError;
-use serde_json::Map;
 
 use super::{Relay, Side};
 use crate::decide::retry_key;
@@ -45,7 +44,7 @@ impl Relay {
         let call = match call.without_answers() {
             Ok(call) => call,
             Err(error) => {
-                return Admission::Answer(told::error(&call, &error.to_string(), Map::new()));
+                return Admission::Answer(told::no_call(&call, &error.to_string()));
             }
         };
         let decided = match ask::answered(&answers) {
@@ -66,12 +65,8 @@ impl Relay {
         if self.gateway.recorder().is_none() {
             return Admission::Answer(answer);
         }
-        if call.is_modern {
-            let answer =
-                if call.can_ask() { ask::input_required(&call, &escalation) } else { answer };
-            return Admission::Answer(answer);
-        }
-        if !self.can_ask.load(Ordering::Acquire) {
+        // Without a session the answer itself asks, where the client can.
+        if call.is_modern || !self.can_ask.load(Ordering::Acquire) {
             return Admission::Answer(answer);
         }
         let most = self.gateway.settings().call_time;

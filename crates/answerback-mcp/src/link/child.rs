@@ -1,6 +1,7 @@
 //! A server that is a child process.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -11,26 +12,50 @@ use super::{Link, over};
 
 /// Variables of ours, which may hold secrets of ours.
 const OURS: &str = "ANSWERBACK_";
+/// Variables that others gave their names, and that hold what we show a collector of traces.
+const COLLECTORS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
 /// How long a server has to end after its input did.
 const GRACE: Duration = Duration::from_secs(3);
 /// How long it has after it was asked to.
 const LAST_GRACE: Duration = Duration::from_secs(2);
 
 /// A program that is a server.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use]
 pub struct Program {
     path: OsString,
     arguments: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
+    /// Variables of ours that are not for it.
+    kept_back: Vec<OsString>,
     folder: Option<PathBuf>,
+}
+
+impl fmt::Debug for Program {
+    /// The values of variables may be secrets.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("Program")
+            .field("path", &self.path)
+            .field("arguments", &self.arguments)
+            .field("variables", &names)
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Program {
     /// A program with its arguments.
     pub fn new(path: impl Into<OsString>, arguments: impl IntoIterator<Item = OsString>) -> Self {
         let (path, arguments) = (path.into(), arguments.into_iter().collect());
-        Self { path, arguments, variables: Vec::new(), folder: None }
+        Self { path, arguments, variables: Vec::new(), kept_back: Vec::new(), folder: None }
+    }
+
+    /// Without these variables of ours, unless it is given one of them by name.
+    pub fn without_variables(mut self, names: impl IntoIterator<Item = OsString>) -> Self {
+        self.kept_back = names.into_iter().collect();
+        self
     }
 
     /// With these variables beside the ones that we have.
@@ -67,6 +92,11 @@ impl Program {
             if variable.to_string_lossy().starts_with(OURS) {
                 command.env_remove(variable);
             }
+        }
+        for variable in
+            COLLECTORS.iter().map(OsStr::new).chain(self.kept_back.iter().map(|it| &**it))
+        {
+            command.env_remove(variable);
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         if let Some(folder) = &self.folder {

@@ -23,6 +23,7 @@ use super::scan;
 pub struct Object<'t> {
     text: &'t str,
     members: Vec<(Cow<'t, str>, &'t str)>,
+    repeats: bool,
 }
 
 /// A text that is no JSON object, or one in which a name stands twice.
@@ -38,13 +39,27 @@ impl<'t> Object<'t> {
     ///
     /// When the text is no JSON object, or a name stands twice.
     pub fn read(text: &'t str) -> Result<Self, ObjectError> {
+        let object = Self::read_repeating(text)?;
+        if object.repeats {
+            return Err(ObjectError(serde_json::Error::custom("a name stands twice")));
+        }
+        Ok(object)
+    }
+
+    /// Reads the members of an object in which names may stand twice. Of those the last value counts, as it does for
+    /// most readers.
+    ///
+    /// # Errors
+    ///
+    /// When the text is no JSON object.
+    pub fn read_repeating(text: &'t str) -> Result<Self, ObjectError> {
         let mut members: Vec<(Cow<'t, str>, &'t str)> = Vec::new();
         let mut names: HashSet<Cow<'t, str>> = HashSet::new();
-        let mut is_repeated = false;
+        let mut repeats = false;
         let is_object = scan::members(text, |name, value| {
             let Some(name) = scan::unquoted(name) else { return false };
             // The few members of a message are compared; a set is for the object that somebody made to be slow.
-            is_repeated = if members.len() < 32 {
+            repeats |= if members.len() < 32 {
                 members.iter().any(|(member, _)| *member == name)
             } else {
                 if names.is_empty() {
@@ -53,14 +68,19 @@ impl<'t> Object<'t> {
                 !names.insert(name.clone())
             };
             members.push((name, value));
-            !is_repeated
+            true
         });
-        if is_object { Ok(Self { text, members }) } else { Err(ObjectError::of(text, is_repeated)) }
+        if is_object { Ok(Self { text, members, repeats }) } else { Err(ObjectError::of(text)) }
+    }
+
+    /// Whether a name stands twice.
+    pub fn repeats(&self) -> bool {
+        self.repeats
     }
 
     /// The value of a member, as it is written.
     pub fn get(&self, name: &str) -> Option<&'t str> {
-        self.members.iter().find(|(member, _)| member == name).map(|(_, value)| *value)
+        self.members.iter().rfind(|(member, _)| member == name).map(|(_, value)| *value)
     }
 
     /// The members, in the order of the text, their values as they are written.
@@ -95,7 +115,7 @@ impl<'t> Object<'t> {
 
     /// The object without a member, and without the comma that belonged to it.
     pub fn without(&self, name: &str) -> String {
-        let Some(index) = self.members.iter().position(|(member, _)| member == name) else {
+        let Some(index) = self.members.iter().rposition(|(member, _)| member == name) else {
             return self.text.to_owned();
         };
         let after = |index: usize| self.place(self.members[index].1).end;
@@ -123,14 +143,9 @@ impl<'t> Object<'t> {
 
 impl ObjectError {
     /// Why a text is none, in the words of whoever reads it whole.
-    fn of(text: &str, is_repeated: bool) -> Self {
-        let reason = if is_repeated {
-            serde_json::Error::custom("a name stands twice")
-        } else {
-            let read = serde_json::from_str::<IgnoredAny>(text);
-            read.err().unwrap_or_else(|| serde_json::Error::custom("it is another value"))
-        };
-        Self(reason)
+    fn of(text: &str) -> Self {
+        let read = serde_json::from_str::<IgnoredAny>(text);
+        Self(read.err().unwrap_or_else(|| serde_json::Error::custom("it is another value")))
     }
 }
 
@@ -173,6 +188,17 @@ mod tests {
         ] {
             assert_eq!(Object::read(text).unwrap().without("a"), expected);
         }
+    }
+
+    #[test]
+    fn of_a_name_that_stands_twice_the_last_value_counts() {
+        let text = r#"{"a":1,"b":2, "a" : 3}"#;
+        let object = Object::read_repeating(text).unwrap();
+        assert!(object.repeats() && Object::read(text).is_err());
+        assert_eq!(object.get("a"), Some("3"));
+        assert_eq!(object.with("a", "4"), r#"{"a":1,"b":2, "a" : 4}"#);
+        assert_eq!(object.with("c", "4"), r#"{"a":1,"b":2, "a" : 3,"c":4}"#);
+        assert!(!Object::read_repeating(r#"{"a":1}"#).unwrap().repeats());
     }
 
     #[test]

@@ -96,6 +96,11 @@ impl Schema {
         &self.source
     }
 
+    /// The schema as it was given, for whoever keeps it.
+    pub fn shared_source(&self) -> Arc<Value> {
+        Arc::clone(&self.source)
+    }
+
     /// Whether the arguments break no rule of the schema; quicker than [`super::check`].
     ///
     /// # Errors

@@ -114,8 +114,13 @@ fn program() -> Value {
             },
             "env": {
                 "type": ["object", "null"],
-                "additionalProperties": {"type": "string", "minLength": 1},
-                "description": "Variables that it gets; it does not inherit ours.",
+                "additionalProperties": {"oneOf": [
+                    {"type": ["string", "number", "boolean"], "minLength": 1},
+                    in_variable(),
+                    in_file(),
+                ]},
+                "description": "Variables that it gets, as text or, where they are secrets, from a variable or a file; \
+                                it does not inherit those of ours that hold secrets.",
             },
             "folder": {"type": "string", "pattern": PATH.pattern, "description": "The folder that it runs in."},
         },
@@ -132,10 +137,7 @@ fn remote() -> Value {
             "url": {"type": "string", "pattern": URL.pattern, "description": "Where it is."},
             "headers": {
                 "type": ["object", "null"],
-                "additionalProperties": {"oneOf": [
-                    {"type": "object", "required": ["env"], "properties": {"env": variable()}, "additionalProperties": false},
-                    {"type": "object", "required": ["file"], "properties": {"file": file()}, "additionalProperties": false},
-                ]},
+                "additionalProperties": {"oneOf": [in_variable(), in_file()]},
                 "description": "Headers that it gets with every request; their values are secrets, and never stand here.",
             },
         },
@@ -160,6 +162,14 @@ fn token() -> Value {
         "oneOf": [{"required": ["env"]}, {"required": ["file"]}],
         "additionalProperties": false,
     })
+}
+
+fn in_variable() -> Value {
+    json!({"type": "object", "required": ["env"], "properties": {"env": variable()}, "additionalProperties": false})
+}
+
+fn in_file() -> Value {
+    json!({"type": "object", "required": ["file"], "properties": {"file": file()}, "additionalProperties": false})
 }
 
 fn variable() -> Value {

@@ -1,4 +1,7 @@
+use std::sync::Arc;
+
 use serde::Serialize;
+use serde_json::Value;
 
 use super::Judged;
 use crate::call::Schema;
@@ -90,7 +93,9 @@ impl Judged<'_> {
                 (status, proceed.failed_attempts.saturating_add(1).min(max_attempts), None, None)
             }
             Outcome::Retry(retry) => {
-                let content = self.message(&retry, formatter);
+                let mut failure = self.failure();
+                failure.repair = self.repair.as_ref().map(Repair::words);
+                let content = message(failure, &retry, &self.settings.formatting, formatter);
                 let result = ToolResult::error(self.tool_call_id.clone(), content);
                 (Status::Retry, retry.attempt, Some(result), None)
             }
@@ -123,19 +128,16 @@ impl Judged<'_> {
         has_notes.then(|| StandardFormatter.format(&self.failure(), &self.settings.formatting))
     }
 
-    fn message(&self, retry: &Retry, formatter: &dyn ErrorFormatter) -> String {
-        let mut failure = self
-            .failure()
-            .with_attempt(retry.attempt.into(), retry.max_attempts.into())
-            .with_repetition(retry.repetition);
-        // An attempt that nothing is known of has no errors on record.
-        failure.previous = Some(&retry.previous[..]).filter(|previous| !previous.is_empty());
-        failure.previous_is_cut = retry.previous_is_cut;
-        failure.repair = self.repair.as_ref().map(Repair::words);
-        let formatting = &self.settings.formatting;
-        match &retry.guidance {
-            Some(guidance) => guided(guidance, &failure, formatting, formatter),
-            None => formatter.format(&failure, formatting),
+    /// The words for this call, should it not run, for whoever counts its attempts where the catalogue is not.
+    pub fn wording(&self) -> Wording {
+        let schema = self.schema.filter(|_| !self.is_valid());
+        Wording {
+            tool: self.tool.clone(),
+            tool_call_id: self.tool_call_id.clone(),
+            findings: self.findings.clone(),
+            schema: schema.map(Schema::shared_source),
+            repair: self.repair.as_ref().map(|repair| repair.words().to_owned()),
+            formatting: self.settings.formatting.clone(),
         }
     }
 
@@ -143,6 +145,55 @@ impl Judged<'_> {
         let mut failure = Failure::new(&self.tool, &self.findings);
         failure.schema = self.schema.map(Schema::source);
         failure
+    }
+}
+
+/// What a model can be told of one call, apart from what the call was judged by. A unit of work can hold it.
+#[derive(Clone, Debug)]
+pub struct Wording {
+    tool: String,
+    tool_call_id: String,
+    findings: Vec<ValidationError>,
+    schema: Option<Arc<Value>>,
+    repair: Option<String>,
+    formatting: Formatting,
+}
+
+impl Wording {
+    /// What the model is told, when the call does not run: the same as [`Judged::answer`] says.
+    pub fn result(&self, outcome: &Outcome) -> Option<ToolResult> {
+        let Outcome::Retry(retry) = outcome else {
+            let limit = self.formatting.message_length();
+            return outcome.tool_result(&self.tool, &self.tool_call_id, limit);
+        };
+        let mut failure = Failure::new(&self.tool, &self.findings);
+        failure.schema = self.schema.as_deref();
+        failure.repair = self.repair.as_deref();
+        let content = message(failure, retry, &self.formatting, &StandardFormatter);
+        Some(ToolResult::error(self.tool_call_id.clone(), content))
+    }
+
+    /// Everything that was found.
+    pub fn findings(&self) -> &[ValidationError] {
+        &self.findings
+    }
+}
+
+fn message(
+    failure: Failure<'_>,
+    retry: &Retry,
+    formatting: &Formatting,
+    formatter: &dyn ErrorFormatter,
+) -> String {
+    let mut failure = failure
+        .with_attempt(retry.attempt.into(), retry.max_attempts.into())
+        .with_repetition(retry.repetition);
+    // An attempt that nothing is known of has no errors on record.
+    failure.previous = Some(&retry.previous[..]).filter(|previous| !previous.is_empty());
+    failure.previous_is_cut = retry.previous_is_cut;
+    match &retry.guidance {
+        Some(guidance) => guided(guidance, &failure, formatting, formatter),
+        None => formatter.format(&failure, formatting),
     }
 }
 
@@ -292,6 +343,20 @@ mod tests {
 
         Please send '/lines/1' as an integer and 'path' as a string.
         "#);
+    }
+
+    #[test]
+    fn the_words_are_the_same_wherever_attempts_are_counted() {
+        let (catalogue, config) = (catalogue(), ValidationConfig::default());
+        let (tracker, now) = (RetryTracker::new(2), Timestamp::from_unix_millis(0));
+        for arguments in [json!({"lines": ["1"]}), json!({"path": 7}), json!({"path": "x"})] {
+            let line = CallLine::new("read_file", arguments).with_id("c");
+            let judged = judge(&catalogue, line, &config, Limits::default());
+            let outcome = judged.track(&tracker, now, [1; 10]);
+            let elsewhere = judged.wording().result(&outcome);
+            assert!(elsewhere.is_some());
+            assert_eq!(elsewhere, judged.answer(outcome).result);
+        }
     }
 
     #[test]

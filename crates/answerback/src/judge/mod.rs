@@ -33,7 +33,7 @@ mod catalogue;
 mod judged;
 mod summary;
 
-pub use answer::{Answer, Status, answer};
+pub use answer::{Answer, Status, Wording, answer};
 #[cfg(feature = "schema")]
 pub(crate) use call_line::schema as call_schema;
 pub use call_line::{CallLine, CallLineError};
