@@ -1,6 +1,7 @@
 //! Before a call is forwarded.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Instant;
 
 use answerback::contract::tool::ErrorObject;
@@ -16,6 +17,7 @@ use serde_json::{Map, json};
 use crate::attempt::Attempt;
 use crate::call::ToolCall;
 use crate::envelope::{Enveloped, found, of_findings};
+use crate::figures::ToolFigures;
 use crate::opening::Opening;
 use crate::record::{About, outcome as with_outcome};
 use crate::settings::{CheckMode, EnvelopeMode, UnknownTool};
@@ -68,6 +70,8 @@ pub struct Running {
     pub(crate) warnings: Vec<ErrorObject>,
     /// What the model is told beside its result.
     pub(crate) notes: Vec<String>,
+    /// Where its result is counted.
+    pub(crate) figures: Arc<ToolFigures>,
 }
 
 impl Running {
@@ -96,8 +100,11 @@ impl Gateway {
             principal: client.principal().to_owned(),
             tool,
         };
+        let figures = upstream.figures.tool(&call.name);
         let desk = Desk { gateway: self, client, upstream, correlation_id, about, started };
-        desk.admit(call).await
+        let admission = desk.admit(call).await;
+        figures.call(&admission);
+        admission
     }
 }
 
@@ -333,7 +340,8 @@ impl Desk<'_> {
                 .push(ErrorObject::new(found::NOT_RECORDED, "The request could not be recorded."));
         }
         let (about, correlation_id, started) = (self.about, self.correlation_id, self.started);
-        let running = Running { call, about, correlation_id, started, warnings, notes };
+        let figures = self.upstream.figures.tool(&call.name);
+        let running = Running { call, about, correlation_id, started, warnings, notes, figures };
         Forwarded { message, running }
     }
 

@@ -14,6 +14,7 @@ use crate::admit::Running;
 use crate::attest::{Answer, Attested, Doubt};
 use crate::cut::{Cut, cut};
 use crate::envelope::{Enveloped, data, found, of_findings, reference, whole};
+use crate::figures::UNSEEN;
 use crate::record::{delivered, outcome as with_outcome};
 use crate::settings::{CheckMode, EnvelopeMode};
 use crate::silence::{self, Silence};
@@ -29,6 +30,7 @@ impl Gateway {
     /// and writes it down. The result itself is never changed, but cut where the configuration says so. The answer is durable when this returns it.
     pub async fn deliver(&self, upstream: &Upstream, running: Running, reply: Message) -> Message {
         if self.says_nothing(&running) {
+            running.figures.result(UNSEEN, running.started.elapsed());
             return reply;
         }
         // A result that only passes does not pay for what others need.
@@ -213,7 +215,10 @@ impl Gateway {
         match self.record(&running, outcome, &failure, None, None).await {
             Ok(_) => message,
             // What did not run has nothing to be withheld.
-            Err(_) if outcome == NOT_SENT => message,
+            Err(error) if outcome == NOT_SENT => {
+                tracing::warn!(reason = %error, "that a call was not sent could not be recorded");
+                message
+            }
             Err(error) => withheld(&running, &error.to_string()),
         }
     }
@@ -247,6 +252,7 @@ impl Gateway {
         meta: Option<&str>,
         attested: Option<&Attested>,
     ) -> Result<Option<Value>, StoreError> {
+        running.figures.result(outcome, running.started.elapsed());
         let Some(recorder) = &self.recorder else { return Ok(None) };
         let response_id =
             attested.map_or(&running.correlation_id, |attested| &attested.response_id);

@@ -147,7 +147,9 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         let backends = backends.into_iter().chain(own);
         let service = Service::new(Arc::new(gateway), backends);
         service.start().await.context("nothing can be recorded, so nothing is served")?;
-        let mut routes = service.routes().merge(health(&service).routes()).merge(metrics.routes());
+        let shown = Arc::clone(&service);
+        let metrics = metrics.routes_after(move || shown.show_figures());
+        let mut routes = service.routes().merge(health(&service).routes()).merge(metrics);
         let table = TokenTable::new(tokens);
         let mut guard = Guard::new(table.clone());
         let opened = match &recorder {

@@ -41,6 +41,8 @@ mod show;
 mod streams;
 mod tools;
 mod trust;
+#[cfg(unix)]
+mod unrecorded;
 mod validate;
 #[cfg(feature = "witness")]
 mod witness;
