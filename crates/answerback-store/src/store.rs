@@ -687,6 +687,22 @@ impl Store {
         Ok(index.position()?)
     }
 
+    /// Brings the index for full text nearer to the newest entry, by at most so many steps of 256 entries. Gives how many
+    /// entries it has seen. For whoever cannot wait for all of it, in a process that fills it anyway.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn advance_text(&self, steps: usize) -> Result<u64, StoreError> {
+        let mut index = self.text()?;
+        for _ in 0..steps {
+            if step(index.as_mut(), &self.0.readers)?.is_none() {
+                break;
+            }
+        }
+        Ok(index.position()?)
+    }
+
     /// How many entries the index for full text has seen; `None` when there is no index.
     ///
     /// # Errors
