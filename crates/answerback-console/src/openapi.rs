@@ -98,7 +98,7 @@ const OPERATIONS: &[Operation] = &[
     get("/api/replies", "Replies, newest first", Form::Members("replies, next, size, indexed")).query(FILTERS),
     post("/api/replies", Scope::Ingest, "Judges a reply in any of the four contracts, records it, and answers with its receipt. One that breaks its contract is recorded as rejected; proposals and questions open cases", Form::Other("application/json"), Form::Members("id, index, kind, contract, valid, findings, cases, artifacts, receipt, converted"))
         .query(&[("as", "The contract, instead of recognising it"), ("profile", "strict or lenient"), ("to", "Another contract to answer in")])
-        .problems(&[("409", "ALREADY_ANSWERED: the request has a response"), ("422", "NOT_CONVERTIBLE: the other contract needs more")]),
+        .problems(&[("409", "ALREADY_ANSWERED: the request has a response; RESPONSE_ID_TAKEN: another one has its id, and that it came is recorded as rejected"), ("422", "NOT_CONVERTIBLE: the other contract needs more")]),
     get("/api/replies/{id}", "One reply, by its id or its index; with ?as= in another contract", Form::Members("reply, contract, document, ui, losses, findings, request, parts, leaf, cases, artifacts, presentation"))
         .query(&[("as", "The contract to give it in: atdf, governed, ui or tool")]),
     get("/api/replies/{id}/findings", "What its contract says of a reply", Form::Members("findings")),

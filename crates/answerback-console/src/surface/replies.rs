@@ -8,6 +8,7 @@ use answerback::contract::{Contract, Profile, recognise};
 use answerback::convert::{Inputs, convert};
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
 use answerback_ledger::{Id, Kind};
+use answerback_record::TAKEN;
 use answerback_store::{CaseFilter, Entry, Filter, Store, StoreError, entry_reference};
 use axum::Extension;
 use axum::body::Bytes;
@@ -34,10 +35,10 @@ pub(super) const MOST_FINDINGS: usize = 500;
 const MOST_CASES: usize = 500;
 /// The largest part whose text is shown; what is larger is in the export.
 const LARGEST_TEXT: usize = 4 << 20;
-
 /// How far the index for full text is brought before a search, in steps of 256 entries: who waits for an answer does
 /// not wait for a long log.
 const MOST_STEPS: usize = 8;
+
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let state = || Arc::clone(console);
     let hand_in = axum::routing::post(hand_in).with_state(state());
@@ -100,6 +101,13 @@ async fn hand_in(
         error @ TakeInError::TooMuchAsked(_) => bad("body", error, "Ask in several replies"),
         TakeInError::Reply(error) => {
             bad("body", error, "Send a reply in one of the four contracts; name it with ?as=")
+        }
+        error @ TakeInError::Taken { .. } => {
+            console.live.nudge();
+            let told = ErrorBuilder::new(TAKEN, error.to_string(), "response_id")
+                .condition("A response id means one response, as it was when it was first recorded")
+                .solution("Give the response an id of its own");
+            Problem::told(ProblemKind::Conflict, told)
         }
         TakeInError::Store(error @ StoreError::AlreadyAnswered { .. }) => {
             let told = ErrorBuilder::new(
@@ -259,14 +267,6 @@ impl Read {
     }
 }
 
-async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>) -> Answer {
-    let read = listed.read(&console.store, &KINDS, 50)?;
-    let store = console.store.clone();
-    let (rows, next, size, indexed) = aside(move || {
-        let Page { entries, next, size, indexed } = read.page()?;
-        let rows = entries
-            .into_iter()
-            .map(|entry| {
 /// A page that was read.
 pub(super) struct Page {
     pub(super) entries: Vec<Entry>,
@@ -278,6 +278,14 @@ pub(super) struct Page {
     pub(super) indexed: Option<u64>,
 }
 
+async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>) -> Answer {
+    let read = listed.read(&console.store, &KINDS, 50)?;
+    let store = console.store.clone();
+    let (rows, next, size, indexed) = aside(move || {
+        let Page { entries, next, size, indexed } = read.page()?;
+        let rows = entries
+            .into_iter()
+            .map(|entry| {
                 let whole = store.entry(entry.index)?.unwrap_or(entry);
                 Ok(Row::of(&whole, &Shown::of(&whole)))
             })
