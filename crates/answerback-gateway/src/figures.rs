@@ -94,7 +94,7 @@ impl ToolFigures {
     }
 
     /// Counts what came of a call that was forwarded, and how long that took since the call came in.
-    pub(crate) fn result(&self, outcome: &str, took: Duration) {
+    pub(crate) fn result(&self, outcome: &str, elapsed: Duration) {
         let place = RESULTS.iter().position(|word| *word == outcome).unwrap_or(RESULTS.len() - 1);
         let begin = || Handle(self.counter("answerback_gateway_results_total", RESULTS[place]));
         self.results[place].get_or_init(begin).0.increment(1);
@@ -104,7 +104,7 @@ impl ToolFigures {
                 histogram!("answerback_gateway_call_seconds", "upstream" => upstream, "tool" => tool),
             )
         };
-        self.seconds.get_or_init(begin).0.record(took.as_secs_f64());
+        self.seconds.get_or_init(begin).0.record(elapsed.as_secs_f64());
     }
 
     fn counter(&self, name: &'static str, outcome: &'static str) -> Counter {

@@ -148,7 +148,7 @@ impl Counters {
         match trouble.join("; ") {
             none if none.is_empty() => tracing::info!("the witnesses sign again"),
             trouble => {
-                tracing::warn!(%trouble, "a witness does not sign: the log goes on without it")
+                tracing::warn!(%trouble, "a witness does not sign: the log goes on without it");
             }
         }
         *kept = trouble;
