@@ -658,7 +658,7 @@ fn a_ledger_moves_into_a_database() {
     let anchor = moved["anchor"].as_str().unwrap();
     let there = ["--store", &url, "--key", key.to_str().unwrap(), "--anchor", anchor];
     let with = |arguments: &[&'static str]| [&there[..], arguments].concat();
-    ledger.good(&with(&["record", "governed-text.json"]));
+    ledger.good(&with(&["record", "governed-full.json"]));
     ledger.good(&with(&["verify"]));
     ledger.good(&with(&["stats"]));
     ledger.good(&with(&["show", "2"]));
