@@ -73,11 +73,13 @@ pub(crate) fn append(
     Ok(())
 }
 
-/// Requests at even numbers, their responses at odd ones, with ids that rise as our own do.
+/// Requests at even numbers, their responses at odd ones, with ids in no order, as those of the gateway are: each finds
+/// its place in the indexes anywhere.
 fn draft(store: &Store, number: u64, content: usize) -> anyhow::Result<Draft> {
     let id = |number: u64| {
-        let mut bytes = [0x70; 16];
-        bytes[..8].copy_from_slice(&number.to_be_bytes());
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&scattered(2 * number).to_be_bytes());
+        bytes[8..].copy_from_slice(&scattered(2 * number + 1).to_be_bytes());
         Id::from(bytes)
     };
     let (name, draft) = if number.is_multiple_of(2) {
@@ -89,4 +91,12 @@ fn draft(store: &Store, number: u64, content: usize) -> anyhow::Result<Draft> {
     };
     let tool = format!("tool_{}", number % 40);
     Ok(draft.with_tool(&tool).with_part(store.part(name, vec![b'x'; content])?))
+}
+
+/// A number that looks random and is the same each time (`SplitMix64`): a response names the id of its request.
+const fn scattered(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
 }

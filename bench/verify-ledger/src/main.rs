@@ -1,7 +1,8 @@
 //! How fast a ledger is verified.
 //!
 //! `cargo run --release -p bench-verify-ledger -- [ENTRIES] [PART_BYTES] [BATCH]`: writes synthetic logs with and
-//! without content, one checkpoint for every BATCH entries, and verifies them from the store's file on one thread and on
+//! without content, one checkpoint for every BATCH entries, and one with a checkpoint for every second entry, as a lone
+//! `wrap` writes it: a call at a time. It verifies them from the store's file on one thread and on
 //! all. Nothing is asserted; the figures are printed: by the clock, and by the processor time that was used, which says
 //! the same on a machine that has other work.
 #![expect(clippy::unwrap_used, reason = "the writer of the tests, which is shared, may panic")]
@@ -33,7 +34,7 @@ fn main() -> Result<()> {
     let mut next =
         |default: u64| arguments.next().unwrap_or(Ok(default)).context("arguments are numbers");
     let (entries, part_bytes, batch) = (next(200_000)?, next(2_048)?, next(256)?);
-    println!("{entries} entries, a checkpoint for every {batch}");
+    println!("{entries} entries");
     println!("SHA-256 of 1 MiB: {:.0} MB/s (about 300 without instructions for it)", hash_speed());
     let directory =
         std::env::temp_dir().join(format!("bench-verify-ledger-{}", std::process::id()));
@@ -44,12 +45,12 @@ fn main() -> Result<()> {
 }
 
 fn measure_all(directory: &Path, entries: u64, part_bytes: u64, batch: u64) -> Result<()> {
-    for bytes in [0, part_bytes] {
-        let path = directory.join(format!("{bytes}.db"));
+    for (bytes, batch) in [(0, batch), (part_bytes, batch), (part_bytes, 2)] {
+        let path = directory.join(format!("{bytes}-{batch}.db"));
         let leaf_bytes = write(&path, entries, bytes, batch);
         let size = fs::metadata(&path)?.len() / 1_000_000;
         println!(
-            "\n{bytes} bytes of content an entry, leaves of {} bytes, {size} MB",
+            "\n{bytes} bytes of content an entry, leaves of {} bytes, a checkpoint for every {batch} entries, {size} MB",
             leaf_bytes / entries
         );
         let all = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);

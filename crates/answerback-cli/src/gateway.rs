@@ -33,8 +33,8 @@ impl GatewayOptions {
     }
 
     /// The gateway with its record, and with the agent that answers for results where one is configured. The record
-    /// begins here if it is not there yet.
-    pub(crate) fn gateway(&self) -> anyhow::Result<Gateway> {
+    /// begins here if it is not there yet. With full text, its index is filled as the record grows.
+    pub(crate) fn gateway(&self, full_text: bool) -> anyhow::Result<Gateway> {
         let configuration = self.location.configuration()?;
         if self.no_record {
             if configuration.config.governance.agent.is_some() {
@@ -42,7 +42,9 @@ impl GatewayOptions {
             }
             return judging(configuration, self.strict);
         }
-        recorded(configuration, self.strict, || Ok(Recorder::new(self.location.start()?)?))
+        recorded(configuration, self.strict, || {
+            Ok(Recorder::new(self.location.start_to_stay(full_text)?)?)
+        })
     }
 
     /// The gateway that a configuration read later describes, with the record that there is.

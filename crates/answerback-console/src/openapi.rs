@@ -95,10 +95,10 @@ const OPERATIONS: &[Operation] = &[
     get("/api/sessions/{id}", "Ends a session, and its streams", Form::None).by("delete", Some(Scope::Decide)),
     post("/api/launch", Scope::Admin, "A link that opens one session; for the launcher's token alone", Form::None, Form::Members("fragment")),
     get("/api/overview", "How much there is, and how much waits", Form::Members("waiting, size, seq, streams, streams_open")),
-    get("/api/replies", "Replies, newest first", Form::Members("replies, next, size")).query(FILTERS),
+    get("/api/replies", "Replies, newest first", Form::Members("replies, next, size, indexed")).query(FILTERS),
     post("/api/replies", Scope::Ingest, "Judges a reply in any of the four contracts, records it, and answers with its receipt. One that breaks its contract is recorded as rejected; proposals and questions open cases", Form::Other("application/json"), Form::Members("id, index, kind, contract, valid, findings, cases, artifacts, receipt, converted"))
         .query(&[("as", "The contract, instead of recognising it"), ("profile", "strict or lenient"), ("to", "Another contract to answer in")])
-        .problems(&[("409", "ALREADY_ANSWERED: the request has a response"), ("422", "NOT_CONVERTIBLE: the other contract needs more")]),
+        .problems(&[("409", "ALREADY_ANSWERED: the request has a response; RESPONSE_ID_TAKEN: another one has its id, and that it came is recorded as rejected"), ("422", "NOT_CONVERTIBLE: the other contract needs more")]),
     get("/api/replies/{id}", "One reply, by its id or its index; with ?as= in another contract", Form::Members("reply, contract, document, ui, losses, findings, request, parts, leaf, cases, artifacts, presentation"))
         .query(&[("as", "The contract to give it in: atdf, governed, ui or tool")]),
     get("/api/replies/{id}/findings", "What its contract says of a reply", Form::Members("findings")),
@@ -144,7 +144,7 @@ const OPERATIONS: &[Operation] = &[
     post("/api/calls/check", Scope::Read, "Judges one call of a tool as the gateway would. With a conversation, which needs the scope call, attempts are counted", Form::Members("id, tool, arguments, conversation, schema"), Form::Other("application/json")),
     get("/api/agents", "Manifest and lock, and how the prompts stand to them", Form::Named("AgentsView")),
     get("/api/ledger", "The head of the log", Form::Members("origin, size, minimum, root, checkpoint, key, witnessed, entries_by_kind")),
-    get("/api/ledger/entries", "Entries of every kind, newest first", Form::Members("entries, next, size")).query(FILTERS),
+    get("/api/ledger/entries", "Entries of every kind, newest first", Form::Members("entries, next, size, indexed")).query(FILTERS),
     get("/api/ledger/entries/{index}", "One entry with its parts", Form::Members("index, time, kind, hash, leaf, parts")),
     get("/api/ledger/entries/{index}/proof", "Checks an entry now", Form::Named("Proof")),
     get("/api/ledger/consistency", "That a log of one size is the beginning of a larger one", Form::Members("from, to, hashes"))

@@ -16,6 +16,7 @@ use crate::answering::Answering;
 use crate::attempt::Attempt;
 use crate::call::ToolCall;
 use crate::envelope::{found, of_findings};
+use crate::figures::ToolFigures;
 use crate::opening::Opening;
 use crate::record::outcome as with_outcome;
 use crate::settings::CheckMode;
@@ -67,6 +68,8 @@ pub struct Running {
     pub(crate) warnings: Vec<ErrorObject>,
     /// What the model is told beside its result.
     pub(crate) notes: Vec<String>,
+    /// Where its result is counted.
+    pub(crate) figures: Arc<ToolFigures>,
 }
 
 impl Running {
@@ -80,10 +83,13 @@ impl Gateway {
     /// Looks at a call before it is forwarded: checks its arguments, counts the attempt, and writes it down. The
     /// call is durable when this says that it runs.
     pub async fn admit(&self, client: &Client, upstream: &Upstream, call: ToolCall) -> Admission {
-        match Teller::new(self, client, &upstream.name, Some(upstream), &call) {
+        let figures = upstream.figures.tool(&call.name);
+        let admission = match Teller::new(self, client, &upstream.name, Some(upstream), &call) {
             Ok(teller) => Desk { gateway: self, client, upstream, teller }.admit(call).await,
             Err(error) => Admission::Answer(without_id(&call, &error)),
-        }
+        };
+        figures.call(&admission);
+        admission
     }
 
     /// The answer to a call that cannot be checked, because its server does not say which tools it has.
@@ -401,7 +407,9 @@ impl Desk<'_> {
                 .push(ErrorObject::new(found::NOT_RECORDED, "The request could not be recorded."));
         }
         let may_run_twice = self.upstream.tools.may_run_twice(&call.name);
-        let running = Running { call, teller: self.teller, may_run_twice, warnings, notes };
+        let figures = self.upstream.figures.tool(&call.name);
+        let running =
+            Running { call, teller: self.teller, may_run_twice, warnings, notes, figures };
         Forwarded { message, running }
     }
 

@@ -15,6 +15,7 @@ use crate::admit::Running;
 use crate::attest::{Answer, Attested, Doubt};
 use crate::cut::{Cut, cut};
 use crate::envelope::{data, found, of_findings, own, reference, whole};
+use crate::figures::UNSEEN;
 use crate::record::{outcome as with_outcome, same_but};
 use crate::settings::{CheckMode, EnvelopeMode};
 use crate::silence::{self, Silence};
@@ -34,6 +35,7 @@ impl Gateway {
     /// and writes it down. The result itself is never changed, but cut where the configuration says so. The answer is durable when this returns it.
     pub async fn deliver(&self, upstream: &Upstream, running: Running, reply: Message) -> Message {
         if self.says_nothing(&running) {
+            running.figures.result(UNSEEN, running.teller.took());
             return reply;
         }
         // A result that only passes does not pay for what others need.
@@ -210,7 +212,10 @@ impl Gateway {
         match self.record(&running, outcome, None, &told.document(), None).await {
             Ok(receipt) => told.message(receipt),
             // What did not run has nothing to be withheld.
-            Err(_) if outcome == NOT_SENT => told.message(None),
+            Err(error) if outcome == NOT_SENT => {
+                tracing::warn!(reason = %error, "that a call was not sent could not be recorded");
+                told.message(None)
+            }
             Err(error) => withheld(&running, &error.to_string()),
         }
     }
@@ -274,6 +279,7 @@ impl Gateway {
         delivered: &str,
         attested: Option<&Attested>,
     ) -> Result<Option<Value>, StoreError> {
+        running.figures.result(outcome, running.teller.took());
         let Some(recorder) = &self.recorder else { return Ok(None) };
         match append(recorder, running, outcome, received, delivered, attested).await {
             Ok(appended) => {

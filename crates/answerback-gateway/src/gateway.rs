@@ -7,6 +7,7 @@ use answerback::json::Limits;
 use answerback::retry::{Context, FailureTally, HideSecrets, Outcome, observe};
 
 use crate::attempt::Attempt;
+use crate::figures::Figures;
 use crate::tasks::Tasks;
 use crate::{Attestor, GatewaySettings, Pins, Recorder, Toolbox};
 
@@ -22,13 +23,16 @@ pub struct Upstream {
     pub tools: Toolbox,
     /// The tools as they were first seen.
     pub pins: Option<Pins>,
+    pub(crate) figures: Figures,
 }
 
 impl Upstream {
     /// A server of this name with these tools.
     pub fn new(name: impl Into<String>, version: Option<&str>, tools: Toolbox) -> Self {
         let version = version.filter(|version| is_semver(version)).unwrap_or("0.0.0").to_owned();
-        Self { name: name.into(), version, tools, pins: None }
+        let name = name.into();
+        let figures = Figures::of(&name, &tools);
+        Self { name, version, tools, pins: None, figures }
     }
 
     /// The server with the tools as they were first seen.

@@ -21,6 +21,7 @@ mod cut;
 mod decide;
 mod deliver;
 mod envelope;
+mod figures;
 mod gateway;
 mod opening;
 mod original;

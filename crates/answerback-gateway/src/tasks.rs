@@ -1,13 +1,14 @@
 //! Calls that were answered with a task: what becomes of them is asked for later.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use answerback_mcp::wire::{Message, splice};
 use serde_json::Value;
 
 use crate::admit::{Running, append_request, could_not_record};
 use crate::call::ToolCall;
+use crate::figures::ToolFigures;
 use crate::told::Teller;
 use crate::{Client, Gateway};
 
@@ -24,6 +25,7 @@ struct Task {
     /// Who spoke about the call.
     teller: Teller,
     may_run_twice: bool,
+    figures: Arc<ToolFigures>,
 }
 
 impl Task {
@@ -45,7 +47,8 @@ impl Gateway {
         if tasks.len() == MOST {
             tasks.pop_front();
         }
-        tasks.push_back(Task { id, teller, may_run_twice: running.may_run_twice });
+        let (may_run_twice, figures) = (running.may_run_twice, Arc::clone(&running.figures));
+        tasks.push_back(Task { id, teller, may_run_twice, figures });
     }
 
     /// The call whose result is asked for, where it is one of this client's that we remember. That it is asked for is
@@ -57,11 +60,11 @@ impl Gateway {
         request: &Message,
     ) -> Option<Result<Running, Message>> {
         let id = splice::string_at(request.text(), &["params", "taskId"])?;
-        let (teller, may_run_twice) = {
+        let (teller, may_run_twice, figures) = {
             let tasks = self.tasks.0.lock().unwrap_or_else(PoisonError::into_inner);
             let mut newest_first = tasks.iter().rev();
             let task = newest_first.find(|task| task.is(client.principal(), server, &id))?;
-            (task.teller.clone(), task.may_run_twice)
+            (task.teller.clone(), task.may_run_twice, Arc::clone(&task.figures))
         };
         let call = ToolCall::named(request.clone(), teller.tool())?;
         // Each time that a result is asked for is an answer of its own.
@@ -72,6 +75,6 @@ impl Gateway {
             return Some(Err(could_not_record(&teller, &error.to_string())));
         }
         let (warnings, notes) = (Vec::new(), Vec::new());
-        Some(Ok(Running { call, teller, may_run_twice, warnings, notes }))
+        Some(Ok(Running { call, teller, may_run_twice, warnings, notes, figures }))
     }
 }

@@ -1,6 +1,6 @@
 //! What the gateway itself says: results and errors that the server did not make.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use answerback::UuidV4;
 use answerback::contract::governed::Refusal;
@@ -263,6 +263,11 @@ impl Teller {
         Ok(self)
     }
 
+    /// How long ago the call came.
+    pub(crate) fn took(&self) -> Duration {
+        self.started.elapsed()
+    }
+
     /// The tool's name, as it was sent.
     pub(crate) fn tool(&self) -> &str {
         &self.about.tool.0
@@ -283,7 +288,7 @@ impl Teller {
             upstream: &self.about.upstream,
             host: self.host,
             correlation_id: &self.correlation_id.to_string(),
-            took: self.started.elapsed(),
+            took: self.took(),
             data,
             own,
         };

@@ -61,9 +61,18 @@ impl Metrics {
 
     /// `GET /metrics`, for tokens with the scope read.
     pub fn routes(&self) -> Routes {
-        let metrics = self.clone();
-        let page =
-            move || async move { ([(header::CONTENT_TYPE, CONTENT_TYPE)], metrics.render()) };
+        self.routes_after(|| ())
+    }
+
+    /// As [`Self::routes`], for a process in which something is not counted as it happens but looked at when somebody
+    /// reads: `look` brings that up to date before each page, and may block.
+    pub fn routes_after(&self, look: impl Fn() + Send + Sync + 'static) -> Routes {
+        let (metrics, look) = (self.clone(), Arc::new(look));
+        let page = move || async move {
+            // A look that fails leaves the figures as they were.
+            let _ = tokio::task::spawn_blocking(move || look()).await;
+            ([(header::CONTENT_TYPE, CONTENT_TYPE)], metrics.render())
+        };
         Routes::new().route("/metrics", Scope::Read, get(page))
     }
 

@@ -18,6 +18,9 @@ pub struct Hide<'a> {
     pub schema: &'a Schema,
 }
 
+/// How the name of a part ends that commits to another part as it was before its secrets were taken out.
+pub const ORIGINAL: &str = ".original";
+
 /// The parts of an entry for a document: the document without its secrets, and where there are any, a commitment to the
 /// document as it was. Whoever has the original can show that it is the one.
 ///
@@ -42,8 +45,23 @@ pub fn parts(
     });
     Ok(vec![
         store.part(name, redacted.into_bytes())?,
-        store.part(&format!("{name}.original"), commitment.to_string().into_bytes())?,
+        store.part(&format!("{name}{ORIGINAL}"), commitment.to_string().into_bytes())?,
     ])
+}
+
+/// As [`parts`], for bytes that need not be text. Where they are none, they are kept as they are unless what can be read
+/// of them has secrets.
+///
+/// # Errors
+///
+/// When there is no randomness for the salts.
+pub fn parts_of_bytes(store: &Store, name: &str, bytes: &[u8]) -> Result<Vec<Part>, StoreError> {
+    match String::from_utf8_lossy(bytes) {
+        Cow::Owned(read) if matches!(redacted(&read, None), Cow::Borrowed(_)) => {
+            Ok(vec![store.part(name, bytes)?])
+        }
+        read => parts(store, name, &read, None),
+    }
 }
 
 /// A document without its secrets; as it is, where it has none.

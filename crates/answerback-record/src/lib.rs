@@ -8,10 +8,12 @@
 mod case_news;
 mod hidden;
 mod in_force;
+mod recording;
 mod reply;
 pub mod surroundings;
 
 pub use case_news::{ACKNOWLEDGED, CASE_STREAMS, case_stream, tell_acknowledgement, tell_decision};
-pub use hidden::{Hide, parts, redacted};
+pub use hidden::{Hide, ORIGINAL, parts, parts_of_bytes, redacted};
 pub use in_force::{Governing, InForce, identified, named};
-pub use reply::{JudgedReply, ReplyError};
+pub use recording::{RESPONSE, Recorded, Recording, reply_id};
+pub use reply::{JudgedReply, ReplyError, TAKEN};

@@ -5,10 +5,15 @@ use answerback::json::{Limits, ReadError, read};
 use answerback::{Timestamp, ValidationError};
 use answerback_ledger::leaf::{Attestation, Outcome};
 use answerback_ledger::{Draft, Id, Kind, Token};
-use answerback_store::{Filter, Store, StoreError};
 use serde_json::Value;
 
 use crate::{InForce, identified};
+
+/// The code of a reply whose id another one has.
+pub const TAKEN: &str = "RESPONSE_ID_TAKEN";
+
+/// What became of a reply that is rejected, in the words that all contracts share.
+const REFUSED: &str = "refused";
 
 /// A reply that was read and judged under its contract.
 #[derive(Clone, Debug)]
@@ -82,17 +87,6 @@ impl<'a> JudgedReply<'a> {
         if self.is_rejected() { Kind::Rejected } else { Kind::Response }
     }
 
-    /// The entry that has this response already.
-    ///
-    /// # Errors
-    ///
-    /// When the log cannot be read.
-    pub fn recorded(&self, store: &Store) -> Result<Option<u64>, StoreError> {
-        let Some(id) = self.response_id() else { return Ok(None) };
-        let page = store.entries(&Filter::default().with_response_id(id), None, 1)?;
-        Ok(page.entries.first().map(|entry| entry.index))
-    }
-
     /// What the leaf says of the reply. A document's own words go in where they are tokens.
     pub fn draft(&self) -> Draft {
         let codes =
@@ -105,18 +99,7 @@ impl<'a> JudgedReply<'a> {
         if let Some(id) = self.response_id() {
             draft = draft.with_response_id(id);
         }
-        if let Some(id) = self.id("/audit/correlation_id") {
-            draft = draft.with_correlation_id(id);
-        }
-        if let Some(status) = self.status().and_then(|status| Token::new(status).ok()) {
-            draft = draft.with_status(&status);
-        }
-        if let Some(time) = self.time() {
-            draft = draft.with_claimed_time(time);
-        }
-        if let Ok(outcome) = Token::new(self.outcome()) {
-            draft = draft.with_outcome(&outcome);
-        }
+        draft = self.described(draft, self.outcome());
         if self.contract == Contract::Governed {
             draft = match self.claimed() {
                 Some(claimed) => draft.with_claimed(claimed),
@@ -130,6 +113,34 @@ impl<'a> JudgedReply<'a> {
         match self.agent {
             Some(agent) => identified(draft, agent),
             None => draft,
+        }
+    }
+
+    /// What the leaf says of the reply where another one has its id: it is rejected for that, whatever it says, and the
+    /// id stays with the other.
+    pub fn draft_of_conflict(&self) -> Draft {
+        let code = || Token::new(TAKEN).ok();
+        let draft = self.described(Draft::rejected().with_codes(code()), REFUSED);
+        if self.contract != Contract::Governed {
+            return draft;
+        }
+        draft.with_verdict(Outcome::Refused, code())
+    }
+
+    /// What every entry of the reply says of it.
+    fn described(&self, mut draft: Draft, outcome: &str) -> Draft {
+        if let Some(id) = self.id("/audit/correlation_id") {
+            draft = draft.with_correlation_id(id);
+        }
+        if let Some(status) = self.status().and_then(|status| Token::new(status).ok()) {
+            draft = draft.with_status(&status);
+        }
+        if let Some(time) = self.time() {
+            draft = draft.with_claimed_time(time);
+        }
+        match Token::new(outcome) {
+            Ok(outcome) => draft.with_outcome(&outcome),
+            Err(_) => draft,
         }
     }
 
@@ -158,7 +169,7 @@ impl<'a> JudgedReply<'a> {
     /// What became of it, in the words that all contracts share.
     pub fn outcome(&self) -> &str {
         if self.is_rejected() {
-            return "refused";
+            return REFUSED;
         }
         let is_ui_error = self.value.pointer("/metadata/error") == Some(&Value::Bool(true));
         match (self.contract, self.status()) {

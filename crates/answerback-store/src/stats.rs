@@ -4,17 +4,35 @@ use std::sync::{Mutex, PoisonError};
 
 use answerback_ledger::Kind;
 
-/// Whether the store can be written.
-#[derive(Clone, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "it can or it cannot")]
+/// Whether the store can be written, as far as it was tried.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "whoever waits for it has to know each")]
 pub enum Health {
     /// It can.
+    #[default]
     Good,
+    /// Another process held the write lock for too long.
+    Locked,
     /// It failed, and is opened and verified anew before anything is acknowledged.
     Poisoned {
         /// Why.
         reason: String,
     },
+}
+
+impl Health {
+    /// Whether the store can be written; why not, otherwise.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Good => Ok(()),
+            Self::Locked => Err("another process keeps the store locked".to_owned()),
+            Self::Poisoned { reason } => Err(reason.clone()),
+        }
+    }
 }
 
 /// Figures of this process's handle, since it was opened.
@@ -69,7 +87,7 @@ macro_rules! counters {
         #[derive(Debug, Default)]
         pub(crate) struct Counters {
             $(pub(crate) $name: AtomicU64,)*
-            poisoned: Mutex<Option<String>>,
+            health: Mutex<Health>,
             warnings: Mutex<Vec<String>>,
             witness_trouble: Mutex<Vec<String>>,
             anchors_failing: Mutex<Vec<String>>,
@@ -77,14 +95,13 @@ macro_rules! counters {
 
         impl Counters {
             pub(crate) fn read(&self) -> Stats {
-                let reason = self.poisoned.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 let lines = |kept: &Mutex<Vec<String>>| {
                     kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
                 };
                 Stats {
                     warnings: [lines(&self.warnings), lines(&self.anchors_failing)].concat(),
                     witness_trouble: lines(&self.witness_trouble),
-                    health: reason.map_or(Health::Good, |reason| Health::Poisoned { reason }),
+                    health: self.health(),
                     $($name: self.$name.load(Ordering::Relaxed),)*
                 }
             }
@@ -115,12 +132,26 @@ impl Counters {
     }
 
     pub(crate) fn set_warnings(&self, warnings: Vec<String>) {
-        *self.warnings.lock().unwrap_or_else(PoisonError::into_inner) = warnings;
+        let mut kept = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        for warning in warnings.iter().filter(|warning| !kept.contains(warning)) {
+            tracing::warn!(%warning, "the store is less durable than it could be");
+        }
+        *kept = warnings;
     }
 
     #[cfg(feature = "witness")]
     pub(crate) fn set_witness_trouble(&self, trouble: Vec<String>) {
-        *self.witness_trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+        let mut kept = self.witness_trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        if *kept == trouble {
+            return;
+        }
+        match trouble.join("; ") {
+            none if none.is_empty() => tracing::info!("the witnesses sign again"),
+            trouble => {
+                tracing::warn!(%trouble, "a witness does not sign: the log goes on without it");
+            }
+        }
+        *kept = trouble;
     }
 
     /// Keeps what the anchors say until they say something else; tells of it when that begins or ends.
@@ -136,8 +167,22 @@ impl Counters {
         *kept = reasons;
     }
 
-    pub(crate) fn set_poisoned(&self, reason: Option<String>) {
-        *self.poisoned.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    pub(crate) fn health(&self) -> Health {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Keeps how writing went until it goes otherwise; tells of it when that begins or ends.
+    pub(crate) fn set_health(&self, health: Health) {
+        let mut kept = self.health.lock().unwrap_or_else(PoisonError::into_inner);
+        if *kept == health {
+            return;
+        }
+        match health.check() {
+            // As loud as its failure is heard: who saw that wants to see this.
+            Ok(()) => tracing::warn!("the store is written again"),
+            Err(reason) => tracing::error!(reason, "the store cannot be written"),
+        }
+        *kept = health;
     }
 }
 

@@ -61,8 +61,17 @@ pub(crate) fn follow(
     counters: &Counters,
     stop: &Arc<AtomicBool>,
 ) {
+    let mut trouble: Option<String> = None;
     while !stop.load(Ordering::Relaxed) {
-        let moved = step(index.as_mut(), readers).unwrap_or(None);
+        let (moved, reason) = match step(index.as_mut(), readers) {
+            Ok(moved) => (moved, None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        // Told when it begins or changes, not at every try.
+        if let Some(reason) = reason.as_ref().filter(|reason| trouble.as_ref() != Some(*reason)) {
+            tracing::warn!(%reason, "the index for full text is not filled");
+        }
+        trouble = reason;
         match moved {
             Some(position) => counters.text_position.store(position, Ordering::Relaxed),
             None => std::thread::park_timeout(REST),

@@ -5,7 +5,7 @@ use answerback::retry::{RetryKey, State};
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_ledger::{Draft, Hash, Id};
 
-use crate::{CaseRecord, Event, KeptAttempt, StoreError};
+use crate::{CaseRecord, Entry, Event, KeptAttempt, StoreError};
 
 /// Where a draft became an entry. It counts once the unit's ticket says that it is durable.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -44,6 +44,14 @@ pub trait Log {
     ///
     /// When the format refuses the draft, or the request it answers is answered already.
     fn append(&mut self, draft: &Draft) -> Result<Appended, StoreError>;
+
+    /// The entry that has the `response_id` of a draft (or, without one, its `reply_id`) already, with those of its parts
+    /// that are still there. Whether it says the same is for the caller to see.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    fn recorded(&mut self, draft: &Draft) -> Result<Option<Entry>, StoreError>;
 
     /// The index of the request with this id.
     ///

@@ -11,7 +11,7 @@ use crate::blob::BlobRow;
 use crate::engine::{Engine, EngineError, EntryRow, Failure, Foreseen, Linked, Outcome};
 use crate::event::{Event, Stream};
 use crate::transaction::{Attempts, Blobs, Cases, Events, Log, NewCase, Transaction};
-use crate::{Appended, CaseRecord, Head, KeptAttempt, Settings, StoreError};
+use crate::{Appended, CaseRecord, Entry, Head, KeptAttempt, Settings, StoreError};
 
 /// The kinds that are one answer: what was accepted, and what was refused.
 pub(crate) const ANSWERS: &[Kind] = &[Kind::Response, Kind::Rejected];
@@ -253,6 +253,19 @@ impl Log for Work<'_> {
             reply_id: draft.reply_id(),
         });
         Ok(Appended::new(index, hash, micros, false))
+    }
+
+    fn recorded(&mut self, draft: &Draft) -> Result<Option<Entry>, StoreError> {
+        let Some(Appended { index, leaf_hash: hash, .. }) = self.repeated(draft)? else {
+            return Ok(None);
+        };
+        if let Some(row) = self.entries.iter().find(|row| row.index == index) {
+            let (leaf, parts) = (row.leaf.clone(), row.parts.clone());
+            return Ok(Some(Entry { index, leaf, hash, parts }));
+        }
+        let leaf = self.read(|engine| engine.leaf(index))?.unwrap_or_default();
+        let parts = self.read(|engine| engine.parts(index))?;
+        Ok(Some(Entry { index, leaf: Leaf::parse(&leaf)?, hash, parts }))
     }
 
     fn request_index(&mut self, id: Id) -> Result<Option<u64>, StoreError> {

@@ -8,11 +8,11 @@ use answerback::Timestamp;
 
 use crate::batch::{Done, Failed};
 use crate::chain::Chain;
-use crate::engine::{Engine, Opener, Outcome};
+use crate::engine::{Engine, Failure, Opener, Outcome};
 use crate::job::Job;
 use crate::queue::Queue;
 use crate::stats::Counters;
-use crate::{Settings, StoreError};
+use crate::{Health, Settings, StoreError};
 
 /// How long the writer waits for work before it looks after other things.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -71,6 +71,7 @@ impl Writer {
             Ok(Done { size, root, outcomes }) => {
                 let waiting = jobs.split_off(outcomes.len());
                 self.queue.put_back(waiting);
+                self.counters.set_health(Health::Good);
                 Counters::add(&self.counters.batches, 1);
                 Counters::add(&self.counters.units, outcomes.len() as u64);
                 for (job, outcome) in jobs.into_iter().zip(outcomes) {
@@ -79,14 +80,20 @@ impl Writer {
                 }
             }
             Err(Failed { error, poisons }) => {
-                if poisons {
-                    self.poison(error.clone(), BACK_OFF.0);
-                    Counters::add(&self.counters.poisonings, 1);
-                } else {
-                    Counters::add(&self.counters.lock_timeouts, 1);
-                }
+                self.fail(&error, poisons);
                 self.refuse(jobs, &error);
             }
+        }
+    }
+
+    /// Notes that writing failed.
+    fn fail(&mut self, error: &StoreError, poisons: bool) {
+        if poisons {
+            self.poison(error.clone(), BACK_OFF.0);
+            Counters::add(&self.counters.poisonings, 1);
+        } else {
+            self.counters.set_health(Health::Locked);
+            Counters::add(&self.counters.lock_timeouts, 1);
         }
     }
 
@@ -98,7 +105,7 @@ impl Writer {
     }
 
     fn poison(&mut self, reason: StoreError, pause: Duration) {
-        self.counters.set_poisoned(Some(reason.to_string()));
+        self.counters.set_health(Health::Poisoned { reason: reason.to_string() });
         // The connection goes with the chain: what it has in its cache is not believed any more.
         self.chain = Err(Poison::new(reason, pause));
     }
@@ -114,7 +121,6 @@ impl Writer {
             Ok(chain) => {
                 self.counters.set_warnings(chain.engine.warnings());
                 self.chain = Ok(chain);
-                self.counters.set_poisoned(None);
                 Ok(())
             }
             Err(error) => {
@@ -124,8 +130,26 @@ impl Writer {
         }
     }
 
+    /// Tries a store that failed, so that it is known to be well again before somebody needs it: who is told that it
+    /// is not ready sends nothing that would find out. A full disk can be read, so it has to be written to.
+    fn prove(&mut self) {
+        if self.counters.health() == Health::Good || self.heal().is_err() {
+            return;
+        }
+        let Ok(chain) = &mut self.chain else { return };
+        match touch(chain.engine.as_mut()) {
+            Ok(()) => self.counters.set_health(Health::Good),
+            Err(error) => {
+                chain.engine.rollback();
+                let poisons = !matches!(error.failure, Failure::Locked | Failure::Conflict);
+                self.fail(&error.into(), poisons);
+            }
+        }
+    }
+
     /// Nobody waits: time for what can wait.
     fn idle(&mut self) {
+        self.prove();
         if let Ok(chain) = &mut self.chain {
             chain.close_anchors(&self.counters);
             if chain.scrub_pending {
@@ -149,6 +173,14 @@ impl Writer {
             }
         }
     }
+}
+
+/// Writes the head as it is.
+fn touch(engine: &mut dyn Engine) -> Outcome<()> {
+    if let Some(head) = engine.begin()? {
+        engine.save_head(&head)?;
+    }
+    engine.commit()
 }
 
 pub(crate) fn sweep(engine: &mut dyn Engine, now: Timestamp, most: u64) -> Outcome<u64> {

@@ -279,9 +279,17 @@ fn look_at_store(arguments: &Arguments, findings: &mut Findings) {
         return;
     }
     // Opening compares the store with its key and its anchor, as before every first word of a gateway.
-    let opened = location.write().and_then(|store| Ok((store.origin()?, store.head()?.size)));
+    let opened = location
+        .write()
+        .and_then(|store| Ok((store.origin()?, store.head()?.size, store.stats().warnings)));
     match opened {
-        Ok((origin, size)) => findings.good(ABOUT, format!("{origin}, {size} entries")),
+        Ok((origin, size, warnings)) => {
+            findings.good(ABOUT, format!("{origin}, {size} entries"));
+            for warning in warnings {
+                let mend = "set it in the configuration of the database";
+                findings.add(Standing::Advice, ABOUT, warning, Some(mend));
+            }
+        }
         Err(error) => {
             findings.problem(ABOUT, &error, "see what is wrong with: answerback ledger verify");
         }

@@ -130,7 +130,8 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
     let (tokens, token) = arguments.tokens(&token_file, configuration, &settings)?;
     let governance = governance(configuration)?;
     let metrics = Metrics::install()?;
-    let gateway = arguments.gateway.gateway()?;
+    // People search in the console; what they look for is indexed before they do.
+    let gateway = arguments.gateway.gateway(true)?;
     let recorder = gateway.recorder().cloned();
     // A call crosses several tasks and computes little: waking other threads for it costs more than they do. Half of the
     // cores carry messages, and the rest is for the record and the servers.
@@ -149,7 +150,9 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         let backends = backends.into_iter().chain(own);
         let service = Service::new(Arc::new(gateway), backends);
         service.start().await.context("nothing can be recorded, so nothing is served")?;
-        let mut routes = service.routes().merge(health(&service).routes()).merge(metrics.routes());
+        let shown = Arc::clone(&service);
+        let metrics = metrics.routes_after(move || shown.show_figures());
+        let mut routes = service.routes().merge(health(&service).routes()).merge(metrics);
         let table = TokenTable::new(tokens);
         let mut guard = Guard::new(table.clone());
         let opened = match &recorder {

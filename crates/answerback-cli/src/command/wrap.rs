@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let [program, rest @ ..] = arguments.command.as_slice() else {
         anyhow::bail!("no server is named; write its command after --");
     };
-    let gateway = arguments.gateway.gateway()?;
+    let gateway = arguments.gateway.gateway(false)?;
     let name = arguments.name.clone().unwrap_or_else(|| name_of(program));
     let configuration = arguments.gateway.location.configuration()?;
     let (service, _) = configuration.service()?;

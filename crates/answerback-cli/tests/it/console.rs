@@ -734,6 +734,26 @@ fn a_governed_reply_is_verified_against_what_is_in_force() {
     assert_eq!((taken.status, &taken.last()["valid"]), (201, &json!(true)), "{:?}", taken.events);
     let again = gateway.send("POST", "/api/replies", &[], &reply.to_string());
     assert_eq!((again.status, &again.last()["index"]), (200, &taken.last()["index"]));
+    // Other words under the same id answer nobody, and that they came is in the record.
+    let mut other = reply.clone();
+    other["timestamp"] = "2026-03-04T05:06:08Z".into();
+    let taken_id = gateway.send("POST", "/api/replies", &[], &other.to_string());
+    let told = taken_id.last();
+    assert_eq!(
+        (taken_id.status, &told["data"]["code"]),
+        (409, &json!("RESPONSE_ID_TAKEN")),
+        "{told}"
+    );
+    let path = format!("/api/replies/{}", reply["response_id"].as_str().unwrap());
+    let first = gateway.send("GET", &path, &[], "");
+    assert_eq!(first.last()["reply"]["index"], taken.last()["index"], "{:?}", first.events);
+    let newest = desk.leaves().pop().unwrap();
+    assert_eq!(
+        (&newest["kind"], &newest["codes"]),
+        (&json!("rejected"), &json!(["RESPONSE_ID_TAKEN"]))
+    );
+    assert!(newest.get("response_id").is_none(), "{newest}");
+    assert_eq!(newest["reply_id"].as_str().unwrap().as_bytes()[14], b'7', "{newest}");
     // Somebody changes the prompt that it claims to speak under.
     reply["response_id"] = "2c9d7a1e-4f3b-4a65-9c1d-0e8f7a6b5c4d".into();
     reply["request_context"]["request_id"] = Value::Null;

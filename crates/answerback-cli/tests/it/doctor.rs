@@ -65,6 +65,31 @@ fn tokens_that_are_not_there_yet_are_no_names() {
     assert_eq!(tokens["what"], "0 of 1 are there; the others are made when the server starts");
 }
 
+/// Where `scripts/postgres` runs the tests: what the database says of itself.
+#[test]
+fn a_database_that_may_lose_entries_is_told() {
+    let Ok(server) = std::env::var("ANSWERBACK_TEST_POSTGRES") else { return };
+    let desk = Desk::new();
+    let sloppy = "options=-c%20synchronous_commit%3Doff";
+    let url = format!("{server}?schema=doctor_{}&{sloppy}", std::process::id());
+    let key = desk.path("ledger.key");
+    let config = format!("store: \"{url}\"\nledger: {{key: {}}}\n", key.display());
+    let file = desk.config(&config);
+    let reply = desk.path("reply.json");
+    std::fs::write(&reply, r#"{"status":"success","data":{"message":"a"},"meta":{"timestamp":"2026-01-01T00:00:00Z"}}"#).unwrap();
+    let mut record = desk.command();
+    record.args(["ledger", "record", "--config", &file]).arg(&reply);
+    assert!(record.output().unwrap().status.success());
+    let (code, found) = found(&desk, &config);
+    let told =
+        |finding: &&Value| finding["what"].as_str().unwrap().contains("synchronous_commit is off");
+    let finding = found.iter().find(told).unwrap_or_else(|| panic!("{found:#?}"));
+    assert_eq!(
+        (code, finding["standing"].as_str(), finding["about"].as_str()),
+        (0, Some("advice"), Some("store"))
+    );
+}
+
 /// A server that does not answer is waited for; what is known by then is told.
 #[test]
 fn findings_are_told_as_they_are_found() {

@@ -106,6 +106,25 @@ impl Gateway {
         Answer { status, session, events }
     }
 
+    /// What the metrics say.
+    pub(crate) fn metrics(&self) -> String {
+        let asked = ureq::get(self.url("/metrics"));
+        let asked = asked.header("Authorization", format!("Bearer {}", self.token));
+        asked.call().unwrap().body_mut().read_to_string().unwrap()
+    }
+
+    /// A figure of the metrics, where it is there.
+    pub(crate) fn figure(&self, series: &str) -> Option<f64> {
+        let page = self.metrics();
+        let line = page.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        line.map(|number| number.parse().unwrap())
+    }
+
+    /// Whether the metrics come to say so.
+    pub(crate) fn comes_to(&self, series: &str, is_so: impl Fn(f64) -> bool) -> bool {
+        until(|| self.figure(series).is_some_and(&is_so))
+    }
+
     pub(crate) fn stop(mut self) -> (i32, Vec<String>) {
         let id = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
@@ -119,6 +138,18 @@ impl Drop for Gateway {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Whether something comes to be so, within our patience.
+pub(crate) fn until(is_so: impl Fn() -> bool) -> bool {
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        if is_so() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    false
 }
 
 pub(crate) fn json_of(text: &str) -> Value {

@@ -512,8 +512,111 @@ fn hostile_content_is_shown_not_sent() {
     {
         let shown = ledger.good(arguments);
         assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{shown}");
-        assert_eq!(shown.contains("hunter2"), arguments.contains(&"--raw"), "{shown}");
+        assert!(!shown.contains("hunter2"), "{shown}");
     }
+}
+
+/// What is recorded has no secrets, whichever way it came in; a commitment says what it was.
+#[test]
+fn secrets_are_not_recorded() {
+    let (ledger, prompts) = (Ledger::new(), Folder::of_prompts("ledger-secrets"));
+    let at = |name: &str| format!("{}/{name}", prompts.path());
+    let reply = json!({"response_type": "text", "summary": "password=hunter22!", "timestamp": "2026-03-04T05:06:07Z"});
+    let reply = ledger.write("reply.json", reply.to_string());
+    let request = ledger.write("request.json", r#"{"api_key":"hunter22-abcd-1234"}"#);
+    ledger.good(&["record", "--request", &request, &reply]);
+    let mut handoff: Value =
+        serde_json::from_str(&fs::read_to_string(at("handoff.json")).unwrap()).unwrap();
+    handoff["context"]["request"]["input_data"]["password"] = "hunter22".into();
+    let handoff = ledger.write("handoff.json", handoff.to_string());
+    let (manifest, lock, response) =
+        (at("prompt-manifest.json"), at("prompt-lock.json"), at("response.json"));
+    let against =
+        ["record", "--manifest", &manifest, "--lock", &lock, "--handoff", &handoff, &response];
+    for _ in 0..2 {
+        let recorded = ledger.run(&against);
+        assert!(
+            recorded.status.code() < Some(2),
+            "the same handoff is the same: {}",
+            told(&recorded)
+        );
+    }
+    for file in files(&ledger.path("state")) {
+        let bytes = fs::read(&file).unwrap();
+        assert!(!bytes.windows(8).any(|window| window == b"hunter22"), "{}", file.display());
+    }
+    let entry: Value =
+        serde_json::from_str(&ledger.good(&["show", "2", "--format", "json"])).unwrap();
+    let parts: Vec<_> = entry["leaf"]["parts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part["name"].clone())
+        .collect();
+    assert_eq!(parts, ["response", "response.original"], "{entry}");
+    assert_eq!(ledger.code(&["verify"]), 0);
+}
+
+/// A response id means one response, as it was when it came first.
+#[test]
+fn another_response_under_an_id_is_recorded_as_rejected() {
+    let (ledger, prompts) = (Ledger::new(), Folder::of_prompts("ledger-taken"));
+    let at = |name: &str| format!("{}/{name}", prompts.path());
+    let (manifest, lock) = (at("prompt-manifest.json"), at("prompt-lock.json"));
+    let record = |lock: &str, file: &str| {
+        let output = ledger.run(&[
+            "record",
+            "--manifest",
+            &manifest,
+            "--lock",
+            lock,
+            "--format",
+            "json",
+            file,
+        ]);
+        let line: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", told(&output)));
+        let said = String::from_utf8(output.stderr).unwrap();
+        (
+            output.status.code().unwrap(),
+            line["index"].as_str().unwrap().to_owned(),
+            line["kind"].as_str().unwrap().to_owned(),
+            said,
+        )
+    };
+    let (code, first, kind, _) = record(&lock, &at("response.json"));
+    assert_eq!((code, kind.as_str()), (0, "response"));
+    let (code, again, kind, said) = record(&lock, &at("response.json"));
+    assert_eq!((code, again.as_str(), kind.as_str()), (0, first.as_str(), "response"), "{said}");
+    let response = fs::read_to_string(at("response.json")).unwrap();
+    let mut other: Value = serde_json::from_str(&response).unwrap();
+    other["timestamp"] = "2026-03-04T05:06:08Z".into();
+    let other = ledger.write("other.json", other.to_string());
+    let (code, index, kind, said) = record(&lock, &other);
+    assert_eq!((code, kind.as_str()), (1, "rejected"), "{said}");
+    assert!(index != first && said.contains(&format!("entry {first} is another reply")), "{said}");
+    let entry: Value =
+        serde_json::from_str(&ledger.good(&["show", &index, "--format", "json"])).unwrap();
+    assert_eq!(entry["leaf"]["codes"], json!(["RESPONSE_ID_TAKEN"]), "{entry}");
+    // What was refused once stays so under its id, though the prompt is the right one now.
+    let mut early: Value = serde_json::from_str(&response).unwrap();
+    early["response_id"] = "6f1e1f0a-0000-4000-8000-000000000009".into();
+    early["request_context"]["request_id"] = "6f1e1f0a-0000-4000-8000-00000000000a".into();
+    let early = ledger.write("early.json", early.to_string());
+    let mut stale: Value = serde_json::from_str(&fs::read_to_string(&lock).unwrap()).unwrap();
+    for prompt in stale["prompts"].as_object_mut().unwrap().values_mut() {
+        prompt["hash"] = "0".repeat(64).into();
+    }
+    let stale = ledger.write("stale-lock.json", stale.to_string());
+    let (code, refused, kind, said) = record(&stale, &early);
+    assert_eq!((code, kind.as_str()), (1, "rejected"), "{said}");
+    let (code, late, kind, said) = record(&lock, &early);
+    assert_eq!((code, kind.as_str()), (1, "rejected"), "{said}");
+    assert!(
+        late != refused && said.contains(&format!("entry {refused} is another reply")),
+        "{said}"
+    );
+    assert_eq!(ledger.code(&["verify"]), 0);
 }
 
 /// Built with it or not, the program says what it did.
@@ -555,7 +658,7 @@ fn a_ledger_moves_into_a_database() {
     let anchor = moved["anchor"].as_str().unwrap();
     let there = ["--store", &url, "--key", key.to_str().unwrap(), "--anchor", anchor];
     let with = |arguments: &[&'static str]| [&there[..], arguments].concat();
-    ledger.good(&with(&["record", "governed-text.json"]));
+    ledger.good(&with(&["record", "governed-full.json"]));
     ledger.good(&with(&["verify"]));
     ledger.good(&with(&["stats"]));
     ledger.good(&with(&["show", "2"]));

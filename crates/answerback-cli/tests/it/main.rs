@@ -47,6 +47,8 @@ mod streams;
 mod told;
 mod tools;
 mod trust;
+#[cfg(unix)]
+mod unrecorded;
 mod validate;
 #[cfg(feature = "witness")]
 mod witness;

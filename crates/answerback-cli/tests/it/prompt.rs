@@ -2,16 +2,16 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::ledger::Ledger;
 
-/// Runs a command at a terminal of its own and types an answer when it is asked. Gives the exit code, what it
-/// printed, and what the terminal showed.
-pub(crate) fn at_a_terminal(mut command: Command, answer: &'static str) -> (i32, String, String) {
+/// Starts a command at a terminal of its own. Gives it with what the terminal shows.
+fn start(mut command: Command) -> (Child, File) {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&controller).unwrap();
     unlockpt(&controller).unwrap();
@@ -19,10 +19,43 @@ pub(crate) fn at_a_terminal(mut command: Command, answer: &'static str) -> (i32,
     let name = name.to_str().unwrap();
     let terminal = || OpenOptions::new().read(true).write(true).open(name).unwrap();
     command.stdin(terminal()).stderr(terminal()).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    // Only the child is left at the terminal: reading ends when it does.
-    drop(command);
-    let mut screen = File::from(controller);
+    // Only the child is left at the terminal, once the command is dropped: reading ends when it does.
+    (command.spawn().unwrap(), File::from(controller))
+}
+
+/// Runs a command that does not end by itself at a terminal of its own, until that shows some words. Then `act` is given
+/// what it shows, and the command is ended.
+pub(crate) fn once_shown(command: Command, words: &str, act: impl FnOnce(&str)) {
+    let (mut child, mut screen) = start(command);
+    let (sender, chunks) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 256];
+        while let Ok(length @ 1..) = screen.read(&mut bytes) {
+            let _ = sender.send(bytes[..length].to_vec());
+        }
+    });
+    let until = Instant::now() + Duration::from_mins(1);
+    let mut shown = Vec::new();
+    while !String::from_utf8_lossy(&shown).contains(words) {
+        let left = until.saturating_duration_since(Instant::now());
+        match chunks.recv_timeout(left) {
+            Ok(chunk) => shown.extend(chunk),
+            Err(_) => {
+                child.kill().unwrap();
+                panic!("{words} is not shown: {}", String::from_utf8_lossy(&shown));
+            }
+        }
+    }
+    act(&String::from_utf8(shown).unwrap());
+    let id = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+/// Runs a command at a terminal of its own and types an answer when it is asked. Gives the exit code, what it
+/// printed, and what the terminal showed.
+pub(crate) fn at_a_terminal(command: Command, answer: &'static str) -> (i32, String, String) {
+    let (mut child, mut screen) = start(command);
     let reader = std::thread::spawn(move || {
         let (mut shown, mut bytes, mut is_answered) = (Vec::new(), [0; 256], false);
         while let Ok(length @ 1..) = screen.read(&mut bytes) {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, MODERN, PATIENCE, Session, json_of, stateless, stateless_with};
 use crate::program::told;
+use crate::prompt::once_shown;
 use crate::wrap::{Desk, meta, stub, text};
 
 fn one_stub() -> String {
@@ -126,13 +127,7 @@ fn servers_are_one_and_each_is_itself() {
     let envelope = &unknown["error"]["data"]["dev.answerback/envelope"];
     assert_eq!(envelope["errors"][0]["code"], "UNKNOWN_TOOL", "{unknown}");
     assert_eq!(envelope["errors"][0]["message"], "There is no such tool.");
-    let counted = ureq::get(gateway.url("/metrics"))
-        .header("Authorization", format!("Bearer {}", gateway.token))
-        .call()
-        .unwrap()
-        .body_mut()
-        .read_to_string()
-        .unwrap();
+    let counted = gateway.metrics();
     assert!(counted.contains(r#"answerback_calls_total{tool="(unknown)"} 1"#), "{counted}");
     assert!(!counted.contains("two_eco\""), "{counted}");
     let mut one = Session::begin(&gateway, "/mcp/two");
@@ -226,6 +221,68 @@ fn a_server_that_dies_is_started_again_and_harms_no_other() {
         assert!(Instant::now() < deadline, "it is started again");
         std::thread::sleep(Duration::from_millis(100));
     }
+}
+
+#[test]
+fn results_servers_and_cases_are_counted() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &one_stub(), &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    for _ in 0..2 {
+        client.call("echo", json!({"text": "a"}));
+    }
+    client.call("fail", json!({}));
+    client.call("say_nothing", json!({}));
+    client.call("refuse", json!({}));
+    client.call("no_such_tool", json!({}));
+    for _ in 0..3 {
+        client.call("count", json!({}));
+    }
+    let page = gateway.metrics();
+    for line in [
+        r#"answerback_gateway_calls_total{outcome="forwarded",tool="echo",upstream="stub"} 2"#,
+        r#"answerback_gateway_calls_total{outcome="answered",tool="count",upstream="stub"} 2"#,
+        r#"answerback_gateway_calls_total{outcome="asked",tool="count",upstream="stub"} 1"#,
+        r#"answerback_gateway_calls_total{outcome="answered",tool="(unknown)",upstream="stub"} 1"#,
+        r#"answerback_gateway_results_total{outcome="ok",tool="echo",upstream="stub"} 2"#,
+        r#"answerback_gateway_results_total{outcome="tool_error",tool="fail",upstream="stub"} 1"#,
+        r#"answerback_gateway_results_total{outcome="warned",tool="say_nothing",upstream="stub"} 1"#,
+        r#"answerback_gateway_results_total{outcome="protocol_error",tool="refuse",upstream="stub"} 1"#,
+        r#"answerback_gateway_call_seconds_count{tool="echo",upstream="stub"} 2"#,
+        r#"answerback_gateway_upstream_up{upstream="stub"} 1"#,
+        r#"answerback_gateway_upstream_restarts_total{upstream="stub"} 0"#,
+        "answerback_gateway_open_cases 1",
+        "answerback_store_healthy 1",
+        "answerback_store_withheld_total 0",
+        "answerback_store_queue_full_total 0",
+        "# TYPE answerback_gateway_call_seconds histogram",
+        "# HELP answerback_gateway_upstream_up Whether a server is there",
+    ] {
+        assert!(page.lines().any(|told| told == line), "{line}\n{page}");
+    }
+    assert!(!page.contains("no_such_tool"), "{page}");
+    client.call("die", json!({}));
+    let died =
+        r#"answerback_gateway_results_total{outcome="no_result",tool="die",upstream="stub"}"#;
+    assert_eq!(gateway.figure(died), Some(1.0));
+    let again = r#"answerback_gateway_upstream_restarts_total{upstream="stub"}"#;
+    assert!(gateway.comes_to(again, |restarts| restarts >= 1.0), "{}", gateway.metrics());
+    let is_up = r#"answerback_gateway_upstream_up{upstream="stub"}"#;
+    assert!(gateway.comes_to(is_up, |up| up > 0.0), "{}", gateway.metrics());
+}
+
+#[test]
+fn what_is_recorded_is_indexed_before_anybody_searches() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &one_stub(), &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    client.call("echo", json!({"text": "zanzibar marmalade"}));
+    let size = gateway.send("GET", "/api/ledger", &[], "").last()["size"].as_f64().unwrap();
+    let position = "answerback_store_text_position";
+    assert!(gateway.comes_to(position, |next| next >= size), "{}", gateway.metrics());
+    let found = gateway.send("GET", "/api/replies?text=marmalade", &[], "");
+    assert_eq!(found.last()["replies"].as_array().unwrap().len(), 1, "{:?}", found.events);
+    assert_eq!(found.last()["indexed"].as_f64(), Some(size), "{:?}", found.events);
 }
 
 #[test]
@@ -347,6 +404,88 @@ fn any_program_can_have_a_call_judged() {
     let broken = check(json!({"tool": 1}));
     assert_eq!(broken.status, 400);
     assert_eq!(broken.last()["data"]["code"], "INVALID_PARAMETER", "{:?}", broken.events);
+}
+
+/// Where several servers are one, a tool is checked as the server behind its name has it.
+#[test]
+fn a_call_is_judged_by_the_server_that_its_name_means() {
+    let desk = Desk::new();
+    let config = two_stubs().replace("STUB_PAGE: \"3\"", "STUB_HEADER: \"1\"");
+    let gateway = Gateway::start(&desk, &config, &[]);
+    let check = |tool: &str| {
+        let line = json!({"id": "a", "tool": tool, "arguments": {"n": 1, "unit": "stone"}});
+        gateway.send("POST", "/api/calls/check", &[], &line.to_string()).last().clone()
+    };
+    // Of the second server anything is a unit; of the first, two words are.
+    Session::begin(&gateway, "/mcp/two").ask("tools/list", json!({}));
+    Session::begin(&gateway, "/mcp").ask("tools/list", json!({}));
+    let prefixed = check("two_count");
+    assert_eq!(
+        (&prefixed["valid"], &prefixed["tool"]),
+        (&json!(true), &json!("two_count")),
+        "{prefixed}"
+    );
+    let bare = check("count");
+    assert_eq!(
+        (&bare["valid"], &bare["errors"][0]["error_code"]),
+        (&json!(false), &json!("VAL-008")),
+        "{bare}"
+    );
+    assert_eq!(check("three_count")["errors"][0]["error_code"], "VAL-008");
+    drop(gateway);
+    // After a restart names mean what they meant, before anybody asked for all tools.
+    let gateway = Gateway::start(&desk, &config, &[]);
+    for path in ["/mcp/two", "/mcp/one"] {
+        Session::begin(&gateway, path).call("echo", json!({"text": "a"}));
+    }
+    let line = json!({"id": "a", "tool": "two_count", "arguments": {"n": 1, "unit": "stone"}});
+    let judged = gateway.send("POST", "/api/calls/check", &[], &line.to_string());
+    assert_eq!(judged.last()["valid"], true, "{:?}", judged.events);
+}
+
+#[test]
+fn a_newcomer_at_a_terminal_is_told_how_to_connect() {
+    let desk = Desk::new();
+    let mut command = desk.command();
+    command.args(["serve", "--listen", "127.0.0.1:0"]);
+    once_shown(command, "(opens once", |shown| {
+        let line =
+            shown.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{shown}"));
+        let client = &json_of(line)["mcpServers"]["answerback"];
+        let kept = std::fs::read_to_string(desk.path("state/answerback/serve.token")).unwrap();
+        let (url, header) =
+            (client["url"].as_str().unwrap(), client["headers"]["Authorization"].as_str().unwrap());
+        assert_eq!(
+            (&client["type"], header),
+            (&json!("http"), format!("Bearer {}", kept.trim()).as_str())
+        );
+        // Pasted as it is, it works.
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}});
+        let request = ureq::post(url)
+            .header("Authorization", header)
+            .header("Content-Type", "application/json");
+        let request = request.header("Accept", "application/json, text/event-stream");
+        assert_eq!(request.send(hello.to_string()).unwrap().status(), 200);
+        let store = desk.path("state/answerback/ledger.db");
+        let inbox = format!("answerback inbox list --store {}", store.display());
+        for words in
+            [format!("endpoint {url}"), "servers  tools".to_owned(), inbox, "/#t=".to_owned()]
+        {
+            assert!(shown.contains(&words), "{words}: {shown}");
+        }
+    });
+    // What is kept in a file is not told where others may read it.
+    let gateway = Gateway::run(
+        {
+            let mut command = desk.command();
+            command.args(["serve", "--listen", "127.0.0.1:0"]);
+            command
+        },
+        &desk,
+    );
+    let token = gateway.token.clone();
+    let (_, said) = gateway.stop();
+    assert!(!said.iter().any(|line| line.contains(&token)), "{said:?}");
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! `ledger checkpoint --witness` and `ledger verify --witness`, against a witness that speaks HTTP.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+#[cfg(unix)]
+use crate::gateway::{Gateway, Session, until};
 use crate::ledger::Ledger;
 use crate::witness_server::{Manner, WitnessServer};
+#[cfg(unix)]
+use crate::wrap::Desk;
 
 fn with<'a>(config: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
     [&["--config", config], arguments].concat()
@@ -49,6 +53,47 @@ fn checkpoints_are_witnessed_and_verified_so() {
     assert!(note.contains("— witness.example/w1 "), "{note}");
     let given = ["verify", "--witness", &key, "--checkpoint", published.to_str().unwrap()];
     ledger.good(&with(&config, &given));
+}
+
+/// Whoever stays asks the witnesses by itself, as the log grows.
+#[cfg(unix)]
+#[test]
+fn a_gateway_has_its_log_witnessed() {
+    let (desk, server) = (Desk::new(), WitnessServer::start());
+    desk.client(&[]).leave();
+    server.know(desk.good(&["ledger", "checkpoint", "--vkey"]).trim());
+    let witness = format!(
+        "ledger: {{witness: [{{url: \"{}\", key: \"{}\"}}]}}\n",
+        server.url(),
+        server.key()
+    );
+    let signed = || {
+        let stats = desk.good(&["ledger", "stats"]);
+        let line = stats.lines().find(|line| line.starts_with("witness")).unwrap_or_default();
+        let size = line.split_once("has signed for ").and_then(|(_, rest)| rest.split(' ').next());
+        size.map_or(0, |size| size.parse::<u64>().unwrap())
+    };
+    assert_eq!(signed(), 0);
+    let config = desk.config(&witness);
+    let store = desk.path("state/answerback/ledger.db");
+    let mut client = desk.client(&["--config", &config, "--store", store.to_str().unwrap()]);
+    client.call("echo", json!({"text": "a"}));
+    assert!(until(|| signed() > 0), "wrap asks");
+    client.leave();
+    let before = signed();
+    let gateway = Gateway::start(&desk, &witness, &[]);
+    assert!(until(|| signed() > before), "serve asks");
+    server.behave(Manner::Status(503));
+    Session::begin(&gateway, "/mcp").call("validate_email", json!({"email": "a@example.org"}));
+    let (before, failing) = (signed(), "answerback_store_witnesses_failing");
+    assert!(gateway.comes_to(failing, |failing| failing >= 1.0), "{}", gateway.metrics());
+    assert!(gateway.figure("answerback_store_witness_failures_total").unwrap() >= 1.0);
+    server.behave(Manner::Honest);
+    assert!(until(|| signed() > before), "serve asks again");
+    assert!(gateway.comes_to(failing, |failing| failing == 0.0), "{}", gateway.metrics());
+    let (code, said) = gateway.stop();
+    assert_eq!(code, 0, "{said:?}");
+    assert!(said.iter().any(|line| line.contains("a witness does not sign")), "{said:?}");
 }
 
 #[test]

@@ -6,7 +6,9 @@ use answerback::json::Limits;
 use answerback::{UuidV4, ValidationError};
 use answerback_ledger::{Draft, Id, Token};
 use answerback_record::surroundings::{now, random};
-use answerback_record::{InForce, JudgedReply, ReplyError, parts};
+use answerback_record::{
+    InForce, JudgedReply, RESPONSE, Recorded, Recording, ReplyError, parts, reply_id,
+};
 use answerback_store::{Store, StoreError, Transaction, entry_reference};
 
 use crate::artifact::{ArtifactDocument, Brought, register};
@@ -97,28 +99,30 @@ pub(crate) async fn take_in_with(
     let prepare = move || Prepared::new(&aside, in_force.as_deref(), &files, handed_in);
     let prepared = tokio::task::spawn_blocking(prepare).await;
     let prepared = prepared.map_err(|error| StoreError::unit(error.to_string()))??;
-    let Prepared { contract, findings, is_rejected, id, request_id, request, draft, .. } = prepared;
+    let Prepared { contract, findings, is_rejected, id, recording, .. } = prepared;
     let Prepared { asked, brought, principal, weight, .. } = prepared;
     let (cases, told) = (asked.iter().map(|(id, _)| id.clone()).collect(), id.clone());
     let ticket = store.write_weighing(weight, move |transaction: &mut dyn Transaction| {
-        if transaction.request_index(request_id)?.is_none() {
-            transaction.append(&request)?;
-        }
-        let appended = transaction.append(&draft)?;
+        let recorded = recording.append(transaction)?;
         let mut artifacts = Vec::new();
-        if !appended.is_repeated {
-            artifacts = register(transaction, &brought, (&told, &principal), &appended)?;
+        if let Recorded::New(appended) = &recorded {
+            artifacts = register(transaction, &brought, (&told, &principal), appended)?;
             for (case, asked) in &asked {
                 let reference = entry_reference(appended.index);
                 open(transaction, case, asked, (&told, appended.index), &reference)?;
             }
         }
-        Ok((appended, artifacts))
+        Ok((recorded, artifacts))
     })?;
-    let (appended, artifacts) = ticket.await?.value;
-    let is_repeated = appended.is_repeated;
+    let (recorded, artifacts) = ticket.await?.value;
+    let (index, is_repeated) = match recorded {
+        Recorded::New(appended) => (appended.index, false),
+        Recorded::Repeated(index) => (index, true),
+        Recorded::Conflict { appended, first } => {
+            return Err(TakeInError::Taken { id, first, index: appended.index });
+        }
+    };
     let cases = if is_repeated { Vec::new() } else { cases };
-    let index = appended.index;
     Ok(Taken { index, id, contract, is_rejected, is_repeated, findings, cases, artifacts })
 }
 
@@ -128,9 +132,7 @@ struct Prepared {
     findings: Vec<ValidationError>,
     is_rejected: bool,
     id: String,
-    request_id: Id,
-    request: Draft,
-    draft: Draft,
+    recording: Recording,
     asked: Vec<(UuidV7, Asked)>,
     brought: Vec<Brought>,
     principal: String,
@@ -153,7 +155,8 @@ impl Prepared {
         }
         let brought =
             if is_rejected { Vec::new() } else { Brought::all_of(&judged.value, contract) };
-        let reply_id = fresh_id()?;
+        let unit = |error: std::io::Error| StoreError::unit(error.to_string());
+        let reply_id = reply_id().map_err(unit)?;
         let request_id = judged.request_id().map_or_else(fresh_id, Ok)?;
         let token = Token::new(&principal).ok();
         let request = Draft::request().with_request_id(request_id);
@@ -161,7 +164,7 @@ impl Prepared {
         let draft = judged.draft().with_request_id(request_id).with_reply_id(reply_id);
         let mut draft = judged.told(draft, token.as_ref(), None);
         let text = String::from_utf8_lossy(&judged.bytes);
-        for part in parts(store, "response", &text, None)? {
+        for part in parts(store, RESPONSE, &text, None)? {
             draft = draft.with_part(part);
         }
         let noted = if is_rejected { Vec::new() } else { files.note(&judged.value) };
@@ -173,18 +176,18 @@ impl Prepared {
             .into_iter()
             .map(|asked| Ok((UuidV7::from_time(now(), random()?), asked)))
             .collect::<std::io::Result<_>>()
-            .map_err(|error| StoreError::unit(error.to_string()))?;
+            .map_err(unit)?;
         let id = draft.response_id().unwrap_or(reply_id).to_string();
         let weight = judged.bytes.len() + 16384 + 1024 * brought.len();
+        let recording = Recording::new(&judged, (request, draft), token.as_ref(), None);
+        let recording = recording.map_err(unit)?;
         let findings = judged.findings;
         Ok(Self {
             contract,
             findings,
             is_rejected,
             id,
-            request_id,
-            request,
-            draft,
+            recording,
             asked,
             brought,
             principal,
@@ -193,12 +196,13 @@ impl Prepared {
     }
 }
 
+/// A new id for a request that nobody gave one: a UUID of version 4, as the documents have it.
 fn fresh_id() -> Result<Id, StoreError> {
     let random = random().map_err(|error| StoreError::unit(error.to_string()))?;
     Id::try_from(&UuidV4::from_random(random)).map_err(StoreError::unit)
 }
 
-/// Why a document was not taken in.
+/// Why a document was not taken in as it is.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TakeInError {
@@ -206,6 +210,15 @@ pub enum TakeInError {
     Reply(ReplyError),
     /// It lays more before a person than one reply may.
     TooMuchAsked(usize),
+    /// Another reply has its id. That it came is recorded, as rejected.
+    Taken {
+        /// The id.
+        id: String,
+        /// The entry of the other.
+        first: u64,
+        /// The entry that says so.
+        index: u64,
+    },
     /// It could not be recorded.
     Store(StoreError),
 }
@@ -218,6 +231,12 @@ impl std::fmt::Display for TakeInError {
                 write!(
                     formatter,
                     "a reply asks a person at most {MOST_ASKED} things; this one asks {count}"
+                )
+            }
+            Self::Taken { id, first, index } => {
+                write!(
+                    formatter,
+                    "entry {first} is another reply with the id {id}; this one is recorded as rejected, as entry {index}"
                 )
             }
             Self::Store(error) => error.fmt(formatter),

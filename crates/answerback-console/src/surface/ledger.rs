@@ -13,7 +13,7 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::replies::{Listed, parts};
+use super::replies::{Listed, Page, parts};
 use crate::Console;
 use crate::ask::{Answer, aside, bad, internal, not_found, ok};
 use crate::reply::time_of;
@@ -58,10 +58,10 @@ async fn head(State(console): State<Arc<Console>>) -> Answer {
 
 async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>) -> Answer {
     let read = listed.read(&console.store, &[], 100)?;
-    let (entries, next, size) = aside(move || read.page()).await?;
+    let Page { entries, next, size, indexed } = aside(move || read.page()).await?;
     let entries: Vec<Value> =
         entries.iter().map(|entry| told(entry.index, &entry.hash, &entry.leaf)).collect();
-    ok(&json!({"entries": entries, "next": next, "size": size}))
+    ok(&json!({"entries": entries, "next": next, "size": size, "indexed": indexed}))
 }
 
 fn told(index: u64, hash: &Hash, leaf: &Leaf) -> Value {

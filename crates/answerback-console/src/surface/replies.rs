@@ -8,6 +8,7 @@ use answerback::contract::{Contract, Profile, recognise};
 use answerback::convert::{Inputs, convert};
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
 use answerback_ledger::{Id, Kind};
+use answerback_record::TAKEN;
 use answerback_store::{CaseFilter, Entry, Filter, Store, StoreError, entry_reference};
 use axum::Extension;
 use axum::body::Bytes;
@@ -34,6 +35,9 @@ pub(super) const MOST_FINDINGS: usize = 500;
 const MOST_CASES: usize = 500;
 /// The largest part whose text is shown; what is larger is in the export.
 const LARGEST_TEXT: usize = 4 << 20;
+/// How far the index for full text is brought before a search, in steps of 256 entries: who waits for an answer does
+/// not wait for a long log.
+const MOST_STEPS: usize = 8;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
     let state = || Arc::clone(console);
@@ -97,6 +101,13 @@ async fn hand_in(
         error @ TakeInError::TooMuchAsked(_) => bad("body", error, "Ask in several replies"),
         TakeInError::Reply(error) => {
             bad("body", error, "Send a reply in one of the four contracts; name it with ?as=")
+        }
+        error @ TakeInError::Taken { .. } => {
+            console.live.nudge();
+            let told = ErrorBuilder::new(TAKEN, error.to_string(), "response_id")
+                .condition("A response id means one response, as it was when it was first recorded")
+                .solution("Give the response an id of its own");
+            Problem::told(ProblemKind::Conflict, told)
         }
         TakeInError::Store(error @ StoreError::AlreadyAnswered { .. }) => {
             let told = ErrorBuilder::new(
@@ -233,10 +244,9 @@ pub(super) struct Read {
 }
 
 impl Read {
-    pub(super) fn page(self) -> Result<(Vec<Entry>, Option<u64>, u64), StoreError> {
-        if self.has_text {
-            self.store.update_text()?;
-        }
+    pub(super) fn page(self) -> Result<Page, StoreError> {
+        // The store fills the index by itself; of what came last it may not know yet.
+        let indexed = self.has_text.then(|| self.store.advance_text(MOST_STEPS)).transpose()?;
         let filters: Vec<Filter> = if self.kinds.is_empty() {
             vec![self.filter.clone()]
         } else {
@@ -253,15 +263,26 @@ impl Read {
         has_more |= entries.len() > self.count;
         entries.truncate(self.count);
         let next = entries.last().filter(|_| has_more).map(|entry| entry.index);
-        Ok((entries, next, self.store.head()?.size))
+        Ok(Page { entries, next, size: self.store.head()?.size, indexed })
     }
+}
+
+/// A page that was read.
+pub(super) struct Page {
+    pub(super) entries: Vec<Entry>,
+    /// Where the next one goes on.
+    pub(super) next: Option<u64>,
+    /// How many entries the log has.
+    pub(super) size: u64,
+    /// How many of them the search could see, where words were looked for.
+    pub(super) indexed: Option<u64>,
 }
 
 async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>) -> Answer {
     let read = listed.read(&console.store, &KINDS, 50)?;
     let store = console.store.clone();
-    let (rows, next, size) = aside(move || {
-        let (entries, next, size) = read.page()?;
+    let (rows, next, size, indexed) = aside(move || {
+        let Page { entries, next, size, indexed } = read.page()?;
         let rows = entries
             .into_iter()
             .map(|entry| {
@@ -269,10 +290,10 @@ async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>)
                 Ok(Row::of(&whole, &Shown::of(&whole)))
             })
             .collect::<Result<Vec<Row>, StoreError>>()?;
-        Ok((rows, next, size))
+        Ok((rows, next, size, indexed))
     })
     .await?;
-    ok(&json!({"replies": rows, "next": next, "size": size}))
+    ok(&json!({"replies": rows, "next": next, "size": size, "indexed": indexed}))
 }
 
 /// The entry that an id or an index names.

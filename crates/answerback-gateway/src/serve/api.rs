@@ -11,7 +11,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use serde_json::{Value, json};
 
-use super::{Backend, Service};
+use super::{Backend, Current, Service};
+use crate::Upstream;
 
 pub(super) fn routes(service: &Arc<Service>) -> Routes {
     let checking = Arc::clone(service);
@@ -38,12 +39,33 @@ fn bad(detail: impl std::fmt::Display) -> Problem {
     Problem::told(ProblemKind::BadRequest, error)
 }
 
+/// The server that a name means where all servers are one, and what it calls the tool itself.
+fn meant(current: &Current, called: &str) -> Option<(Arc<Upstream>, String)> {
+    let backends = &current.backends;
+    let servers: Vec<&str> = backends.iter().map(Backend::name).collect();
+    let mut names = current.names.now();
+    if names.is_empty() && servers.len() > 1 {
+        // Nobody asked for all of them yet: what names meant before they mean now.
+        names = current.names.give(&servers, |kept| kept);
+    }
+    if let Some((server, own)) = names.behind(called) {
+        return Some((backends.get(server)?.known()?, own.to_owned()));
+    }
+    // A tool that has no name yet would get its own; one that has another is called by that.
+    backends.iter().enumerate().find_map(|(server, backend)| {
+        let known = backend.known()?;
+        let is_meant = known.tools.contains(called) && names.shown(server, called).is_none();
+        is_meant.then(|| (known, called.to_owned()))
+    })
+}
+
 /// Judges one call. The body is a line of `answerback replay` with the tool's `inputSchema` as `schema`; where that is
-/// missing, the tool of a server behind the gateway is meant. Attempts are counted by conversation, where one is named.
+/// missing, the tool of a server behind the gateway is meant, by the name that it has at `/mcp`. Attempts are counted by
+/// conversation, where one is named.
 fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<Response, Problem> {
     let current = service.current();
     let gateway = &current.gateway;
-    let line = CallLine::read(body, gateway.limits).map_err(bad)?;
+    let mut line = CallLine::read(body, gateway.limits).map_err(bad)?;
     let schema = serde_json::from_slice::<Value>(body).ok().and_then(|mut line| {
         let schema = line.get_mut("schema").map(Value::take);
         schema.filter(|schema| !schema.is_null())
@@ -52,13 +74,18 @@ fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<Respon
         .map(|schema| Catalogue::new([(line.tool.clone(), schema)]))
         .transpose()
         .map_err(bad)?;
-    let known = current.backends.iter().find_map(|backend| {
-        let known = backend.known()?;
-        known.tools.contains(&line.tool).then_some(known)
-    });
-    // What nobody has is answered with what the first server has instead.
-    let other = || current.backends.iter().find_map(Backend::known);
-    let known = known.or_else(other);
+    let called = line.tool.clone();
+    let known = match inline {
+        Some(_) => None,
+        None => match meant(&current, &called) {
+            Some((known, own)) => {
+                line.tool = own;
+                Some(known)
+            }
+            // What nobody has is answered with what the first server has instead.
+            None => current.backends.iter().find_map(Backend::known),
+        },
+    };
     let catalogue = match (&inline, &known) {
         (Some(inline), _) => inline,
         (None, Some(known)) => known.tools.inputs(),
@@ -82,5 +109,7 @@ fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<Respon
         Some(_) => judged.track(&gateway.tracker, now, random),
         None => judged.as_attempt(1, now, random),
     };
-    json_response(&judged.answer(outcome))
+    let mut answer = judged.answer(outcome);
+    answer.tool = called;
+    json_response(&answer)
 }

@@ -4,6 +4,7 @@ mod api;
 mod backend;
 mod body;
 mod endpoint;
+mod figures;
 mod given;
 mod hub;
 mod inspect;
@@ -20,7 +21,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use answerback_http::{Principal, Routes, Scope};
 use answerback_ledger::leaf::Subject;
 use answerback_mcp::wire::Message;
-use answerback_store::StoreError;
+use answerback_store::{Health, StoreError};
 use axum::body::Body;
 use axum::extract::Path;
 use axum::http::{HeaderMap, Request, StatusCode};
@@ -44,6 +45,7 @@ pub struct Service {
     current: RwLock<Arc<Current>>,
     sessions: Arc<Sessions>,
     faces: Faces,
+    before: figures::Before,
 }
 
 /// What holds for clients that come now.
@@ -76,8 +78,8 @@ impl Service {
     /// A service in front of these servers, in their order.
     pub fn new(gateway: Arc<Gateway>, backends: impl IntoIterator<Item = Backend>) -> Arc<Self> {
         let current = Arc::new(Current::new(gateway, backends));
-        let (sessions, faces) = (Arc::default(), Faces::default());
-        Arc::new(Self { current: RwLock::new(current), sessions, faces })
+        let (sessions, faces, before) = Default::default();
+        Arc::new(Self { current: RwLock::new(current), sessions, faces, before })
     }
 
     /// Serves clients that come from now on with another gateway and other servers. Sessions that are open, and calls
@@ -93,6 +95,7 @@ impl Service {
     ) -> Result<(), StoreError> {
         let next = Arc::new(Current::new(gateway, backends));
         next.gateway.note_start(None, &next.described()).await?;
+        self.before.keep(&self.current());
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
         self.faces.retire();
         Ok(())
@@ -166,7 +169,15 @@ impl Service {
     pub fn is_recording(&self) -> Result<(), String> {
         match self.current().gateway.recorder() {
             Some(recorder) => {
-                recorder.store().head().map(|_| ()).map_err(|error| error.to_string())
+                let store = recorder.store();
+                store.head().map_err(|error| error.to_string())?;
+                match store.stats().health {
+                    // Whoever can reach the server reads this; why it failed is for who reads the log.
+                    Health::Poisoned { .. } => {
+                        Err("the store cannot be written; the log says why".to_owned())
+                    }
+                    health => health.check(),
+                }
             }
             None => Ok(()),
         }

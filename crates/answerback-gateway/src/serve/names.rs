@@ -87,6 +87,11 @@ impl Names {
         candidates.next().unwrap_or(prefixed)
     }
 
+    /// Whether none was given out yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shown.is_empty()
+    }
+
     /// The server behind a shown name, and what the server calls it.
     pub(crate) fn behind(&self, shown: &str) -> Option<(usize, &str)> {
         self.shown.get(shown).map(|(server, name)| (*server, name.as_str()))

@@ -39,6 +39,7 @@ pub struct Health {
     /// Whether the last answer was that of a link without a server.
     is_unreachable: AtomicBool,
     starts: AtomicU32,
+    restarts: AtomicU32,
 }
 
 impl Health {
@@ -56,6 +57,11 @@ impl Health {
     /// How often it was started or reached.
     pub fn starts(&self) -> u32 {
         self.starts.load(Ordering::Acquire)
+    }
+
+    /// How many of these times were not the first of their link.
+    pub fn restarts(&self) -> u32 {
+        self.restarts.load(Ordering::Acquire)
     }
 }
 
@@ -160,6 +166,7 @@ impl Keeper {
                 Ok(opened) => {
                     let started = Instant::now();
                     self.health.starts.fetch_add(1, Ordering::AcqRel);
+                    self.health.restarts.fetch_add(u32::from(!is_first), Ordering::AcqRel);
                     let left = self.carry(opened, &mut told, is_first, &mut absence).await;
                     if matches!(left, Left::Client) {
                         return;

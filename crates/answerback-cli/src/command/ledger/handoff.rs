@@ -7,7 +7,7 @@ use answerback::governance::Handoff;
 use answerback::json::{Limits, read};
 
 use answerback_ledger::{Draft, Id, Kind, Token};
-use answerback_record::{InForce, named};
+use answerback_record::{InForce, named, parts_of_bytes, redacted};
 use answerback_store::{Filter, Store};
 use anyhow::{Context, bail};
 use serde_json::Value;
@@ -16,7 +16,7 @@ use super::record::Arguments;
 use crate::input::Input;
 use crate::together::recognised;
 
-/// The name of the part that has the handoff's bytes.
+/// The name of the part that has the handoff.
 const PART: &str = "handoff";
 
 /// A handoff that was read. Whether it holds is judged together with its response.
@@ -51,7 +51,8 @@ impl HandedOff {
         let Some(index) = page.entries.first().map(|entry| entry.index) else { return Ok(()) };
         let parts = store.entry(index)?.map(|entry| entry.parts).unwrap_or_default();
         let kept = parts.iter().find(|part| part.name().as_str() == PART);
-        if kept.is_some_and(|part| **part.bytes() != *self.bytes) {
+        let shown = redacted(std::str::from_utf8(&self.bytes)?, None);
+        if kept.is_some_and(|part| **part.bytes() != *shown.as_bytes()) {
             bail!("{}: entry {index} of the log is another handoff with this id", self.name);
         }
         Ok(())
@@ -61,8 +62,10 @@ impl HandedOff {
     pub(super) fn request(&self, store: &Store, arguments: &Arguments) -> anyhow::Result<Draft> {
         let mut draft = Draft::request()
             .with_request_id(self.id)
-            .with_contract(&Token::new(Contract::Handoff.as_str())?)
-            .with_part(store.part(PART, self.bytes.as_slice())?);
+            .with_contract(&Token::new(Contract::Handoff.as_str())?);
+        for part in parts_of_bytes(store, PART, &self.bytes)? {
+            draft = draft.with_part(part);
+        }
         if let Some(principal) = &arguments.principal {
             draft = draft.with_principal(principal);
         }

@@ -10,6 +10,7 @@ use answerback::config::StoreConfig;
 use answerback_store::{Settings, Store};
 use anyhow::{Context, bail};
 
+use super::witness;
 use crate::configuration::{ConfigOption, Configuration};
 use crate::folders;
 
@@ -169,16 +170,30 @@ impl Location {
 
     /// Opens the ledger to write; it begins here if it is not there yet.
     pub(crate) fn start(&self) -> anyhow::Result<Store> {
+        self.start_with(Ok)
+    }
+
+    /// As [`Self::start`], for a command that stays: the witnesses of the configuration are asked as the log grows.
+    pub(crate) fn start_to_stay(&self, full_text: bool) -> anyhow::Result<Store> {
+        self.start_with(|settings| {
+            witness::asked_by(settings.with_full_text(full_text), self.configuration()?)
+        })
+    }
+
+    fn start_with(
+        &self,
+        more: impl FnOnce(Settings) -> anyhow::Result<Settings>,
+    ) -> anyhow::Result<Store> {
         let (path, key) = (self.path()?, self.key()?);
         if let Some(url) = self.url()? {
-            return Store::open_postgres(&url, self.settings()?)
+            return Store::open_postgres(&url, more(self.settings()?)?)
                 .context("the ledger in the database");
         }
         // The store's folder first: the anchor is named by where it really is.
         for file in [&path, &key] {
             folders::make_for(file)?;
         }
-        let settings = self.settings()?;
+        let settings = more(self.settings()?)?;
         Store::open_sqlite(&path, settings).with_context(|| path.display().to_string())
     }
 

@@ -5,7 +5,9 @@ use answerback::UuidV4;
 use answerback::contract::{Contract, Profile};
 use answerback::json::Limits;
 use answerback_ledger::{Draft, Id, Kind, Token};
-use answerback_record::{InForce, JudgedReply, ReplyError};
+use answerback_record::{
+    InForce, JudgedReply, RESPONSE, Recorded, Recording, ReplyError, parts_of_bytes,
+};
 use answerback_store::Store;
 use anyhow::{Context, bail};
 use serde_json::json;
@@ -21,7 +23,7 @@ use answerback_record::surroundings::random;
 
 /// Record replies in the ledger, and print their receipts
 ///
-/// Each document is judged under its contract and recorded with its exact bytes: as a response, or as a rejected one
+/// Each document is judged under its contract and recorded without its secrets: as a response, or as a rejected one
 /// when it breaks its contract. A governed response is verified against --manifest and --lock; without them it is
 /// recorded as unverified. A response answers a request; where the log has none with the document's request id, one
 /// is recorded before it: with --handoff the handoff, whose id that is.
@@ -33,7 +35,8 @@ use answerback_record::surroundings::random;
   answerback ledger record --manifest prompt-manifest.json --lock prompt-lock.json --handoff handoff.json response.json
   answerback ledger record --format json replies/*.json
 
-The ledger and its key begin with the first record. A response id that is in the log is not recorded again.
+The ledger and its key begin with the first record. A response that is in the log is not recorded again.
+Another one under its id is recorded as rejected.
 Exit codes: 0 recorded, 1 recorded as rejected, 2 not recorded.")]
 pub(crate) struct Arguments {
     /// The documents; '-' is standard input
@@ -44,7 +47,7 @@ pub(crate) struct Arguments {
     #[arg(long = "as", value_name = "CONTRACT", value_parser = crate::options::contract())]
     contract: Option<Contract>,
 
-    /// What was asked; its bytes are recorded as they are
+    /// What was asked; it is recorded without its secrets
     #[arg(long, value_name = "FILE")]
     request: Option<PathBuf>,
 
@@ -108,21 +111,29 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     }
     let mut exit = Exit::Good;
     for document in &documents {
-        let index = match document.reply.recorded(&store)? {
-            Some(index) => {
-                say(&format!("{} was recorded before, as entry {index}", document.name));
-                index
+        let (name, reply) = (&document.name, &document.reply);
+        let (index, kind) = match document.record(&store, asked.as_deref(), arguments)? {
+            Recorded::New(appended) => (appended.index, reply.kind()),
+            Recorded::Repeated(index) => {
+                say(&format!("{name} was recorded before, as entry {index}"));
+                (index, reply.kind())
             }
-            None => document.record(&store, asked.as_deref(), arguments)?,
+            Recorded::Conflict { appended, first } => {
+                exit = Exit::NotGood;
+                say(&format!(
+                    "{name} is recorded as rejected: entry {first} is another reply with its response id; give it one of its own"
+                ));
+                (appended.index, Kind::Rejected)
+            }
         };
-        if document.reply.is_rejected() {
+        if reply.is_rejected() {
             exit = Exit::NotGood;
-            say(&format!("{} is recorded as rejected:", document.name));
-            for finding in document.reply.errors() {
+            say(&format!("{name} is recorded as rejected:"));
+            for finding in reply.errors() {
                 say(&format!("  {finding}"));
             }
         }
-        print(&store, index, document.reply.kind(), arguments.format)?;
+        print(&store, index, kind, arguments.format)?;
     }
     Ok(exit)
 }
@@ -186,7 +197,7 @@ impl<'a> Document<'a> {
         store: &Store,
         asked: Option<&[u8]>,
         arguments: &Arguments,
-    ) -> anyhow::Result<u64> {
+    ) -> anyhow::Result<Recorded> {
         // What it was given for, not what it says: one that names another request is refused, and still answers this.
         let request_id = match (self.handoff, self.reply.request_id()) {
             (Some(handoff), _) => handoff.id,
@@ -198,19 +209,19 @@ impl<'a> Document<'a> {
             None => arguments.told(self, Draft::request().with_request_id(request_id)),
         };
         if let Some(bytes) = asked {
-            request = request.with_part(store.part("as_seen", bytes)?);
+            let parts = parts_of_bytes(store, "as_seen", bytes)?;
+            request = parts.into_iter().fold(request, Draft::with_part);
         }
         let bytes = &self.reply.bytes;
-        let part = store.part("response", bytes.as_slice())?;
-        let draft = self.reply.draft().with_request_id(request_id);
-        let reply = arguments.told(self, draft).with_part(part);
-        let ticket = store.write_weighing(bytes.len() + 8192, move |transaction| {
-            if transaction.request_index(request_id)?.is_none() {
-                transaction.append(&request)?;
-            }
-            transaction.append(&reply)
-        })?;
-        Ok(ticket.wait().with_context(|| self.name.clone())?.value.index)
+        let draft = arguments.told(self, self.reply.draft().with_request_id(request_id));
+        let parts = parts_of_bytes(store, RESPONSE, bytes)?;
+        let reply = parts.into_iter().fold(draft, Draft::with_part);
+        let (principal, tool) = (arguments.principal.as_ref(), arguments.tool.as_deref());
+        let recording = Recording::new(&self.reply, (request, reply), principal, tool)?;
+        let weight = bytes.len() + 8192;
+        let ticket =
+            store.write_weighing(weight, move |transaction| recording.append(transaction))?;
+        Ok(ticket.wait().with_context(|| self.name.clone())?.value)
     }
 }
 

@@ -1,35 +1,63 @@
 //! Having checkpoints signed by the witnesses of the configuration.
 
 use answerback_ledger::Note;
+#[cfg(feature = "witness")]
+use answerback_ledger::WitnessKey;
+use answerback_store::Settings;
+#[cfg(feature = "witness")]
+use answerback_store::Witness;
+#[cfg(feature = "witness")]
+use anyhow::Context;
 use anyhow::bail;
 
 use super::location::Location;
+use crate::configuration::Configuration;
 use crate::exit::Exit;
+use crate::output::say;
 
-/// Asks every witness to sign the newest checkpoint. Gives it with what they signed, and whether all did.
+/// The witnesses of the configuration.
 #[cfg(feature = "witness")]
-pub(super) fn sign(location: &Location) -> anyhow::Result<(Note, Exit)> {
-    use answerback_ledger::WitnessKey;
-    use answerback_store::Witness;
-    use anyhow::Context;
-
-    use crate::output::say;
-
-    let configured = &location.configuration()?.config.ledger.witness;
-    if configured.is_empty() {
-        bail!(
-            "no witness is configured: ledger.witness in a configuration that is named or trusted"
-        );
-    }
-    let witnesses: Vec<Witness> = configured
-        .iter()
-        .enumerate()
+fn configured(configuration: &Configuration) -> anyhow::Result<Vec<Witness>> {
+    let configured = configuration.config.ledger.witness.iter().enumerate();
+    configured
         .map(|(place, witness)| {
             let key = WitnessKey::parse(&witness.key);
             let key = key.with_context(|| format!("ledger.witness.{place}.key"))?;
             Ok(Witness::new(&witness.url, key))
         })
-        .collect::<anyhow::Result<_>>()?;
+        .collect()
+}
+
+/// The settings of a store that has what it appends signed as long as it is open.
+#[cfg(feature = "witness")]
+pub(super) fn asked_by(
+    settings: Settings,
+    configuration: &Configuration,
+) -> anyhow::Result<Settings> {
+    Ok(configured(configuration)?.into_iter().fold(settings, Settings::with_witness))
+}
+
+#[cfg(not(feature = "witness"))]
+#[expect(clippy::unnecessary_wraps, reason = "with witnesses their keys may be wrong")]
+pub(super) fn asked_by(
+    settings: Settings,
+    configuration: &Configuration,
+) -> anyhow::Result<Settings> {
+    if !configuration.config.ledger.witness.is_empty() {
+        say("warning: ledger.witness is set, and this program was built without witnesses");
+    }
+    Ok(settings)
+}
+
+/// Asks every witness to sign the newest checkpoint. Gives it with what they signed, and whether all did.
+#[cfg(feature = "witness")]
+pub(super) fn sign(location: &Location) -> anyhow::Result<(Note, Exit)> {
+    let witnesses = configured(location.configuration()?)?;
+    if witnesses.is_empty() {
+        bail!(
+            "no witness is configured: ledger.witness in a configuration that is named or trusted"
+        );
+    }
     let store = location.write()?;
     let (mut signed, mut exit) = (None, Exit::Good);
     for witness in &witnesses {

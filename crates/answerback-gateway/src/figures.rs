@@ -1,0 +1,123 @@
+//! What the gateway counts of calls and results, tool by tool. The handles of a series are made once: a call only
+//! adds to them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use answerback::finding::shown_text;
+use metrics::{Counter, Histogram, counter, histogram};
+
+use crate::{Admission, Toolbox};
+
+/// What became of a call that came in.
+const CALLS: [&str; 3] = ["forwarded", "answered", "asked"];
+/// What came of a call that was forwarded, in the words of its entry in the record. What has no word here is the last
+/// one.
+const RESULTS: [&str; 10] = [
+    "ok",
+    "warned",
+    "tool_error",
+    "interim",
+    "protocol_error",
+    "unreadable",
+    "no_result",
+    "not_sent",
+    "unseen",
+    "other",
+];
+/// What tools are called together that no catalogue has: their names are words of a model.
+const UNKNOWN: &str = "(unknown)";
+/// The longest name of a tool as a label.
+const LONGEST_NAME: usize = 128;
+
+/// The outcome of a result that nobody looks at.
+pub(crate) const UNSEEN: &str = "unseen";
+
+/// The figures of the tools of a server.
+#[derive(Debug)]
+pub(crate) struct Figures {
+    tools: BTreeMap<String, Arc<ToolFigures>>,
+    unknown: Arc<ToolFigures>,
+}
+
+impl Figures {
+    pub(crate) fn of(upstream: &str, tools: &Toolbox) -> Self {
+        let upstream: Arc<str> = upstream.into();
+        let figures = |tool: &str| Arc::new(ToolFigures::new(&upstream, tool));
+        Self {
+            tools: tools
+                .inputs()
+                .names()
+                .map(|tool| (tool.to_owned(), figures(&shown_text(tool, LONGEST_NAME))))
+                .collect(),
+            unknown: figures(UNKNOWN),
+        }
+    }
+
+    /// Those of a tool, or of all that are unknown.
+    pub(crate) fn tool(&self, name: &str) -> Arc<ToolFigures> {
+        Arc::clone(self.tools.get(name).unwrap_or(&self.unknown))
+    }
+}
+
+/// The figures of one tool. A series begins when there is something to count: most tools see few outcomes.
+#[derive(Debug)]
+pub(crate) struct ToolFigures {
+    upstream: Arc<str>,
+    tool: Arc<str>,
+    calls: [OnceLock<Handle<Counter>>; CALLS.len()],
+    results: [OnceLock<Handle<Counter>>; RESULTS.len()],
+    seconds: OnceLock<Handle<Histogram>>,
+}
+
+impl ToolFigures {
+    fn new(upstream: &Arc<str>, tool: &str) -> Self {
+        Self {
+            upstream: Arc::clone(upstream),
+            tool: tool.into(),
+            calls: Default::default(),
+            results: Default::default(),
+            seconds: OnceLock::new(),
+        }
+    }
+
+    /// Counts a call, by what becomes of it.
+    pub(crate) fn call(&self, admission: &Admission) {
+        let place = match admission {
+            Admission::Forward(_) => 0,
+            Admission::Answer(_) => 1,
+            Admission::Ask(_) => 2,
+        };
+        let begin = || Handle(self.counter("answerback_gateway_calls_total", CALLS[place]));
+        self.calls[place].get_or_init(begin).0.increment(1);
+    }
+
+    /// Counts what came of a call that was forwarded, and how long that took since the call came in.
+    pub(crate) fn result(&self, outcome: &str, elapsed: Duration) {
+        let place = RESULTS.iter().position(|word| *word == outcome).unwrap_or(RESULTS.len() - 1);
+        let begin = || Handle(self.counter("answerback_gateway_results_total", RESULTS[place]));
+        self.results[place].get_or_init(begin).0.increment(1);
+        let begin = || {
+            let (upstream, tool) = (Arc::clone(&self.upstream), Arc::clone(&self.tool));
+            Handle(
+                histogram!("answerback_gateway_call_seconds", "upstream" => upstream, "tool" => tool),
+            )
+        };
+        self.seconds.get_or_init(begin).0.record(elapsed.as_secs_f64());
+    }
+
+    fn counter(&self, name: &'static str, outcome: &'static str) -> Counter {
+        let (upstream, tool) = (Arc::clone(&self.upstream), Arc::clone(&self.tool));
+        counter!(name, "upstream" => upstream, "tool" => tool, "outcome" => outcome)
+    }
+}
+
+/// A handle of a recorder, which does not say what is behind it.
+struct Handle<T>(T);
+
+impl<T> std::fmt::Debug for Handle<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Handle")
+    }
+}
