@@ -57,6 +57,8 @@ pub use filter::{Entry, EntryPage, Filter, KeptPart};
 pub use head::Head;
 pub use hygiene::{Erased, Pruned};
 pub use migrate::{Progress, Target, migrate};
+#[cfg(feature = "postgres")]
+pub use postgres::postgres_place;
 pub use settings::{Clock, OnFailure, Random, Settings};
 pub use stats::{Health, Stats, Totals};
 pub use store::Store;

@@ -15,6 +15,7 @@ mod prune;
 mod record;
 mod search;
 mod show;
+pub(crate) mod source;
 mod stats;
 mod tail;
 mod verify;
