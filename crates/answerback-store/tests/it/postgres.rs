@@ -67,6 +67,8 @@ fn eight_writers_are_killed_on_one_chain() {
         }
     });
     append(&store, 1);
+    let report = server.judged("chain");
+    assert_eq!(report.exit_code(), 0, "{report}");
     let hashes = verified(&store);
     for (index, hash) in &all {
         let kept = hashes.get(usize::try_from(*index).unwrap());

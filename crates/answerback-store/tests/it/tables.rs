@@ -1,7 +1,7 @@
 //! The tables in PostgreSQL, judged by the verifier, which reads them itself.
 
 use answerback_store::{Store, Target, migrate, postgres_place};
-use answerback_verify::{Options, Postgres, Report, verify};
+use answerback_verify::Postgres;
 
 use crate::scene::{Scene, append};
 use crate::server::Server;
@@ -48,10 +48,7 @@ fn the_verifier_finds_every_tampering_with_tables() {
     append(&store, 300);
     let head = store.head().unwrap();
     drop(store);
-    let judged = || -> Report {
-        let (url, schema) = postgres_place(&place).unwrap();
-        verify(&mut Postgres::open(&url, &schema).unwrap(), &Options::new()).unwrap()
-    };
+    let judged = || server.judged("tables");
     let report = judged();
     assert_eq!(report.exit_code(), 0, "{report}");
     assert_eq!((report.size, report.root.clone()), (head.size, head.root.to_string()));

@@ -1,4 +1,4 @@
-//! The scale-out store's tables in PostgreSQL, read in one transaction that sees one moment and changes nothing.
+//! The scale-out store's tables in `PostgreSQL`, read in one transaction that sees one moment and changes nothing.
 //!
 //! Replicas may go on writing meanwhile. Nothing here speaks TLS, and no table is read as a whole: a piece of the log is
 //! in memory at a time.
@@ -16,7 +16,7 @@ use crate::tiles::TILE_WIDTH;
 /// How many rows are read at a time.
 const PAGE: i64 = 256;
 
-/// A log in a schema of a PostgreSQL database.
+/// A log in a schema of a `PostgreSQL` database.
 pub struct Postgres {
     name: String,
     client: Client,
