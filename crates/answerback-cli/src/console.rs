@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use answerback::UuidV7;
 use answerback::case::{Decision, Submission};
+use answerback::config::StoreConfig;
 use answerback::contract::recognise;
 use answerback::governance::{Lock, Manifest};
 use answerback::json::Limits;
@@ -20,6 +21,7 @@ use answerback_verify::{Options, Report};
 use anyhow::Context;
 use serde_json::{Value, json};
 
+use crate::command::ledger::source;
 use crate::input::Input;
 use crate::output::say;
 use crate::prompts::PromptFolder;
@@ -32,8 +34,8 @@ const WIDTH: usize = 100;
 pub(crate) struct Server {
     store: Store,
     service: Arc<Service>,
-    /// The ledger's file; nothing, where it is in a database.
-    ledger: Option<PathBuf>,
+    /// The ledger's file, or the URL of its database.
+    ledger: PathBuf,
     governance: RwLock<Governance>,
 }
 
@@ -45,7 +47,7 @@ pub(crate) struct Governance {
 }
 
 impl Server {
-    pub(crate) fn new(store: Store, service: Arc<Service>, ledger: Option<PathBuf>) -> Self {
+    pub(crate) fn new(store: Store, service: Arc<Service>, ledger: PathBuf) -> Self {
         Self { store, service, ledger, governance: RwLock::default() }
     }
 
@@ -60,11 +62,11 @@ impl Server {
     }
 
     fn command(&self, words: &str) -> String {
-        match &self.ledger {
-            Some(ledger) => format!("answerback {words} --store {}", ledger.display()),
-            // A database's URL may hold a password.
-            None => format!("answerback {words} --config FILE"),
+        // A database's URL may hold a password.
+        if self.ledger.to_str().is_some_and(StoreConfig::is_url) {
+            return format!("answerback {words} --config FILE");
         }
+        format!("answerback {words} --store {}", self.ledger.display())
     }
 }
 
@@ -167,8 +169,7 @@ impl Behind for Server {
     }
 
     fn verify(&self) -> Result<Report, String> {
-        let ledger = self.ledger.as_ref().ok_or("the ledger is in a database")?;
-        let mut source = answerback_verify::open(ledger).map_err(|error| error.to_string())?;
+        let mut source = source::open(&self.ledger).map_err(|error| format!("{error:#}"))?;
         answerback_verify::verify(source.as_mut(), &Options::new())
             .map_err(|error| error.to_string())
     }

@@ -150,7 +150,7 @@ const OPERATIONS: &[Operation] = &[
     get("/api/ledger/consistency", "That a log of one size is the beginning of a larger one", Form::Members("from, to, hashes"))
         .query(&[("from", "The smaller size"), ("to", "The larger size")]),
     post("/api/ledger/verify", Scope::Read, "Verifies the whole log, level by level", Form::None, Form::Members("ok, levels, size, root, erased_parts, took_ms, warnings"))
-        .problems(&[("422", "NOT_VERIFIABLE: the log is in a database")]),
+        .problems(&[("422", "NOT_VERIFIABLE: the log cannot be read")]),
     post("/api/playground", Scope::Read, "Judges, shows and converts a document; nothing is recorded", Form::Other("application/json"), Form::Members("contract, valid, findings, ui, losses, terminal, conversions"))
         .query(&[("as", "The contract, instead of recognising it"), ("profile", "strict or lenient")]),
     get("/api/examples", "Small documents to begin with", Form::Members("examples")),

@@ -98,8 +98,8 @@ impl Attempt {
         step(state, Event::Call(self.call(record)), &context)
     }
 
-    /// Counts the call within a transaction. `record` is told what became of it and writes the entry of it, whose
-    /// reference goes into the state, so that erasing the entry takes the state along.
+    /// Counts the call within a transaction. `record` is told what became of it and writes the entry of it. The state
+    /// is noted as coming from that entry, so that erasing the entry takes the state along.
     pub(crate) fn count<T>(
         &self,
         transaction: &mut dyn Transaction,
@@ -120,10 +120,11 @@ impl Attempt {
         } else {
             first
         };
-        if step.state != before
-            && !transaction.swap_attempt(&self.key, revision, step.state.as_ref())?
-        {
-            return Err(StoreError::Damaged("a retry state changed under the lock".into()));
+        if step.state != before {
+            if !transaction.swap_attempt(&self.key, revision, step.state.as_ref())? {
+                return Err(StoreError::Damaged("a retry state changed under the lock".into()));
+            }
+            transaction.attempt_from(&self.key, &reference)?;
         }
         Ok((step.outcome, recorded))
     }

@@ -6,7 +6,7 @@ use answerback::retry::{Context, Event, HideSecrets, Outcome, Permit, Policy, Re
 use answerback::{Digest, UuidV7};
 use answerback_ledger::{Draft, Id, Part, Token};
 use answerback_record::tell_decision;
-use answerback_store::{CaseRecord, Store, StoreError, Ticket, Transaction};
+use answerback_store::{CaseRecord, Store, StoreError, Ticket, Transaction, entry_reference};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
@@ -123,8 +123,9 @@ fn enact(
             .map_err(StoreError::unit)?,
         _ => None,
     };
-    if let Some(kept) = kept {
-        take_effect(transaction, &RetryKey::new(&kept.retry_key), id, submission, permit)?;
+    let retry_key = kept.map(|kept| RetryKey::new(&kept.retry_key));
+    if let Some(key) = &retry_key {
+        take_effect(transaction, key, id, submission, permit)?;
     }
     let word = submission.decision.kind().as_str();
     let (Ok(case), Ok(decision)) = (Id::try_from(id), Token::new(word)) else {
@@ -132,7 +133,12 @@ fn enact(
     };
     let draft = Draft::decision(case, decision, record.case.digest, record.case.revision)
         .with_part(part.clone());
-    transaction.append(&draft)?;
+    let appended = transaction.append(&draft)?;
+    transaction.said_in(id, &entry_reference(appended.index))?;
+    // A state remembers the person's words until the model has them.
+    if let Some(key) = retry_key {
+        transaction.attempt_from(&key, &entry_reference(appended.index))?;
+    }
     tell_decision(transaction, &record.case)?;
     // The model of an escalation is told what is recorded; an agent that asked waits for the words themselves.
     if record.case.kind != CaseKind::Escalation && *given.decision != submission.decision {

@@ -31,7 +31,11 @@ impl Opening<'_> {
         let key = self.attempt.key.as_str();
         let schema = self.attempt.schema.as_ref();
         let kept = Kept::new(key, &case.id, original.as_ref(), schema, self.seal);
-        let new = NewCase::new(case, content).with_reference(reference);
+        let mut new = NewCase::new(case, content).with_reference(reference);
+        // What is shown tells of every attempt, and of the first call most.
+        for source in transaction.attempt_sources(&self.attempt.key)? {
+            new = new.with_source(source);
+        }
         transaction.put_case(&new.with_private(kept.to_bytes()))?;
         let draft = self.about.on(Draft::escalation(id, digest, revision));
         transaction.append(&draft)?;

@@ -82,7 +82,8 @@ impl fmt::Debug for SigningKey {
 ///
 /// A rotation goes through a second file beside it, `FILE.next`: the new key is on the disk before the
 /// log says that it signs from now on, and takes the first one's place after. So at every moment one of
-/// the two files has the key that the log names.
+/// the two files has the key that the log names. There is one `FILE.next`, so whoever calls
+/// [`Self::begin_rotation`] or [`Self::holding`] holds the lock on the log: else it could be another's.
 #[derive(Clone, Debug)]
 pub struct KeyFile {
     file: PrivateFile,
@@ -130,7 +131,7 @@ impl KeyFile {
         }
         match read(&self.file.beside("next"))?.filter(|key| key.verifier() == *named) {
             Some(key) => {
-                self.finish_rotation()?;
+                self.file.beside("next").rename_to(&self.file)?;
                 Ok(key)
             }
             None => {
@@ -140,7 +141,8 @@ impl KeyFile {
         }
     }
 
-    /// Puts the next key beside the file, before the log names it.
+    /// Puts the next key beside the file, before the log names it. The key in force is in the file itself: who asked
+    /// [`Self::holding`] for it has seen to that.
     ///
     /// # Errors
     ///
@@ -148,15 +150,6 @@ impl KeyFile {
     pub fn begin_rotation(&self, next: &SigningKey) -> Result<(), KeyError> {
         // What lies there was never named by the log, or it would have taken its place.
         self.file.beside("next").replace(&next.to_text())
-    }
-
-    /// Puts the next key into its place, after the log named it.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be renamed.
-    pub fn finish_rotation(&self) -> Result<(), KeyError> {
-        self.file.beside("next").rename_to(&self.file)
     }
 }
 

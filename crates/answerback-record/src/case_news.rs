@@ -2,7 +2,7 @@
 
 use answerback::UuidV7;
 use answerback::case::{Case, CaseState};
-use answerback_store::{StoreError, Transaction};
+use answerback_store::{StoreError, Transaction, case_reference};
 use serde_json::{Map, Value, json};
 
 /// Streams whose names begin so say what became of cases. They are [our own](answerback_store::OWN_STREAMS).
@@ -32,8 +32,8 @@ pub fn tell_decision(transaction: &mut dyn Transaction, case: &Case) -> Result<(
     told.map(|_| ())
 }
 
-/// Tells that an agent has seen the decision, and what it says of it. The stream of the case ends with it, so there is
-/// one.
+/// Tells that an agent has seen the decision, and what it says of it, which goes with what the person said. The stream
+/// of the case ends with it, so there is one.
 ///
 /// # Errors
 ///
@@ -46,7 +46,8 @@ pub fn tell_acknowledgement(
     let mut body = about(case);
     body.extend(said);
     let (stream, body) = (case_stream(&case.id), Value::Object(body).to_string());
-    transaction.append_event(&stream, ACKNOWLEDGED, None, body.as_bytes())?;
+    let reference = case_reference(&case.id);
+    transaction.append_event(&stream, ACKNOWLEDGED, Some(&reference), body.as_bytes())?;
     transaction.end_stream(&stream, None).map(|_| ())
 }
 

@@ -1,13 +1,13 @@
-//! Reads the lines that `appender` printed and looks for each entry in the store, hashed anew.
+//! Reads the lines that `appender` printed and looks for each entry in the store, which the verifier judges first.
 //!
 //! Usage: `acknowledged STORE KEY [ANCHOR] < LINES`
 #![expect(clippy::print_stdout, reason = "it is a program for scripts")]
 
 use std::error::Error;
-use std::io::BufRead;
+use std::io::{BufRead, Write};
 
-use answerback_ledger::tree::Frontier;
-use answerback_store::{Settings, Store};
+use answerback_store::{Export, Settings, Store};
+use answerback_verify::{Options, open as read, verify};
 
 /// A file, or the URL of a PostgreSQL database.
 fn open(store: &str, settings: Settings) -> Result<Store, Box<dyn Error>> {
@@ -16,6 +16,17 @@ fn open(store: &str, settings: Settings) -> Result<Store, Box<dyn Error>> {
         return Ok(Store::open_postgres(store, settings)?);
     }
     Ok(Store::open_sqlite(store, settings)?)
+}
+
+/// Holds the log against the verifier, which shares no code with what wrote it.
+fn judge(store: &Store) -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let export = folder.path().join("export.jsonl");
+    let mut file = std::io::BufWriter::new(std::fs::File::create(&export)?);
+    store.export_jsonl(Export::new(), &mut file, &mut |_| ())?;
+    file.flush()?;
+    let report = verify(read(&export)?.as_mut(), &Options::new())?;
+    if report.exit_code() == 0 { Ok(()) } else { Err(report.to_string().into()) }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -28,17 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         settings = settings.with_anchor_file(anchor);
     }
     let store = open(store, settings)?;
+    judge(&store)?;
     let head = store.head()?;
-    let mut frontier = Frontier::default();
-    let mut hashes = Vec::new();
-    for index in 0..head.size {
-        let entry = store.entry(index)?.ok_or_else(|| format!("no entry at {index}"))?;
-        frontier.append(entry.hash);
-        hashes.push(entry.hash.to_string());
-    }
-    if frontier.root() != head.root {
-        return Err("the root is not that of the entries".into());
-    }
     let mut count = 0;
     for line in std::io::stdin().lock().lines() {
         let line = line?;
@@ -46,7 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let Some((index, hash)) = line.split_once(' ').filter(|(_, hash)| hash.len() == 64) else {
             continue;
         };
-        if hashes.get(index.parse::<usize>()?).map(String::as_str) != Some(hash) {
+        let kept = store.entry(index.parse()?)?.map(|entry| entry.hash.to_string());
+        if kept.as_deref() != Some(hash) {
             return Err(format!("the acknowledged entry at {index} is missing").into());
         }
         count += 1;

@@ -1,7 +1,7 @@
 //! Appends entries as fast as the store takes them and prints the index of each one that is acknowledged.
 //!
 //! The crash tests kill it at random: whatever it printed must be in the store afterwards.
-//! Usage: `appender STORE KEY COUNT IN_FLIGHT [ANCHOR]`
+//! Usage: `appender STORE KEY COUNT IN_FLIGHT [ANCHOR [rotate]]`; with `rotate` the key is changed half-way.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -22,16 +22,19 @@ fn open(store: &str, settings: Settings) -> Result<Store, Box<dyn Error>> {
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [store, key, count, in_flight, anchor @ ..] = arguments.as_slice() else {
-        return Err("usage: appender STORE KEY COUNT IN_FLIGHT [ANCHOR]".into());
+        return Err("usage: appender STORE KEY COUNT IN_FLIGHT [ANCHOR [rotate]]".into());
     };
     let mut settings = Settings::new(key);
-    if let [anchor] = anchor {
+    if let [anchor, ..] = anchor {
         settings = settings.with_anchor_file(anchor);
     }
     let store = open(store, settings)?;
     let (count, in_flight): (u64, usize) = (count.parse()?, in_flight.parse()?);
     let mut waiting = VecDeque::new();
     for number in 0..count {
+        if number == count / 2 && anchor.get(1).is_some_and(|word| word == "rotate") {
+            acknowledge(Some(store.rotate_key()?))?;
+        }
         let part = store.part("seen", format!("{number:0>600}").into_bytes())?;
         let draft = Draft::request().with_tool("appender").with_part(part);
         waiting.push_back(store.append(draft)?);

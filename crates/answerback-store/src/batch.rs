@@ -34,6 +34,8 @@ pub(crate) struct Done {
     pub(crate) root: Hash,
     /// How each of the jobs that were run ended, in order.
     pub(crate) outcomes: Vec<Result<(), StoreError>>,
+    /// What failed after the commit: it takes nothing back, but this connection is not to be used again.
+    pub(crate) broken: Option<EngineError>,
 }
 
 /// Why nothing of a transaction counts.
@@ -149,17 +151,25 @@ impl Chain {
         Counters::add(&counters.entries, gathered.entries.len() as u64);
         if let Some(key) = gathered.next_key {
             self.key = key;
-            // The log names the new key now. Where the file cannot be renamed, the next start does it.
-            let _ = self.key_file.finish_rotation();
+            self.settle_key();
         }
         if let Some(note) = staged.note {
             self.anchor(&note, now, counters);
         }
-        self.scrub_pending |= gathered.scrub;
-        if self.scrub_pending {
-            self.scrub_pending = !matches!(self.engine.scrub(), Ok(true));
+        if gathered.scrub {
+            self.scrub.want();
         }
-        Ok(Done { size, root, outcomes })
+        let broken = self.scrub_if_due().err();
+        Ok(Done { size, root, outcomes, broken })
+    }
+
+    /// Puts a new key, which the log names now, into its file's place: under the lock, so that the file beside it is
+    /// nobody else's. Where that cannot be done, the next start or the next change of the key does it.
+    fn settle_key(&mut self) {
+        if let Ok(Some(head)) = self.engine.begin() {
+            let _ = self.key_file.holding(&head.signer);
+        }
+        self.engine.rollback();
     }
 
     /// The tree with what was gathered, and its checkpoint.
@@ -203,6 +213,9 @@ impl Chain {
         }
         if let Some(note) = &staged.note {
             engine.append_checkpoint(staged.head.size, &note.to_string())?;
+        }
+        if gathered.scrub {
+            engine.want_scrub()?;
         }
         if staged.head == *old { Ok(()) } else { engine.save_head(&staged.head) }
     }

@@ -1,6 +1,8 @@
 use answerback::case::{Case, CaseKind};
 use answerback::{Timestamp, UuidV7};
 
+use crate::engine::{EngineError, Outcome};
+
 /// A case with what the store keeps beside it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -38,6 +40,13 @@ pub(crate) const fn kind_word(kind: CaseKind) -> &'static str {
         CaseKind::Question => "question",
         CaseKind::Escalation => "escalation",
     }
+}
+
+/// A case as a store keeps it, without what people said of it.
+pub(crate) fn without_words(body: &str) -> Outcome<String> {
+    let damaged = |error: serde_json::Error| EngineError::damaged(error.to_string());
+    let case: Case = serde_json::from_str(body).map_err(damaged)?;
+    serde_json::to_string(&case.without_words()).map_err(damaged)
 }
 
 /// Which cases a list holds.

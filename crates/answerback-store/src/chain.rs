@@ -10,7 +10,8 @@ use answerback_ledger::anchor::AnchorError;
 use answerback_ledger::tree::{Edge, Frontier, frontier_at, root_at};
 use answerback_ledger::{Anchor, Checkpoint, Hash, KeyFile, Note, SigningKey, VerifierKey, anchor};
 
-use crate::engine::{Engine, Hashes, Opener};
+use crate::engine::{Engine, Hashes, Opener, Outcome};
+use crate::scrub::Scrub;
 use crate::stats::Counters;
 use crate::{Head, Settings, StoreError};
 
@@ -29,7 +30,7 @@ pub(crate) struct Chain {
     /// Whether a step of the clock backwards was logged and it has not caught up yet.
     pub(crate) is_clock_behind: bool,
     /// Whether erased content may still be in the files.
-    pub(crate) scrub_pending: bool,
+    pub(crate) scrub: Scrub,
 }
 
 impl Chain {
@@ -59,8 +60,8 @@ impl Chain {
         } else {
             engine.rollback();
         }
-        let (is_clock_behind, scrub_pending) = (false, false);
-        Ok(Self {
+        let is_clock_behind = false;
+        let mut chain = Self {
             engine,
             origin,
             key_file,
@@ -69,8 +70,28 @@ impl Chain {
             edge,
             frontier,
             is_clock_behind,
-            scrub_pending,
-        })
+            scrub: Scrub::default(),
+        };
+        chain.look_for_erased()?;
+        Ok(chain)
+    }
+
+    /// Takes up what a process erased that could not scrub the files itself.
+    pub(crate) fn look_for_erased(&mut self) -> Outcome<()> {
+        if !self.engine.is_scrubbed()? {
+            self.scrub.remember();
+        }
+        Ok(())
+    }
+
+    /// Scrubs the files, where that is due. While somebody reads an older state of them it is put off.
+    pub(crate) fn scrub_if_due(&mut self) -> Outcome<()> {
+        if self.scrub.is_due() {
+            let scrubbed = self.engine.scrub();
+            self.scrub.tried(matches!(scrubbed, Ok(true)));
+            scrubbed?;
+        }
+        Ok(())
     }
 
     /// Follows what other processes appended since, and holds the head against the tree.

@@ -166,6 +166,8 @@ pub(crate) trait Read: Send {
     ) -> Outcome<Option<u64>>;
 
     fn attempt(&mut self, key: &str, now: Timestamp) -> Outcome<Option<KeptAttempt>>;
+    /// What the text of a retry state comes from.
+    fn attempt_sources(&mut self, key: &str) -> Outcome<Vec<String>>;
     fn case(&mut self, id: &UuidV7) -> Outcome<Option<CaseRecord>>;
     fn cases(
         &mut self,
@@ -191,6 +193,10 @@ pub(crate) trait Read: Send {
     /// The newest events of a stream that are kept, newest first.
     fn newest_events(&mut self, stream: &str, limit: usize) -> Outcome<Vec<Event>>;
     fn blob(&mut self, digest: &Digest) -> Outcome<Option<Vec<u8>>>;
+    /// Whether no file of the store holds what was erased.
+    fn is_scrubbed(&mut self) -> Outcome<bool> {
+        Ok(true)
+    }
 }
 
 /// What is written. Between `begin` and `commit` the engine holds the lock on the head.
@@ -221,8 +227,13 @@ pub(crate) trait Engine: Read {
     /// Durable when it returns.
     fn commit(&mut self) -> Outcome<()>;
     fn rollback(&mut self);
-    /// After content was erased and committed: makes sure that no file of the store holds it. `false` when
-    /// somebody still reads the old state and it has to be tried again.
+    /// Notes, in the transaction that erases, that the files of the store have to be scrubbed: whoever writes to it
+    /// sees to that, when this process is gone, too.
+    fn want_scrub(&mut self) -> Outcome<()> {
+        Ok(())
+    }
+    /// After content was erased and committed: makes sure that no file of the store holds it, and waits for nobody.
+    /// `false` when somebody still reads the old state and it has to be tried again.
     fn scrub(&mut self) -> Outcome<bool>;
 
     fn append_entries(&mut self, rows: &[EntryRow]) -> Outcome<()>;
@@ -258,11 +269,15 @@ pub(crate) trait Engine: Read {
         state: Option<&State>,
         now: Timestamp,
     ) -> Outcome<bool>;
+    /// Notes what the text of a retry state comes from, where there is one.
+    fn attempt_from(&mut self, key: &str, reference: &str) -> Outcome<()>;
     /// Drops what lapsed, and beyond the cap what lapses soonest, blocked ones never. Says how many.
     fn sweep_attempts(&mut self, now: Timestamp, most: u64) -> Outcome<u64>;
     fn put_case(&mut self, record: &CaseRecord) -> Outcome<bool>;
     /// Swaps the case when the stored revision is the expected one.
     fn swap_case(&mut self, case: &Case, expected: u64) -> Outcome<bool>;
+    /// Notes what a case's text comes from: what people said of it, or else what they are shown.
+    fn case_from(&mut self, id: &UuidV7, reference: &str, said: bool) -> Outcome<()>;
     fn set_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> Outcome<()>;
     /// Forgets what was private to cases whose time is over.
     fn sweep_cases(&mut self, now: Timestamp) -> Outcome<u64>;
@@ -274,7 +289,7 @@ pub(crate) trait Engine: Read {
     fn put_blob(&mut self, blob: &BlobRow<'_>) -> Outcome<()>;
 
     fn erase_part(&mut self, index: u64, name: &str) -> Outcome<bool>;
-    /// Erases the content of events, cases, blobs and retry states that belong to this.
+    /// Erases the content of events and blobs that belong to this, and of cases and retry states that come from it.
     fn erase_references(&mut self, reference: &str) -> Outcome<()>;
     /// Removes entries and parts below this index; tiles and checkpoints stay. Says how many entries.
     fn prune_entries(&mut self, below: u64) -> Outcome<u64>;

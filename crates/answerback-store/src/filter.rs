@@ -121,6 +121,7 @@ pub struct Entry {
 pub struct EntryPage {
     /// The entries, in the order that was asked for, without their parts.
     pub entries: Vec<Entry>,
-    /// Where the next page goes on, when there is one.
+    /// Where the next page goes on, when there is one: also where this one has fewer entries than were asked for, because
+    /// looking for more would have taken too long.
     pub next: Option<u64>,
 }

@@ -44,7 +44,11 @@ pub(crate) fn erase(
     Ok(Erased { entry: work.append(&Draft::erasure(index, part, basis))? })
 }
 
-/// Removes entries below a full tile: the tile keeps their hashes, so every proof about the rest holds.
+/// The most entries that one transaction removes: others wait for the lock meanwhile.
+const STEP: u64 = 16 * WIDTH;
+
+/// Removes the oldest entries below a full tile, a step of them: the tile keeps their hashes, so every proof about the
+/// rest holds. Each step is a prune of its own, with its entry, so that whatever ends the work leaves a whole log.
 pub(crate) fn prune(work: &mut Work<'_>, below: u64) -> Result<Pruned, StoreError> {
     let below = below - below % WIDTH;
     let size = work.size() - work.entries.len() as u64;
@@ -54,6 +58,7 @@ pub(crate) fn prune(work: &mut Work<'_>, below: u64) -> Result<Pruned, StoreErro
             work.minimum
         )));
     }
+    let below = below.min(work.minimum - work.minimum % WIDTH + STEP);
     let root = work.read(|engine| root_at(below, &Hashes::of(engine)))?;
     let removed = work.write(|engine| engine.prune_entries(below))?;
     work.minimum = below;

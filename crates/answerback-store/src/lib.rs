@@ -29,6 +29,8 @@ mod migrate;
 mod postgres;
 mod queue;
 mod reading;
+mod rotation;
+mod scrub;
 mod settings;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -55,12 +57,15 @@ pub use filter::{Entry, EntryPage, Filter, KeptPart};
 pub use head::Head;
 pub use hygiene::{Erased, Pruned};
 pub use migrate::{Progress, Target, migrate};
+#[cfg(feature = "postgres")]
+pub use postgres::postgres_place;
 pub use settings::{Clock, OnFailure, Random, Settings};
 pub use stats::{Health, Stats, Totals};
 pub use store::Store;
 pub use ticket::{Committed, Ticket};
 pub use transaction::{
-    Appended, Attempts, Blobs, Cases, Events, Log, NewCase, Transaction, entry_reference,
+    Appended, Attempts, Blobs, Cases, Events, Log, NewCase, Transaction, case_reference,
+    entry_reference,
 };
 #[cfg(feature = "witness")]
 pub use witness::{Witness, WitnessError, Witnessed};

@@ -16,6 +16,9 @@ use crate::{Filter, Head, Settings, Store, StoreError};
 /// How often progress is told, in rows.
 const STEP: u64 = 1000;
 
+/// Rows of `meta` that are about the source itself.
+const STAYING: [&str; 3] = ["moved", "scrub_wanted", "scrub_done"];
+
 /// Where a log is moved to: a place that holds none yet.
 pub struct Target {
     opener: Arc<dyn Opener>,
@@ -139,8 +142,9 @@ fn copy(
         let mut done = 0;
         let loaded = target.load(table, &mut |sink| {
             source.dump(table, &mut |row| {
-                // The source may bear the mark of an earlier try.
-                if table.name == "meta" && row.first() == Some(&Cell::Text("moved".to_owned())) {
+                // The source may bear the mark of an earlier try, and what is to be done with its own files.
+                let stays = |name: &&str| row.first() == Some(&Cell::Text((*name).to_owned()));
+                if table.name == "meta" && STAYING.iter().any(stays) {
                     return Ok(());
                 }
                 sink(row)?;

@@ -13,7 +13,7 @@ use crate::{Entry, EntryPage, EventPage, Filter, Gap, Head, StoreError, StreamIn
 const IDLE: usize = 4;
 
 /// How many entries are looked at for one page of a filter by text.
-const LOOKS: usize = 1 << 14;
+pub(crate) const LOOKS: usize = 1 << 14;
 
 pub(crate) struct Readers {
     opener: Arc<dyn Opener>,
@@ -148,19 +148,21 @@ fn page(mut rows: Vec<(u64, Vec<u8>)>, limit: usize) -> Result<EntryPage, StoreE
     Ok(EntryPage { entries: entries?, next })
 }
 
-/// Entries that an index for full text found, as far as the rest of the filter admits them.
+/// Entries that an index for full text found, as far as the rest of the filter admits them. At most so many are looked
+/// at for it.
 pub(crate) fn entries_found(
     read: &mut dyn Read,
     filter: &Filter,
     cursor: Option<u64>,
     limit: usize,
+    most: usize,
     mut find: impl FnMut(Range<u64>, usize) -> Result<Vec<u64>, StoreError>,
 ) -> Result<EntryPage, StoreError> {
     let head = head(read)?;
     let mut range = within(read, &head, filter, cursor)?;
     let mut rows = Vec::new();
     let mut looks = 0;
-    while rows.len() <= limit && looks < LOOKS && !range.is_empty() {
+    while rows.len() <= limit && looks < most && !range.is_empty() {
         let found = find(range.clone(), 256)?;
         let Some(last) = found.last() else { break };
         looks += found.len();
@@ -172,7 +174,13 @@ pub(crate) fn entries_found(
             }
         }
     }
-    page(rows, limit)
+    let looked = if filter.newest_first { range.end } else { range.start.saturating_sub(1) };
+    let mut page = page(rows, limit)?;
+    // Looking ended before the log did: the next page goes on from there, however few this one has.
+    if page.next.is_none() && !range.is_empty() && looks >= most {
+        page.next = Some(looked);
+    }
+    Ok(page)
 }
 
 /// The receipt of an entry, against the newest checkpoint.
@@ -265,4 +273,52 @@ pub(crate) fn events(
         _ => newest.max(after),
     };
     Ok(EventPage { gap, events, after })
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use answerback_ledger::Draft;
+
+    use super::*;
+    use crate::{Settings, Store};
+
+    /// However little is looked at for a page, its end leads on, and all that is there is found once.
+    #[test]
+    fn looking_that_ends_early_says_where_it_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings::new(folder.path().join("key"));
+        let store = Store::open_sqlite(folder.path().join("store.db"), settings).unwrap();
+        let tickets: Vec<_> = (1..1200_u64)
+            .map(|index| {
+                let tool = if index % 400 == 0 { "rare" } else { "common" };
+                store.append(Draft::request().with_tool(tool)).unwrap()
+            })
+            .collect();
+        for ticket in tickets {
+            ticket.wait().unwrap();
+        }
+        let rare = Filter::default().with_tool("rare");
+        for (filter, wanted) in [(rare.clone(), [400, 800]), (rare.newest_first(), [800, 400])] {
+            let (mut found, mut cursor, mut pages) = (Vec::new(), None, 0);
+            loop {
+                let find = |within: Range<u64>, most: usize| {
+                    let all: Vec<u64> = if filter.newest_first {
+                        within.rev().take(most).collect()
+                    } else {
+                        within.take(most).collect()
+                    };
+                    Ok(all)
+                };
+                let page =
+                    store.read(|read| entries_found(read, &filter, cursor, 9, 300, find)).unwrap();
+                found.extend(page.entries.iter().map(|entry| entry.index));
+                pages += 1;
+                cursor = page.next;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+            assert_eq!((found, pages), (wanted.to_vec(), 3));
+        }
+    }
 }

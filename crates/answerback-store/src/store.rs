@@ -7,17 +7,17 @@ use std::time::Instant;
 
 use answerback::retry::RetryKey;
 use answerback::{Digest, Timestamp, UuidV7};
-use answerback_ledger::leaf::{Basis, Subject};
-use answerback_ledger::{
-    Draft, Hash, Id, KeyFile, Kind, Note, Part, Receipt, Salt, SigningKey, Token, VerifierKey,
-};
+use answerback_ledger::leaf::Basis;
+use answerback_ledger::tile::WIDTH;
+use answerback_ledger::{Draft, Hash, Id, Kind, Note, Part, Receipt, Salt, Token, VerifierKey};
 
 use crate::chain::{Chain, stored_key};
 use crate::engine::{Foreseen, Opener, Outcome, Read};
 use crate::hygiene::{Erased, Pruned, erase, prune};
 use crate::job::job;
 use crate::queue::Queue;
-use crate::reading::{self, Readers};
+use crate::reading::{self, LOOKS, Readers};
+use crate::rotation::rotate;
 use crate::stats::Counters;
 use crate::text::{TextIndex, follow, step};
 use crate::transaction::{Log, Transaction};
@@ -285,7 +285,8 @@ impl Store {
 
     /// Erases a part of an entry, and what belongs to the entry in events, cases, blobs and retry states.
     /// When the ticket is answered, the content is in none of the store's files, unless somebody still
-    /// reads an older state of it; then it goes as soon as they are done.
+    /// reads an older state of it: [`Self::is_scrubbed`] says so. Then whoever writes to the store removes it once they
+    /// are done.
     ///
     /// # Errors
     ///
@@ -302,6 +303,7 @@ impl Store {
             .is_some_and(|entry| entry.parts.iter().any(|held| *held.name() == part));
         if let Some(mut text) = (self.0.text)(false)?.filter(|_| held) {
             text.remove(index)?;
+            text.scrub()?;
         }
         self.hand(WEIGHT, move |work| erase(work, index, &part, basis))
     }
@@ -309,11 +311,27 @@ impl Store {
     /// Removes entries below an index, rounded down to a multiple of 256. Exporting them first is the
     /// caller's duty. All proofs about the rest hold.
     ///
+    /// It goes step by step, so that others can write in between, and tells of each. Whatever ends it between two steps
+    /// leaves a log that begins later, and the same call again goes on. It blocks until all is done.
+    ///
     /// # Errors
     ///
-    /// When the queue is full or the store is closed.
-    pub fn prune(&self, below: u64) -> Result<Ticket<Pruned>, StoreError> {
-        self.hand(WEIGHT, move |work| prune(work, below))
+    /// When there is nothing to remove, the queue is full, or the store fails.
+    pub fn prune(
+        &self,
+        below: u64,
+        progress: &mut dyn FnMut(Pruned),
+    ) -> Result<Pruned, StoreError> {
+        let wanted = below - below % WIDTH;
+        let mut removed = 0;
+        loop {
+            let step = self.hand(WEIGHT, move |work| prune(work, below))?.wait()?.value;
+            progress(step);
+            removed += step.removed;
+            if step.below >= wanted {
+                return Ok(Pruned { removed, ..step });
+            }
+        }
     }
 
     /// Removes events below a sequence number, but those of [our own streams](crate::OWN_STREAMS); readers are told of the
@@ -339,17 +357,11 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// When the key cannot be written, or the queue is full.
+    /// When the queue is full; as the ticket's answer, when the key cannot be written, or somebody else changes it at
+    /// the same time.
     pub fn rotate_key(&self) -> Result<Ticket<Appended>, StoreError> {
-        let origin = self.origin()?;
-        let next = SigningKey::new(&origin, &self.0.settings.random()?)?;
-        KeyFile::new(&self.0.settings.key).begin_rotation(&next)?;
-        self.hand(WEIGHT, move |work| {
-            let draft = Draft::config(Subject::Key).with_verifier_key(&next.verifier());
-            let appended = work.append(&draft)?;
-            work.next_key = Some(next.clone());
-            Ok(appended)
-        })
+        let settings = self.0.settings.clone();
+        self.hand(WEIGHT, move |work| rotate(work, &settings))
     }
 
     /// What to do with an answer whose record failed: `Ok` delivers it, and it is counted; the error
@@ -464,7 +476,7 @@ impl Store {
         let mut index = self.text()?;
         let mut find =
             |within: Range<u64>, most| Ok(index.find(words, within, filter.newest_first, most)?);
-        self.read(|read| reading::entries_found(read, filter, cursor, limit, &mut find))
+        self.read(|read| reading::entries_found(read, filter, cursor, limit, LOOKS, &mut find))
     }
 
     /// The checkpoints of larger trees than this, smallest first.
@@ -676,6 +688,17 @@ impl Store {
         self.update_text()
     }
 
+    /// Whether nothing that was erased is in the store's files, those of the index for full text among them. What lies
+    /// in the files of a database's server is not known here.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn is_scrubbed(&self) -> Result<bool, StoreError> {
+        let text = (self.0.text)(false)?.map_or(Ok(true), |mut text| text.is_scrubbed())?;
+        Ok(text && self.read(|read| Ok(read.is_scrubbed()?))?)
+    }
+
     /// Brings the index for full text up to the newest entry. Gives how many entries it has seen.
     ///
     /// # Errors
@@ -684,6 +707,7 @@ impl Store {
     pub fn update_text(&self) -> Result<u64, StoreError> {
         let mut index = self.text()?;
         while step(index.as_mut(), &self.0.readers)?.is_some() {}
+        index.scrub()?;
         Ok(index.position()?)
     }
 

@@ -88,10 +88,10 @@ pub(crate) const TABLES: &[Table] = &[
             ("revision", Int),
             ("expires", Int),
             ("blocked", Bool),
-            ("ref", Text),
             ("state", Text),
         ],
     },
+    Table { name: "attempt_source", columns: &[("ref", Text), ("key", Text)] },
     Table {
         name: "case_record",
         columns: &[
@@ -107,6 +107,7 @@ pub(crate) const TABLES: &[Table] = &[
             ("ref", Text),
         ],
     },
+    Table { name: "case_source", columns: &[("ref", Text), ("id", Text), ("said", Bool)] },
     Table {
         name: "event",
         columns: &[

@@ -10,6 +10,7 @@ use answerback_ledger::{Kind, Leaf, Part};
 use crate::StoreError;
 use crate::engine::Outcome;
 use crate::reading::Readers;
+use crate::scrub::Scrub;
 use crate::stats::Counters;
 
 /// How long the thread rests when it has caught up.
@@ -27,7 +28,7 @@ pub(crate) trait TextIndex: Send {
     fn position(&mut self) -> Outcome<u64>;
     /// Takes a step, all at once.
     fn advance(&mut self, step: &Step) -> Outcome<()>;
-    /// Removes an entry at once and for good.
+    /// Removes an entry at once.
     fn remove(&mut self, index: u64) -> Outcome<()>;
     /// Entries within the range whose text has all words.
     fn find(
@@ -39,6 +40,15 @@ pub(crate) trait TextIndex: Send {
     ) -> Outcome<Vec<u64>>;
     /// Throws everything away.
     fn clear(&mut self) -> Outcome<()>;
+    /// Whether no file of the index holds what was removed from it.
+    fn is_scrubbed(&mut self) -> Outcome<bool> {
+        Ok(true)
+    }
+    /// Makes sure of that, and waits for nobody. `false` when somebody still reads the old state and it has to be tried
+    /// again.
+    fn scrub(&mut self) -> Outcome<bool> {
+        Ok(true)
+    }
 }
 
 /// What the next entries of the log mean for the index.
@@ -61,22 +71,34 @@ pub(crate) fn follow(
     counters: &Counters,
     stop: &Arc<AtomicBool>,
 ) {
-    let mut trouble: Option<String> = None;
+    let (mut scrub, mut trouble): (Scrub, Option<String>) = Default::default();
     while !stop.load(Ordering::Relaxed) {
-        let (moved, reason) = match step(index.as_mut(), readers) {
-            Ok(moved) => (moved, None),
-            Err(error) => (None, Some(error.to_string())),
-        };
+        let moved = step(index.as_mut(), readers);
+        let moved = moved.and_then(|moved| Ok((moved, look_after(index.as_mut(), &mut scrub)?)));
+        let reason = moved.as_ref().err().map(ToString::to_string);
         // Told when it begins or changes, not at every try.
         if let Some(reason) = reason.as_ref().filter(|reason| trouble.as_ref() != Some(*reason)) {
             tracing::warn!(%reason, "the index for full text is not filled");
         }
         trouble = reason;
         match moved {
-            Some(position) => counters.text_position.store(position, Ordering::Relaxed),
-            None => std::thread::park_timeout(REST),
+            Ok((Some(position), ())) => {
+                counters.text_position.store(position, Ordering::Relaxed);
+            }
+            _ => std::thread::park_timeout(REST),
         }
     }
+}
+
+/// Scrubs the files of the index where that is due, whoever removed something from it.
+fn look_after(index: &mut dyn TextIndex, scrub: &mut Scrub) -> Outcome<()> {
+    if !index.is_scrubbed()? {
+        scrub.remember();
+        if scrub.is_due() {
+            scrub.tried(index.scrub()?);
+        }
+    }
+    Ok(())
 }
 
 /// Indexes the next entries. `None` when there are none.

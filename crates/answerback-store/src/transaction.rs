@@ -33,6 +33,11 @@ pub fn entry_reference(index: u64) -> String {
     format!("entry/{index}")
 }
 
+/// The reference by which events belong to a case: they go with what people said of it.
+pub fn case_reference(id: &UuidV7) -> String {
+    format!("case/{}", id.as_str().to_ascii_lowercase())
+}
+
 /// The audit log.
 pub trait Log {
     /// Appends an entry. The ledger gives it its time, and a response the index of its request.
@@ -82,6 +87,21 @@ pub trait Attempts {
         expected: Option<u64>,
         state: Option<&State>,
     ) -> Result<bool, StoreError>;
+
+    /// Notes an entry, as [`entry_reference`] names it, that a kept state tells something of: erasing or pruning the
+    /// entry takes the state along. The first call's own record is noted with the state.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    fn attempt_from(&mut self, key: &RetryKey, reference: &str) -> Result<(), StoreError>;
+
+    /// The entries that a kept state tells something of.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    fn attempt_sources(&mut self, key: &RetryKey) -> Result<Vec<String>, StoreError>;
 }
 
 /// A case that comes in.
@@ -92,12 +112,13 @@ pub struct NewCase {
     pub(crate) content: Vec<u8>,
     pub(crate) private: Option<Vec<u8>>,
     pub(crate) reference: Option<String>,
+    pub(crate) sources: Vec<String>,
 }
 
 impl NewCase {
     /// A case with what the person is shown.
     pub fn new(case: Case, content: impl Into<Vec<u8>>) -> Self {
-        Self { case, content: content.into(), private: None, reference: None }
+        Self { case, content: content.into(), private: None, reference: None, sources: Vec::new() }
     }
 
     /// What only the caller can read, kept until the case is decided or lapses.
@@ -109,6 +130,12 @@ impl NewCase {
     /// What it belongs to, such as [`entry_reference`].
     pub fn with_reference(mut self, reference: impl Into<String>) -> Self {
         self.reference = Some(reference.into());
+        self
+    }
+
+    /// Something else that its content tells of, in the same form: erasing or pruning that takes the content along.
+    pub fn with_source(mut self, reference: impl Into<String>) -> Self {
+        self.sources.push(reference.into());
         self
     }
 }
@@ -136,9 +163,17 @@ pub trait Cases {
     /// When it cannot be written.
     fn keep_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> Result<(), StoreError>;
 
+    /// Notes the entry, as [`entry_reference`] names it, that has what a person said about a case: erasing or pruning
+    /// the entry takes the words along.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    fn said_in(&mut self, id: &UuidV7, reference: &str) -> Result<(), StoreError>;
+
     /// Decides a case by the rule of [`answerback::case::decide`]: the first decision wins, and the very
     /// same one again is answered alike. The decision's entry in the log is the caller's to append, in
-    /// the same unit. What was private comes with the record this last time.
+    /// the same unit, and to name with [`Self::said_in`]. What was private comes with the record this last time.
     ///
     /// # Errors
     ///

@@ -286,7 +286,22 @@ impl Attempts for Work<'_> {
         state: Option<&State>,
     ) -> Result<bool, StoreError> {
         let now = self.now();
-        self.write(|engine| engine.swap_attempt(key.as_str(), expected, state, now))
+        let first = state.and_then(|state| state.original_call().record.clone());
+        let swapped =
+            self.write(|engine| engine.swap_attempt(key.as_str(), expected, state, now))?;
+        if let Some(first) = first.filter(|_| swapped) {
+            self.attempt_from(key, &first)?;
+        }
+        Ok(swapped)
+    }
+
+    fn attempt_from(&mut self, key: &RetryKey, reference: &str) -> Result<(), StoreError> {
+        let reference = kept_reference(reference)?;
+        self.write(|engine| engine.attempt_from(key.as_str(), reference))
+    }
+
+    fn attempt_sources(&mut self, key: &RetryKey) -> Result<Vec<String>, StoreError> {
+        self.read(|engine| engine.attempt_sources(key.as_str()))
     }
 }
 
@@ -300,6 +315,10 @@ impl Cases for Work<'_> {
             reference: new.reference.clone(),
         };
         if self.write(|engine| engine.put_case(&record))? {
+            for source in new.reference.iter().chain(&new.sources) {
+                let source = kept_reference(source)?;
+                self.write(|engine| engine.case_from(&record.case.id, source, false))?;
+            }
             return Ok(record);
         }
         self.case(&record.case.id)?
@@ -313,6 +332,11 @@ impl Cases for Work<'_> {
     fn keep_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> Result<(), StoreError> {
         self.scrub = true;
         self.write(|engine| engine.set_private(id, private))
+    }
+
+    fn said_in(&mut self, id: &UuidV7, reference: &str) -> Result<(), StoreError> {
+        let reference = kept_reference(reference)?;
+        self.write(|engine| engine.case_from(id, reference, true))
     }
 
     fn decide_case(
@@ -331,6 +355,14 @@ impl Cases for Work<'_> {
         }
         Ok(CaseRecord { case: decided, ..kept })
     }
+}
+
+/// A reference as every engine can keep it: not each of them has NUL in text.
+fn kept_reference(reference: &str) -> Result<&str, StoreError> {
+    if reference.contains('\0') {
+        return Err(StoreError::unit("a reference holds no NUL"));
+    }
+    Ok(reference)
 }
 
 impl Events for Work<'_> {

@@ -8,7 +8,7 @@ use answerback::Timestamp;
 
 use crate::batch::{Done, Failed};
 use crate::chain::Chain;
-use crate::engine::{Engine, Failure, Opener, Outcome};
+use crate::engine::{Engine, EngineError, Failure, Opener, Outcome};
 use crate::job::Job;
 use crate::queue::Queue;
 use crate::stats::Counters;
@@ -59,6 +59,14 @@ impl Writer {
         }
         if let Ok(chain) = &mut self.chain {
             chain.close_anchors(&self.counters);
+            // Once more, however short ago it was put off; what is left then waits for the next writer.
+            let scrubbed = chain.look_for_erased().and_then(|()| {
+                chain.scrub.hurry();
+                chain.scrub_if_due()
+            });
+            if let Err(EngineError { source, .. }) = scrubbed {
+                tracing::warn!(error = %source, "erased content may still be in the store's files");
+            }
         }
     }
 
@@ -68,7 +76,7 @@ impl Writer {
         }
         let Ok(chain) = &mut self.chain else { return };
         match chain.run(&mut jobs, &self.settings, &self.counters) {
-            Ok(Done { size, root, outcomes }) => {
+            Ok(Done { size, root, outcomes, broken }) => {
                 let waiting = jobs.split_off(outcomes.len());
                 self.queue.put_back(waiting);
                 self.counters.set_health(Health::Good);
@@ -77,6 +85,9 @@ impl Writer {
                 for (job, outcome) in jobs.into_iter().zip(outcomes) {
                     Counters::add(&self.counters.units_failed, u64::from(outcome.is_err()));
                     job.finish(outcome.map(|()| (size, root)));
+                }
+                if let Some(error) = broken {
+                    self.failed(error);
                 }
             }
             Err(Failed { error, poisons }) => {
@@ -94,6 +105,16 @@ impl Writer {
         } else {
             self.counters.set_health(Health::Locked);
             Counters::add(&self.counters.lock_timeouts, 1);
+        }
+    }
+
+    /// Takes a failure that no unit waits to hear of.
+    fn failed(&mut self, error: EngineError) {
+        let poisons = !matches!(error.failure, Failure::Locked | Failure::Conflict);
+        if poisons {
+            tracing::warn!(error = %error.source, "the store failed: it is opened again");
+        }
+        self.fail(&error.into(), poisons);
         }
     }
 
@@ -141,8 +162,7 @@ impl Writer {
             Ok(()) => self.counters.set_health(Health::Good),
             Err(error) => {
                 chain.engine.rollback();
-                let poisons = !matches!(error.failure, Failure::Locked | Failure::Conflict);
-                self.fail(&error.into(), poisons);
+                self.failed(error);
             }
         }
     }
@@ -152,8 +172,8 @@ impl Writer {
         self.prove();
         if let Ok(chain) = &mut self.chain {
             chain.close_anchors(&self.counters);
-            if chain.scrub_pending {
-                chain.scrub_pending = !matches!(chain.engine.scrub(), Ok(true));
+            if let Err(error) = chain.scrub_if_due() {
+                self.failed(error);
             }
         }
     }
@@ -171,6 +191,9 @@ impl Writer {
             if swept.is_err() {
                 chain.engine.rollback();
             }
+            if let Err(error) = swept.and_then(|_| chain.look_for_erased()) {
+                self.failed(error);
+            }
         }
     }
 }
@@ -187,6 +210,7 @@ pub(crate) fn sweep(engine: &mut dyn Engine, now: Timestamp, most: u64) -> Outco
     engine.begin()?;
     let swept = engine.sweep_attempts(now, most)? + engine.sweep_cases(now)?;
     if swept > 0 {
+        engine.want_scrub()?;
         engine.commit()?;
     } else {
         engine.rollback();

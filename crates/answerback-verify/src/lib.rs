@@ -50,6 +50,8 @@ pub use options::{GivenError, Options};
 pub use proof::{consistency_holds, inclusion_holds};
 pub use receipt::{Proven, ReceiptError, verify_receipt};
 pub use report::{Failure, KeyTrust, Level, LevelReport, Report, Warning};
+#[cfg(feature = "postgres")]
+pub use source::Postgres;
 #[cfg(feature = "sqlite")]
 pub use source::Sqlite;
 pub use source::{

@@ -247,6 +247,25 @@ impl Case {
         }
     }
 
+    /// The case without what a person said about it, and without who did: that it was decided, and how, stays.
+    #[must_use]
+    pub fn without_words(mut self) -> Self {
+        let submission = match &mut self.state {
+            CaseState::Open => return self,
+            CaseState::Deferred { submission, .. } | CaseState::Decided { submission, .. } => {
+                submission
+            }
+        };
+        submission.by = None;
+        match &mut submission.decision {
+            Decision::Approve | Decision::Defer { .. } => {}
+            Decision::Modify { arguments } => *arguments = Value::Null,
+            Decision::Reject { reason } => *reason = None,
+            Decision::Respond { message } => message.clear(),
+        }
+        self
+    }
+
     /// Whether it lapsed undecided.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.decision().is_none() && now >= self.expires
@@ -526,6 +545,27 @@ mod tests {
         ] {
             let found = misfit(kind, shown, &decision);
             assert_eq!(found.is_none(), answers, "{kind:?} {decision:?}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_decision_stands_without_its_words() {
+        let open = case(CaseKind::Escalation);
+        assert_eq!(open.clone().without_words(), open);
+        for decision in [
+            Decision::Approve,
+            Decision::Modify { arguments: json!({"city": "quince"}) },
+            Decision::Reject { reason: Some("quince".into()) },
+            Decision::Respond { message: "quince".into() },
+            Decision::Defer { until: at(800) },
+        ] {
+            let kind = decision.kind();
+            let submission = Submission::about(&open, decision).with_by("quince");
+            let bare = decide(&open, &submission, at(10)).unwrap().without_words();
+            let text = serde_json::to_string(&bare).unwrap();
+            assert!(!text.contains("quince"), "{text}");
+            assert_eq!(serde_json::from_str::<Case>(&text).unwrap(), bare);
+            assert_eq!(bare.decision().map_or(DecisionKind::Defer, Decision::kind), kind);
         }
     }
 

@@ -273,8 +273,7 @@ impl Arguments {
         configuration: &Configuration,
     ) -> anyhow::Result<(Arc<Console>, Arc<Server>, Sessions)> {
         let location = &self.gateway.location;
-        let ledger = if location.url()?.is_some() { None } else { Some(location.path()?) };
-        let server = Arc::new(Server::new(store.clone(), Arc::clone(service), ledger));
+        let server = Arc::new(Server::new(store.clone(), Arc::clone(service), location.path()?));
         server.govern(governance)?;
         let folder = location.folder()?;
         let scopes = [Scope::Read, Scope::Decide];

@@ -2,7 +2,7 @@
 
 use crate::program::{program, run, told};
 
-const COMMANDS: [&[&str]; 46] = [
+const COMMANDS: [&[&str]; 47] = [
     &[],
     &["check"],
     &["call"],
@@ -32,6 +32,7 @@ const COMMANDS: [&[&str]; 46] = [
     &["ledger", "export"],
     &["ledger", "erase"],
     &["ledger", "prune"],
+    &["ledger", "rotate"],
     &["ledger", "migrate"],
     &["ledger", "stats"],
     &["validate"],

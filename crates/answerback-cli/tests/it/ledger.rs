@@ -279,6 +279,54 @@ fn erased_content_is_in_no_file() {
     );
 }
 
+/// Somebody reads the store while content is erased: the command says that the files still have it, and the next one
+/// that writes removes it.
+#[test]
+fn content_that_is_still_read_goes_later() {
+    let ledger = Ledger::filled();
+    let reader = Connection::open(ledger.store()).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM entry").unwrap();
+    let erase = ["erase", "2", "response", "--basis", "request", "--yes", "--format", "json"];
+    let output = ledger.run(&erase);
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &said["gone_from_files"]), (Some(0), &json!(false)));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.starts_with("the files still hold the content"), "{told}");
+    drop(reader);
+    let erase = ["erase", "4", "response", "--basis", "request", "--yes", "--format", "json"];
+    let said: Value = serde_json::from_str(&ledger.good(&erase)).unwrap();
+    assert_eq!(said["gone_from_files"], true);
+    assert_eq!(ledger.code(&["verify"]), 0);
+}
+
+/// The key is changed: the log goes on under the new one, and whoever trusts the old one can follow.
+#[test]
+fn a_key_is_changed() {
+    let ledger = Ledger::filled();
+    let old = ledger.good(&["checkpoint", "--vkey"]);
+    assert_eq!(ledger.code(&["rotate"]), 2, "nobody is asked where there is no terminal");
+    assert_eq!(ledger.good(&["checkpoint", "--vkey"]), old);
+    let changed: Value =
+        serde_json::from_str(&ledger.good(&["rotate", "--yes", "--format", "json"])).unwrap();
+    let new = ledger.good(&["checkpoint", "--vkey"]);
+    assert_eq!((&changed["vkey"], &changed["old_vkey"]), (&json!(new.trim()), &json!(old.trim())));
+    let index = changed["changed_by"].as_str().unwrap();
+    let entry: Value =
+        serde_json::from_str(&ledger.good(&["show", index, "--format", "json"])).unwrap();
+    assert_eq!(entry["leaf"]["vkey"], changed["vkey"]);
+    ledger.good(&["record", "tool-least.json"]);
+    let text = ledger.good(&["rotate", "--yes"]);
+    assert!(text.contains("signs from now on"), "{text}");
+    ledger.good(&["record", "ui-least.json"]);
+    for key in [&old, &new, &ledger.good(&["checkpoint", "--vkey"])] {
+        assert_eq!(ledger.code(&["verify", "--vkey", key.trim()]), 0, "{key}");
+    }
+    // Of the files only the key itself is left.
+    let keys = files(&ledger.path("state/answerback"));
+    let keys = keys.iter().filter(|path| path.to_string_lossy().contains(".key"));
+    assert_eq!(keys.count(), 1);
+}
+
 #[test]
 fn tampering_ends_with_the_level_that_fails() {
     let ledger = Ledger::filled();
@@ -659,7 +707,10 @@ fn a_ledger_moves_into_a_database() {
     let there = ["--store", &url, "--key", key.to_str().unwrap(), "--anchor", anchor];
     let with = |arguments: &[&'static str]| [&there[..], arguments].concat();
     ledger.good(&with(&["record", "governed-full.json"]));
-    ledger.good(&with(&["verify"]));
+    let report: Value =
+        serde_json::from_str(&ledger.good(&with(&["verify", "--format", "json"]))).unwrap();
+    assert!(report["levels"].to_string().contains("root"), "{report}");
+    assert_eq!(ledger.code(&["verify", &url]), 0, "the verifier takes the URL itself");
     ledger.good(&with(&["stats"]));
     ledger.good(&with(&["show", "2"]));
     ledger.good(&[&there[..], &["verify", "--receipt", &receipt]].concat());

@@ -1,5 +1,6 @@
 //! `answerback serve` from outside: clients over HTTP in front, servers behind.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::sync::mpsc::channel;
@@ -56,6 +57,68 @@ fn a_client_with_a_session() {
     );
 }
 
+/// A server, wrapped servers and commands write to one file at the same time: each answer that named an entry has it,
+/// and the verifier finds one whole log.
+#[test]
+fn a_server_wrapped_servers_and_commands_share_one_file() {
+    const ROUNDS: usize = 8;
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &one_stub(), &[]);
+    let document = desk.path("reply.json");
+    let reply = json!({"response_type": "text", "summary": "from a command", "timestamp": "2026-03-04T05:06:07Z"});
+    std::fs::write(&document, reply.to_string()).unwrap();
+    let receipt = |answer: &Value| {
+        let receipt = meta(answer, "receipt");
+        (receipt["index"].to_string(), Some(receipt["leafHash"].clone()))
+    };
+    let mut receipts = Vec::new();
+    std::thread::scope(|scope| {
+        let mut writers = Vec::new();
+        for _ in 0..2 {
+            writers.push(scope.spawn(|| {
+                let mut client = desk.client(&[]);
+                let calls = (0..ROUNDS)
+                    .map(|n| receipt(&client.call("echo", json!({"text": n.to_string()}))));
+                let calls = calls.collect::<Vec<_>>();
+                assert_eq!(client.leave().0, 0);
+                calls
+            }));
+        }
+        writers.push(scope.spawn(|| {
+            let record = ["ledger", "record", "--format", "json", document.to_str().unwrap()];
+            let recorded = (0..ROUNDS).map(|_| {
+                let line: Value = serde_json::from_str(&desk.good(&record)).unwrap();
+                let index = line["index"].as_str().unwrap().to_owned();
+                (index, None)
+            });
+            recorded.collect::<Vec<_>>()
+        }));
+        let mut client = Session::begin(&gateway, "/mcp");
+        let calls = (1..=ROUNDS).map(|n| client.call("count", json!({"n": n, "unit": "kg"})));
+        receipts.extend(calls.map(|answer| receipt(&answer)));
+        for writer in writers {
+            receipts.extend(writer.join().unwrap());
+        }
+    });
+    assert_eq!(gateway.stop().0, 0);
+    desk.good(&["ledger", "verify"]);
+    let lines = desk.good(&["ledger", "tail", "-n", "1000", "--format", "json"]);
+    let entries: BTreeMap<String, Value> = lines
+        .lines()
+        .map(|line| {
+            let entry: Value = serde_json::from_str(line).unwrap();
+            (entry["index"].to_string().trim_matches('"').to_owned(), entry["hash"].clone())
+        })
+        .collect();
+    let mut indexes = BTreeSet::new();
+    for (index, hash) in receipts {
+        let kept = entries.get(&index).unwrap_or_else(|| panic!("entry {index} is missing"));
+        assert!(hash.is_none_or(|hash| hash == *kept), "entry {index} is another");
+        indexes.insert(index);
+    }
+    assert_eq!(indexes.len(), 4 * ROUNDS, "each has an entry of its own");
+}
+
 /// Where `scripts/postgres` runs the tests: the same on the store that several share.
 #[test]
 fn a_gateway_on_postgresql() {
@@ -76,6 +139,9 @@ fn a_gateway_on_postgresql() {
         let answer = gateway.send("GET", path, &[], "");
         assert!(answer.status == 200, "{path}: {} {:?}", answer.status, answer.events);
     }
+    // The verifier reads the tables, from within a server as well.
+    let verified = gateway.send("POST", "/api/ledger/verify", &[], "");
+    assert_eq!((verified.status, &verified.last()["ok"]), (200, &json!(true)));
     let (code, said) = gateway.stop();
     assert_eq!(code, 0, "{said:?}");
     assert!(!said.iter().any(|line| line.contains("panicked")), "{said:?}");

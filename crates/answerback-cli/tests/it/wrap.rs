@@ -606,6 +606,45 @@ fn a_case_waits_and_its_decision_takes_effect() {
     }
 }
 
+/// What a model sent and what a person answered stands in entries, in the case and in what is remembered of the attempts.
+/// Erasing the entries leaves it nowhere.
+#[cfg(unix)]
+#[test]
+fn erasing_the_entries_of_a_case_leaves_nothing_of_it() {
+    let desk = Desk::new();
+    let mut client = desk.client(&[]);
+    let words = ["quinceFirst", "quinceSecond", "quinceThird", "quinceAnswer"];
+    for word in &words[..3] {
+        client.call("count", json!({"n": 0, "unit": word}));
+    }
+    let listed = desk.good(&["inbox", "list", "--format", "json"]);
+    let case: Value = serde_json::from_str(listed.trim()).unwrap();
+    let mut respond = desk.command();
+    respond.args(["inbox", "respond", case["case"]["id"].as_str().unwrap(), "quinceAnswer"]);
+    assert_eq!(at_a_terminal(respond, "").0, 0);
+    client.leave();
+    let state = desk.path("state");
+    let held = || words.iter().filter(|word| files_below(&state).contains(**word)).count();
+    assert_eq!(held(), 4);
+    let lines = desk.good(&["ledger", "tail", "-n", "1000", "--format", "json"]);
+    for line in lines.lines() {
+        let entry: Value = serde_json::from_str(line).unwrap();
+        let leaf = &entry["leaf"];
+        if leaf["kind"] != "validation" && leaf["kind"] != "decision" {
+            continue;
+        }
+        let index = entry["index"].to_string();
+        for part in leaf["parts"].as_array().unwrap() {
+            let (index, part) = (index.trim_matches('"'), part["name"].as_str().unwrap());
+            desk.good(&["ledger", "erase", index, part, "--basis", "request", "--yes"]);
+        }
+    }
+    assert_eq!(held(), 0);
+    desk.good(&["ledger", "verify"]);
+    let shown = desk.good(&["inbox", "list", "--all", "--format", "json"]);
+    assert!(shown.contains("respond"), "that it was decided stays: {shown}");
+}
+
 #[test]
 fn a_client_that_can_asks_its_user_at_once() {
     let wrong = r#"{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"count","arguments":{"n":0}}}"#;

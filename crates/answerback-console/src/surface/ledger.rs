@@ -124,7 +124,7 @@ async fn verify(State(console): State<Arc<Console>>) -> Answer {
     let report = tokio::task::spawn_blocking(move || behind.verify()).await.map_err(internal)?;
     let report = report.map_err(|reason| {
         let told = ErrorBuilder::new("NOT_VERIFIABLE", reason, "ledger")
-            .condition("The log is one that this server can read as a file")
+            .condition("The log can be read")
             .solution("Verify it on the command line: answerback ledger verify");
         Problem::told(ProblemKind::Unprocessable, told)
     })?;

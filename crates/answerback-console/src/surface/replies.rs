@@ -253,16 +253,18 @@ impl Read {
             self.kinds.iter().map(|kind| self.filter.clone().with_kind(*kind)).collect()
         };
         let mut entries = Vec::new();
-        let mut has_more = false;
+        // How far down all kinds were looked at.
+        let mut until = None;
         for filter in filters {
             let page = self.store.entries(&filter, self.before, self.count)?;
-            has_more |= page.next.is_some();
+            until = until.max(page.next);
             entries.extend(page.entries);
         }
+        entries.retain(|entry| until.is_none_or(|until| entry.index >= until));
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.index));
-        has_more |= entries.len() > self.count;
+        let is_longer = entries.len() > self.count;
         entries.truncate(self.count);
-        let next = entries.last().filter(|_| has_more).map(|entry| entry.index);
+        let next = if is_longer { entries.last().map(|entry| entry.index) } else { until };
         Ok(Page { entries, next, size: self.store.head()?.size, indexed })
     }
 }

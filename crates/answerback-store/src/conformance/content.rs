@@ -7,10 +7,14 @@ use answerback::retry::{
     Call, Context, Event as RetryEvent, HideSecrets, Policy, RetryKey, Sent, State, step,
 };
 use answerback::{Digest, Severity, Timestamp, UuidV7};
+use answerback_ledger::Draft;
 use serde_json::json;
 
 use super::Open;
-use crate::{CaseFilter, CaseStatus, Event, Gap, NewCase, Settings, StoreError, StreamFilter};
+use crate::{
+    CaseFilter, CaseStatus, Event, Gap, NewCase, Settings, StoreError, StreamFilter,
+    case_reference, entry_reference,
+};
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_unix_millis(seconds * 1000)
@@ -173,6 +177,80 @@ pub(super) fn the_first_decision_wins(open: Open<'_>) {
         .unwrap()
         .wait();
     assert!(matches!(unknown, Err(StoreError::Missing(_))));
+}
+
+/// Erasing an entry takes along what a case says that comes from it, and leaves what does not.
+pub(super) fn a_case_goes_with_what_it_comes_from(open: Open<'_>) {
+    let store = open("told", &|settings| settings).unwrap();
+    let part = store.part("seen", *b"words").unwrap();
+    let entry = |tool: &str| Draft::request().with_tool(tool).with_part(part.clone());
+    let drafts = [entry("first"), entry("last"), entry("decision")];
+    let told = store.write(move |transaction| {
+        let mut indexes = Vec::new();
+        for draft in &drafts {
+            indexes.push(transaction.append(draft)?.index);
+        }
+        let references: Vec<String> = indexes.iter().map(|index| entry_reference(*index)).collect();
+        let mut cases = Vec::new();
+        for (number, decision) in [
+            Decision::Respond { message: "the answer".into() },
+            Decision::Defer { until: transaction.now().plus_days(2) },
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let id = UuidV7::from_time(transaction.now(), [u8::try_from(number).unwrap(); 10]);
+            let expires = transaction.now().plus_days(1);
+            let case =
+                Case::new(id.clone(), CaseKind::Escalation, Digest::of_bytes(b"shown"), expires);
+            let new = NewCase::new(case.clone(), *b"shown").with_private(*b"sealed");
+            let new = new.with_reference(&references[1]).with_source(&references[0]);
+            transaction.put_case(&new)?;
+            let submission = Submission::about(&case, decision).with_by("somebody");
+            transaction.decide_case(&id, &submission)?;
+            transaction.said_in(&id, &references[2])?;
+            transaction.append_event("notes", "note", Some(&case_reference(&id)), b"note")?;
+            cases.push(id);
+        }
+        // Who has no part in it keeps its state.
+        let key = RetryKey::of_conversation("thread", "other");
+        transaction.swap_attempt(&key, None, Some(&stepped(None, transaction.now())))?;
+        transaction.attempt_from(&key, &references[0])?;
+        transaction.attempt_from(&RetryKey::of_conversation("thread", "none"), &references[0])?;
+        Ok((indexes, cases, transaction.attempt_sources(&key)?))
+    });
+    let (indexes, cases, sources) = told.unwrap().wait().unwrap().value;
+    assert_eq!(sources, [entry_reference(indexes[0])]);
+    let erase = |index: u64| {
+        let part = answerback_ledger::Token::new("seen").unwrap();
+        store.erase(index, part, answerback_ledger::leaf::Basis::Request).unwrap().wait().unwrap();
+    };
+    let notes = || -> Vec<bool> {
+        let events = store.events(0, Some("notes"), 9).unwrap().events;
+        events.iter().map(|event| event.body.is_some()).collect()
+    };
+    let case = |number: usize| store.case(&cases[number]).unwrap().unwrap();
+    let said = |number: usize| serde_json::to_string(&case(number).case).unwrap();
+    assert!(said(0).contains("the answer") && said(1).contains("somebody"));
+    assert_eq!(notes(), [true, true]);
+    // What was said goes; what is shown stays, and an open case can still be decided.
+    erase(indexes[2]);
+    for number in [0, 1] {
+        assert!(!said(number).contains("the answer") && !said(number).contains("somebody"));
+        assert_eq!(case(number).content, b"shown");
+    }
+    assert_eq!(case(1).private.as_deref(), Some(b"sealed".as_slice()));
+    assert_eq!((case(0).private, notes()), (None, vec![false, false]));
+    let key = RetryKey::of_conversation("thread", "other");
+    assert!(store.attempt(&key).unwrap().is_some());
+    // The first of several attempts is in what is shown, too.
+    erase(indexes[0]);
+    for number in [0, 1] {
+        assert_eq!((case(number).content, case(number).private), (Vec::new(), None));
+    }
+    assert_eq!(store.attempt(&key).unwrap(), None);
+    let decided = case(0).case.decision().unwrap().clone();
+    assert_eq!(decided, Decision::Respond { message: String::new() });
 }
 
 pub(super) fn events_count_without_holes(open: Open<'_>) {

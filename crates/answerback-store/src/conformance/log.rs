@@ -234,7 +234,7 @@ pub(super) fn entries_are_found_across_tiles(open: Open<'_>) {
         assert_eq!(found(&tool.clone().with_agent("nobody"), most), [0_u64; 0]);
     }
     assert_eq!(found(&Filter::default().with_agent("late"), 77), (600..1200).collect::<Vec<_>>());
-    store.prune(300).unwrap().wait().unwrap();
+    store.prune(300, &mut |_| ()).unwrap();
     assert_eq!(found(&tool, 3), rare[2..]);
 }
 
@@ -280,7 +280,7 @@ pub(super) fn pruning_keeps_proofs(open: Open<'_>) {
     let store = open("pruned", &|settings| settings).unwrap();
     filled(&store, 1000);
     let size = store.head().unwrap().size;
-    let pruned = store.prune(600).unwrap().wait().unwrap().value;
+    let pruned = store.prune(600, &mut |_| ()).unwrap();
     assert_eq!((pruned.below, pruned.removed), (512, 512));
     assert_eq!(store.head().unwrap().minimum, 512);
     assert!(store.entry(511).unwrap().is_none() && store.entry(512).unwrap().is_some());
@@ -293,7 +293,7 @@ pub(super) fn pruning_keeps_proofs(open: Open<'_>) {
     assert!(store.receipt(3).is_err());
     // The hashes of what went are in the tiles.
     assert!(!store.consistency(300, size).unwrap().is_empty());
-    assert!(matches!(store.prune(600).unwrap().wait(), Err(StoreError::Missing(_))));
+    assert!(matches!(store.prune(600, &mut |_| ()), Err(StoreError::Missing(_))));
     assert_eq!(store.entries(&Filter::default(), None, 1).unwrap().entries[0].index, 512);
     drop(store);
     let store = open("pruned", &|settings| settings).unwrap();

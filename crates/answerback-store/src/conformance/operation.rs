@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 use answerback_ledger::anchor::AnchorError;
-use answerback_ledger::{Anchor, Checkpoint, Draft, Hash, Id, Note};
+use answerback_ledger::{Anchor, Checkpoint, Draft, Hash, Id, Kind, Note, VerifierKey};
 
 use super::Open;
 use super::log::filled;
@@ -117,6 +117,50 @@ pub(super) fn a_key_is_changed_by_an_entry(open: Open<'_>) {
     let store = open("rotated", &|settings| settings).unwrap();
     filled(&store, 1);
     assert_eq!(store.entries(&Filter::default(), None, 9).unwrap().entries.len(), 6);
+}
+
+/// However many change the key at once, one after the other does, and the file always holds the key in force.
+pub(super) fn keys_are_changed_one_after_the_other(open: Open<'_>) {
+    const EACH: usize = 6;
+    let store = open("rotating", &|settings| settings).unwrap();
+    // The writer is held up, so that both are in one batch.
+    let (release, released) = mpsc::channel::<()>();
+    let released = Mutex::new(released);
+    let hold = store.write(move |_| {
+        let _ = released.lock().unwrap().recv();
+        Ok(())
+    });
+    let changes = [store.rotate_key().unwrap(), store.rotate_key().unwrap()];
+    release.send(()).unwrap();
+    hold.unwrap().wait().unwrap();
+    let [first, second] = changes.map(Ticket::wait);
+    first.unwrap();
+    if let Err(refused) = second {
+        assert!(matches!(refused, StoreError::Unit(_)), "{refused}");
+    }
+    let others = [(); 3].map(|()| open("rotating", &|settings| settings).unwrap());
+    thread::scope(|scope| {
+        for store in &others {
+            scope.spawn(move || {
+                for _ in 0..EACH {
+                    store.rotate_key().unwrap().wait().unwrap();
+                    filled(store, 1);
+                }
+            });
+        }
+    });
+    // Each key signs the checkpoint that names the next one.
+    let changes = store.entries(&Filter::default().with_kind(Kind::Config), None, 99).unwrap();
+    let mut key = store.first_key().unwrap();
+    for entry in changes.entries.iter().filter(|entry| entry.leaf.text("subject") == Some("key")) {
+        let next = VerifierKey::parse(entry.leaf.text("vkey").unwrap()).unwrap();
+        let note = store.checkpoints(entry.index, 1).unwrap().remove(0);
+        assert_eq!((note.is_signed_by(&key), note.is_signed_by(&next)), (Ok(true), Ok(true)));
+        key = next;
+    }
+    assert_eq!(store.verifier_key().unwrap(), key);
+    drop((store, others));
+    filled(&open("rotating", &|settings| settings).unwrap(), 1);
 }
 
 /// An anchor that remembers what it is told to.

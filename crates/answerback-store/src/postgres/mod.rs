@@ -23,6 +23,15 @@ use crate::store::OpenText;
 use crate::{Settings, StoreError};
 use session::{Postgres, Session};
 
+/// Takes the URL of a store in PostgreSQL apart: the URL as a driver takes it, and the schema that the log lies in.
+///
+/// # Errors
+///
+/// When it is none, or asks for TLS.
+pub fn postgres_place(url: &str) -> Result<(String, String), StoreError> {
+    session::split(url).map_err(StoreError::Unfit)
+}
+
 pub(crate) struct PostgresOpener(Session);
 
 impl PostgresOpener {

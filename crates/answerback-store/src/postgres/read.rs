@@ -371,6 +371,12 @@ impl Read for Postgres {
         row.map(kept).transpose()
     }
 
+    fn attempt_sources(&mut self, key: &str) -> Outcome<Vec<String>> {
+        let rows =
+            self.rows("SELECT ref FROM attempt_source WHERE key = $1 ORDER BY ref", &[&key])?;
+        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    }
+
     fn case(&mut self, id: &UuidV7) -> Outcome<Option<CaseRecord>> {
         let id = id.as_str().to_ascii_lowercase();
         let row = self.row(&format!("{CASE} WHERE id = $1"), &[&id])?;

@@ -3,7 +3,7 @@ use postgres::Client;
 use crate::engine::{EngineError, Failure, Outcome};
 
 /// The version of the tables. A program that does not know it does not touch them.
-const VERSION: &str = "2";
+const VERSION: &str = "3";
 
 /// How often the tables are looked for again after somebody else made them at the same time.
 const TRIES: usize = 8;
@@ -38,17 +38,23 @@ CREATE TABLE cosignature(
 );
 CREATE TABLE attempt(
   key TEXT PRIMARY KEY, revision BIGINT NOT NULL, expires BIGINT NOT NULL, blocked BOOLEAN NOT NULL,
-  ref TEXT, state TEXT NOT NULL
+  state TEXT NOT NULL
 );
 CREATE INDEX attempt_expires ON attempt(blocked, expires);
-CREATE INDEX attempt_ref ON attempt(ref) WHERE ref IS NOT NULL;
+CREATE TABLE attempt_source(
+  ref TEXT NOT NULL, key TEXT NOT NULL REFERENCES attempt(key) ON DELETE CASCADE, PRIMARY KEY (ref, key)
+);
+CREATE INDEX attempt_source_key ON attempt_source(key);
 CREATE TABLE case_record(
   id TEXT COLLATE \"C\" PRIMARY KEY, kind TEXT NOT NULL, decided BOOLEAN NOT NULL, expires BIGINT NOT NULL,
   revision BIGINT NOT NULL, created BIGINT NOT NULL, body TEXT NOT NULL, content BYTEA NOT NULL,
   private BYTEA, ref TEXT
 );
 CREATE INDEX case_waiting ON case_record(decided, id);
-CREATE INDEX case_ref ON case_record(ref) WHERE ref IS NOT NULL;
+CREATE TABLE case_source(
+  ref TEXT NOT NULL, id TEXT COLLATE \"C\" NOT NULL REFERENCES case_record(id), said BOOLEAN NOT NULL,
+  PRIMARY KEY (ref, id)
+);
 CREATE TABLE event(
   seq BIGINT PRIMARY KEY, ts BIGINT NOT NULL, stream TEXT NOT NULL, kind TEXT NOT NULL, ref TEXT, body BYTEA
 );

@@ -82,7 +82,7 @@ impl Session {
 }
 
 /// Takes `schema=NAME` out of a URL; the driver does not know it.
-fn split(url: &str) -> Result<(String, String), String> {
+pub(super) fn split(url: &str) -> Result<(String, String), String> {
     if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
         return Err("the store's URL begins with postgresql://".to_owned());
     }

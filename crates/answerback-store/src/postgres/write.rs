@@ -11,7 +11,7 @@ use postgres::types::{ToSql, Type};
 use super::session::{Ahead, Parameter, Postgres};
 use super::{int, text, uint};
 use crate::blob::BlobRow;
-use crate::case::kind_word;
+use crate::case::{kind_word, without_words};
 use crate::engine::{Engine, EngineError, EntryRow, Failure, Foreseen, Outcome, Read, Rows};
 use crate::event::{Event, Stream};
 use crate::table::{Cell, Column, Table};
@@ -241,28 +241,35 @@ impl Engine for Postgres {
         if kept != expected {
             return Ok(false);
         }
-        let Some(state) = state else {
+        // What lapsed goes with what is known of it.
+        if kept.is_none() || state.is_none() {
             self.execute("DELETE FROM attempt WHERE key = $1", &[&key])?;
-            return Ok(true);
-        };
+        }
+        let Some(state) = state else { return Ok(true) };
         // A revision is never used twice for a key, also when its state was dropped in between.
         let revision = micros(now).max(kept.map_or(0, int) + 1);
-        let record = &state.original_call().record;
         self.execute(
-            "INSERT INTO attempt(key, revision, expires, blocked, ref, state)
-             VALUES ($1, $2, $3, $4, $5, $6)
+            "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES ($1, $2, $3, $4, $5)
              ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires,
-               blocked = excluded.blocked, ref = excluded.ref, state = excluded.state",
+               blocked = excluded.blocked, state = excluded.state",
             &[
                 &key,
                 &revision,
                 &state.expires().unix_millis(),
                 &state.is_blocked(),
-                &optional(record.as_deref())?,
                 &json(state)?,
             ],
         )?;
         Ok(true)
+    }
+
+    fn attempt_from(&mut self, key: &str, reference: &str) -> Outcome<()> {
+        self.execute(
+            "INSERT INTO attempt_source(ref, key) SELECT $2, key FROM attempt WHERE key = $1
+             ON CONFLICT DO NOTHING",
+            &[&key, &reference],
+        )?;
+        Ok(())
     }
 
     fn sweep_attempts(&mut self, now: Timestamp, most: u64) -> Outcome<u64> {
@@ -312,6 +319,15 @@ impl Engine for Postgres {
             ],
         )?;
         Ok(swapped == 1)
+    }
+
+    fn case_from(&mut self, id: &UuidV7, reference: &str, said: bool) -> Outcome<()> {
+        self.execute(
+            "INSERT INTO case_source(ref, id, said) SELECT $2, id, $3 FROM case_record WHERE id = $1
+             ON CONFLICT DO NOTHING",
+            &[&id.as_str().to_ascii_lowercase(), &reference, &said],
+        )?;
+        Ok(())
     }
 
     fn set_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> Outcome<()> {
@@ -393,18 +409,11 @@ impl Engine for Postgres {
     }
 
     fn erase_references(&mut self, reference: &str) -> Outcome<()> {
-        self.erase_where(|column| format!("{column} = $1"), &text(reference)?)
+        self.erase_of("SELECT $1::text", &text(reference)?)
     }
 
     fn prune_entries(&mut self, below: u64) -> Outcome<u64> {
-        // In a CASE, since the two sides of an AND may be looked at in any order.
-        let condition = |column: &str| {
-            format!(
-                "CASE WHEN {column} ~ '^entry/[0-9]{{1,18}}$'
-                   THEN substr({column}, 7)::bigint < $1 ELSE false END"
-            )
-        };
-        self.erase_where(condition, &int(below))?;
+        self.erase_of("SELECT 'entry/' || seq FROM entry WHERE seq < $1", &int(below))?;
         // The first entry that stays may be under another key than the first of all.
         self.execute(
             "UPDATE meta SET value = coalesce((
@@ -425,25 +434,47 @@ impl Engine for Postgres {
 }
 
 impl Postgres {
-    /// Erases the content of everything whose reference is so.
-    fn erase_where(
-        &mut self,
-        condition: impl Fn(&str) -> String,
-        wanted: Parameter<'_>,
-    ) -> Outcome<()> {
-        let own = condition("ref");
+    /// Erases the content of everything that belongs to or comes from what the query names.
+    fn erase_of(&mut self, references: &str, wanted: Parameter<'_>) -> Outcome<()> {
+        // That a reference is not null follows, but only what is said lets the planner use the index.
+        let told = format!("ref IS NOT NULL AND ref IN ({references})");
+        self.execute(&format!("UPDATE event SET body = NULL WHERE {told}"), &[wanted])?;
+        self.execute(
+            &format!(
+                "UPDATE case_record SET content = '', private = NULL
+                 WHERE id IN (SELECT id FROM case_source WHERE NOT said AND {told})"
+            ),
+            &[wanted],
+        )?;
+        // What people said of a case may quote what they were shown, so it goes with either.
+        let cases = self.rows(
+            &format!(
+                "SELECT id, body FROM case_record WHERE id IN (SELECT id FROM case_source WHERE {told})"
+            ),
+            &[wanted],
+        )?;
+        for row in cases {
+            let (id, body): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
+            self.execute(
+                "UPDATE case_record SET body = $2, private = CASE WHEN decided THEN NULL ELSE private END
+                 WHERE id = $1",
+                &[&id, &without_words(body)?],
+            )?;
+            let reference = format!("case/{id}");
+            self.execute("UPDATE event SET body = NULL WHERE ref = $1", &[&reference])?;
+        }
         for sql in [
-            format!("UPDATE event SET body = NULL WHERE {own}"),
-            format!("UPDATE case_record SET content = '', private = NULL WHERE {own}"),
-            format!("DELETE FROM attempt WHERE {own}"),
+            format!("DELETE FROM case_source WHERE {told}"),
+            format!(
+                "DELETE FROM attempt WHERE key IN (SELECT key FROM attempt_source WHERE {told})"
+            ),
             // A blob that something else holds as well stays.
             format!(
-                "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {own})
+                "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {told})
                  AND NOT EXISTS (SELECT 1 FROM blob_ref AS other WHERE other.sha256 = blob.sha256
-                   AND NOT ({}))",
-                condition("other.ref")
+                   AND other.ref NOT IN ({references}))"
             ),
-            format!("DELETE FROM blob_ref WHERE {own}"),
+            format!("DELETE FROM blob_ref WHERE {told}"),
         ] {
             self.execute(&sql, &[wanted])?;
         }

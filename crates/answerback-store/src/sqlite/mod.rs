@@ -28,9 +28,14 @@ pub(crate) struct SqliteOpener {
     lock_timeout: Duration,
 }
 
+/// How often content was erased, and up to which of these times no file holds it any more: rows of `meta`.
+pub(crate) const SCRUB_WANTED: &str = "scrub_wanted";
+pub(crate) const SCRUB_DONE: &str = "scrub_done";
+
 /// One connection. It writes when it was opened so.
 pub(crate) struct Sqlite {
     pub(super) connection: Connection,
+    pub(super) lock_timeout: Duration,
     /// The key in force as it was last read: taking one apart costs more than reading its row.
     pub(super) signer: Option<(String, VerifierKey)>,
 }
@@ -38,6 +43,10 @@ pub(crate) struct Sqlite {
 impl SqliteOpener {
     pub(crate) fn new(path: &Path, lock_timeout: Duration) -> Self {
         Self { path: path.to_owned(), lock_timeout }
+    }
+
+    fn opened(&self, connection: Connection) -> Sqlite {
+        Sqlite { connection, lock_timeout: self.lock_timeout, signer: None }
     }
 
     /// What opens the index for full text, in a second file beside the store.
@@ -54,14 +63,24 @@ impl Opener for SqliteOpener {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(&self.path, flags, self.lock_timeout)?;
         schema::prepare(&connection)?;
-        Ok(Box::new(Sqlite { connection, signer: None }))
+        Ok(Box::new(self.opened(connection)))
     }
 
     fn reader(&self) -> Outcome<Box<dyn Read>> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
         let connection = connect(&self.path, flags, self.lock_timeout)?;
-        Ok(Box::new(Sqlite { connection, signer: None }))
+        Ok(Box::new(self.opened(connection)))
     }
+}
+
+/// Writes what was committed back into the file and empties the log beside it, where old content would stay. Nobody is
+/// waited for: `false` when somebody still reads an older state, or writes.
+fn truncate_log(connection: &Connection, lock_timeout: Duration) -> Outcome<bool> {
+    connection.busy_timeout(Duration::ZERO)?;
+    let busy: Result<i64, _> =
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+    connection.busy_timeout(lock_timeout)?;
+    Ok(busy? == 0)
 }
 
 fn connect(path: &Path, flags: OpenFlags, lock_timeout: Duration) -> Outcome<Connection> {

@@ -9,7 +9,7 @@ use answerback_ledger::{Hash, Id, Kind, Part, Salt, Token, VerifierKey};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 
-use super::{Sqlite, int, part_ids, uint};
+use super::{SCRUB_DONE, SCRUB_WANTED, Sqlite, int, part_ids, uint};
 use crate::case::kind_word;
 use crate::engine::{EngineError, Linked, Outcome, Read, without_gap};
 use crate::event::Stream;
@@ -323,6 +323,12 @@ impl Read for Sqlite {
         row.map(kept).transpose()
     }
 
+    fn attempt_sources(&mut self, key: &str) -> Outcome<Vec<String>> {
+        self.rows("SELECT ref FROM attempt_source WHERE key = ?1 ORDER BY ref", [key], |row| {
+            row.get(0)
+        })
+    }
+
     fn case(&mut self, id: &UuidV7) -> Outcome<Option<CaseRecord>> {
         let row = self
             .connection
@@ -432,6 +438,10 @@ impl Read for Sqlite {
 
     fn blob(&mut self, digest: &Digest) -> Outcome<Option<Vec<u8>>> {
         self.column("SELECT bytes FROM blob WHERE sha256 = ?1", [digest.as_bytes()])
+    }
+
+    fn is_scrubbed(&mut self) -> Outcome<bool> {
+        Ok(self.meta(SCRUB_WANTED)? == self.meta(SCRUB_DONE)?)
     }
 }
 

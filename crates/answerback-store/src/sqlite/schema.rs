@@ -3,7 +3,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use crate::engine::{EngineError, Outcome};
 
 /// The version of the tables. A program that does not know it does not touch them.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 const TABLES: &str = "
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -36,17 +36,22 @@ CREATE TABLE cosignature(
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE attempt(
   key TEXT PRIMARY KEY, revision INTEGER NOT NULL, expires INTEGER NOT NULL, blocked INTEGER NOT NULL,
-  ref TEXT, state TEXT NOT NULL
+  state TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attempt_expires ON attempt(blocked, expires);
-CREATE INDEX attempt_ref ON attempt(ref) WHERE ref IS NOT NULL;
+CREATE TABLE attempt_source(
+  ref TEXT NOT NULL, key TEXT NOT NULL REFERENCES attempt(key) ON DELETE CASCADE, PRIMARY KEY (ref, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX attempt_source_key ON attempt_source(key);
 CREATE TABLE case_record(
   id TEXT PRIMARY KEY, kind TEXT NOT NULL, decided INTEGER NOT NULL, expires INTEGER NOT NULL,
   revision INTEGER NOT NULL, created INTEGER NOT NULL, body TEXT NOT NULL, content BLOB NOT NULL,
   private BLOB, ref TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX case_waiting ON case_record(decided, id);
-CREATE INDEX case_ref ON case_record(ref) WHERE ref IS NOT NULL;
+CREATE TABLE case_source(
+  ref TEXT NOT NULL, id TEXT NOT NULL REFERENCES case_record(id), said INTEGER NOT NULL, PRIMARY KEY (ref, id)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE event(
   seq INTEGER PRIMARY KEY, ts INTEGER NOT NULL, stream TEXT NOT NULL, kind TEXT NOT NULL, ref TEXT, body BLOB
 ) STRICT;

@@ -4,16 +4,20 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
-use super::{connect, int, uint};
+use super::{connect, int, truncate_log, uint};
 use crate::engine::Outcome;
 use crate::text::{Step, TextIndex};
 
 /// An index in FTS5. It keeps a copy of the text, so that an entry can be removed without it.
 struct Fts {
     connection: Connection,
+    lock_timeout: Duration,
     /// The position from which the next step was read.
     from: u64,
 }
+
+/// As in the store itself: who removes text says so, and who comes later sees to it.
+const WANT_SCRUB: &str = "UPDATE scrub SET wanted = wanted + 1";
 
 pub(super) fn open(
     path: &Path,
@@ -32,11 +36,14 @@ pub(super) fn open(
     transaction.execute_batch(
         "CREATE TABLE IF NOT EXISTS position(id INTEGER PRIMARY KEY CHECK (id = 0), next INTEGER NOT NULL);
          INSERT INTO position VALUES (0, 0) ON CONFLICT DO NOTHING;
+         CREATE TABLE IF NOT EXISTS scrub(
+           id INTEGER PRIMARY KEY CHECK (id = 0), wanted INTEGER NOT NULL, done INTEGER NOT NULL);
+         INSERT INTO scrub VALUES (0, 0, 0) ON CONFLICT DO NOTHING;
          CREATE VIRTUAL TABLE IF NOT EXISTS text USING fts5(body);
          INSERT INTO text(text, rank) VALUES ('secure-delete', 1);",
     )?;
     transaction.commit()?;
-    Ok(Some(Box::new(Fts { connection, from: 0 })))
+    Ok(Some(Box::new(Fts { connection, lock_timeout, from: 0 })))
 }
 
 impl TextIndex for Fts {
@@ -72,13 +79,20 @@ impl TextIndex for Fts {
             }
             transaction.execute("DELETE FROM text WHERE rowid < ?1", [int(step.below)])?;
         }
+        if step.erases {
+            transaction.execute(WANT_SCRUB, [])?;
+        }
         transaction.commit()?;
-        if step.erases { self.truncate() } else { Ok(()) }
+        Ok(())
     }
 
     fn remove(&mut self, index: u64) -> Outcome<()> {
-        self.connection.execute("DELETE FROM text WHERE rowid = ?1", [int(index)])?;
-        self.truncate()
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute("DELETE FROM text WHERE rowid = ?1", [int(index)])?;
+        transaction.execute(WANT_SCRUB, [])?;
+        transaction.commit()?;
+        Ok(())
     }
 
     fn find(
@@ -113,15 +127,29 @@ impl TextIndex for Fts {
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute("DELETE FROM text", [])?;
         transaction.execute("UPDATE position SET next = 0", [])?;
+        transaction.execute(WANT_SCRUB, [])?;
         transaction.commit()?;
-        self.truncate()
+        Ok(())
     }
-}
 
-impl Fts {
-    /// No file keeps what was removed.
-    fn truncate(&self) -> Outcome<()> {
-        Ok(self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+    fn is_scrubbed(&mut self) -> Outcome<bool> {
+        let sql = "SELECT wanted = done FROM scrub";
+        Ok(self.connection.query_row(sql, [], |row| row.get(0))?)
+    }
+
+    fn scrub(&mut self) -> Outcome<bool> {
+        let (wanted, done): (i64, i64) =
+            self.connection.query_row("SELECT wanted, done FROM scrub", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?;
+        if wanted == done {
+            return Ok(true);
+        }
+        let is_scrubbed = truncate_log(&self.connection, self.lock_timeout)?;
+        if is_scrubbed {
+            self.connection.execute("UPDATE scrub SET done = max(done, ?1)", [wanted])?;
+        }
+        Ok(is_scrubbed)
     }
 }
 
@@ -147,6 +175,7 @@ mod tests {
         assert_eq!(fast.find("marmalade", 0..9, false, 9).unwrap(), [0]);
         assert_eq!(fast.position().unwrap(), 2);
         fast.advance(&step(&[(0, ""), (2, "")], true, 3)).unwrap();
+        assert!(!fast.is_scrubbed().unwrap());
         slow.advance(&read_before).unwrap();
         assert_eq!(fast.find("marmalade", 0..9, false, 9).unwrap(), Vec::<u64>::new());
         assert_eq!(fast.find("toast", 0..9, false, 9).unwrap(), [1]);
@@ -154,6 +183,7 @@ mod tests {
         // The slow one goes on from there.
         slow.advance(&step(&[(3, "honey")], false, 4)).unwrap();
         assert_eq!(fast.find("honey", 0..9, false, 9).unwrap(), [3]);
+        assert!(slow.scrub().unwrap() && fast.is_scrubbed().unwrap());
         let files = std::fs::read_dir(folder.path()).unwrap();
         for file in files.map(|file| file.unwrap().path()) {
             let bytes = std::fs::read(&file).unwrap();

@@ -7,9 +7,9 @@ use answerback_ledger::tile::Tile;
 use rusqlite::params;
 
 use super::schema::GUARDS;
-use super::{Sqlite, int, part_ids, uint};
+use super::{SCRUB_DONE, SCRUB_WANTED, Sqlite, int, part_ids, truncate_log, uint};
 use crate::blob::BlobRow;
-use crate::case::kind_word;
+use crate::case::{kind_word, without_words};
 use crate::engine::{Engine, EngineError, EntryRow, Outcome, Read};
 use crate::event::{Event, Stream};
 use crate::table::{Cell, Table};
@@ -72,9 +72,28 @@ impl Engine for Sqlite {
     }
 
     fn scrub(&mut self) -> Outcome<bool> {
-        let busy: i64 =
-            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-        Ok(busy == 0)
+        // Read first: what is erased from now on is not covered.
+        let wanted = self.meta(SCRUB_WANTED)?;
+        if !truncate_log(&self.connection, self.lock_timeout)? {
+            return Ok(false);
+        }
+        if let Some(wanted) = wanted {
+            self.execute(
+                "INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE
+                 SET value = excluded.value WHERE CAST(value AS INTEGER) < CAST(excluded.value AS INTEGER)",
+                [SCRUB_DONE, &wanted],
+            )?;
+        }
+        Ok(true)
+    }
+
+    fn want_scrub(&mut self) -> Outcome<()> {
+        self.execute(
+            "INSERT INTO meta(key, value) VALUES (?1, '1') ON CONFLICT (key) DO UPDATE
+             SET value = CAST(value AS INTEGER) + 1",
+            [SCRUB_WANTED],
+        )?;
+        Ok(())
     }
 
     fn dump(
@@ -179,25 +198,35 @@ impl Engine for Sqlite {
         if kept != expected {
             return Ok(false);
         }
-        let Some(state) = state else {
+        // What lapsed goes with what is known of it.
+        if kept.is_none() || state.is_none() {
             self.execute("DELETE FROM attempt WHERE key = ?1", [key])?;
-            return Ok(true);
-        };
+        }
+        let Some(state) = state else { return Ok(true) };
         // A revision is never used twice for a key, also when its state was dropped in between.
         let revision = micros(now).max(kept.map_or(0, int) + 1);
         self.execute(
-            "INSERT OR REPLACE INTO attempt(key, revision, expires, blocked, ref, state)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires,
+               blocked = excluded.blocked, state = excluded.state",
             params![
                 key,
                 revision,
                 state.expires().unix_millis(),
                 state.is_blocked(),
-                state.original_call().record,
                 json(state)?,
             ],
         )?;
         Ok(true)
+    }
+
+    fn attempt_from(&mut self, key: &str, reference: &str) -> Outcome<()> {
+        self.execute(
+            "INSERT INTO attempt_source(ref, key) SELECT ?2, key FROM attempt WHERE key = ?1
+             ON CONFLICT DO NOTHING",
+            [key, reference],
+        )?;
+        Ok(())
     }
 
     fn sweep_attempts(&mut self, now: Timestamp, most: u64) -> Outcome<u64> {
@@ -248,6 +277,15 @@ impl Engine for Sqlite {
             ],
         )?;
         Ok(swapped == 1)
+    }
+
+    fn case_from(&mut self, id: &UuidV7, reference: &str, said: bool) -> Outcome<()> {
+        self.execute(
+            "INSERT INTO case_source(ref, id, said) SELECT ?2, id, ?3 FROM case_record WHERE id = ?1
+             ON CONFLICT DO NOTHING",
+            params![id.as_str().to_ascii_lowercase(), reference, said],
+        )?;
+        Ok(())
     }
 
     fn set_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> Outcome<()> {
@@ -326,14 +364,11 @@ impl Engine for Sqlite {
     }
 
     fn erase_references(&mut self, reference: &str) -> Outcome<()> {
-        self.erase_where("ref = ?1", reference)
+        self.erase_of("SELECT ?1", reference)
     }
 
     fn prune_entries(&mut self, below: u64) -> Outcome<u64> {
-        self.erase_where(
-            "ref LIKE 'entry/%' AND CAST(substr(ref, 7) AS INTEGER) < ?1",
-            int(below),
-        )?;
+        self.erase_of("SELECT 'entry/' || seq FROM entry WHERE seq < ?1", int(below))?;
         // The first entry that stays may be under another key than the first of all.
         self.execute(
             "UPDATE meta SET value = coalesce((
@@ -353,22 +388,47 @@ impl Engine for Sqlite {
 }
 
 impl Sqlite {
-    /// Erases the content of everything whose reference is so.
-    fn erase_where(&self, condition: &str, value: impl rusqlite::ToSql + Copy) -> Outcome<()> {
+    /// Erases the content of everything that belongs to or comes from what the query names.
+    fn erase_of(&self, references: &str, value: impl rusqlite::ToSql + Copy) -> Outcome<()> {
+        let value: [&dyn rusqlite::ToSql; 1] = [&value];
+        let told = format!("ref IN ({references})");
+        self.execute(&format!("UPDATE event SET body = NULL WHERE {told}"), value)?;
+        self.execute(
+            &format!(
+                "UPDATE case_record SET content = x'', private = NULL
+                 WHERE id IN (SELECT id FROM case_source WHERE said = 0 AND {told})"
+            ),
+            value,
+        )?;
+        // What people said of a case may quote what they were shown, so it goes with either.
+        let cases: Vec<(String, String)> = self.rows(
+            &format!(
+                "SELECT id, body FROM case_record WHERE id IN (SELECT id FROM case_source WHERE {told})"
+            ),
+            value,
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        for (id, body) in cases {
+            self.execute(
+                "UPDATE case_record SET body = ?2, private = iif(decided, NULL, private) WHERE id = ?1",
+                params![id, without_words(&body)?],
+            )?;
+            self.execute("UPDATE event SET body = NULL WHERE ref = 'case/' || ?1", [id])?;
+        }
         for sql in [
-            format!("UPDATE event SET body = NULL WHERE {condition}"),
-            format!("UPDATE case_record SET content = x'', private = NULL WHERE {condition}"),
-            format!("DELETE FROM attempt WHERE {condition}"),
+            format!("DELETE FROM case_source WHERE {told}"),
+            format!(
+                "DELETE FROM attempt WHERE key IN (SELECT key FROM attempt_source WHERE {told})"
+            ),
             // A blob that something else holds as well stays.
             format!(
-                "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {condition})
+                "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {told})
                  AND NOT EXISTS (SELECT 1 FROM blob_ref AS other WHERE other.sha256 = blob.sha256
-                   AND NOT ({}))",
-                condition.replace("ref", "other.ref")
+                   AND other.ref NOT IN ({references}))"
             ),
-            format!("DELETE FROM blob_ref WHERE {condition}"),
+            format!("DELETE FROM blob_ref WHERE {told}"),
         ] {
-            self.execute(&sql, [&value as &dyn rusqlite::ToSql])?;
+            self.execute(&sql, value)?;
         }
         Ok(())
     }

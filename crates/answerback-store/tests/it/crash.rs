@@ -1,7 +1,7 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::scene::{Scene, acknowledged, append, verified};
+use crate::scene::{Scene, acknowledged, append, judged, verified};
 
 /// How often writers are killed. `scripts/torture` asks for 200.
 pub(crate) fn rounds() -> u64 {
@@ -41,6 +41,7 @@ fn what_was_acknowledged_survives_a_kill() {
             }
         }
     }
+    judged(&scene.path("store.db"));
     assert!(!all.is_empty(), "no round was long enough to acknowledge anything");
     println!("{rounds} rounds, {} acknowledged entries, all there", all.len());
 }

@@ -6,7 +6,7 @@ use answerback_ledger::{Draft, Token};
 use answerback_store::{Filter, Health, Settings, Store, StoreError};
 use rusqlite::Connection;
 
-use crate::scene::{Scene, append, verified};
+use crate::scene::{Scene, WORDS, append, judged, tell_everything, told_key, verified};
 
 fn copy_store(from: &Path, to: &Path) {
     for ending in ["", "-wal"] {
@@ -109,40 +109,109 @@ fn changed_rows_poison_until_they_are_whole_again() {
     verified(&store);
 }
 
-/// After an erasure no file of the store holds the content, nor its salt.
+/// How many of the scene's files hold this, in whatever case: the index for full text keeps its words in lower case.
+fn holding(scene: &Scene, needle: &[u8]) -> usize {
+    let needle = needle.to_ascii_lowercase();
+    let files = fs::read_dir(scene.path("")).unwrap().map(|file| file.unwrap().path());
+    let holds = |path: &std::path::PathBuf| {
+        let bytes = fs::read(path).unwrap().to_ascii_lowercase();
+        bytes.windows(needle.len()).any(|window| window == needle)
+    };
+    files.filter(holds).count()
+}
+
+/// The words that a file of the scene holds.
+fn words_left(scene: &Scene) -> Vec<&'static str> {
+    WORDS.into_iter().filter(|word| holding(scene, word.as_bytes()) > 0).collect()
+}
+
+fn wait_for_text(store: &Store) {
+    let size = store.head().unwrap().size;
+    while store.stats().text_position < size || !store.is_scrubbed().unwrap() {
+        std::thread::yield_now();
+    }
+}
+
+/// After an erasure no file of the store holds the content, nor its salt; nor what else came from the entry: events,
+/// blobs, retry states, cases with what people said of them, words in the index.
 #[test]
 fn erased_content_is_in_no_file() {
     let scene = Scene::new();
     let store =
         Store::open_sqlite(scene.path("store.db"), scene.settings().with_full_text(true)).unwrap();
-    let secret = b"zanzibarMarmaladeQuintessence";
-    let part = store.part("seen", [secret.as_slice(), b" and more"].concat()).unwrap();
-    let salt = *part.salt().as_bytes();
-    let index = store.append(Draft::request().with_part(part)).unwrap().wait().unwrap().value.index;
+    let entries = tell_everything(&store);
     append(&store, 300);
-    while store.stats().text_position < 300 {
-        std::thread::yield_now();
-    }
-    let text = Filter::default().with_text("zanzibarMarmaladeQuintessence");
+    wait_for_text(&store);
+    let salt = *store.entry(entries[0]).unwrap().unwrap().parts[0].salt().as_bytes();
+    let text = Filter::default().with_text("quinceRequest");
     assert_eq!(store.entries(&text, None, 9).unwrap().entries.len(), 1);
-    let holding = |needle: &[u8]| {
-        let files = fs::read_dir(scene.path("")).unwrap().map(|file| file.unwrap().path());
-        // FTS5 keeps its words in lower case.
-        let holds = |path: &std::path::PathBuf| {
-            let bytes = fs::read(path).unwrap().to_ascii_lowercase();
-            bytes.windows(needle.len()).any(|window| window == needle.to_ascii_lowercase())
-        };
-        files.filter(holds).count()
-    };
-    assert!(holding(secret) >= 2 && holding(&salt) >= 1);
-    store.erase(index, Token::new("seen").unwrap(), Basis::Request).unwrap().wait().unwrap();
-    // The index follows the erasure's entry, in case it had been behind.
-    let size = store.head().unwrap().size;
-    while store.stats().text_position < size {
-        std::thread::yield_now();
+    assert_eq!(words_left(&scene), WORDS);
+    assert!(holding(&scene, b"quinceRequest") >= 2 && holding(&scene, &salt) >= 1);
+    for index in entries {
+        store.erase(index, Token::new("seen").unwrap(), Basis::Request).unwrap().wait().unwrap();
     }
-    assert_eq!((holding(secret), holding(&salt)), (0, 0));
+    // The index follows the erasure's entry, in case it had been behind.
+    wait_for_text(&store);
+    assert_eq!((words_left(&scene), holding(&scene, &salt)), (vec![], 0));
     assert_eq!(store.entries(&text, None, 9).unwrap().entries.len(), 0);
+    assert_eq!(store.attempt(&told_key()).unwrap(), None);
+    verified(&store);
+    judged(&scene.path("store.db"));
+}
+
+/// Pruning takes along what erasing does, in several steps, and what is left is a whole log.
+#[test]
+fn pruned_content_is_in_no_file() {
+    let scene = Scene::new();
+    let store =
+        Store::open_sqlite(scene.path("store.db"), scene.settings().with_full_text(true)).unwrap();
+    tell_everything(&store);
+    append(&store, 5000);
+    wait_for_text(&store);
+    assert_eq!(words_left(&scene), WORDS);
+    let mut steps = Vec::new();
+    let done = store.prune(4999, &mut |step| steps.push((step.below, step.removed))).unwrap();
+    assert_eq!(steps, [(4096, 4096), (4864, 768)]);
+    assert_eq!((done.below, done.removed), (4864, 4864));
+    wait_for_text(&store);
+    assert_eq!(words_left(&scene), [""; 0]);
+    assert_eq!(store.head().unwrap().minimum, 4864);
+    judged(&scene.path("store.db"));
+}
+
+/// Somebody reads an older state while content is erased. Nobody waits for them: the erasure is answered, others write,
+/// and the store says that it is not done. The next writer sees to it when they have gone.
+#[test]
+fn what_is_read_while_it_is_erased_goes_later() {
+    let scene = Scene::new();
+    // Whoever waited would wait for longer than a test may take.
+    let settings = || scene.settings().with_lock_timeout(std::time::Duration::from_hours(1));
+    let open = || Store::open_sqlite(scene.path("store.db"), settings()).unwrap();
+    let store = open();
+    let entries = tell_everything(&store);
+    store.rebuild_text().unwrap();
+    let readers = ["store.db", "store.db-text"].map(|name| {
+        let reader = Connection::open(scene.path(name)).unwrap();
+        reader.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema").unwrap();
+        reader
+    });
+    for index in entries {
+        store.erase(index, Token::new("seen").unwrap(), Basis::Request).unwrap().wait().unwrap();
+    }
+    store.update_text().unwrap();
+    append(&store, 3);
+    assert!(!store.is_scrubbed().unwrap() && !words_left(&scene).is_empty());
+    // The process that erased ends, and the mark stays.
+    drop(store);
+    assert!(!Store::read_sqlite(scene.path("store.db")).unwrap().is_scrubbed().unwrap());
+    for reader in &readers {
+        reader.execute_batch("COMMIT").unwrap();
+    }
+    let store = open();
+    append(&store, 1);
+    store.update_text().unwrap();
+    assert!(store.is_scrubbed().unwrap());
+    assert_eq!(words_left(&scene), [""; 0]);
     verified(&store);
 }
 

@@ -135,7 +135,7 @@ fn a_log_pruned_beyond_a_change_of_keys_verifies() {
         .unwrap()
         .value
         .index;
-    store.prune(256).unwrap().wait().unwrap();
+    store.prune(256, &mut |_| ()).unwrap();
     store.erase(index, Token::new("seen").unwrap(), Basis::Retention).unwrap().wait().unwrap();
     drop(store);
     let report = verify(open(&scene.path("store.db")).unwrap().as_mut(), &Options::new()).unwrap();

@@ -17,6 +17,8 @@ mod proxy;
 mod scene;
 #[cfg(feature = "postgres")]
 mod server;
+#[cfg(feature = "postgres")]
+mod tables;
 mod verified;
 #[cfg(feature = "witness")]
 mod witness;

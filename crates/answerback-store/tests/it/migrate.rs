@@ -7,7 +7,7 @@ use answerback_store::{
     CaseFilter, Filter, NewCase, Progress, Store, StoreError, Target, entry_reference, migrate,
 };
 
-use crate::scene::{Scene, append, verified};
+use crate::scene::{Scene, append, tell_everything, told_key, verified};
 use crate::server::Server;
 
 fn target(scene: &Scene, server: &Server, name: &str) -> Target {
@@ -18,6 +18,7 @@ fn target(scene: &Scene, server: &Server, name: &str) -> Target {
 fn filled(scene: &Scene) -> (Store, Digest) {
     let store = scene.open().unwrap();
     append(&store, 700);
+    tell_everything(&store);
     let blob = store
         .write(|transaction| {
             let request = transaction.append(&Draft::request().with_tool("moved"))?;
@@ -72,9 +73,17 @@ fn a_proof_spans_the_move() {
     assert_eq!(new.blob(&blob).unwrap().as_deref(), Some(b"blob".as_slice()));
     assert_eq!(new.events(0, None, 9).unwrap().events, old.events(0, None, 9).unwrap().events);
     let cases = |store: &Store| store.cases(&CaseFilter::default(), None, 9).unwrap();
-    assert_eq!((cases(&new), cases(&new).cases.len()), (cases(&old), 1));
+    assert_eq!((cases(&new), cases(&new).cases.len()), (cases(&old), 2));
+    let state = new.attempt(&told_key()).unwrap();
+    assert!(state.is_some() && state == old.attempt(&told_key()).unwrap());
     assert_eq!(new.entry(head.size - 2).unwrap().unwrap().parts.len(), 0);
     assert_eq!(new.checkpoints(0, 2000).unwrap()[..3], old.checkpoints(0, 3).unwrap()[..]);
+    // What a case and a state come from came along, so that erasing goes on.
+    let behind = |table: &str| -> i64 {
+        let sql = format!("SELECT count(*) FROM {table}");
+        server.behind("moved").query_one(&sql, &[]).unwrap().get(0)
+    };
+    assert_eq!((behind("case_source"), behind("attempt_source")), (3, 1));
     // The old one can be read, and is closed for whoever has it open and whoever opens it.
     assert_eq!(old.entries(&Filter::default(), None, 9).unwrap().entries.len(), 9);
     let refused = old.append(Draft::request()).unwrap().wait().unwrap_err();
@@ -116,7 +125,7 @@ fn only_a_whole_log_moves_to_an_empty_place() {
     let Some(server) = Server::new() else { return };
     let scene = Scene::new();
     let (old, _) = filled(&scene);
-    old.prune(512).unwrap().wait().unwrap();
+    old.prune(512, &mut |_| ()).unwrap();
     let other = Scene::new();
     drop(Store::open_postgres(&server.url("taken"), other.settings()).unwrap());
     let taken = migrate(&old, target(&scene, &server, "taken"), &mut |_| ()).unwrap_err();

@@ -9,7 +9,7 @@ use answerback_verify::{Options, VerifierKey, open, verify};
 
 use crate::crash::rounds;
 use crate::proxy::{Cut, Proxy};
-use crate::scene::{Scene, acknowledged, append, verified};
+use crate::scene::{Scene, WORDS, acknowledged, append, tell_everything, told_key, verified};
 use crate::server::Server;
 
 /// How long a test goes on, and how many kills there are at least. `scripts/torture` sets more.
@@ -67,6 +67,8 @@ fn eight_writers_are_killed_on_one_chain() {
         }
     });
     append(&store, 1);
+    let report = server.judged("chain");
+    assert_eq!(report.exit_code(), 0, "{report}");
     let hashes = verified(&store);
     for (index, hash) in &all {
         let kept = hashes.get(usize::try_from(*index).unwrap());
@@ -291,7 +293,7 @@ fn a_log_pruned_beyond_a_change_of_keys_verifies() {
     let second = store.verifier_key().unwrap();
     append(&store, 300);
     store.rotate_key().unwrap().wait().unwrap();
-    let pruned = store.prune(290).unwrap().wait().unwrap().value;
+    let pruned = store.prune(290, &mut |_| ()).unwrap();
     assert_eq!((pruned.below, pruned.removed), (256, 256));
     append(&store, 5);
     assert!(first != second && store.first_key().unwrap() == second);
@@ -333,4 +335,54 @@ fn a_task_of_a_runtime_may_read() {
         });
         assert_eq!(reading.await.unwrap(), size);
     });
+}
+
+/// All rows of all tables but entries as text, as they are searched for words: bytes are spelled out.
+fn rows_with(server: &Server, name: &str, word: &str) -> Vec<String> {
+    let mut client = server.behind(name);
+    let sql = "SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = $1";
+    let tables = client.query(sql, &[&server.schema(name)]).unwrap();
+    let spelled: String = word.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let mut found = Vec::new();
+    for table in tables {
+        let table: String = table.get(0);
+        let sql = format!(
+            "SELECT count(*) FROM {table} AS row WHERE row::text ILIKE '%' || $1 || '%' OR row::text LIKE '%' || $2 || '%'"
+        );
+        let count: i64 = client.query_one(&sql, &[&word, &spelled]).unwrap().get(0);
+        if count > 0 {
+            found.push(table);
+        }
+    }
+    found
+}
+
+/// What came from an entry goes with it, whether that is erased or pruned.
+#[test]
+fn erased_and_pruned_content_is_in_no_row() {
+    let Some(server) = Server::new() else { return };
+    for name in ["erased", "pruned"] {
+        let scene = Scene::new();
+        let store = Store::open_postgres(&server.url(name), scene.settings()).unwrap();
+        let entries = tell_everything(&store);
+        append(&store, 300);
+        store.rebuild_text().unwrap();
+        for word in WORDS {
+            assert!(!rows_with(&server, name, word).is_empty(), "{word}");
+        }
+        if name == "erased" {
+            for index in entries {
+                let part = Token::new("seen").unwrap();
+                store.erase(index, part, Basis::Request).unwrap().wait().unwrap();
+            }
+        } else {
+            store.prune(256, &mut |_| ()).unwrap();
+        }
+        store.update_text().unwrap();
+        for word in WORDS {
+            assert_eq!(rows_with(&server, name, word), [""; 0], "{word}");
+        }
+        assert!(store.is_scrubbed().unwrap());
+        assert_eq!(store.attempt(&told_key()).unwrap(), None);
+    }
 }

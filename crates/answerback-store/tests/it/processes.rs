@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::scene::{Scene, acknowledged, verified};
+use crate::scene::{Scene, acknowledged, judged, verified};
 
 /// Four processes write and this one reads, on one file.
 #[test]
@@ -26,6 +26,7 @@ fn several_processes_share_one_file() {
         assert!(child.wait().unwrap().success());
     }
     assert_eq!(all.len() as u64, 4 * EACH);
+    judged(&scene.path("store.db"));
     let hashes = verified(&reader);
     assert_eq!(hashes.len() as u64, 4 * EACH + 1);
     for (index, hash) in all {

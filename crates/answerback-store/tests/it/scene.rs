@@ -4,9 +4,19 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use answerback::case::{Case, CaseKind, Decision, Submission};
+use answerback::finding::ValidationError;
+use answerback::retry::{
+    Call, Context, Event as RetryEvent, HideSecrets, Policy, RetryKey, Sent, State, step,
+};
+use answerback::{Digest, Severity, Timestamp, UuidV7};
 use answerback_ledger::tree::Frontier;
-use answerback_ledger::{Checkpoint, Draft, Hash};
-use answerback_store::{Settings, Store, StoreError};
+use answerback_ledger::{Checkpoint, Draft, Hash, Id, Token};
+use answerback_store::{
+    Export, NewCase, Settings, Store, StoreError, Transaction, case_reference, entry_reference,
+};
+use answerback_verify::{Options, open, verify};
+use serde_json::json;
 
 pub(crate) struct Scene {
     folder: tempfile::TempDir,
@@ -43,6 +53,84 @@ impl Scene {
     }
 }
 
+/// Words of every kind of text that a store keeps.
+pub(crate) const WORDS: [&str; 12] = [
+    "quinceRequest",
+    "quinceEvent",
+    "quinceBlob",
+    "quinceFirst",
+    "quinceLast",
+    "quinceState",
+    "quinceShown",
+    "quinceDecision",
+    "quinceCorrected",
+    "quinceDecider",
+    "quinceSealed",
+    "quinceNote",
+];
+
+/// The state of a retry key after a failing call with this argument.
+fn failed(argument: &str, record: &str, now: Timestamp) -> State {
+    let arguments = json!({ "path": argument });
+    let findings = [ValidationError::new("VAL-002", Severity::Error)];
+    let call = Call::new("read_file", "call-1", Sent::Value(&arguments), &findings, [7; 10]);
+    let call = call.with_record(record);
+    let policy = Policy::default();
+    step(None, RetryEvent::Call(call), &Context::new(&policy, &HideSecrets, now)).state.unwrap()
+}
+
+/// The retry key of [`tell_everything`].
+pub(crate) fn told_key() -> RetryKey {
+    RetryKey::of_conversation("thread", "read_file")
+}
+
+/// Writes each of [`WORDS`] where such a text is kept, and gives the entries with parts that they come from.
+pub(crate) fn tell_everything(store: &Store) -> Vec<u64> {
+    let part = |word: &str| store.part("seen", word.as_bytes()).unwrap();
+    let request = Draft::request().with_part(part("quinceRequest"));
+    let first = Draft::validation(1, 3).with_part(part("quinceFirst"));
+    let last = Draft::validation(2, 3).with_part(part("quinceLast"));
+    let said = part("quinceDecision");
+    let unit = move |transaction: &mut dyn Transaction| {
+        let request = transaction.append(&request)?.index;
+        let reference = entry_reference(request);
+        transaction.append_event("live", "row", Some(&reference), b"quinceEvent")?;
+        transaction.put_blob(b"quinceBlob", Some(&reference))?;
+        let first = transaction.append(&first)?.index;
+        let now = transaction.now();
+        let state = failed("quinceState", &entry_reference(first), now);
+        assert!(transaction.swap_attempt(&told_key(), None, Some(&state))?);
+        let last = transaction.append(&last)?.index;
+        let id = UuidV7::from_time(now, [3; 10]);
+        let digest = Digest::of_bytes(b"quinceShown");
+        let case = Case::new(id.clone(), CaseKind::Escalation, digest, now.plus_days(9));
+        let mut new =
+            NewCase::new(case.clone(), *b"quinceShown").with_reference(entry_reference(last));
+        for source in transaction.attempt_sources(&told_key())? {
+            new = new.with_source(source);
+        }
+        transaction.put_case(&new)?;
+        let ledger_id = Id::try_from(&id).unwrap();
+        transaction.append(&Draft::escalation(ledger_id, digest, 0).with_attempt(2, 3))?;
+        let arguments = json!({ "path": "quinceCorrected" });
+        let submission = Submission::about(&case, Decision::Modify { arguments });
+        transaction.decide_case(&id, &submission.with_by("quinceDecider"))?;
+        let draft = Draft::decision(ledger_id, Token::new("modify").unwrap(), digest, 1);
+        let decision = transaction.append(&draft.with_part(said.clone()))?.index;
+        transaction.said_in(&id, &entry_reference(decision))?;
+        transaction.keep_private(&id, Some(b"quinceSealed"))?;
+        let note = case_reference(&id);
+        transaction.append_event(
+            "answerback/case/1",
+            "acknowledged",
+            Some(&note),
+            b"quinceNote",
+        )?;
+        Ok(vec![request, first, last, decision])
+    };
+    store.write(unit).unwrap().wait().unwrap().value
+}
+
 /// What a child printed: the indexes that were acknowledged, with their hashes.
 pub(crate) fn acknowledged(child: &mut Child) -> Vec<(u64, String)> {
     let output = BufReader::new(child.stdout.take().unwrap());
@@ -54,8 +142,15 @@ pub(crate) fn acknowledged(child: &mut Child) -> Vec<(u64, String)> {
     output.lines().map_while(Result::ok).filter_map(line).collect()
 }
 
-/// Every entry hashed anew, against the head and the newest checkpoint; and the hash of each.
+/// Every entry hashed anew, against the head and the newest checkpoint, and all of it judged by the verifier, which
+/// shares no code with the store; and the hash of each.
 pub(crate) fn verified(store: &Store) -> Vec<Hash> {
+    let folder = tempfile::tempdir().unwrap();
+    let export = folder.path().join("export.jsonl");
+    let mut file = std::io::BufWriter::new(std::fs::File::create(&export).unwrap());
+    store.export_jsonl(Export::new(), &mut file, &mut |_| ()).unwrap();
+    drop(file);
+    judged(&export);
     let head = store.head().unwrap();
     let mut frontier = Frontier::default();
     let mut hashes = Vec::new();
@@ -71,6 +166,12 @@ pub(crate) fn verified(store: &Store) -> Vec<Hash> {
     assert_eq!((checkpoint.size(), checkpoint.root()), (head.size, frontier.root()));
     assert_eq!(head.root, frontier.root());
     hashes
+}
+
+/// Holds a store's file, or an export, against everything that the verifier asks.
+pub(crate) fn judged(path: &Path) {
+    let report = verify(open(path).unwrap().as_mut(), &Options::new()).unwrap();
+    assert_eq!(report.exit_code(), 0, "{report}");
 }
 
 pub(crate) fn append(store: &Store, count: u64) {

@@ -4,6 +4,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use answerback_store::postgres_place;
+use answerback_verify::{Options, Postgres, Report, verify};
 use postgres::{Client, NoTls};
 
 /// Schemas with a prefix of their own, which go with it.
@@ -46,6 +48,12 @@ impl Server {
         let mut client = Client::connect(&self.url, NoTls).unwrap();
         client.batch_execute(&format!("SET search_path = {}", self.schema(name))).unwrap();
         client
+    }
+
+    /// What the verifier, which reads the tables itself, says of a log.
+    pub(crate) fn judged(&self, name: &str) -> Report {
+        let (url, schema) = postgres_place(&self.url(name)).unwrap();
+        verify(&mut Postgres::open(&url, &schema).unwrap(), &Options::new()).unwrap()
     }
 
     /// The program that appends and prints what was acknowledged.

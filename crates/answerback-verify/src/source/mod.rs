@@ -1,10 +1,13 @@
-//! Where a log is read from: the embedded store's file, an export as JSON lines, a directory of tiles.
+//! Where a log is read from: the embedded store's file, the tables of the scale-out store, an export as JSON lines, a
+//! directory of tiles.
 //!
 //! A source only reads. It gives what it holds as it stands, in order, and leaves every judgement to the verifier.
 //! The types here are open, so that other stores can be read too.
 
 mod jsonl;
 mod lines;
+#[cfg(feature = "postgres")]
+mod postgres;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod tiles;
@@ -16,6 +19,8 @@ use std::{
 };
 
 pub use jsonl::JsonLines;
+#[cfg(feature = "postgres")]
+pub use postgres::Postgres;
 #[cfg(feature = "sqlite")]
 pub use sqlite::Sqlite;
 pub use tiles::TileDirectory;
@@ -37,7 +42,7 @@ pub struct Claims {
     pub size: u64,
     /// Whether an entry of the log must account for what is missing below `from`. An extract need not.
     pub missing_needs_prune: bool,
-    /// The head row of the embedded store.
+    /// The head row of a store.
     pub head: Option<Head>,
     /// Whether every full tile must be there, and which partial ones.
     pub tiles: TilesHeld,
@@ -54,7 +59,7 @@ pub enum TilesHeld {
     FullAndPartial,
 }
 
-/// The head row of the embedded store.
+/// The head row of a store.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Head {
     /// The roots of the complete subtrees, largest first.
@@ -101,7 +106,7 @@ pub struct Entry<'a> {
     pub leaf: &'a [u8],
     /// The parts that are there.
     pub parts: &'a [Part<'a>],
-    /// The columns of the embedded store.
+    /// The columns of a store.
     pub columns: Option<Columns<'a>>,
 }
 
@@ -116,7 +121,7 @@ pub struct Part<'a> {
     pub bytes: &'a [u8],
 }
 
-/// What the embedded store repeats of a leaf, so that it can be searched.
+/// What a store repeats of a leaf, so that it can be searched.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns<'a> {
     /// `ts`, in microseconds.
@@ -215,6 +220,25 @@ pub enum SourceError {
         /// Why.
         #[source]
         source: rusqlite::Error,
+    },
+    /// The database's server does not answer, or not with what was asked for.
+    #[cfg(feature = "postgres")]
+    #[error("cannot read {name} of the database")]
+    Server {
+        /// Which schema.
+        name: String,
+        /// Why.
+        #[source]
+        source: ::postgres::Error,
+    },
+    /// A database without a ledger in this place.
+    #[cfg(feature = "postgres")]
+    #[error("{name} of the database is not a ledger: {reason}")]
+    NoLedger {
+        /// Which schema.
+        name: String,
+        /// What is missing or unknown.
+        reason: String,
     },
     /// The file is a database, and this program was built without support for it.
     #[error("{path} is an SQLite file, which this build cannot read")]

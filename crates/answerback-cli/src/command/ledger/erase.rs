@@ -10,11 +10,13 @@ use super::confirm::confirm;
 use super::location::Location;
 use crate::exit::Exit;
 use crate::options::Format;
+use crate::output::say;
 
 /// Erase a part of an entry for good; every proof stays valid
 ///
-/// The part's bytes and salt are removed from the store's files, and an entry says that they were, and why. Exports
-/// and backups that were made before are not reached.
+/// The part's bytes and salt are removed from the store's files, with what came from the entry in events, cases and retry
+/// states, and an entry says that they were, and why. While something reads the store as it was before, the files keep
+/// the content; the command says so. Exports and backups that were made before are not reached.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger erase 42 response --basis request
@@ -70,6 +72,12 @@ fn token(text: &str) -> Result<Token, String> {
     Token::new(text).map_err(|error| error.to_string())
 }
 
+/// What is said while the files cannot be cleaned.
+pub(super) const STILL_READ: &str = "\
+the files still hold the content, because something reads the store as it was before, such as an export or a \
+verification. When that has ended, whatever writes to the store next removes it: a gateway or a server that runs does \
+so within a minute, or else the next command that writes";
+
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
     let Arguments { index, part, .. } = arguments;
     let store = location.write()?;
@@ -88,16 +96,22 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     if store.text_position()?.is_some() {
         store.update_text()?;
     }
-    let by = erased.entry.index;
+    let (by, is_gone) = (erased.entry.index, store.is_scrubbed()?);
     let mut output = std::io::stdout().lock();
     match arguments.format {
         Format::Text => {
             writeln!(output, "erased part {part} of entry {index}; entry {by} says so")?;
         }
         Format::Json => {
-            let value = json!({"index": index.to_string(), "part": part.as_str(), "erased_by": by.to_string()});
+            let value = json!({
+                "index": index.to_string(), "part": part.as_str(), "erased_by": by.to_string(),
+                "gone_from_files": is_gone,
+            });
             writeln!(output, "{value}")?;
         }
+    }
+    if !is_gone {
+        say(STILL_READ);
     }
     Ok(Exit::Good)
 }

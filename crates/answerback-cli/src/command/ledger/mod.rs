@@ -13,8 +13,10 @@ mod moment;
 mod prove;
 mod prune;
 mod record;
+mod rotate;
 mod search;
 mod show;
+pub(crate) mod source;
 mod stats;
 mod tail;
 mod verify;
@@ -57,6 +59,7 @@ enum Command {
     Export(export::Arguments),
     Erase(erase::Arguments),
     Prune(prune::Arguments),
+    Rotate(rotate::Arguments),
     Migrate(migrate::Arguments),
     Stats(stats::Arguments),
 }
@@ -74,6 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         Command::Export(arguments) => export::run(arguments, location),
         Command::Erase(arguments) => erase::run(arguments, location),
         Command::Prune(arguments) => prune::run(arguments, location),
+        Command::Rotate(arguments) => rotate::run(arguments, location),
         Command::Migrate(arguments) => migrate::run(arguments, location),
         Command::Stats(arguments) => stats::run(arguments, location),
     }

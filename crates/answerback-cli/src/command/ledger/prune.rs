@@ -6,10 +6,13 @@ use anyhow::bail;
 use serde_json::json;
 
 use super::confirm::confirm;
+use super::erase::STILL_READ;
 use super::location::Location;
 use super::moment::{DAY, micros, span};
 use crate::exit::Exit;
 use crate::options::Format;
+use crate::output::say;
+use crate::progress::Progress;
 use answerback_record::surroundings::now;
 
 /// The days for which everything is kept unless somebody insists: the floor of the EU's AI Act for logs.
@@ -17,7 +20,8 @@ const KEPT_DAYS: i64 = 183;
 
 /// Remove old entries; every proof about the rest stays valid
 ///
-/// Entries go in steps of 256, so some more may stay. Hashes and checkpoints stay, and an entry says what went.
+/// Entries go in steps of 256, so some more may stay. Hashes and checkpoints stay, and an entry says what went: one for
+/// each 4,096 that go, so that others can write in between and it can be interrupted; the same command goes on then.
 /// Export first what has to be kept elsewhere.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -85,10 +89,14 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     if !confirm(&what, arguments.yes)? {
         return Ok(Exit::NotGood);
     }
-    let pruned = store.prune(below)?.wait()?.value;
+    let mut progress = Progress::new("entries removed");
+    let pruned = store.prune(below, &mut |step| progress.add(step.removed, 0));
+    progress.finish();
+    let pruned = pruned?;
     if store.text_position()?.is_some() {
         store.update_text()?;
     }
+    let is_gone = store.is_scrubbed()?;
     let (removed, by) = (pruned.removed, pruned.entry.index);
     let mut output = std::io::stdout().lock();
     match arguments.format {
@@ -98,9 +106,13 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         Format::Json => {
             let value = json!({
                 "below": below.to_string(), "removed": removed, "pruned_by": by.to_string(),
+                "gone_from_files": is_gone,
             });
             writeln!(output, "{value}")?;
         }
+    }
+    if !is_gone {
+        say(STILL_READ);
     }
     Ok(Exit::Good)
 }

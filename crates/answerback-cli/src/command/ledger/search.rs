@@ -95,7 +95,11 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     if arguments.text.is_some() {
         store.update_text().context("the index for full text cannot be brought up to date")?;
     }
-    let page = store.entries(&filter, arguments.cursor, usize::from(arguments.limit))?;
+    let mut page = store.entries(&filter, arguments.cursor, usize::from(arguments.limit))?;
+    // A page may have none and lead on: so many entries have the words that it took a while to look at them.
+    while let (true, Some(next)) = (page.entries.is_empty(), page.next) {
+        page = store.entries(&filter, Some(next), usize::from(arguments.limit))?;
+    }
     entry::print(&page.entries, arguments.format)?;
     if let Some(next) = page.next {
         match arguments.format {

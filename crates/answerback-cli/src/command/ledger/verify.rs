@@ -3,29 +3,29 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
-use answerback_store::{Export, Store};
 use answerback_verify::{
-    Level, Options, ReceiptError, Report, VerifierKey, WitnessKey, open, verify_receipt,
+    Level, Options, ReceiptError, Report, VerifierKey, WitnessKey, verify_receipt,
     verify_with_progress,
 };
 use anyhow::{Context, bail};
 use serde_json::json;
 
 use super::location::Location;
+use super::source;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::Format;
 use crate::output::{push_line, sanitise, say};
 use crate::progress::Progress;
-use answerback_record::surroundings::random;
 
 /// The largest receipt or file of checkpoints that is read, in bytes.
 const MOST_BYTES: usize = 1 << 30;
 
 /// Verify a ledger, offline, at five levels
 ///
-/// The verifier shares no code with what wrote the log. Without SOURCE it verifies the store, and holds it against
-/// its anchor as well. Without --vkey the key is taken from the log, which proves nothing about who wrote it.
+/// The verifier shares no code with what wrote the log, and reads files and tables by itself. Without SOURCE it verifies
+/// the store, and holds it against its anchor as well. Without --vkey the key is taken from the log, which proves nothing
+/// about who wrote it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback ledger verify
@@ -43,7 +43,7 @@ Exit codes, by the lowest level that fails:
   14  consistency: the log is not the one that an older checkpoint was made of
   15  semantics: an entry does not mean what it should")]
 pub(crate) struct Arguments {
-    /// A store, an export or a directory of tiles; otherwise the store
+    /// A store, its URL, an export or a directory of tiles; otherwise the store
     #[arg(value_name = "SOURCE", conflicts_with = "receipt")]
     source: Option<PathBuf>,
 
@@ -80,15 +80,10 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     if let Some(receipt) = &arguments.receipt {
         return arguments.receipt(receipt, location);
     }
-    // The verifier reads files only: a log in a database is verified by an export of it.
-    let exported = match &arguments.source {
-        None if location.url()?.is_some() => Some(Exported::of(&location.read()?)?),
-        _ => None,
-    };
-    let path = match (&arguments.source, &exported) {
-        (Some(path), _) => path.clone(),
-        (None, Some(exported)) => exported.path.clone(),
-        (None, None) => location.existing()?,
+    let path = match &arguments.source {
+        Some(path) => path.clone(),
+        None if location.url()?.is_some() => location.path()?,
+        None => location.existing()?,
     };
     let mut options = Options::new();
     for key in &arguments.vkey {
@@ -106,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     if let Some(anchor) = anchor.filter(|anchor| anchor.is_file()) {
         options = with_checkpoints(options, &anchor)?;
     }
-    let mut source = open(&path)?;
+    let mut source = source::open(&path)?;
     let mut progress = Progress::new("entries");
     let mut told = 0;
     let report = verify_with_progress(source.as_mut(), &options, &mut |seen| {
@@ -115,42 +110,6 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     });
     progress.finish();
     print(&report?, arguments.format)
-}
-
-/// An export that lasts as long as the verification.
-struct Exported {
-    path: PathBuf,
-}
-
-impl Exported {
-    fn of(store: &Store) -> anyhow::Result<Self> {
-        let name = format!("answerback-verify-{:032x}.jsonl", u128::from_le_bytes(random()?));
-        let path = std::env::temp_dir().join(name);
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file =
-            options.open(&path).with_context(|| format!("cannot create {}", path.display()))?;
-        let exported = Self { path };
-        let mut file = std::io::BufWriter::new(file);
-        let mut progress = Progress::new("entries read");
-        let mut told = 0;
-        store.export_jsonl(Export::new(), &mut file, &mut |seen| {
-            progress.add(seen.done - told, 0);
-            told = seen.done;
-        })?;
-        progress.finish();
-        file.flush()?;
-        Ok(exported)
-    }
-}
-
-impl Drop for Exported {
-    fn drop(&mut self) {
-        // What remains is a file in the folder for such files.
-        let _ = fs::remove_file(&self.path);
-    }
 }
 
 fn with_checkpoints(options: Options, file: &Path) -> anyhow::Result<Options> {

@@ -1,0 +1,16 @@
+use std::path::Path;
+
+use answerback::config::StoreConfig;
+use answerback_store::postgres_place;
+use answerback_verify::{Postgres, Source};
+
+/// Opens a ledger for the verifier, which reads it by itself wherever it lies: in a file, a folder, or a database.
+pub(crate) fn open(place: &Path) -> anyhow::Result<Box<dyn Source>> {
+    match place.to_str().filter(|text| StoreConfig::is_url(text)) {
+        Some(url) => {
+            let (url, schema) = postgres_place(url)?;
+            Ok(Box::new(Postgres::open(&url, &schema)?))
+        }
+        None => Ok(answerback_verify::open(place)?),
+    }
+}

@@ -1,0 +1,78 @@
+use std::time::{Duration, Instant};
+
+/// The first and the longest pause before files are scrubbed again that somebody still read.
+const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
+
+/// When files that may hold erased content are scrubbed, if they have to be.
+#[derive(Debug)]
+pub(crate) struct Scrub {
+    due: Option<Instant>,
+    pause: Duration,
+}
+
+impl Default for Scrub {
+    fn default() -> Self {
+        Self { due: None, pause: BACK_OFF.0 }
+    }
+}
+
+impl Scrub {
+    /// Something was erased: it is due at once.
+    pub(crate) fn want(&mut self) {
+        *self = Self { due: Some(Instant::now()), ..Self::default() };
+    }
+
+    /// Something was erased by somebody else: it is due, unless it was put off.
+    pub(crate) fn remember(&mut self) {
+        self.due.get_or_insert_with(Instant::now);
+    }
+
+    /// Makes what was put off due.
+    pub(crate) fn hurry(&mut self) {
+        self.due = self.due.map(|_| Instant::now());
+    }
+
+    pub(crate) fn is_due(&self) -> bool {
+        self.due.is_some_and(|due| due <= Instant::now())
+    }
+
+    /// Takes what came of it.
+    pub(crate) fn tried(&mut self, is_scrubbed: bool) {
+        if is_scrubbed {
+            *self = Self::default();
+        } else {
+            self.due = Some(Instant::now() + self.pause);
+            self.pause = (self.pause * 2).min(BACK_OFF.1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_tried_again_later_and_later() {
+        let mut scrub = Scrub::default();
+        assert!(!scrub.is_due());
+        scrub.want();
+        assert!(scrub.is_due());
+        let pauses: Vec<u64> = (0..8)
+            .map(|_| {
+                let pause = scrub.pause;
+                scrub.tried(false);
+                assert!(!scrub.is_due());
+                pause.as_secs()
+            })
+            .collect();
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60]);
+        scrub.remember();
+        assert!(!scrub.is_due());
+        scrub.want();
+        assert!(scrub.is_due());
+        scrub.tried(true);
+        assert!(scrub.due.is_none());
+        scrub.remember();
+        assert!(scrub.is_due());
+    }
+}
