@@ -115,7 +115,6 @@ impl Writer {
             tracing::warn!(error = %error.source, "the store failed: it is opened again");
         }
         self.fail(&error.into(), poisons);
-        }
     }
 
     fn refuse(&self, jobs: Vec<Box<dyn Job>>, error: &StoreError) {
