@@ -3,7 +3,7 @@ use std::sync::{Arc, PoisonError};
 
 use answerback_http::Scope;
 use answerback_mcp::era::{EraCache, bridged};
-use answerback_mcp::link::{Health, Link, Opened, Program, Remote, over, steady};
+use answerback_mcp::link::{Health, Link, Opened, Program, Remote, Restart, over, steady};
 use tokio::io::DuplexStream;
 
 use crate::Upstream;
@@ -128,6 +128,6 @@ impl Backend {
                 Ok(Opened { link, child: None })
             }
         };
-        steady(&self.served.name, open, Arc::clone(&self.health))
+        steady(&self.served.name, open, Arc::clone(&self.health), Restart::Always)
     }
 }
