@@ -21,6 +21,8 @@ const LAST_WAIT: Duration = Duration::from_secs(30);
 const PROVEN: Duration = Duration::from_mins(1);
 /// How long a server has to answer the greeting that it is told again.
 const GREETING: Duration = Duration::from_secs(30);
+/// How long a server that reads needs for it at most. One that does not is left when its client leaves.
+const READING: Duration = Duration::from_secs(2);
 
 /// A server that was started or reached.
 #[derive(Debug)]
@@ -269,8 +271,10 @@ impl Keeper {
             }
             while let Some(message) = told.recv().await {
                 self.remember(&message);
-                if to.send(message).await.is_err() {
-                    return Left::Server;
+                let Some(permit) = room(&to, told).await else { return Left::Client };
+                match permit {
+                    Ok(permit) => permit.send(message),
+                    Err(_) => return Left::Server,
                 }
             }
             Left::Client
@@ -401,6 +405,22 @@ impl Keeper {
             Err(error) => {
                 tracing::warn!(upstream = %self.name, %error, "a server cannot be waited for");
             }
+        }
+    }
+}
+
+/// Room for a message to a server, as soon as it reads; nothing, when it does not and the client has left.
+async fn room<'a>(
+    to: &'a mpsc::Sender<Message>,
+    told: &mpsc::Receiver<Message>,
+) -> Option<Result<mpsc::Permit<'a, Message>, mpsc::error::SendError<()>>> {
+    let mut room = std::pin::pin!(to.reserve());
+    loop {
+        if let Ok(room) = tokio::time::timeout(READING, room.as_mut()).await {
+            return Some(room);
+        }
+        if told.is_closed() {
+            return None;
         }
     }
 }
