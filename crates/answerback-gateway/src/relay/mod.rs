@@ -1,16 +1,18 @@
 //! What crosses between one client and one server: calls are held and looked at, the rest passes.
 
+mod asked;
 mod person;
 mod tools;
+mod way;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use answerback_ledger::leaf::Subject;
-use answerback_mcp::link::{Incoming, broken_because, was_unsent};
+use answerback_mcp::link::{Incoming, WAITING, broken_because, was_unsent};
 use answerback_mcp::wire::{Id, Message, Object, Shape, code, meta, splice};
 use answerback_store::StoreError;
 use serde_json::{Value, json};
@@ -21,22 +23,22 @@ use crate::call::takes_forms;
 use crate::outlet::Outlet;
 use crate::serve::NameFile;
 use crate::{Admission, Client, Forwarded, Gateway, ToolCall, Upstream, told};
+use asked::{Asked, Heard, UNREAD, Watched, too_long};
+pub(crate) use tools::Listed;
+use way::{Told, Way};
 
 /// What our own requests are called, on both sides.
 const OURS: &str = "answerback";
-/// How many calls that were given up are remembered.
-const GIVEN_UP: usize = 1024;
-
-/// A request of the client that we have to see the answer to.
-enum Watched {
-    Initialize,
-    Tools { is_whole: bool },
-}
+/// How long calls under way have when the client leaves.
+const LEAVING: Duration = Duration::from_secs(5);
 
 /// What became of a call that was forwarded.
 enum Reply {
     Message(Message),
-    Cancelled,
+    /// The client gave it up; whether the server had it by then.
+    Cancelled {
+        was_sent: bool,
+    },
 }
 
 /// What carries messages between one client and one server, and keeps what has to be known between two of them.
@@ -45,10 +47,13 @@ pub(crate) struct Relay {
     client: Arc<Client>,
     server: Served,
     to_client: Outlet,
-    /// Nothing, once the server was left.
-    to_server: RwLock<Option<mpsc::Sender<Message>>>,
+    to_server: Arc<Way>,
     /// The calls under way; the sender is there once the call was forwarded.
     calls: Mutex<HashMap<Id, Stage>>,
+    /// The client's other requests under way. An answer to neither was asked for by nobody.
+    asked: Mutex<HashMap<Id, Asked>>,
+    /// What the server asked the client, and waits for.
+    questions: Mutex<HashSet<Id>>,
     tasks: Mutex<JoinSet<()>>,
     /// Whether the server said its last word.
     has_ended: watch::Sender<bool>,
@@ -56,9 +61,6 @@ pub(crate) struct Relay {
     ours: Mutex<HashMap<Id, (Answerer, oneshot::Sender<Message>)>>,
     /// What begins the ids of our own requests, which nobody can guess.
     prefix: String,
-    /// Calls that the client gave up and the server has not answered yet; the newest.
-    given_up: Mutex<VecDeque<Id>>,
-    watched: Mutex<HashMap<Id, Watched>>,
     upstream: RwLock<Option<Arc<Upstream>>>,
     version: RwLock<Option<String>>,
     listing: tokio::sync::Mutex<()>,
@@ -80,13 +82,18 @@ pub(crate) struct Served {
     pub(crate) pins: Option<PathBuf>,
     /// The server as any relay to it saw it last: what is the same is compiled and recorded once.
     pub(crate) known: Arc<RwLock<Option<Arc<Upstream>>>>,
+    /// The tools that it listed last, to any client.
+    pub(crate) listed: Arc<RwLock<Option<Listed>>>,
     /// Where the names that its tools have are kept, while it is alone and they are its own.
     pub(crate) names: Option<NameFile>,
+    /// Whether it is one of several that are listed together: then whoever lists them remembers.
+    pub(crate) is_one_of_many: bool,
 }
 
 impl Served {
     pub(crate) fn new(name: String, place: String, pins: Option<PathBuf>) -> Self {
-        Self { name, place, pins, known: Arc::default(), names: None }
+        let (known, listed) = (Arc::default(), Arc::default());
+        Self { name, place, pins, known, listed, names: None, is_one_of_many: false }
     }
 }
 
@@ -109,7 +116,7 @@ enum Stage {
     /// It is being looked at.
     Admitting { is_cancelled: bool },
     /// The server has it.
-    Forwarded(oneshot::Sender<Reply>),
+    Forwarded { waits: oneshot::Sender<Reply>, heard: Heard },
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -125,19 +132,20 @@ impl Relay {
         to_client: Outlet,
         to_server: mpsc::Sender<Message>,
     ) -> Self {
+        let most = gateway.settings().most_calls + WAITING;
         Self {
             gateway,
             client,
             server,
             to_client,
-            to_server: RwLock::new(Some(to_server)),
+            to_server: Way::new(to_server, most),
             calls: Mutex::default(),
+            asked: Mutex::default(),
+            questions: Mutex::default(),
             tasks: Mutex::default(),
             has_ended: watch::Sender::new(false),
             ours: Mutex::default(),
             prefix: own_prefix(),
-            given_up: Mutex::default(),
-            watched: Mutex::default(),
             upstream: RwLock::default(),
             version: RwLock::default(),
             listing: tokio::sync::Mutex::new(()),
@@ -181,18 +189,8 @@ impl Relay {
                 self.begin(id.clone(), message).await;
             }
             Shape::Request { id, method } => {
-                let watched = match method.as_str() {
-                    "initialize" | "server/discover" => Some(Watched::Initialize),
-                    "tools/list" => Some(Watched::Tools { is_whole: !has_cursor(&message) }),
-                    _ => None,
-                };
-                if method == "initialize" {
-                    self.can_ask.store(can_ask(&message), Ordering::Release);
-                }
-                if let Some(watched) = watched {
-                    lock(&self.watched).insert(id.clone(), watched);
-                }
-                self.send(message).await;
+                let (id, method) = (id.clone(), method.clone());
+                self.ask(id, &method, message).await;
             }
             Shape::Notification { method } if method == "notifications/cancelled" => {
                 if let Some(id) = cancelled(&message) {
@@ -202,7 +200,7 @@ impl Relay {
                         return;
                     }
                 }
-                self.send(message).await;
+                self.to_server.tell(message);
             }
             Shape::Response { id } => {
                 let id = id.clone();
@@ -211,7 +209,8 @@ impl Relay {
                         let _ = waits.send(message);
                     }
                     None => {
-                        self.send(message).await;
+                        lock(&self.questions).remove(&id);
+                        self.to_server.tell(message);
                     }
                 }
             }
@@ -224,24 +223,26 @@ impl Relay {
             Shape::Notification { method } if !method.starts_with("notifications/") => {
                 tracing::warn!(upstream = %self.server.name, "a client sent a request without an id; it was dropped");
             }
-            Shape::Notification { .. } => {
-                self.send(message).await;
+            Shape::Notification { method } => {
+                if self.to_server.tell(message.clone()) == Told::Full {
+                    tracing::warn!(upstream = %self.server.name, method, "the server does not read; a notification was dropped");
+                }
             }
-        }
-    }
-
-    /// Tells the server something. Says whether it is there.
-    async fn send(&self, message: Message) -> bool {
-        let to = self.to_server.read().unwrap_or_else(PoisonError::into_inner).clone();
-        match to {
-            Some(to) => to.send(message).await.is_ok(),
-            None => false,
         }
     }
 
     /// Leaves the server, which hears what it was told before.
     pub(crate) fn close(&self) {
-        *self.to_server.write().unwrap_or_else(PoisonError::into_inner) = None;
+        self.to_server.close();
+    }
+
+    /// Leaves, when the calls under way were answered; but not for long.
+    pub(crate) async fn leave(&self) {
+        let mut finishing = std::pin::pin!(self.finish());
+        // A server whose input ends need not answer what it has.
+        let _ = tokio::time::timeout(LEAVING, finishing.as_mut()).await;
+        self.close();
+        finishing.await;
     }
 
     /// Takes a call in.
@@ -265,8 +266,6 @@ impl Relay {
                 ))
             } else {
                 under_way.insert(id.clone(), Stage::Admitting { is_cancelled: false });
-                // Whoever uses an id again means the new call.
-                lock(&self.given_up).retain(|call| *call != id);
                 None
             }
         };
@@ -308,9 +307,12 @@ impl Relay {
 
     /// Carries a call to its answer; none, when the client does not want it any more.
     async fn carry(&self, id: &Id, call: ToolCall) -> Option<Message> {
-        let upstream = match self.upstream(&call).await {
-            Ok(upstream) => upstream,
-            Err(reason) => return Some(told::unlisted(&call, &reason)),
+        // Others may wait for the list as well, one after the other.
+        let most = self.gateway.settings().call_time;
+        let upstream = match tokio::time::timeout(most, self.upstream(&call)).await {
+            Ok(Ok(upstream)) => upstream,
+            Ok(Err(reason)) => return Some(told::unlisted(&call, &reason)),
+            Err(_) => return Some(told::unlisted(&call, &too_long(most))),
         };
         let mut admission = self.admit(&upstream, call).await;
         if let Admission::Ask(asked) = admission {
@@ -329,10 +331,10 @@ impl Relay {
     /// Carries a call that runs to its answer; none, when the client does not want it any more.
     async fn run(&self, id: &Id, upstream: &Upstream, forwarded: Forwarded) -> Option<Message> {
         let (running, message) = (forwarded.running, forwarded.message);
-        let (sender, reply) = oneshot::channel();
+        let (waits, reply) = oneshot::channel();
         let is_cancelled = {
-            let mut calls = lock(&self.calls);
-            let stage = calls.insert(id.clone(), Stage::Forwarded(sender));
+            let stage = Stage::Forwarded { waits, heard: Heard::of(&message) };
+            let stage = lock(&self.calls).insert(id.clone(), stage);
             matches!(stage, Some(Stage::Admitting { is_cancelled: true }))
         };
         if is_cancelled {
@@ -342,11 +344,20 @@ impl Relay {
             return None;
         }
         let is_gone = *self.has_ended.borrow();
-        if is_gone || !self.send(message).await {
-            return Some(self.gateway.fail_unsent(running, "the server has ended").await);
+        let told = if is_gone { Told::Gone } else { self.to_server.tell(message) };
+        match told {
+            Told::Sent => {}
+            Told::Gone => {
+                return Some(self.gateway.fail_unsent(running, "the server has ended").await);
+            }
+            Told::Full => return Some(self.gateway.fail_unsent(running, UNREAD).await),
         }
-        let most = self.gateway.settings().call_time;
-        match tokio::time::timeout(most, reply).await {
+        let reply = tokio::select! {
+            biased;
+            reply = reply => Ok(reply),
+            reason = self.overdue(id) => Err(reason),
+        };
+        match reply {
             Ok(Ok(Reply::Message(reply))) => Some(match broken_because(&reply) {
                 Some(reason) if was_unsent(&reply) => {
                     self.gateway.fail_unsent(running, &reason).await
@@ -354,18 +365,24 @@ impl Relay {
                 Some(reason) => self.gateway.fail(running, &reason).await,
                 None => self.gateway.deliver(upstream, running, reply).await,
             }),
-            Ok(Ok(Reply::Cancelled)) => {
+            Ok(Ok(Reply::Cancelled { was_sent: true })) => {
                 self.gateway.fail(running, "the client cancelled it").await;
+                None
+            }
+            Ok(Ok(Reply::Cancelled { was_sent: false })) => {
+                self.gateway.fail_unsent(running, "the client cancelled it").await;
                 None
             }
             Ok(Err(_)) => {
                 Some(self.gateway.fail(running, "the server ended before it answered").await)
             }
-            Err(_) => {
-                let request_id: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
-                let params = json!({"requestId": request_id, "reason": "it took too long"});
-                self.send(Message::notification("notifications/cancelled", &params)).await;
-                let reason = format!("the server did not answer within {} seconds", most.as_secs());
+            Err(reason) => {
+                // What the server says of it from now on is said to nobody.
+                lock(&self.calls).remove(id);
+                if self.to_server.take_back(id) {
+                    return Some(self.gateway.fail_unsent(running, UNREAD).await);
+                }
+                self.withdraw(id);
                 Some(self.gateway.fail(running, &reason).await)
             }
         }
@@ -378,13 +395,6 @@ impl Relay {
         if is_asked { ours.remove(id).map(|(_, waits)| waits) } else { None }
     }
 
-    /// Whether an answer is one to a call that the client gave up. It is asked once.
-    fn was_given_up(&self, id: &Id) -> bool {
-        let mut given_up = lock(&self.given_up);
-        let place = given_up.iter().position(|call| call == id);
-        place.is_some_and(|place| given_up.remove(place).is_some())
-    }
-
     /// Waits until the server is gone.
     pub(crate) async fn gone(&self) {
         // The sender is ours, so there is an end to it.
@@ -393,25 +403,23 @@ impl Relay {
 
     /// Notes that the client does not want an answer any more. Says whether the server has to know.
     fn cancel(&self, id: &Id) -> bool {
+        let was_sent = !self.to_server.take_back(id);
         let mut calls = lock(&self.calls);
         match calls.get_mut(id) {
             Some(Stage::Admitting { is_cancelled }) => {
                 *is_cancelled = true;
-                false
+                return false;
             }
-            Some(Stage::Forwarded(_)) => {
-                if let Some(Stage::Forwarded(waits)) = calls.remove(id) {
-                    let _ = waits.send(Reply::Cancelled);
+            Some(Stage::Forwarded { .. }) => {
+                if let Some(Stage::Forwarded { waits, .. }) = calls.remove(id) {
+                    let _ = waits.send(Reply::Cancelled { was_sent });
                 }
-                let mut given_up = lock(&self.given_up);
-                if given_up.len() == GIVEN_UP {
-                    given_up.pop_front();
-                }
-                given_up.push_back(id.clone());
-                true
             }
-            None => true,
+            None => {
+                self.take_asked(id);
+            }
         }
+        was_sent
     }
 
     /// Reads what the server says until it leaves.
@@ -423,6 +431,10 @@ impl Relay {
         self.has_ended.send_replace(true);
         lock(&self.calls).retain(|_, stage| matches!(stage, Stage::Admitting { .. }));
         lock(&self.ours).clear();
+        let asked: Vec<Id> = lock(&self.asked).keys().cloned().collect();
+        for id in asked {
+            self.take_asked(&id);
+        }
     }
 
     async fn pass(&self, incoming: Incoming) {
@@ -434,22 +446,22 @@ impl Relay {
                     let _ = waits.send(message);
                     return;
                 }
-                if self.was_given_up(&id) {
-                    // It is in the record that nobody waited for it.
-                    return;
-                }
                 let call = {
                     let mut calls = lock(&self.calls);
                     match calls.get(&id) {
-                        Some(Stage::Forwarded(_)) => calls.remove(&id),
+                        Some(Stage::Forwarded { .. }) => calls.remove(&id),
                         _ => None,
                     }
                 };
-                if let Some(Stage::Forwarded(waits)) = call {
+                if let Some(Stage::Forwarded { waits, .. }) = call {
                     let _ = waits.send(Reply::Message(message));
                     return;
                 }
-                let watched = lock(&self.watched).remove(&id);
+                let Some(watched) = self.take_asked(&id) else {
+                    // It comes too late, for a second time, or unasked: nobody has looked at it, and nobody waits for it.
+                    tracing::debug!(upstream = %self.server.name, "an answer that nobody waits for was dropped");
+                    return;
+                };
                 let message = match watched {
                     Some(watched) => self.look_at(watched, message).await,
                     None => message,
@@ -461,9 +473,13 @@ impl Relay {
                     self.changes.fetch_add(1, Ordering::AcqRel);
                     *self.upstream.write().unwrap_or_else(PoisonError::into_inner) = None;
                 }
+                self.heard(&message, about.as_ref());
                 self.pass_on(message, about).await;
             }
-            Shape::Request { .. } | Shape::Batch => self.pass_on(message, about).await,
+            Shape::Request { .. } | Shape::Batch => {
+                self.heard(&message, about.as_ref());
+                self.pass_on(message, about).await;
+            }
         }
     }
 
@@ -478,13 +494,18 @@ impl Relay {
     /// Learns from an answer to the client, and takes out what the client may not see.
     async fn look_at(&self, watched: Watched, message: Message) -> Message {
         let Ok(object) = Object::read(message.text()) else { return message };
-        let Some(result) = object.get("result") else { return message };
+        let Some(result) = object.get("result") else {
+            return match watched {
+                Watched::Tools { is_whole: true, is_modern } => self.remembered(message, is_modern),
+                _ => message,
+            };
+        };
         match watched {
             Watched::Initialize => {
                 *self.version.write().unwrap_or_else(PoisonError::into_inner) = version(result);
                 message
             }
-            Watched::Tools { is_whole } => {
+            Watched::Tools { is_whole, .. } => {
                 let changes = self.changes.load(Ordering::Acquire);
                 let is_last = Object::read(result)
                     .is_ok_and(|page| page.get("nextCursor").is_none_or(|cursor| cursor == "null"));
@@ -521,7 +542,7 @@ impl Relay {
         let request = Message::request(&id, method, params);
         match side {
             Side::Server => {
-                self.send(request).await;
+                self.to_server.tell(request);
             }
             Side::Client(call) => self.tell(Incoming::about(request, call.clone())).await,
         }
@@ -530,7 +551,12 @@ impl Relay {
         match answer {
             Ok(Ok(message)) => Ok(message),
             Ok(Err(_)) => Err("the server has ended".to_owned()),
-            Err(_) => Err(format!("{method} was not answered within {} seconds", most.as_secs())),
+            Err(_) => {
+                if matches!(side, Side::Server) && !self.to_server.take_back(&id) {
+                    self.withdraw(&id);
+                }
+                Err(format!("{method} was not answered within {} seconds", most.as_secs()))
+            }
         }
     }
 }
@@ -539,10 +565,6 @@ impl Relay {
 fn own_prefix() -> String {
     let random: [u8; 8] = answerback_record::surroundings::random().unwrap_or_default();
     format!("{OURS}/{:016x}", u64::from_be_bytes(random))
-}
-
-fn has_cursor(message: &Message) -> bool {
-    splice::at(message.text(), &["params", "cursor"]).is_some_and(|cursor| cursor != "null")
 }
 
 /// Whether a client says that it can put a form to its user.
