@@ -40,6 +40,8 @@ mod show;
 #[cfg(unix)]
 mod streams;
 mod tools;
+#[cfg(unix)]
+mod transport;
 mod trust;
 mod validate;
 #[cfg(feature = "witness")]
