@@ -18,15 +18,20 @@ pub(super) const UNREAD: &str = "the server does not read what it is told";
 /// The one request that is open for as long as its client wants to hear something.
 const LISTEN: &str = "subscriptions/listen";
 
-/// A request of the client that we have to see the answer to.
+/// What has to be seen of the answer to a request of the client.
 pub(super) enum Watched {
+    /// Nothing: it crosses.
+    Not,
     Initialize,
-    Tools { is_whole: bool, is_modern: bool },
+    Tools {
+        is_whole: bool,
+        is_modern: bool,
+    },
 }
 
 /// A request of the client that the server has.
 pub(super) struct Asked {
-    watched: Option<Watched>,
+    watched: Watched,
     heard: Heard,
     /// Who gives it up when it takes too long.
     timer: Option<AbortHandle>,
@@ -108,7 +113,7 @@ impl Relay {
     }
 
     /// Takes a request that is under way out of our books; what is to be seen of its answer, where it was there.
-    pub(super) fn take_asked(&self, id: &Id) -> Option<Option<Watched>> {
+    pub(super) fn take_asked(&self, id: &Id) -> Option<Watched> {
         let asked = lock(&self.asked).remove(id)?;
         if let Some(timer) = asked.timer {
             timer.abort();
@@ -209,15 +214,15 @@ pub(super) fn too_long(most: Duration) -> String {
 }
 
 /// What has to be seen of the answer to a request.
-fn watched(method: &str, message: &Message) -> Option<Watched> {
+fn watched(method: &str, message: &Message) -> Watched {
     match method {
-        "initialize" | "server/discover" => Some(Watched::Initialize),
+        "initialize" | "server/discover" => Watched::Initialize,
         "tools/list" => {
             let at = |path: &[&str]| splice::at(message.text(), path);
             let cursor = at(&["params", "cursor"]).filter(|cursor| *cursor != "null");
             let is_modern = at(&["params", "_meta", meta::VERSION]).is_some();
-            Some(Watched::Tools { is_whole: cursor.is_none(), is_modern })
+            Watched::Tools { is_whole: cursor.is_none(), is_modern }
         }
-        _ => None,
+        _ => Watched::Not,
     }
 }

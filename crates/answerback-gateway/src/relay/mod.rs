@@ -463,8 +463,8 @@ impl Relay {
                     return;
                 };
                 let message = match watched {
-                    Some(watched) => self.look_at(watched, message).await,
-                    None => message,
+                    Watched::Not => message,
+                    watched => self.look_at(watched, message).await,
                 };
                 self.tell(message).await;
             }
@@ -501,6 +501,7 @@ impl Relay {
             };
         };
         match watched {
+            Watched::Not => message,
             Watched::Initialize => {
                 *self.version.write().unwrap_or_else(PoisonError::into_inner) = version(result);
                 message

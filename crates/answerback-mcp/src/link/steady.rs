@@ -506,7 +506,7 @@ mod tests {
     }
 
     /// A server that speaks one era, and ends over the first word of the other.
-    fn picky(era: Era) -> std::io::Result<Opened> {
+    fn picky(era: Era) -> Link {
         let (link, FarEnd { mut told, say }) = Link::pair();
         tokio::spawn(async move {
             while let Some(message) = told.recv().await {
@@ -527,7 +527,7 @@ mod tests {
                 let _ = say.send(Message::result(id, result).into()).await;
             }
         });
-        Ok(Opened { link, child: None })
+        link
     }
 
     #[tokio::test(start_paused = true)]
@@ -539,10 +539,7 @@ mod tests {
             (Era::Legacy, call, r#""is":"answered""#),
         ] {
             let (health, cache) = (Arc::new(Health::default()), EraCache::default());
-            let open = move || {
-                let Opened { link, child } = picky(era)?;
-                Ok(Opened { link: bridged(link, cache.clone()), child })
-            };
+            let open = move || Ok(Opened { link: bridged(picky(era), cache.clone()), child: None });
             let mut link = steady("up", open, Arc::clone(&health), Restart::OnceItAnswered);
             let answer = ask(&mut link, first).await;
             assert!(answer.contains(expected), "{era:?}: {answer}");
