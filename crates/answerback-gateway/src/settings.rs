@@ -82,8 +82,10 @@ pub struct GatewaySettings {
     pub shown_bytes: Option<usize>,
     /// How many calls may be under way at once.
     pub most_calls: usize,
-    /// How long a call may take.
+    /// How long a call, or any other request, may take.
     pub call_time: Duration,
+    /// How long nothing may be heard of one; as long as it may take, where nothing is said.
+    pub idle_time: Option<Duration>,
 }
 
 impl Default for GatewaySettings {
@@ -100,6 +102,7 @@ impl Default for GatewaySettings {
             shown_bytes: None,
             most_calls: 256,
             call_time: Duration::from_mins(10),
+            idle_time: None,
         }
     }
 }
@@ -156,6 +159,10 @@ impl GatewaySettings {
                     if let Some(seconds) = reading.number(&path, value, 1, 86_400) {
                         settings.call_time = Duration::from_secs(seconds as u64);
                     }
+                }
+                "idle_seconds" => {
+                    let seconds = reading.number(&path, value, 1, 86_400);
+                    settings.idle_time = seconds.map(|seconds| Duration::from_secs(seconds as u64));
                 }
                 // They refine the default, which may come after them.
                 "tools" => {}
@@ -358,6 +365,8 @@ mod tests {
             json!({"shown_bytes": 256}),
             json!({"most_calls": 10_001}),
             json!({"call_seconds": 0}),
+            json!({"idle_seconds": 30}),
+            json!({"idle_seconds": "30"}),
             json!({"tools": {"a": {"input": "off"}, "b": null}}),
             json!({"tools": {"a": {"inputs": "off"}}}),
             json!({"tools": ["a"]}),

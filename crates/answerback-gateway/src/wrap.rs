@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use answerback_mcp::era::{EraCache, bridged};
-use answerback_mcp::link::{Link, Program, WAITING, read_lines, write_lines};
+use answerback_mcp::link::{
+    Health, Link, Opened, Program, Restart, WAITING, read_lines, steady, write_lines,
+};
 use answerback_store::StoreError;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
@@ -40,17 +42,18 @@ impl Wrapped {
     }
 }
 
-/// How a wrapped server ended.
+/// How wrapping a server ended.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "one of the two goes first")]
 pub enum Ended {
     /// The client left, and the server was ended.
     Client,
-    /// The server left by itself.
-    Server(ExitStatus),
+    /// The server left by itself before it had answered anything: as it said, where it is known.
+    Server(Option<ExitStatus>),
 }
 
-/// Carries messages between a client and a wrapped server until one of them leaves, or `stop` says so.
+/// Carries messages between a client and a wrapped server until the client leaves, or `stop` says so. A server that
+/// ends is started again, once it has answered anything; one that never did is no server, and is not tried for ever.
 ///
 /// # Errors
 ///
@@ -65,11 +68,18 @@ pub async fn wrap(
 ) -> Result<Ended, WrapError> {
     let most = gateway.settings().largest_message;
     let place = wrapped.program.path().to_string_lossy().into_owned();
-    let (mut child, link) = wrapped
-        .program
-        .start(&wrapped.name, most)
-        .map_err(|error| WrapError::Start { program: place.clone(), error })?;
-    let Link { to, from, .. } = bridged(link, EraCache::default());
+    let (program, name, era) = (wrapped.program, wrapped.name.clone(), EraCache::default());
+    let start = move || {
+        let (child, link) = program.start(&name, most)?;
+        Ok(Opened { link: bridged(link, era.clone()), child: Some(child) })
+    };
+    // A program that is not there is told at once, and not tried again.
+    let first = start().map_err(|error| WrapError::Start { program: place.clone(), error })?;
+    let mut first = Some(first);
+    let open = move || first.take().map_or_else(&start, Ok);
+    let health = Arc::new(Health::default());
+    let Link { to, from, .. } =
+        steady(&wrapped.name, open, Arc::clone(&health), Restart::OnceItAnswered);
     let (to_client, client_queue) = mpsc::channel(WAITING);
     let client_writer = tokio::spawn(write_lines(client_queue, output));
     let served = Served::new(wrapped.name, place, wrapped.pins);
@@ -77,24 +87,23 @@ pub async fn wrap(
         Arc::new(Relay::new(gateway, Arc::new(client), served, Outlet::Queue(to_client), to));
     relay.note_start(SURFACE).await.map_err(WrapError::Record)?;
     let mut from_server = tokio::spawn(Arc::clone(&relay).from_server(from));
-    let ended = {
+    let has_server_left = {
         let from_client = from_client(&relay, input, most);
         tokio::pin!(from_client, stop);
         tokio::select! {
-            () = &mut from_client => None,
-            () = &mut stop => None,
-            _ = &mut from_server => Some(child.wait().await.map_err(WrapError::Wait)?),
+            () = &mut from_client => false,
+            () = &mut stop => false,
+            _ = &mut from_server => true,
         }
     };
     // The server's input ends, and the server with it. Calls that it does not answer any more are answered by us.
     relay.close();
-    child.end().await.map_err(WrapError::Wait)?;
-    if ended.is_none() {
+    if !has_server_left {
         let _ = from_server.await;
     }
     relay.finish().await;
     relay.note_stop(SURFACE).await.map_err(WrapError::Record)?;
-    let ended = ended.map_or(Ended::Client, Ended::Server);
+    let ended = if has_server_left { Ended::Server(health.ended()) } else { Ended::Client };
     drop(relay);
     // What was answered is written, unless the client is gone.
     let _ = tokio::time::timeout(Duration::from_secs(5), client_writer).await;
@@ -130,9 +139,6 @@ pub enum WrapError {
         /// Why not.
         error: std::io::Error,
     },
-    /// It cannot be waited for.
-    #[error("the server cannot be waited for: {0}")]
-    Wait(std::io::Error),
     /// What is in force could not be recorded.
     #[error("nothing can be recorded, so nothing is served: {0}")]
     Record(StoreError),

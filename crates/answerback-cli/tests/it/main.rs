@@ -46,6 +46,8 @@ mod streams;
 #[cfg(unix)]
 mod told;
 mod tools;
+#[cfg(unix)]
+mod transport;
 mod trust;
 #[cfg(unix)]
 mod unrecorded;

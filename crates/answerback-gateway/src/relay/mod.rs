@@ -1,16 +1,18 @@
 //! What crosses between one client and one server: calls are held and looked at, the rest passes.
 
+mod asked;
 mod person;
 mod tools;
+mod way;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use answerback_ledger::leaf::Subject;
-use answerback_mcp::link::{Answering, Direct, Incoming, broken_because, was_unsent};
+use answerback_mcp::link::{Answering, Direct, Incoming, WAITING, broken_because, was_unsent};
 use answerback_mcp::wire::{Id, Message, Object, Shape, code, meta, splice};
 use answerback_store::StoreError;
 use serde_json::{Value, json};
@@ -20,27 +22,23 @@ use tokio::task::JoinSet;
 use crate::call::takes_forms;
 use crate::outlet::Outlet;
 use crate::serve::NameFile;
-use crate::{Admission, Client, Forwarded, Gateway, Running, ToolCall, Upstream};
+use crate::{Admission, Client, Forwarded, Gateway, ToolCall, Upstream};
+use asked::{Asked, Heard, UNREAD, Watched, too_long};
+pub(crate) use tools::Listed;
+use way::{Told, Way};
 
 /// What our own requests are called, on both sides.
 const OURS: &str = "answerback";
-/// How many calls that were given up are remembered.
-const GIVEN_UP: usize = 1024;
-
-/// A request of the client that we have to see the answer to.
-enum Watched {
-    Initialize,
-    Tools {
-        is_whole: bool,
-    },
-    /// It asks for the result of a call that was answered with a task.
-    TaskResult(Box<Running>),
-}
+/// How long calls under way have when the client leaves.
+const LEAVING: Duration = Duration::from_secs(5);
 
 /// What became of a call that was forwarded.
 enum Reply {
     Message(Message),
-    Cancelled,
+    /// The client gave it up; whether the server had it by then.
+    Cancelled {
+        was_sent: bool,
+    },
 }
 
 /// What carries messages between one client and one server, and keeps what has to be known between two of them.
@@ -49,12 +47,15 @@ pub(crate) struct Relay {
     client: Arc<Client>,
     server: Served,
     to_client: Outlet,
-    /// Nothing, once the server was left.
-    to_server: RwLock<Option<mpsc::Sender<Message>>>,
+    to_server: Arc<Way>,
     /// How calls are carried that need not wait for anything else.
     direct: Direct,
     /// The calls under way; the sender is there once the call was forwarded.
     calls: Mutex<HashMap<Id, Stage>>,
+    /// The client's other requests under way. An answer to neither was asked for by nobody.
+    asked: Mutex<HashMap<Id, Asked>>,
+    /// What the server asked the client, and waits for.
+    questions: Mutex<HashSet<Id>>,
     tasks: Mutex<JoinSet<()>>,
     /// Whether the server said its last word.
     has_ended: watch::Sender<bool>,
@@ -62,9 +63,6 @@ pub(crate) struct Relay {
     ours: Mutex<HashMap<Id, (Answerer, oneshot::Sender<Message>)>>,
     /// What begins the ids of our own requests, which nobody can guess.
     prefix: String,
-    /// Calls that the client gave up and the server has not answered yet; the newest.
-    given_up: Mutex<VecDeque<Id>>,
-    watched: Mutex<HashMap<Id, Watched>>,
     upstream: RwLock<Option<Arc<Upstream>>>,
     version: RwLock<Option<String>>,
     listing: tokio::sync::Mutex<()>,
@@ -86,13 +84,18 @@ pub(crate) struct Served {
     pub(crate) pins: Option<PathBuf>,
     /// The server as any relay to it saw it last: what is the same is compiled and recorded once.
     pub(crate) known: Arc<RwLock<Option<Arc<Upstream>>>>,
+    /// The tools that it listed last, to any client.
+    pub(crate) listed: Arc<RwLock<Option<Listed>>>,
     /// Where the names that its tools have are kept, while it is alone and they are its own.
     pub(crate) names: Option<NameFile>,
+    /// Whether it is one of several that are listed together: then whoever lists them remembers.
+    pub(crate) is_one_of_many: bool,
 }
 
 impl Served {
     pub(crate) fn new(name: String, place: String, pins: Option<PathBuf>) -> Self {
-        Self { name, place, pins, known: Arc::default(), names: None }
+        let (known, listed) = (Arc::default(), Arc::default());
+        Self { name, place, pins, known, listed, names: None, is_one_of_many: false }
     }
 }
 
@@ -123,7 +126,7 @@ enum Stage {
     /// It is being looked at.
     Admitting { is_cancelled: bool },
     /// The server has it.
-    Forwarded(oneshot::Sender<Reply>),
+    Forwarded { waits: oneshot::Sender<Reply>, heard: Heard },
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -139,20 +142,21 @@ impl Relay {
         to_client: Outlet,
         to_server: mpsc::Sender<Message>,
     ) -> Self {
+        let most = gateway.settings().most_calls + WAITING;
         Self {
             gateway,
             client,
             server,
             to_client,
-            to_server: RwLock::new(Some(to_server)),
+            to_server: Way::new(to_server, most),
             direct: Direct::default(),
             calls: Mutex::default(),
+            asked: Mutex::default(),
+            questions: Mutex::default(),
             tasks: Mutex::default(),
             has_ended: watch::Sender::new(false),
             ours: Mutex::default(),
             prefix: own_prefix(),
-            given_up: Mutex::default(),
-            watched: Mutex::default(),
             upstream: RwLock::default(),
             version: RwLock::default(),
             listing: tokio::sync::Mutex::new(()),
@@ -202,26 +206,8 @@ impl Relay {
                 self.begin(id.clone(), message).await;
             }
             Shape::Request { id, method } => {
-                let watched = match method.as_str() {
-                    "initialize" | "server/discover" => Some(Watched::Initialize),
-                    "tools/list" => Some(Watched::Tools { is_whole: !has_cursor(&message) }),
-                    Gateway::TASK_RESULT => {
-                        let (client, server) = (&self.client, &self.server.name);
-                        match Box::pin(self.gateway.asked_for(client, server, &message)).await {
-                            Some(Ok(running)) => Some(Watched::TaskResult(Box::new(running))),
-                            Some(Err(answer)) => return self.tell(answer).await,
-                            None => None,
-                        }
-                    }
-                    _ => None,
-                };
-                if method == "initialize" {
-                    self.can_ask.store(can_ask(&message), Ordering::Release);
-                }
-                if let Some(watched) = watched {
-                    lock(&self.watched).insert(id.clone(), watched);
-                }
-                self.send(message).await;
+                let (id, method) = (id.clone(), method.clone());
+                self.ask(id, &method, message).await;
             }
             Shape::Notification { method } if method == "notifications/cancelled" => {
                 if let Some(id) = cancelled(&message) {
@@ -231,7 +217,7 @@ impl Relay {
                         return;
                     }
                 }
-                self.send(message).await;
+                self.to_server.tell(message);
             }
             Shape::Response { id } => {
                 let id = id.clone();
@@ -240,7 +226,8 @@ impl Relay {
                         let _ = waits.send(message);
                     }
                     None => {
-                        self.send(message).await;
+                        lock(&self.questions).remove(&id);
+                        self.to_server.tell(message);
                     }
                 }
             }
@@ -253,24 +240,26 @@ impl Relay {
             Shape::Notification { method } if !method.starts_with("notifications/") => {
                 tracing::warn!(upstream = %self.server.name, "a client sent a request without an id; it was dropped");
             }
-            Shape::Notification { .. } => {
-                self.send(message).await;
+            Shape::Notification { method } => {
+                if self.to_server.tell(message.clone()) == Told::Full {
+                    tracing::warn!(upstream = %self.server.name, method, "the server does not read; a notification was dropped");
+                }
             }
-        }
-    }
-
-    /// Tells the server something. Says whether it is there.
-    async fn send(&self, message: Message) -> bool {
-        let to = self.to_server.read().unwrap_or_else(PoisonError::into_inner).clone();
-        match to {
-            Some(to) => to.send(message).await.is_ok(),
-            None => false,
         }
     }
 
     /// Leaves the server, which hears what it was told before.
     pub(crate) fn close(&self) {
-        *self.to_server.write().unwrap_or_else(PoisonError::into_inner) = None;
+        self.to_server.close();
+    }
+
+    /// Leaves, when the calls under way were answered; but not for long.
+    pub(crate) async fn leave(&self) {
+        let mut finishing = std::pin::pin!(self.finish());
+        // A server whose input ends need not answer what it has.
+        let _ = tokio::time::timeout(LEAVING, finishing.as_mut()).await;
+        self.close();
+        finishing.await;
     }
 
     /// Takes a call in.
@@ -291,8 +280,6 @@ impl Relay {
                 Some(Refusal::Busy)
             } else {
                 under_way.insert(id.clone(), Stage::Admitting { is_cancelled: false });
-                // Whoever uses an id again means the new call.
-                lock(&self.given_up).retain(|call| *call != id);
                 None
             }
         };
@@ -345,9 +332,13 @@ impl Relay {
 
     /// Carries a call to its answer; none, when the client does not want it any more.
     async fn carry(&self, id: &Id, call: ToolCall) -> Option<Message> {
-        let upstream = match self.upstream(&call).await {
-            Ok(upstream) => upstream,
-            Err(reason) => {
+        // Others may wait for the list as well, one after the other.
+        let most = self.gateway.settings().call_time;
+        let upstream = match tokio::time::timeout(most, self.upstream(&call)).await {
+            Ok(Ok(upstream)) => upstream,
+            unlisted => {
+                let reason =
+                    unlisted.map_or_else(|_| too_long(most), |it| it.err().unwrap_or_default());
                 let (client, server) = (&self.client, &self.server.name);
                 let answer = self.gateway.refuse_unlisted(client, server, &call, &reason);
                 return Some(Box::pin(answer).await);
@@ -370,10 +361,10 @@ impl Relay {
     /// Carries a call that runs to its answer; none, when the client does not want it any more.
     async fn run(&self, id: &Id, upstream: &Upstream, forwarded: Forwarded) -> Option<Message> {
         let (running, message) = (forwarded.running, forwarded.message);
-        let (sender, reply) = oneshot::channel();
+        let (waits, reply) = oneshot::channel();
         let is_cancelled = {
-            let mut calls = lock(&self.calls);
-            let stage = calls.insert(id.clone(), Stage::Forwarded(sender));
+            let stage = Stage::Forwarded { waits, heard: Heard::of(&message) };
+            let stage = lock(&self.calls).insert(id.clone(), stage);
             matches!(stage, Some(Stage::Admitting { is_cancelled: true }))
         };
         if is_cancelled {
@@ -382,15 +373,24 @@ impl Relay {
         }
         let is_gone = *self.has_ended.borrow();
         let asked = if is_gone { Err(message) } else { self.direct.ask(message) };
-        let (answering, is_sent) = match asked {
-            Ok(answering) => (Some(answering), true),
-            Err(message) => (None, !is_gone && self.send(message).await),
+        let (answering, told) = match asked {
+            Ok(answering) => (Some(answering), Told::Sent),
+            Err(_) if is_gone => (None, Told::Gone),
+            Err(message) => (None, self.to_server.tell(message)),
         };
-        if !is_sent {
-            return Some(self.gateway.fail_unsent(running, "the server has ended").await);
+        match told {
+            Told::Sent => {}
+            Told::Gone => {
+                return Some(self.gateway.fail_unsent(running, "the server has ended").await);
+            }
+            Told::Full => return Some(self.gateway.fail_unsent(running, UNREAD).await),
         }
-        let most = self.gateway.settings().call_time;
-        match tokio::time::timeout(most, heard(answering, reply)).await {
+        let reply = tokio::select! {
+            biased;
+            reply = first_of(answering, reply) => Ok(reply),
+            reason = self.overdue(id) => Err(reason),
+        };
+        match reply {
             Ok(Ok(Reply::Message(reply))) => Some(match broken_because(&reply) {
                 Some(reason) if was_unsent(&reply) => {
                     self.gateway.fail_unsent(running, &reason).await
@@ -398,18 +398,20 @@ impl Relay {
                 Some(reason) => self.gateway.fail(running, &reason).await,
                 None => self.gateway.deliver(upstream, running, reply).await,
             }),
-            Ok(Ok(Reply::Cancelled)) => {
-                self.gateway.give_up(running, true).await;
+            Ok(Ok(Reply::Cancelled { was_sent })) => {
+                self.gateway.give_up(running, was_sent).await;
                 None
             }
             Ok(Err(_)) => {
                 Some(self.gateway.fail(running, "the server ended before it answered").await)
             }
-            Err(_) => {
-                let request_id: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
-                let params = json!({"requestId": request_id, "reason": "it took too long"});
-                self.send(Message::notification("notifications/cancelled", &params)).await;
-                let reason = format!("the server did not answer within {} seconds", most.as_secs());
+            Err(reason) => {
+                // What the server says of it from now on is said to nobody.
+                lock(&self.calls).remove(id);
+                if self.to_server.take_back(id) {
+                    return Some(self.gateway.fail_unsent(running, UNREAD).await);
+                }
+                self.withdraw(id);
                 Some(self.gateway.fail(running, &reason).await)
             }
         }
@@ -422,13 +424,6 @@ impl Relay {
         if is_asked { ours.remove(id).map(|(_, waits)| waits) } else { None }
     }
 
-    /// Whether an answer is one to a call that the client gave up. It is asked once.
-    fn was_given_up(&self, id: &Id) -> bool {
-        let mut given_up = lock(&self.given_up);
-        let place = given_up.iter().position(|call| call == id);
-        place.is_some_and(|place| given_up.remove(place).is_some())
-    }
-
     /// Waits until the server is gone.
     pub(crate) async fn gone(&self) {
         // The sender is ours, so there is an end to it.
@@ -437,25 +432,25 @@ impl Relay {
 
     /// Notes that the client does not want an answer any more. Says whether the server has to know.
     fn cancel(&self, id: &Id) -> bool {
+        let was_sent = !self.to_server.take_back(id);
         let mut calls = lock(&self.calls);
         match calls.get_mut(id) {
             Some(Stage::Admitting { is_cancelled }) => {
                 *is_cancelled = true;
-                false
+                return false;
             }
-            Some(Stage::Forwarded(_)) => {
-                if let Some(Stage::Forwarded(waits)) = calls.remove(id) {
-                    let _ = waits.send(Reply::Cancelled);
+            Some(Stage::Forwarded { .. }) => {
+                if let Some(Stage::Forwarded { waits, .. }) = calls.remove(id) {
+                    let _ = waits.send(Reply::Cancelled { was_sent });
                 }
-                let mut given_up = lock(&self.given_up);
-                if given_up.len() == GIVEN_UP {
-                    given_up.pop_front();
-                }
-                given_up.push_back(id.clone());
-                true
             }
-            None => true,
+            None => {
+                if let Some(watched) = self.take_asked(id) {
+                    self.give_up(watched, was_sent);
+                }
+            }
         }
+        was_sent
     }
 
     /// Reads what the server says until it leaves.
@@ -467,6 +462,12 @@ impl Relay {
         self.has_ended.send_replace(true);
         lock(&self.calls).retain(|_, stage| matches!(stage, Stage::Admitting { .. }));
         lock(&self.ours).clear();
+        let asked: Vec<Id> = lock(&self.asked).keys().cloned().collect();
+        for id in asked {
+            if let Some(watched) = self.take_asked(&id) {
+                self.give_up(watched, true);
+            }
+        }
     }
 
     async fn pass(&self, incoming: Incoming) {
@@ -478,25 +479,25 @@ impl Relay {
                     let _ = waits.send(message);
                     return;
                 }
-                if self.was_given_up(&id) {
-                    // It is in the record that nobody waited for it.
-                    return;
-                }
                 let call = {
                     let mut calls = lock(&self.calls);
                     match calls.get(&id) {
-                        Some(Stage::Forwarded(_)) => calls.remove(&id),
+                        Some(Stage::Forwarded { .. }) => calls.remove(&id),
                         _ => None,
                     }
                 };
-                if let Some(Stage::Forwarded(waits)) = call {
+                if let Some(Stage::Forwarded { waits, .. }) = call {
                     let _ = waits.send(Reply::Message(message));
                     return;
                 }
-                let watched = lock(&self.watched).remove(&id);
+                let Some(watched) = self.take_asked(&id) else {
+                    // It comes too late, for a second time, or unasked: nobody has looked at it, and nobody waits for it.
+                    tracing::debug!(upstream = %self.server.name, "an answer that nobody waits for was dropped");
+                    return;
+                };
                 let message = match watched {
-                    Some(watched) => self.look_at(watched, message).await,
-                    None => message,
+                    Watched::Not => message,
+                    watched => self.look_at(watched, message).await,
                 };
                 self.tell(message).await;
             }
@@ -505,9 +506,13 @@ impl Relay {
                     self.changes.fetch_add(1, Ordering::AcqRel);
                     *self.upstream.write().unwrap_or_else(PoisonError::into_inner) = None;
                 }
+                self.heard(&message, about.as_ref());
                 self.pass_on(message, about).await;
             }
-            Shape::Request { .. } | Shape::Batch => self.pass_on(message, about).await,
+            Shape::Request { .. } | Shape::Batch => {
+                self.heard(&message, about.as_ref());
+                self.pass_on(message, about).await;
+            }
         }
     }
 
@@ -527,14 +532,19 @@ impl Relay {
             return self.gateway.deliver(&upstream, *running, message).await;
         }
         let Ok(object) = Object::read(message.text()) else { return message };
-        let Some(result) = object.get("result") else { return message };
+        let Some(result) = object.get("result") else {
+            return match watched {
+                Watched::Tools { is_whole: true, is_modern } => self.remembered(message, is_modern),
+                _ => message,
+            };
+        };
         match watched {
-            Watched::TaskResult(_) => message,
+            Watched::Not | Watched::TaskResult(_) => message,
             Watched::Initialize => {
                 *self.version.write().unwrap_or_else(PoisonError::into_inner) = version(result);
                 message
             }
-            Watched::Tools { is_whole } => {
+            Watched::Tools { is_whole, .. } => {
                 let changes = self.changes.load(Ordering::Acquire);
                 let is_last = Object::read(result)
                     .is_ok_and(|page| page.get("nextCursor").is_none_or(|cursor| cursor == "null"));
@@ -571,7 +581,7 @@ impl Relay {
         let request = Message::request(&id, method, params);
         match side {
             Side::Server => {
-                self.send(request).await;
+                self.to_server.tell(request);
             }
             Side::Client(call) => self.tell(Incoming::about(request, call.clone())).await,
         }
@@ -580,13 +590,18 @@ impl Relay {
         match answer {
             Ok(Ok(message)) => Ok(message),
             Ok(Err(_)) => Err("the server has ended".to_owned()),
-            Err(_) => Err(format!("{method} was not answered within {} seconds", most.as_secs())),
+            Err(_) => {
+                if matches!(side, Side::Server) && !self.to_server.take_back(&id) {
+                    self.withdraw(&id);
+                }
+                Err(format!("{method} was not answered within {} seconds", most.as_secs()))
+            }
         }
     }
 }
 
 /// The answer to a call, on whichever way it comes.
-async fn heard(
+async fn first_of(
     answering: Option<Answering>,
     mut reply: oneshot::Receiver<Reply>,
 ) -> Result<Reply, oneshot::error::RecvError> {
@@ -605,10 +620,6 @@ async fn heard(
 fn own_prefix() -> String {
     let random: [u8; 8] = answerback_record::surroundings::random().unwrap_or_default();
     format!("{OURS}/{:016x}", u64::from_be_bytes(random))
-}
-
-fn has_cursor(message: &Message) -> bool {
-    splice::at(message.text(), &["params", "cursor"]).is_some_and(|cursor| cursor != "null")
 }
 
 /// Whether a client says that it can put a form to its user.

@@ -2,19 +2,45 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use answerback_ledger::leaf::Subject;
-use answerback_mcp::wire::Object;
+use answerback_mcp::link::broken_because;
+use answerback_mcp::wire::{Message, Object, Shape};
 use serde_json::{Map, Value, json};
 
-use super::{Relay, Side};
+use super::{Relay, Served, Side};
+use crate::serve::merge;
 use crate::{Pins, ToolCall, Toolbox, Upstream};
 
 /// How long a server has to list its tools.
 const LISTING: Duration = Duration::from_secs(30);
 /// The most pages of a list of tools.
 const PAGES: usize = 1000;
+/// How long the tools of a server that is gone are still listed.
+const GRACE: Duration = Duration::from_mins(5);
+
+/// The tools that a server listed, as they are written, and when.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    when: Instant,
+    items: Arc<Vec<String>>,
+}
+
+impl Served {
+    /// Remembers what the server lists now.
+    pub(crate) fn remember(&self, items: Vec<String>) {
+        let listed = Listed { when: Instant::now(), items: Arc::new(items) };
+        *self.listed.write().unwrap_or_else(PoisonError::into_inner) = Some(listed);
+    }
+
+    /// The tools that it listed, if that is not too long ago.
+    pub(crate) fn listed_lately(&self) -> Option<Arc<Vec<String>>> {
+        let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
+        let lately = listed.as_ref().filter(|listed| listed.when.elapsed() < GRACE);
+        lately.map(|listed| Arc::clone(&listed.items))
+    }
+}
 
 impl Relay {
     /// The server with its tools, which are asked for where nobody has.
@@ -79,6 +105,7 @@ impl Relay {
                 return None;
             }
         };
+        self.server.remember(pages.iter().flat_map(|page| merge::items(page, "tools")).collect());
         let known = self.server.known.read().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(known) = known.filter(|known| known.tools.digest() == tools.digest()) {
             self.take_over(&known, changes);
@@ -135,6 +162,18 @@ impl Relay {
                 None
             }
         }
+    }
+
+    /// The tools that were listed last, as the answer of a link that has no server for the moment: tools do not disappear
+    /// with every start.
+    pub(super) fn remembered(&self, answer: Message, is_modern: bool) -> Message {
+        let Shape::Response { id } = answer.shape() else { return answer };
+        if self.server.is_one_of_many || broken_because(&answer).is_none() {
+            return answer;
+        }
+        let Some(items) = self.server.listed_lately() else { return answer };
+        let page = merge::page("tools", &items, is_modern);
+        Message::result(id, &self.listed(&page).unwrap_or(page))
     }
 
     /// A page of tools without those that are not allowed; nothing, where all are.

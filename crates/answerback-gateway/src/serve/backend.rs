@@ -1,13 +1,16 @@
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError};
 
 use answerback_http::Scope;
 use answerback_mcp::era::{EraCache, bridged};
-use answerback_mcp::link::{Health, Link, Opened, Program, Remote, over, steady};
+use answerback_mcp::link::{
+    Health, Link, Opened, Program, Remote, Restart, Timeouts, over, steady,
+};
 use tokio::io::DuplexStream;
 
-use crate::Upstream;
 use crate::relay::Served;
+use crate::{GatewaySettings, Upstream};
 
 /// How many bytes wait in the pipe to a server in this process.
 const PIPE: usize = 64 << 10;
@@ -60,6 +63,8 @@ pub struct Backend {
     pub(crate) health: Arc<Health>,
     /// What it speaks, once somebody found out.
     era: EraCache,
+    /// Whether it was waited for in vain, and has not answered anybody since.
+    pub(crate) is_late: Arc<AtomicBool>,
     /// The scope that its callers need beside that of calling, where it has no part in what all servers are together.
     pub(crate) apart: Option<Scope>,
 }
@@ -74,7 +79,7 @@ impl Backend {
         };
         let served = Served::new(name.into(), shown, None);
         let (health, era) = (Arc::default(), EraCache::default());
-        Self { place, served, health, era, apart: None }
+        Self { place, served, health, era, is_late: Arc::default(), apart: None }
     }
 
     /// Served at its own endpoint alone, and to callers with this scope: who asks for the others' tools does not get
@@ -107,8 +112,15 @@ impl Backend {
 
     /// A connection of its own to the server on behalf of a principal, whichever era it speaks, which is made anew when
     /// it breaks.
-    pub(crate) fn link(&self, principal: &str, most: usize) -> Link {
-        let (place, name) = (self.place.clone(), self.served.name.clone());
+    pub(crate) fn link(&self, principal: &str, settings: &GatewaySettings) -> Link {
+        let (mut place, name) = (self.place.clone(), self.served.name.clone());
+        let most = settings.largest_message;
+        if let (Place::Remote(remote), Some(idle)) = (&mut place, settings.idle_time) {
+            // Who waits for an answer decides how long; the connection must not give up before.
+            let usual = Timeouts::default();
+            let timeouts = Timeouts { idle: usual.idle.max(idle), ..usual };
+            *remote = remote.clone().with_timeouts(timeouts);
+        }
         let principal = principal.to_owned();
         let era = self.era.clone();
         let open = move || match &place {
@@ -128,6 +140,6 @@ impl Backend {
                 Ok(Opened { link, child: None })
             }
         };
-        steady(&self.served.name, open, Arc::clone(&self.health))
+        steady(&self.served.name, open, Arc::clone(&self.health), Restart::Always)
     }
 }

@@ -22,20 +22,24 @@ pub(crate) struct Events {
     first: Option<Message>,
     messages: mpsc::Receiver<Message>,
     keep_alive: Interval,
-    closing: Pin<Box<dyn Future<Output = ()> + Send + Sync>>,
+    closing: Option<Pin<Box<dyn Future<Output = ()> + Send + Sync>>>,
     leave: Option<Leave>,
 }
 
 impl Events {
+    /// A stream that ends when the server begins to close, where that is given: one on which nothing is waited for. One
+    /// that has an answer to come ends with it.
     pub(crate) fn new(
         first: Option<Message>,
         messages: mpsc::Receiver<Message>,
-        closing: Closing,
+        closing: Option<Closing>,
         leave: Option<Leave>,
     ) -> Self {
         let start = tokio::time::Instant::now() + KEEP_ALIVE;
         let keep_alive = tokio::time::interval_at(start, KEEP_ALIVE);
-        let closing = Box::pin(async move { closing.begun().await });
+        let closing = closing.map(|closing| -> Pin<Box<dyn Future<Output = ()> + Send + Sync>> {
+            Box::pin(async move { closing.begun().await })
+        });
         Self { first, messages, keep_alive, closing, leave }
     }
 
@@ -79,7 +83,9 @@ impl http_body::Body for Events {
         if let Some(message) = message {
             return Poll::Ready(Some(Ok(Frame::data(event(&message)))));
         }
-        if self.closing.as_mut().poll(context).is_ready() {
+        if let Some(closing) = &mut self.closing
+            && closing.as_mut().poll(context).is_ready()
+        {
             return Poll::Ready(None);
         }
         if self.keep_alive.poll_tick(context).is_ready() {

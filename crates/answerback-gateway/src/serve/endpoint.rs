@@ -163,11 +163,11 @@ impl Visit<'_> {
     }
 
     async fn post_in(&self, session: &Arc<Session>, message: Message) -> Response {
-        let Shape::Request { id, .. } = message.shape() else {
+        let Shape::Request { id, method } = message.shape() else {
             session.partner.hear(message).await;
             return empty(StatusCode::ACCEPTED);
         };
-        let id = id.clone();
+        let (id, closing) = (id.clone(), self.closing_of(method));
         let Some(told) = session.streams.open(&message, &id) else {
             let text = "a request with this id is under way";
             return refuse(StatusCode::BAD_REQUEST, Some(&message), text);
@@ -181,7 +181,7 @@ impl Visit<'_> {
                 streams.close(&id);
             }
         });
-        self.respond(&id, told, leave, |_| StatusCode::OK).await
+        respond(&id, told, leave, closing, |_| StatusCode::OK).await
     }
 
     async fn post_stateless(
@@ -199,7 +199,7 @@ impl Visit<'_> {
         let Some(face) = self.service.face(&self.principal, self.endpoint) else {
             return refuse(StatusCode::NOT_FOUND, Some(&message), NO_SERVER);
         };
-        let Shape::Request { id, .. } = message.shape() else {
+        let Shape::Request { id, method } = message.shape() else {
             // These revisions have no requests of servers to answer, and a request is given up by closing its answer: by
             // an answer or a cancellation a client could only mean the requests of others.
             let is_harmless = matches!(message.shape(), Shape::Notification { method } if method != "notifications/cancelled");
@@ -209,34 +209,15 @@ impl Visit<'_> {
             }
             return empty(StatusCode::ACCEPTED);
         };
-        let id = id.clone();
+        let (id, closing) = (id.clone(), self.closing_of(method));
         let (told, leave) = face.ask(message, &id).await.into_parts();
-        self.respond(&id, told, leave, stated::status).await
+        respond(&id, told, leave, closing, stated::status).await
     }
 
-    /// The answer to a request: one message, where that is all there is to say; a stream of events otherwise.
-    async fn respond(
-        &self,
-        id: &Id,
-        mut told: mpsc::Receiver<Message>,
-        leave: Leave,
-        status: impl Fn(&Message) -> StatusCode,
-    ) -> Response {
-        // Whoever stops waiting has left.
-        let mut leaving = Leaving(Some(leave));
-        let first = match tokio::time::timeout(QUIET, told.recv()).await {
-            Ok(Some(message)) if matches!(message.shape(), Shape::Response { .. }) => {
-                return json(status(&message), message);
-            }
-            Ok(Some(message)) => Some(message),
-            Ok(None) => {
-                let text = "there is no answer: the request was given up, or its session ended";
-                let answer = Message::error(Some(id), code::INTERNAL_ERROR, text, None);
-                return json(StatusCode::OK, answer);
-            }
-            Err(_) => None,
-        };
-        Events::new(first, told, self.closing.clone(), leaving.0.take()).into_response()
+    /// What ends the answer to a request before it is answered: the end of a server is no reason to leave a call without
+    /// its answer, but who listens for whatever may come has heard all that there was.
+    fn closing_of(&self, method: &str) -> Option<Closing> {
+        (method == "subscriptions/listen").then(|| self.closing.clone())
     }
 
     /// The stream for what belongs to no request.
@@ -253,7 +234,7 @@ impl Visit<'_> {
         match self.session(name.to_str().unwrap_or_default()) {
             Some(session) => {
                 let events = session.streams.listen();
-                Events::new(None, events, self.closing.clone(), None).into_response()
+                Events::new(None, events, Some(self.closing.clone()), None).into_response()
             }
             None => refuse(StatusCode::NOT_FOUND, None, GONE),
         }
@@ -271,6 +252,31 @@ impl Visit<'_> {
         let _ = ending.await;
         empty(StatusCode::OK)
     }
+}
+
+/// The answer to a request: one message, where that is all there is to say; a stream of events otherwise.
+async fn respond(
+    id: &Id,
+    mut told: mpsc::Receiver<Message>,
+    leave: Leave,
+    closing: Option<Closing>,
+    status: impl Fn(&Message) -> StatusCode,
+) -> Response {
+    // Whoever stops waiting has left.
+    let mut leaving = Leaving(Some(leave));
+    let first = match tokio::time::timeout(QUIET, told.recv()).await {
+        Ok(Some(message)) if matches!(message.shape(), Shape::Response { .. }) => {
+            return json(status(&message), message);
+        }
+        Ok(Some(message)) => Some(message),
+        Ok(None) => {
+            let text = "there is no answer: the request was given up, or its session ended";
+            let answer = Message::error(Some(id), code::INTERNAL_ERROR, text, None);
+            return json(StatusCode::OK, answer);
+        }
+        Err(_) => None,
+    };
+    Events::new(first, told, closing, leaving.0.take()).into_response()
 }
 
 /// Does what is to be done when somebody leaves, unless it was taken over.

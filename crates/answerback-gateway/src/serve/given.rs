@@ -30,15 +30,19 @@ static GIVING: Mutex<()> = Mutex::new(());
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NameFile {
     file: Option<PathBuf>,
+    /// What was given out where there is no file: it holds for as long as we run.
+    given: Arc<Mutex<Given>>,
     now: Arc<RwLock<Arc<Names>>>,
 }
 
 impl NameFile {
-    /// Beside the pins of the servers. No server's pins have this name.
-    pub(crate) fn of(backends: &[Backend]) -> Self {
+    /// Beside the pins of the servers. No server's pins have this name. What was given out before, in another
+    /// configuration, holds on.
+    pub(crate) fn of(backends: &[Backend], before: Option<&Self>) -> Self {
         let pins = backends.iter().find_map(|backend| backend.served.pins.as_deref());
         let file = pins.and_then(Path::parent).map(|folder| folder.join("names.json"));
-        Self { file, now: Arc::default() }
+        let given = before.map(|before| Arc::clone(&before.given)).unwrap_or_default();
+        Self { file, given, now: Arc::default() }
     }
 
     /// How names stand, as anybody saw it last.
@@ -63,19 +67,59 @@ impl NameFile {
     }
 
     fn kept(&self, servers: &[&str], more: impl Fn(Names) -> Names) -> io::Result<Names> {
-        let Some(file) = &self.file else { return Ok(more(Names::default())) };
         let _one = GIVING.lock().unwrap_or_else(PoisonError::into_inner);
-        let before: Given = match fs::read(file) {
-            Ok(text) => serde_json::from_slice(&text)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Given::new(),
-            Err(error) => return Err(error),
-        };
+        let before = self.before()?;
         let names = more(Names::kept(servers, &before));
         let mut after = before.clone();
         after.extend(names.given(servers));
         if after != before {
-            beside::replace(file, &serde_json::to_string_pretty(&after)?)?;
+            self.keep(after)?;
         }
         Ok(names)
+    }
+
+    fn before(&self) -> io::Result<Given> {
+        let Some(file) = &self.file else {
+            return Ok(self.given.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        };
+        match fs::read(file) {
+            Ok(text) => Ok(serde_json::from_slice(&text)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Given::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn keep(&self, given: Given) -> io::Result<()> {
+        match &self.file {
+            Some(file) => beside::replace(file, &serde_json::to_string_pretty(&given)?),
+            None => {
+                *self.given.lock().unwrap_or_else(PoisonError::into_inner) = given;
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_file_names_hold_for_as_long_as_we_run() {
+        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let give = |file: &NameFile, servers: &[&str], claimed: &[&[&str]]| {
+            file.give(servers, |kept| {
+                let claimed = claimed.iter().map(|names| list(names));
+                kept.and(servers.iter().copied().zip(claimed))
+            })
+        };
+        let file = NameFile::of(&[], None);
+        // The first is not there yet.
+        give(&file, &["a", "b"], &[&[], &["x"]]);
+        let names = give(&file, &["a", "b"], &[&["x"], &["x"]]);
+        assert_eq!((names.shown(0, "x"), names.shown(1, "x")), (Some("a_x"), Some("x")));
+        let again = NameFile::of(&[], Some(&file));
+        let names = give(&again, &["c", "b"], &[&["x"], &["x"]]);
+        assert_eq!((names.shown(0, "x"), names.shown(1, "x")), (Some("c_x"), Some("x")));
     }
 }

@@ -7,6 +7,7 @@ use answerback_mcp::wire::{Id, Message, Object, Shape};
 use serde_json::{Value, json};
 
 use super::{Backend, merge};
+use crate::GatewaySettings;
 
 /// How long a server has for each answer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -34,7 +35,7 @@ impl Backend {
     ///
     /// When it does not get that far: what went wrong, in words.
     pub async fn inspect(&self) -> Result<Inspected, String> {
-        let mut link = self.link(INSPECTOR, 64 << 20);
+        let mut link = self.link(INSPECTOR, &GatewaySettings::default());
         let inspected = look(&mut link).await;
         let Link { to, mut from, .. } = link;
         drop(to);

@@ -44,10 +44,18 @@ pub(crate) fn greeting(answers: &[(&str, Value)], is_modern: bool) -> Value {
     greeting
 }
 
-fn unite(all: &mut Map<String, Value>, more: &Map<String, Value>) {
+/// Adds to what some can what others can.
+pub(crate) fn unite(all: &mut Map<String, Value>, more: &Map<String, Value>) {
     for (name, value) in more {
         match (all.get_mut(name), value) {
             (Some(Value::Object(all)), Value::Object(more)) => unite(all, more),
+            (Some(Value::Array(all)), Value::Array(more)) => {
+                for item in more {
+                    if !all.contains(item) {
+                        all.push(item.clone());
+                    }
+                }
+            }
             (Some(Value::Bool(all)), Value::Bool(more)) => *all |= more,
             (Some(_), _) => {}
             (None, _) => {

@@ -8,7 +8,7 @@ mod figures;
 mod given;
 mod hub;
 mod inspect;
-mod merge;
+pub(crate) mod merge;
 mod names;
 mod partner;
 mod session;
@@ -77,7 +77,7 @@ pub struct SeenServer {
 impl Service {
     /// A service in front of these servers, in their order.
     pub fn new(gateway: Arc<Gateway>, backends: impl IntoIterator<Item = Backend>) -> Arc<Self> {
-        let current = Arc::new(Current::new(gateway, backends));
+        let current = Arc::new(Current::new(gateway, backends, None));
         let (sessions, faces, before) = Default::default();
         Arc::new(Self { current: RwLock::new(current), sessions, faces, before })
     }
@@ -93,9 +93,10 @@ impl Service {
         gateway: Arc<Gateway>,
         backends: impl IntoIterator<Item = Backend>,
     ) -> Result<(), StoreError> {
-        let next = Arc::new(Current::new(gateway, backends));
+        let before = self.current();
+        let next = Arc::new(Current::new(gateway, backends, Some(&before.names)));
         next.gateway.note_start(None, &next.described()).await?;
-        self.before.keep(&self.current());
+        self.before.keep(&before);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = next;
         self.faces.retire();
         Ok(())
@@ -266,10 +267,14 @@ impl Service {
 }
 
 impl Current {
-    fn new(gateway: Arc<Gateway>, backends: impl IntoIterator<Item = Backend>) -> Self {
+    fn new(
+        gateway: Arc<Gateway>,
+        backends: impl IntoIterator<Item = Backend>,
+        before: Option<&NameFile>,
+    ) -> Self {
         let (apart, mut backends): (Vec<Backend>, Vec<Backend>) =
             backends.into_iter().partition(|backend| backend.apart.is_some());
-        let names = NameFile::of(&backends);
+        let names = NameFile::of(&backends, before);
         // One that is alone has its own names, and is to keep them when others come.
         if let [alone] = backends.as_mut_slice() {
             alone.served.names = Some(names.clone());

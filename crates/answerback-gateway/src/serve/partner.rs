@@ -54,10 +54,7 @@ impl Partner {
     /// Leaves, when the calls under way were answered.
     pub(crate) async fn leave(&self) {
         match self {
-            Self::One(relay) => {
-                relay.close();
-                relay.finish().await;
-            }
+            Self::One(relay) => relay.leave().await,
             Self::All(hub) => hub.leave().await,
         }
     }
@@ -70,8 +67,7 @@ pub(crate) fn relay(
     client: &Arc<Client>,
     outlet: Outlet,
 ) -> Arc<Relay> {
-    let Link { to, from, direct } =
-        backend.link(client.principal(), gateway.settings().largest_message);
+    let Link { to, from, direct } = backend.link(client.principal(), gateway.settings());
     let relay =
         Relay::new(Arc::clone(gateway), Arc::clone(client), backend.served.clone(), outlet, to)
             .with_direct(direct);

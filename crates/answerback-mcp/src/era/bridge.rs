@@ -10,11 +10,14 @@ use super::outbox::Outbox;
 use super::own_ids::OwnIds;
 use super::terms::{MODERN, code, meta, method};
 use super::{Era, EraCache};
-use crate::link::Incoming;
+use crate::link::{Incoming, again};
 use crate::wire::{Id, Message, Shape, splice};
 
 /// How long a server has to show its era before it is asked in another way.
 const PROBE: Duration = Duration::from_secs(10);
+
+/// Why a server is gone that did not take what it was asked first.
+const OVER_ERA: &str = "the server ended over what it was asked first";
 
 /// The most answers that are waited for to be ignored.
 const STRAYS: usize = 16;
@@ -138,17 +141,37 @@ impl Bridge {
         matches!(self.state, State::Same)
     }
 
-    /// Takes the server's leaving.
+    /// Takes the server's leaving. Where that shows its era, what it was asked is worth another start: it has not come to
+    /// it, and the next one is asked in other words.
     pub(super) fn server_left(&mut self, out: &mut Outbox) {
         match &mut self.state {
             // Its last word was not passed on, since it could have been taken another way.
             State::AskingLegacy(asking) => {
-                if let Some(refusal) = asking.refusal.take() {
+                let Some(refusal) = asking.refusal.take() else { return };
+                if self.cache.speaks(Era::Legacy) == Some(false) {
+                    let said = splice::string_at(refusal.message.text(), &["error", "message"]);
+                    let reason = said.unwrap_or_else(|| OVER_ERA.to_owned());
+                    out.tell_client(again(&asking.id, &reason));
+                } else {
                     out.tell_client(refusal);
                 }
             }
             // There are legacy servers that end when the first thing they hear is not `initialize`.
-            State::AskingModern { .. } => self.cache.learn(Era::Modern, false),
+            State::AskingModern { held, .. } => {
+                self.cache.learn(Era::Modern, false);
+                for message in held.drain(..) {
+                    if let Shape::Request { id, .. } = message.shape() {
+                        out.tell_client(again(id, OVER_ERA));
+                    }
+                }
+            }
+            // Nor did the other way help: the next link finds out anew.
+            State::LegacyClient(client) if client.discovering().is_some() => {
+                self.cache.learn(Era::Legacy, None);
+            }
+            State::ModernClient { client, .. } if !client.is_open() => {
+                self.cache.learn(Era::Modern, None);
+            }
             _ => {}
         }
     }

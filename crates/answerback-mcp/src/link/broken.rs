@@ -8,6 +8,8 @@ use crate::wire::{Id, Message, Object, code, splice, word};
 const LINK: &str = "dev.answerback/link";
 /// What it says where the request never left us.
 const UNSENT: &str = "unsent";
+/// What it says where the server ended over the words in which it was asked, and the next one is asked in others.
+const AGAIN: &str = "again";
 
 /// The answer to a request that never left us.
 pub fn unsent(request: &Id, reason: &str) -> Message {
@@ -17,8 +19,23 @@ pub fn unsent(request: &Id, reason: &str) -> Message {
 
 /// Whether an answer of the link says that the request never left us: then nothing can have come of it.
 pub fn was_unsent(answer: &Message) -> bool {
+    says(answer, UNSENT)
+}
+
+/// The answer to a request over which a server ended before it came to it. The next start takes it.
+pub(crate) fn again(request: &Id, reason: &str) -> Message {
+    let data = json!({ LINK: AGAIN });
+    Message::error(Some(request), code::INTERNAL_ERROR, reason, Some(&data))
+}
+
+/// Whether an answer of the link says that the request is worth another start of the server.
+pub(crate) fn wants_again(answer: &Message) -> bool {
+    says(answer, AGAIN)
+}
+
+fn says(answer: &Message, word: &str) -> bool {
     broken_because(answer).is_some()
-        && splice::string_at(answer.text(), &["error", "data", LINK]).as_deref() == Some(UNSENT)
+        && splice::string_at(answer.text(), &["error", "data", LINK]).as_deref() == Some(word)
 }
 
 /// The answer to a request that a server will not answer, with the status that an HTTP server gave instead.
@@ -51,6 +68,7 @@ mod tests {
         let id = Id::of_text("a");
         assert_eq!(broken_because(&unsent(&id, "why")).as_deref(), Some("why"));
         assert!(was_unsent(&unsent(&id, "why")) && !was_unsent(&broken(&id, "why", None)));
+        assert!(wants_again(&again(&id, "why")) && !wants_again(&unsent(&id, "why")));
     }
 
     #[test]

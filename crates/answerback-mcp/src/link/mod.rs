@@ -8,12 +8,13 @@ mod lines;
 mod steady;
 mod streams;
 
+pub(crate) use broken::{again, wants_again};
 pub use broken::{broken, broken_because, unsent, was_unsent};
 pub use child::{Child, Program};
 pub use direct::{Answering, Direct};
 pub use http::{HeaderArguments, Remote, RemoteError, Timeouts};
 pub use lines::{read_lines, write_lines};
-pub use steady::{Health, Opened, steady};
+pub use steady::{Health, Opened, Restart, steady};
 pub use streams::over;
 
 use tokio::sync::mpsc;

@@ -1,6 +1,7 @@
 //! A link that outlives its server: what ends is started again.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,8 +11,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::direct::{Answering, Ask, Changing};
-use super::{Child, Direct, FarEnd, Incoming, Link, broken, broken_because, unsent};
-use crate::wire::{Id, Message, Shape};
+use super::{Child, Direct, FarEnd, Incoming, Link, broken, broken_because, unsent, wants_again};
+use crate::wire::{Id, Message, Shape, splice};
 
 /// The wait before the first new start; it doubles with each.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
@@ -21,6 +22,9 @@ const LAST_WAIT: Duration = Duration::from_secs(30);
 const PROVEN: Duration = Duration::from_mins(1);
 /// How long a server has to answer the greeting that it is told again.
 const GREETING: Duration = Duration::from_secs(30);
+/// How long a server that reads needs for it at most. One that does not is left when its client leaves.
+const READING: Duration = Duration::from_secs(2);
+
 /// A server that was started or reached.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_structs, reason = "whoever opens a server makes one")]
@@ -29,6 +33,16 @@ pub struct Opened {
     pub link: Link,
     /// The process, where it is one of ours.
     pub child: Option<Child>,
+}
+
+/// When a server that ends is started again.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "whoever keeps a server says one or the other")]
+pub enum Restart {
+    /// Whenever it ends, and when it cannot be started.
+    Always,
+    /// Once it has answered something. One that ends before that was never a server, and ends the link.
+    OnceItAnswered,
 }
 
 /// How a server does, over all links to it, for whoever operates us.
@@ -40,6 +54,7 @@ pub struct Health {
     is_unreachable: AtomicBool,
     starts: AtomicU32,
     restarts: AtomicU32,
+    ended: Mutex<Option<ExitStatus>>,
 }
 
 impl Health {
@@ -63,15 +78,22 @@ impl Health {
     pub fn restarts(&self) -> u32 {
         self.restarts.load(Ordering::Acquire)
     }
+
+    /// How it ended last, where it is a process that did.
+    pub fn ended(&self) -> Option<ExitStatus> {
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A link to a server that is started again when it ends: at once, and then after ever longer waits. Requests that
-/// are under way when it ends, or come while it is down, are answered as [`broken`]. A server that was greeted is
-/// greeted again in the same words, and the client hears that the tools may have changed.
+/// are under way when it ends, or come while it is down, are answered as [`broken`]; but one over whose words a server
+/// ended, because it speaks the other era, is put to the next start, which is asked in other words. A server that was
+/// greeted is greeted again in the same words, and the client hears that the tools may have changed.
 pub fn steady(
     name: &str,
-    open: impl Fn() -> std::io::Result<Opened> + Send + 'static,
+    open: impl FnMut() -> std::io::Result<Opened> + Send + 'static,
     health: Arc<Health>,
+    restart: Restart,
 ) -> Link {
     let (mut link, far) = Link::pair();
     let name = name.to_owned();
@@ -84,6 +106,7 @@ pub fn steady(
             say,
             health,
             direct,
+            restart,
             under_way: Mutex::default(),
             greeting: Mutex::default(),
         };
@@ -125,8 +148,69 @@ struct Keeper {
     health: Arc<Health>,
     /// The way to the server that is there now.
     direct: Arc<Changing>,
-    under_way: Mutex<HashSet<Id>>,
+    restart: Restart,
+    under_way: Mutex<UnderWay>,
     greeting: Mutex<Greeting>,
+}
+
+/// The requests that the server has.
+#[derive(Debug, Default)]
+struct UnderWay {
+    /// With what it was asked, as long as it has answered nothing since its start: over any of these it may end.
+    requests: HashMap<Id, Option<Message>>,
+    /// What the next start is asked.
+    again: Vec<Message>,
+    /// Whether it has answered anything since its start.
+    has_answered: bool,
+    /// Whether any start of it has.
+    is_proven: bool,
+}
+
+impl UnderWay {
+    fn add(&mut self, id: &Id, request: &Message) {
+        let kept = (!self.has_answered).then(|| request.clone());
+        self.requests.insert(id.clone(), kept);
+    }
+
+    /// Takes an answer. Says whether the client hears it.
+    fn answer(&mut self, id: &Id, answer: &Message) -> bool {
+        let request = self.requests.remove(id);
+        match broken_because(answer) {
+            None if !self.has_answered => {
+                (self.has_answered, self.is_proven) = (true, true);
+                for request in self.requests.values_mut() {
+                    *request = None;
+                }
+            }
+            Some(_) if wants_again(answer) => {
+                if let Some(Some(request)) = request {
+                    self.again.push(request);
+                    return false;
+                }
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// Forgets a request that nobody waits for any more: it need not be answered.
+    fn forget(&mut self, id: &Id) {
+        let is_it = |request: &Message| matches!(request.shape(), Shape::Request { id: own, .. } if own == id);
+        self.requests.remove(id);
+        self.again.retain(|request| !is_it(request));
+    }
+
+    /// What a new start is asked at once. Another one is not asked it, too.
+    fn take_again(&mut self) -> Vec<Message> {
+        self.has_answered = false;
+        let again = std::mem::take(&mut self.again);
+        for request in &again {
+            if let Shape::Request { id, .. } = request.shape() {
+                self.requests.insert(id.clone(), None);
+            }
+        }
+        again
+    }
 }
 
 /// A server that somebody waits for.
@@ -154,7 +238,7 @@ enum Left {
 impl Keeper {
     async fn keep(
         self,
-        open: impl Fn() -> std::io::Result<Opened>,
+        mut open: impl FnMut() -> std::io::Result<Opened>,
         mut told: mpsc::Receiver<Message>,
     ) {
         let mut wait = FIRST_WAIT;
@@ -179,8 +263,19 @@ impl Keeper {
                 Err(error) => format!("the server cannot be started: {error}"),
             };
             is_first = false;
-            absence.get_or_insert_with(|| Absence::of(&self.health));
             self.break_all(&reason).await;
+            let (is_asked_again, is_proven) = {
+                let under_way = self.under_way();
+                (!under_way.again.is_empty(), under_way.is_proven)
+            };
+            if is_asked_again {
+                tracing::info!(upstream = %self.name, "a server ended over the era of its client, and is started for the other");
+                continue;
+            }
+            if self.restart == Restart::OnceItAnswered && !is_proven {
+                return;
+            }
+            absence.get_or_insert_with(|| Absence::of(&self.health));
             tracing::warn!(upstream = %self.name, reason, again_in_ms = wait.as_millis(), "a server is gone");
             if matches!(self.refuse_for(wait, &reason, &mut told).await, Left::Client) {
                 return;
@@ -198,9 +293,10 @@ impl Keeper {
         absence: &mut Option<Absence<'a>>,
     ) -> Left {
         let Opened { link: Link { to, mut from, direct }, mut child } = opened;
+        let again = self.under_way().take_again();
         if !is_first && !self.greet(&to, &mut from).await {
             drop(to);
-            end(child.as_mut()).await;
+            self.end(child.as_mut()).await;
             return Left::Server;
         }
         *absence = None;
@@ -208,10 +304,17 @@ impl Keeper {
         // Each direction has a loop of its own: a server that waits until somebody reads what it says must not be
         // waited for until it reads what it is told.
         let outward = async {
-            while let Some(message) = told.recv().await {
-                self.remember(&message);
+            for message in again {
                 if to.send(message).await.is_err() {
                     return Left::Server;
+                }
+            }
+            while let Some(message) = told.recv().await {
+                self.remember(&message);
+                let Some(permit) = room(&to, told).await else { return Left::Client };
+                match permit {
+                    Ok(permit) => permit.send(message),
+                    Err(_) => return Left::Server,
                 }
             }
             Left::Client
@@ -230,14 +333,16 @@ impl Keeper {
         let last_words = async {
             self.inward(&mut from).await;
         };
-        tokio::join!(end(child.as_mut()), last_words);
+        tokio::join!(self.end(child.as_mut()), last_words);
         left
     }
 
     async fn inward(&self, from: &mut mpsc::Receiver<Incoming>) -> Left {
         while let Some(incoming) = from.recv().await {
             if let Shape::Response { id } = incoming.message.shape() {
-                self.under_way().remove(id);
+                if !self.under_way().answer(id, &incoming.message) {
+                    continue;
+                }
                 self.health.heard(&incoming.message);
             }
             if self.say.send(incoming).await.is_err() {
@@ -247,7 +352,7 @@ impl Keeper {
         Left::Server
     }
 
-    fn under_way(&self) -> std::sync::MutexGuard<'_, HashSet<Id>> {
+    fn under_way(&self) -> std::sync::MutexGuard<'_, UnderWay> {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -258,10 +363,15 @@ impl Keeper {
                 if method == "initialize" {
                     greeting().initialize = Some(message.clone());
                 }
-                self.under_way().insert(id.clone());
+                self.under_way().add(id, message);
             }
             Shape::Notification { method } if method == "notifications/initialized" => {
                 greeting().initialized = Some(message.clone());
+            }
+            Shape::Notification { method } if method == "notifications/cancelled" => {
+                if let Some(id) = splice::id_at(message.text(), &["params", "requestId"]) {
+                    self.under_way().forget(&id);
+                }
             }
             _ => {}
         }
@@ -298,8 +408,8 @@ impl Keeper {
 
     /// Answers what no server will answer any more.
     async fn break_all(&self, reason: &str) {
-        let requests = std::mem::take(&mut *self.under_way());
-        for id in requests {
+        let requests = std::mem::take(&mut self.under_way().requests);
+        for id in requests.into_keys() {
             let _ = self.say.send(Incoming::from(broken(&id, reason, None))).await;
         }
     }
@@ -325,13 +435,33 @@ impl Keeper {
             }
         }
     }
+
+    async fn end(&self, child: Option<&mut Child>) {
+        let Some(child) = child else { return };
+        match child.end().await {
+            Ok(status) => {
+                *self.health.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
+            }
+            Err(error) => {
+                tracing::warn!(upstream = %self.name, %error, "a server cannot be waited for");
+            }
+        }
+    }
 }
 
-async fn end(child: Option<&mut Child>) {
-    if let Some(child) = child
-        && let Err(error) = child.end().await
-    {
-        tracing::warn!(%error, "a server cannot be waited for");
+/// Room for a message to a server, as soon as it reads; nothing, when it does not and the client has left.
+async fn room<'a>(
+    to: &'a mpsc::Sender<Message>,
+    told: &mpsc::Receiver<Message>,
+) -> Option<Result<mpsc::Permit<'a, Message>, mpsc::error::SendError<()>>> {
+    let mut room = std::pin::pin!(to.reserve());
+    loop {
+        if let Ok(room) = tokio::time::timeout(READING, room.as_mut()).await {
+            return Some(room);
+        }
+        if told.is_closed() {
+            return None;
+        }
     }
 }
 
@@ -340,6 +470,7 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     use super::*;
+    use crate::era::{Era, EraCache, bridged};
 
     /// A server that answers every request with its number of starts, and ends at the method `end`.
     fn server(starts: &Arc<AtomicUsize>) -> std::io::Result<Opened> {
@@ -380,6 +511,7 @@ mod tests {
                 move || server(&starts)
             },
             Arc::clone(&health),
+            Restart::Always,
         );
         let greeted = ask(&mut link, r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}"#).await;
         assert_eq!(greeted, r#"{"jsonrpc":"2.0","id":0,"result":{"start":0}}"#);
@@ -405,10 +537,85 @@ mod tests {
     async fn leaving_ends_the_server_and_the_link() {
         let starts = Arc::new(AtomicUsize::new(0));
         let health = Arc::new(Health::default());
-        let link = steady("up", move || server(&starts), Arc::clone(&health));
+        let link =
+            steady("up", move || server(&starts), Arc::clone(&health), Restart::OnceItAnswered);
         let Link { to, mut from, .. } = link;
         drop(to);
         assert!(from.recv().await.is_none());
         assert!(health.is_up(), "a server that was left is not missed");
+    }
+
+    /// A server that speaks one era, and ends over the first word of the other.
+    fn picky(era: Era) -> Link {
+        let (link, FarEnd { mut told, say }) = Link::pair();
+        tokio::spawn(async move {
+            while let Some(message) = told.recv().await {
+                let Shape::Request { id, method } = message.shape() else { continue };
+                let is_legacy = era == Era::Legacy;
+                let result = match method.as_str() {
+                    "initialize" if is_legacy => r#"{"protocolVersion":"2025-06-18"}"#,
+                    "server/discover" if !is_legacy => r#"{"supportedVersions":["2026-07-28"]}"#,
+                    "initialize" => {
+                        let data = json!({"supported": ["2026-07-28"]});
+                        let refusal = Message::error(Some(id), -32022, "no", Some(&data));
+                        let _ = say.send(refusal.into()).await;
+                        return;
+                    }
+                    "server/discover" => return,
+                    _ => r#"{"is":"answered"}"#,
+                };
+                let _ = say.send(Message::result(id, result).into()).await;
+            }
+        });
+        link
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_ends_over_an_era_is_started_for_the_other() {
+        let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#;
+        let call = r#"{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
+        for (era, first, expected) in [
+            (Era::Modern, hello, r#""protocolVersion":"2025-06-18""#),
+            (Era::Legacy, call, r#""is":"answered""#),
+        ] {
+            let (health, cache) = (Arc::new(Health::default()), EraCache::default());
+            let open = move || Ok(Opened { link: bridged(picky(era), cache.clone()), child: None });
+            let mut link = steady("up", open, Arc::clone(&health), Restart::OnceItAnswered);
+            let answer = ask(&mut link, first).await;
+            assert!(answer.contains(expected), "{era:?}: {answer}");
+            assert_eq!(health.starts(), 2, "{era:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_never_answered_ends_the_link() {
+        let open = || {
+            let (link, FarEnd { mut told, say }) = Link::pair();
+            tokio::spawn(async move {
+                told.recv().await;
+                drop(say);
+            });
+            Ok(Opened { link, child: None })
+        };
+        let health = Arc::new(Health::default());
+        let mut link = steady("up", open, Arc::clone(&health), Restart::OnceItAnswered);
+        let answer = ask(&mut link, r#"{"id":0,"method":"initialize"}"#).await;
+        assert!(answer.contains("the server ended"), "{answer}");
+        assert!(link.from.recv().await.is_none());
+        assert_eq!(health.starts(), 1);
+    }
+
+    #[test]
+    fn what_was_given_up_is_forgotten() {
+        let mut under_way = UnderWay::default();
+        let request = Message::read(r#"{"id":1,"method":"m"}"#.to_owned()).unwrap();
+        let Shape::Request { id, .. } = request.shape().clone() else { panic!("a request") };
+        under_way.add(&id, &request);
+        under_way.forget(&id);
+        assert!(under_way.requests.is_empty());
+        under_way.add(&id, &request);
+        assert!(!under_way.answer(&id, &crate::link::again(&id, "why")));
+        under_way.forget(&id);
+        assert!(under_way.take_again().is_empty());
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use answerback_mcp::era::{EraCache, bridged};
-use answerback_mcp::link::{Health, Link, Opened, Remote, steady};
+use answerback_mcp::link::{Health, Link, Opened, Remote, Restart, steady};
 use serde_json::json;
 
 use super::legacy::{initialized, usual};
@@ -117,7 +117,7 @@ async fn the_way_is_closed_while_the_server_is_made_anew() {
         let link = bridged(remote.connect("up", MOST), EraCache::default());
         Ok(Opened { link, child: None })
     };
-    let mut link = steady("up", open, health.clone());
+    let mut link = steady("up", open, health.clone(), Restart::Always);
     assert!(link.direct.ask(call(1)).is_err());
     link.to.send(request(0, "initialize", json!({}))).await.unwrap();
     next(&mut link).await;

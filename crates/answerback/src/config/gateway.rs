@@ -35,7 +35,13 @@ pub(super) fn schema() -> Value {
             "How many bytes of a result's text the model is shown; the record has all of it.",
         ),
         "most_calls": number(1, 10_000, "How many calls may be under way at once."),
-        "call_seconds": number(1, 86_400, "How long a call may take."),
+        "call_seconds": number(1, 86_400, "How long a call, or any other request, may take."),
+        "idle_seconds": number(
+            1,
+            86_400,
+            "How long nothing may be heard of a call, neither progress nor anything else about it, before it is given \
+             up.",
+        ),
         "tools": {
             "description": "What holds for single tools, by name.",
             "type": ["object", "null"],

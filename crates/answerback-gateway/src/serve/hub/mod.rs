@@ -1,33 +1,35 @@
 //! Several servers as one: each request goes to the server that it is about, and lists are put together.
 
+mod listening;
+mod tools;
+
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use answerback_mcp::link::{Incoming, WAITING};
 use answerback_mcp::wire::{Id, Message, Object, Shape, code, splice};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::merge::{self, text, with_text};
 use super::names::Names;
 use super::{Backend, Current, NameFile, partner, stated};
 use crate::outlet::Outlet;
 use crate::relay::Relay;
-use crate::{Admission, Client, Gateway, Pins, ToolCall, Toolbox, Upstream};
+use crate::{Client, Gateway};
+use listening::Listening;
+use tools::Known;
 
-/// How long a server has to say something that several are asked.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a server has to say something that several are asked. It may have to be fetched first.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long one has that was waited for in vain before.
+const LATE: Duration = Duration::from_secs(1);
 /// The most pages of one list.
 const PAGES: usize = 1000;
-/// How long the tools of a server that is gone are still listed.
-const GRACE: Duration = Duration::from_mins(5);
-/// When a server that did not list its tools is asked again.
-const AGAIN: Duration = Duration::from_secs(30);
-/// The name of what has no server of its own, in records.
-const GATEWAY: &str = "gateway";
 /// How the ids of servers' requests begin, as the client sees them.
 const OF_SERVER: char = 's';
 
@@ -39,14 +41,20 @@ pub(crate) struct Hub {
     servers: Vec<Server>,
     /// What tools are called.
     names: NameFile,
-    /// Requests of our own, which the servers take for the client's, each with the server that may answer it.
+    /// Requests whose answers we look at ourselves, each with the server that may answer it.
     waiting: Mutex<HashMap<Id, (usize, oneshot::Sender<Message>)>>,
-    /// What begins their ids, which nobody can guess.
+    /// What begins the ids of our own, which nobody can guess.
     prefix: String,
-    /// Which server a request of the client went to.
-    routes: Mutex<HashMap<Id, usize>>,
-    /// The tools that were listed last, and until when they hold where a server did not answer.
-    tools: RwLock<Option<(Arc<Tools>, Option<Instant>)>>,
+    /// Where a request of the client went.
+    routes: Mutex<HashMap<Id, Route>>,
+    /// What the client listens for at all servers.
+    listening: Mutex<HashMap<Id, Listening>>,
+    tools: Mutex<Known>,
+    /// Only one at a time asks all servers for their tools.
+    refreshing: tokio::sync::Mutex<()>,
+    is_refreshing: AtomicBool,
+    /// Whether the client has a session, and hears of changes without having asked for that.
+    has_session: AtomicBool,
     prompts: RwLock<Arc<Names>>,
     /// Which server has a resource or a template.
     resources: RwLock<HashMap<String, usize>>,
@@ -59,16 +67,24 @@ pub(crate) struct Hub {
 struct Server {
     backend: Backend,
     relay: Arc<Relay>,
-    /// The tools that it listed last, and when.
-    listed: Mutex<Option<(Instant, Vec<String>)>>,
+    /// Whether it is listing its tools.
+    is_listing: AtomicBool,
+    greeting: Mutex<Greeting>,
 }
 
-/// All tools, as clients see them.
-struct Tools {
-    names: Arc<Names>,
-    items: Vec<String>,
-    /// For calls of what no server has.
-    upstream: Upstream,
+/// How far a server is that is greeted.
+enum Greeting {
+    /// It was not, or it answered.
+    Done,
+    /// It has not answered yet. What the client said when it heard of the others is for it to hear then.
+    Asked { initialized: Option<Message> },
+}
+
+/// Where a request of the client went.
+#[derive(Clone, Copy)]
+enum Route {
+    One(usize),
+    All,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -84,8 +100,11 @@ impl Hub {
             .map(|backend| {
                 let (queue, said) = mpsc::channel(WAITING);
                 queues.push(said);
-                let relay = partner::relay(backend, gateway, client, Outlet::Queue(queue));
-                Server { backend: backend.clone(), relay, listed: Mutex::default() }
+                let mut backend = backend.clone();
+                backend.served.is_one_of_many = true;
+                let relay = partner::relay(&backend, gateway, client, Outlet::Queue(queue));
+                let (is_listing, greeting) = (AtomicBool::new(false), Mutex::new(Greeting::Done));
+                Server { backend, relay, is_listing, greeting }
             })
             .collect();
         let hub = Arc::new(Self {
@@ -100,7 +119,11 @@ impl Hub {
                 format!("hub/{:016x}", u64::from_be_bytes(random))
             },
             routes: Mutex::default(),
-            tools: RwLock::default(),
+            listening: Mutex::default(),
+            tools: Mutex::default(),
+            refreshing: tokio::sync::Mutex::new(()),
+            is_refreshing: AtomicBool::new(false),
+            has_session: AtomicBool::new(false),
             prompts: RwLock::default(),
             resources: RwLock::default(),
             number: AtomicU64::new(0),
@@ -120,12 +143,12 @@ impl Hub {
     }
 
     pub(crate) async fn leave(&self) {
+        let mut leaving = JoinSet::new();
         for server in &self.servers {
-            server.relay.close();
+            let relay = Arc::clone(&server.relay);
+            leaving.spawn(async move { relay.leave().await });
         }
-        for server in &self.servers {
-            server.relay.finish().await;
-        }
+        while leaving.join_next().await.is_some() {}
         let mut tasks = std::mem::take(&mut *lock(&self.tasks));
         tasks.shutdown().await;
         self.has_left.send_replace(true);
@@ -144,6 +167,9 @@ impl Hub {
             let Some(incoming) = incoming else { return };
             match incoming.message.shape() {
                 Shape::Response { id } => {
+                    if self.heard_last(index, id, &incoming.message).await {
+                        continue;
+                    }
                     lock(&self.routes).remove(id);
                     let waits = {
                         let mut waiting = lock(&self.waiting);
@@ -165,9 +191,13 @@ impl Hub {
                 }
                 Shape::Notification { method } => {
                     if method == "notifications/tools/list_changed" {
-                        *self.tools.write().unwrap_or_else(PoisonError::into_inner) = None;
+                        lock(&self.tools).change();
                     }
-                    self.outlet.send(incoming).await;
+                    let is_ours = method == listening::ACKNOWLEDGED
+                        && self.acknowledged(index, &incoming.message).await;
+                    if !is_ours {
+                        self.outlet.send(incoming).await;
+                    }
                 }
                 Shape::Batch => {}
             }
@@ -208,14 +238,16 @@ impl Hub {
             }
             Shape::Notification { method } if method == "notifications/cancelled" => {
                 let id = splice::id_at(message.text(), &["params", "requestId"]);
-                let server = id.and_then(|id| lock(&self.routes).get(&id).copied());
-                if let Some(server) = server {
-                    self.servers[server].relay.hear(message).await;
+                if let Some(id) = id {
+                    self.cancel(&id, message).await;
                 }
             }
-            Shape::Notification { .. } => {
+            Shape::Notification { method } => {
+                let is_initialized = method == "notifications/initialized";
                 for server in &self.servers {
-                    server.relay.hear(message.clone()).await;
+                    if !(is_initialized && server.holds(&message)) {
+                        server.relay.hear(message.clone()).await;
+                    }
                 }
             }
             Shape::Batch => {
@@ -223,6 +255,23 @@ impl Hub {
                 let answer = Message::error(None, code::INVALID_REQUEST, text, None);
                 self.outlet.send(answer.into()).await;
             }
+        }
+    }
+
+    /// Gives a request of the client up, wherever it is.
+    async fn cancel(&self, id: &Id, message: Message) {
+        lock(&self.waiting).remove(id);
+        lock(&self.listening).remove(id);
+        let route = lock(&self.routes).remove(id);
+        self.outlet.close(id);
+        match route {
+            Some(Route::One(server)) => self.servers[server].relay.hear(message).await,
+            Some(Route::All) => {
+                for server in &self.servers {
+                    server.relay.hear(message.clone()).await;
+                }
+            }
+            None => {}
         }
     }
 
@@ -234,7 +283,7 @@ impl Hub {
             "initialize" | "server/discover" => self.greet(&id, &method, &params).await,
             "ping" => self.answer(&id, "{}").await,
             "tools/list" => {
-                let tools = self.all_tools(&params).await;
+                let tools = self.fresh_tools(&params).await;
                 self.answer(&id, &merge::page("tools", &tools.items, is_modern)).await;
             }
             "tools/call" => self.call(&id, message, &params).await,
@@ -256,18 +305,26 @@ impl Hub {
                 self.ask_all(&method, &params).await;
                 self.answer(&id, "{}").await;
             }
+            "subscriptions/listen" => self.listen(&id, message).await,
             _ => self.ask_in_turn(&id, message).await,
         }
     }
 
     /// Sends a request of the client on to a server.
     async fn forward(&self, server: usize, id: &Id, message: Message) {
-        lock(&self.routes).insert(id.clone(), server);
+        lock(&self.routes).insert(id.clone(), Route::One(server));
         self.servers[server].relay.hear(message).await;
     }
 
-    /// Asks a server something of our own.
-    async fn ask(&self, server: usize, method: &str, params: &str) -> Option<Message> {
+    /// Asks a server something of our own, which it takes for the client's. Where nothing is said, it has as long as a
+    /// call may take.
+    async fn ask(
+        &self,
+        server: usize,
+        method: &str,
+        params: &str,
+        most: impl Into<Option<Duration>>,
+    ) -> Option<Message> {
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         let id = Id::of_text(&format!("{}/{number}", self.prefix));
         let text = format!(
@@ -279,8 +336,13 @@ impl Hub {
         let (sender, answer) = oneshot::channel();
         lock(&self.waiting).insert(id.clone(), (server, sender));
         self.servers[server].relay.hear(message).await;
-        let answer = tokio::time::timeout(PATIENCE, answer).await;
-        lock(&self.waiting).remove(&id);
+        // The relay answers when that is over.
+        let Some(most) = most.into() else { return answer.await.ok() };
+        let answer = tokio::time::timeout(most, answer).await;
+        if answer.is_err() {
+            lock(&self.waiting).remove(&id);
+            self.servers[server].relay.hear(cancelled(&id)).await;
+        }
         answer.ok()?.ok()
     }
 
@@ -288,12 +350,13 @@ impl Hub {
     async fn ask_all(self: &Arc<Self>, method: &str, params: &str) -> Vec<(usize, String)> {
         self.of_all(|hub, server| {
             let (method, params) = (method.to_owned(), params.to_owned());
-            async move { result(&hub.ask(server, &method, &params).await?) }
+            async move { result(&hub.ask(server, &method, &params, PATIENCE).await?) }
         })
         .await
     }
 
-    /// Does something for all servers at once; the answers come in the order of the servers.
+    /// Does something for all servers at once; the answers come in the order of the servers. Who was waited for in vain
+    /// once is not waited for again, by any client, until it answers; and what comes late is heard when it comes.
     async fn of_all<T: Send + 'static, F>(
         self: &Arc<Self>,
         work: impl Fn(Arc<Self>, usize) -> F,
@@ -301,34 +364,93 @@ impl Hub {
     where
         F: Future<Output = Option<T>> + Send + 'static,
     {
-        let mut working = JoinSet::new();
+        let (sender, mut working) = mpsc::channel(self.servers.len().max(1));
         for server in 0..self.servers.len() {
-            let future = work(Arc::clone(self), server);
-            working.spawn(async move { (server, future.await) });
+            let (hub, future, sender) =
+                (Arc::clone(self), work(Arc::clone(self), server), sender.clone());
+            lock(&self.tasks).spawn(async move {
+                let value = future.await;
+                let has_value = value.is_some();
+                if has_value {
+                    hub.servers[server].backend.is_late.store(false, Ordering::Release);
+                }
+                if sender.send((server, value)).await.is_err() && has_value {
+                    hub.came_late().await;
+                }
+            });
         }
-        let mut done = Vec::new();
-        while let Some(worked) = working.join_next().await {
-            if let Ok((server, Some(value))) = worked {
-                done.push((server, value));
+        drop(sender);
+        let begun = Instant::now();
+        let mut missing: Vec<usize> = (0..self.servers.len()).collect();
+        let mut done: Vec<(usize, T)> = Vec::new();
+        while !missing.is_empty() {
+            let is_late = missing.iter().all(|server| self.servers[*server].is_late());
+            let until = begun + if is_late { LATE } else { PATIENCE };
+            // What is there already is taken, however late it is.
+            match tokio::time::timeout_at(until, working.recv()).await {
+                Ok(Some((server, value))) => {
+                    missing.retain(|one| *one != server);
+                    done.extend(value.map(|value| (server, value)));
+                }
+                Ok(None) | Err(_) => break,
             }
+        }
+        for server in missing {
+            self.servers[server].backend.is_late.store(true, Ordering::Release);
         }
         done.sort_by_key(|(server, _)| *server);
         done
     }
 
+    /// Notes that a server answered whom nobody waited for any more: what it has is there from now on.
+    async fn came_late(&self) {
+        lock(&self.tools).change();
+        if self.has_session.load(Ordering::Acquire) {
+            let name = "notifications/tools/list_changed";
+            self.outlet.send(Message::notification(name, &json!({})).into()).await;
+        }
+    }
+
     async fn greet(self: &Arc<Self>, id: &Id, method: &str, params: &str) {
-        let answers = self.ask_all(method, params).await;
+        let is_modern = method != "initialize";
+        if !is_modern {
+            self.has_session.store(true, Ordering::Release);
+        }
+        let answers = self.of_all(|hub, server| {
+            let (method, params) = (method.to_owned(), params.to_owned());
+            async move { hub.greet_one(server, &method, &params).await }
+        });
+        let answers = answers.await;
         if answers.is_empty() {
             return self.fail(id, code::INTERNAL_ERROR, "none of the servers answers").await;
         }
-        let answers: Vec<(&str, Value)> = answers
+        let mut greetings: Vec<(&str, Value)> = answers
             .iter()
             .filter_map(|(server, answer)| {
                 Some((self.servers[*server].backend.name(), serde_json::from_str(answer).ok()?))
             })
             .collect();
-        let greeting = merge::greeting(&answers, method != "initialize");
+        if answers.len() < self.servers.len() {
+            // What a server has that comes later can be asked for then: we list it.
+            let lists = json!({"capabilities": {"prompts": {}, "resources": {}}});
+            greetings.push(("", lists));
+        }
+        let greeting = merge::greeting(&greetings, is_modern);
         self.answer(id, &greeting.to_string()).await;
+    }
+
+    /// Greets one server. It has its time: what is late is not given up.
+    async fn greet_one(&self, server: usize, method: &str, params: &str) -> Option<String> {
+        let greeting = &self.servers[server].greeting;
+        if method == "initialize" {
+            *lock(greeting) = Greeting::Asked { initialized: None };
+        }
+        let answer = self.ask(server, method, params, None).await;
+        let before = std::mem::replace(&mut *lock(greeting), Greeting::Done);
+        if let Greeting::Asked { initialized: Some(initialized) } = before {
+            self.servers[server].relay.hear(initialized).await;
+        }
+        result(&answer?)
     }
 
     /// All items of a list of a server, page by page; nothing, where it has no such list.
@@ -342,7 +464,7 @@ impl Hub {
         let mut params = Object::read(&params).ok()?.without("cursor");
         let mut items = Vec::new();
         for _ in 0..PAGES {
-            let answer = self.ask(server, &method, &params).await?;
+            let answer = self.ask(server, &method, &params, PATIENCE).await?;
             let Some(page) = result(&answer) else {
                 // A server that does not know the method has nothing to list, and has said so.
                 return says_unknown(&answer).then_some(items);
@@ -362,78 +484,6 @@ impl Hub {
     ) -> Vec<(usize, Vec<String>)> {
         self.of_all(|hub, server| hub.items(server, method.to_owned(), member, params.to_owned()))
             .await
-    }
-
-    /// The tools of all servers, which are asked for where something changed.
-    async fn all_tools(self: &Arc<Self>, params: &str) -> Arc<Tools> {
-        let known = self.tools.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((known, until)) = known
-            && until.is_none_or(|until| Instant::now() < until)
-        {
-            return known;
-        }
-        let lists = self.lists("tools/list", "tools", params).await;
-        let is_complete = lists.len() == self.servers.len();
-        for (server, items) in lists {
-            *lock(&self.servers[server].listed) = Some((Instant::now(), items));
-        }
-        let listed: Vec<Vec<String>> = self.servers.iter().map(Server::listed_lately).collect();
-        let servers: Vec<&str> = self.servers.iter().map(|server| server.backend.name()).collect();
-        let pinned: Vec<Vec<String>> = self.servers.iter().map(Server::pinned).collect();
-        let read_names =
-            |items: &Vec<String>| items.iter().filter_map(|item| text(item, "name")).collect();
-        let claimed: Vec<Vec<String>> = listed.iter().map(read_names).collect();
-        // What was pinned keeps its name, while its server is down and when another comes to list the same.
-        let names = self.names.give(&servers, |kept| {
-            let of = |names: &[Vec<String>]| -> Vec<(&str, Vec<String>)> {
-                servers.iter().copied().zip(names.iter().cloned()).collect()
-            };
-            kept.and(of(&pinned)).and(of(&claimed))
-        });
-        let mut items = Vec::new();
-        for (server, listed) in listed.iter().enumerate() {
-            for item in listed {
-                let name = text(item, "name");
-                let shown = name.as_deref().and_then(|name| names.shown(server, name));
-                items.push(match shown.filter(|shown| Some(*shown) != name.as_deref()) {
-                    Some(shown) => with_text(item, "name", shown).unwrap_or_else(|| item.clone()),
-                    None => item.clone(),
-                });
-            }
-        }
-        let page = merge::page("tools", &items, false);
-        let toolbox = Toolbox::read([page.as_str()], |_| true).unwrap_or_default();
-        let upstream = Upstream::new(GATEWAY, Some(env!("CARGO_PKG_VERSION")), toolbox);
-        let tools = Arc::new(Tools { names, items, upstream });
-        // A server that did not answer is asked again, but not for every call to the others.
-        let until = (!is_complete).then(|| Instant::now() + AGAIN);
-        *self.tools.write().unwrap_or_else(PoisonError::into_inner) =
-            Some((Arc::clone(&tools), until));
-        tools
-    }
-
-    async fn call(self: &Arc<Self>, id: &Id, message: Message, params: &str) {
-        // A stateless server wants to know in every request who asks.
-        let tools = self.all_tools(&meta_of(params)).await;
-        let called = text(params, "name").unwrap_or_default();
-        if let Some((server, name)) = tools.names.behind(&called) {
-            let renamed = if name == called { None } else { renamed(&message, name) };
-            return self.forward(server, id, renamed.unwrap_or(message)).await;
-        }
-        let call = match ToolCall::read(message) {
-            Ok(call) => call,
-            Err(error) => return self.fail(id, code::INVALID_PARAMS, &error.to_string()).await,
-        };
-        let answer = match self.gateway.admit(&self.client, &tools.upstream, call.clone()).await {
-            Admission::Answer(answer) => answer,
-            Admission::Ask(asked) => asked.answer,
-            // Nothing has this name, so there is nothing that could run.
-            Admission::Forward(forwarded) => {
-                self.gateway.fail_unsent(forwarded.running, "no server has this tool").await
-            }
-        };
-        self.client.answered();
-        self.outlet.send(answer.into()).await;
     }
 
     async fn list_prompts(self: &Arc<Self>, id: &Id, params: &str, is_modern: bool) {
@@ -539,39 +589,70 @@ impl Hub {
         }
     }
 
-    /// Asks one server after the other until one has a result; what the first said otherwise.
+    /// Asks one server after the other until one has a result; what the first said otherwise. Each is asked as the client
+    /// asked: what it says about the request, and whoever gives it up, finds the way.
     async fn ask_in_turn(self: &Arc<Self>, id: &Id, message: Message) {
-        let Shape::Request { method, .. } = message.shape() else { return };
-        let params = splice::at(message.text(), &["params"]).unwrap_or("{}");
+        let most = self.gateway.settings().call_time;
+        let end = Instant::now() + most;
+        let mut order: Vec<usize> = (0..self.servers.len()).collect();
+        order.sort_by_key(|server| self.servers[*server].is_late());
         let mut refused = None;
-        for server in 0..self.servers.len() {
-            if let Some(answer) = self.ask(server, method, params).await {
-                if result(&answer).is_some() {
-                    return self.outlet.send(answer.with_id(id).into()).await;
+        for server in order {
+            let (sender, answer) = oneshot::channel();
+            lock(&self.waiting).insert(id.clone(), (server, sender));
+            self.forward(server, id, message.clone()).await;
+            match tokio::time::timeout_at(end, answer).await {
+                Ok(Ok(answer)) if result(&answer).is_some() => {
+                    return self.outlet.send(answer.into()).await;
                 }
-                refused.get_or_insert(answer);
+                Ok(Ok(answer)) => {
+                    refused.get_or_insert(answer);
+                }
+                // The client gave it up.
+                Ok(Err(_)) => return,
+                Err(_) => {
+                    lock(&self.waiting).remove(id);
+                    lock(&self.routes).remove(id);
+                    self.servers[server].relay.hear(cancelled(id)).await;
+                    let text = format!("no server answered within {} seconds", most.as_secs());
+                    return self.fail(id, code::INTERNAL_ERROR, &text).await;
+                }
             }
         }
         match refused {
-            Some(answer) => self.outlet.send(answer.with_id(id).into()).await,
-            None => self.fail(id, code::INTERNAL_ERROR, "none of the servers answers").await,
+            Some(answer) => self.outlet.send(answer.into()).await,
+            None => self.fail(id, code::INTERNAL_ERROR, "there is no server").await,
         }
     }
 }
 
 impl Server {
-    /// The tools that it listed, if that is not too long ago.
-    fn listed_lately(&self) -> Vec<String> {
-        let listed = lock(&self.listed);
-        let lately = listed.as_ref().filter(|(when, _)| when.elapsed() < GRACE);
-        lately.map(|(_, items)| items.clone()).unwrap_or_default()
+    /// Keeps the end of a greeting for a server that has not answered its beginning.
+    fn holds(&self, message: &Message) -> bool {
+        match &mut *lock(&self.greeting) {
+            Greeting::Done => false,
+            Greeting::Asked { initialized } => {
+                *initialized = Some(message.clone());
+                true
+            }
+        }
     }
 
-    /// The names of its tools as they were first seen.
-    fn pinned(&self) -> Vec<String> {
-        let pins = self.backend.served.pins.as_ref().and_then(|file| Pins::read(file).ok());
-        pins.map(|pins| pins.names().map(str::to_owned).collect()).unwrap_or_default()
+    fn is_late(&self) -> bool {
+        self.backend.is_late.load(Ordering::Acquire)
     }
+
+    /// Whether it may be asked something: not before it was greeted.
+    fn is_greeted(&self) -> bool {
+        matches!(*lock(&self.greeting), Greeting::Done)
+    }
+}
+
+/// Takes a request back.
+fn cancelled(id: &Id) -> Message {
+    let request: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
+    let params = json!({"requestId": request, "reason": "it took too long"});
+    Message::notification("notifications/cancelled", &params)
 }
 
 /// Whose request it is that has this id, and what its server calls it.

@@ -1,0 +1,289 @@
+//! What is carried well however difficult a server is: over `answerback wrap` and `answerback serve`.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::gateway::{Gateway, MODERN, PATIENCE, Session, json_of, stateless};
+use crate::wrap::{Client, Desk, meta, text};
+
+fn moody() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/moody_server.py")
+}
+
+/// A wrapped server of this mood.
+fn wrapped(desk: &Desk, mood: &str, config: &str) -> Command {
+    let mut command = desk.command();
+    command.env("MOOD", mood).env("MOODY_LOG", desk.path("heard.log"));
+    command.args(["wrap", "--no-record", "--name", "stub", "--config", &desk.config(config)]);
+    command.args(["--", "python3"]).arg(moody());
+    command
+}
+
+/// An upstream of this mood, with a log of its own and more variables.
+fn upstream(desk: &Desk, name: &str, mood: &str, more: &[(&str, &Path)]) -> String {
+    let log = desk.path(&format!("{name}.log"));
+    let variables = more.iter().map(|(variable, file)| format!(", {variable}: {}", file.display()));
+    format!(
+        "    {name}: {{command: python3, args: [{}], env: {{MOOD: {mood}, MOODY_LOG: {}{}}}}}\n",
+        moody().display(),
+        log.display(),
+        variables.collect::<String>()
+    )
+}
+
+fn heard(desk: &Desk, name: &str) -> String {
+    std::fs::read_to_string(desk.path(&format!("{name}.log"))).unwrap_or_default()
+}
+
+/// Waits for something that happens in its own time.
+fn until(what: &str, has_happened: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !has_happened() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_legacy_client_is_served_by_a_wrapped_server_that_ends_over_initialize() {
+    let desk = Desk::new();
+    let mut client = Client::start(wrapped(&desk, "modern", "{}\n"));
+    assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
+    assert_eq!(client.leave().0, 0);
+    assert_eq!(heard(&desk, "heard").matches(r#""initialize""#).count(), 1);
+}
+
+#[test]
+fn a_modern_client_is_served_by_a_wrapped_server_that_ends_over_anything_but_initialize() {
+    let desk = Desk::new();
+    let mut client = Client::spawn(wrapped(&desk, "legacy", "{}\n"));
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}});
+    let params = json!({"name": "echo", "arguments": {"text": "a"}, "_meta": meta});
+    assert_eq!(text(&client.ask("tools/call", params)), "a");
+    assert_eq!(client.leave().0, 0);
+}
+
+#[test]
+fn a_wrapped_program_that_never_was_a_server_is_told() {
+    let desk = Desk::new();
+    let mut command = desk.command();
+    command.args(["wrap", "--no-record", "--", "python3", "-c", "raise SystemExit(5)"]);
+    // Its input stays open, as a client's does.
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let input = child.stdin.take();
+    let output = child.wait_with_output().unwrap();
+    drop(input);
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        told.contains("the server ended before it answered anything: exit status: 5"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_comes_too_late_or_twice_is_told_to_nobody() {
+    let desk = Desk::new();
+    let mut client = Client::start(wrapped(&desk, "legacy", "gateway: {call_seconds: 1}\n"));
+    let late = client.call("hold", json!({}));
+    assert!(text(&late).contains("did not answer within 1 seconds"), "{late}");
+    // The server says the late answer before this one.
+    assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
+    assert_eq!(text(&client.call("twice", json!({}))), "once");
+    assert_eq!(text(&client.call("echo", json!({"text": "b"}))), "b");
+    // What is no call is bounded as well.
+    let silent = client.ask("no/answer", json!({}));
+    assert!(silent["error"]["message"].as_str().unwrap().contains("1 seconds"), "{silent}");
+    assert_eq!(client.leave().0, 0);
+    let heard = heard(&desk, "heard");
+    assert_eq!(heard.matches("notifications/cancelled").count(), 2, "{heard}");
+}
+
+#[test]
+fn a_server_that_does_not_read_leaves_nothing_unanswered() {
+    const MANY: usize = 600;
+    let desk = Desk::new();
+    let mut client = Client::start(wrapped(&desk, "legacy", "gateway: {call_seconds: 1}\n"));
+    client.ask("tools/list", json!({}));
+    client.say(r#"{"jsonrpc":"2.0","id":"s","method":"tools/call","params":{"name":"stop"}}"#);
+    let pad = "x".repeat(2000);
+    for number in 0..MANY {
+        let method = if number % 2 == 0 { "tools/call" } else { "no/answer" };
+        let params = json!({"name": "echo", "arguments": {"text": pad}});
+        let id = format!("n{number}");
+        client.say(
+            &json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string(),
+        );
+    }
+    let answered: std::collections::BTreeSet<String> =
+        (0..=MANY).map(|_| client.hear()["id"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(answered.len(), MANY + 1);
+    assert_eq!(client.leave().0, 0);
+}
+
+#[test]
+fn a_call_that_is_worked_on_is_not_given_up() {
+    let desk = Desk::new();
+    let config = "gateway: {idle_seconds: 2, call_seconds: 60}\n";
+    let mut client = Client::start(wrapped(&desk, "legacy", config));
+    let silent = client.call("hold", json!({}));
+    assert!(text(&silent).contains("nothing was heard of it for 2 seconds"), "{silent}");
+    client.say(r#"{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"work","_meta":{"progressToken":"t"}}}"#);
+    let answer = loop {
+        let said = client.hear();
+        if said["method"] != "notifications/progress" {
+            break said;
+        }
+    };
+    assert_eq!(text(&answer), "worked");
+    assert_eq!(client.leave().0, 0);
+}
+
+#[test]
+fn a_server_that_never_answers_stalls_no_other() {
+    let desk = Desk::new();
+    let config = format!(
+        "gateway:\n  upstreams:\n{}{}",
+        upstream(&desk, "mute", "mute", &[]),
+        upstream(&desk, "good", "legacy", &[])
+    );
+    let gateway = Gateway::start(&desk, &config, &["--no-record"]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    let listed = client.ask("tools/list", json!({}));
+    assert_eq!(listed["result"]["tools"][0]["name"], "echo", "{listed}");
+    for _ in 0..5 {
+        // Each time there is a reason to list anew.
+        assert_eq!(text(&client.call("change", json!({}))), "changed");
+        assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
+    }
+    // The next client does not wait for it any more, and it is not asked what it could only answer when greeted.
+    let mut other = Session::begin(&gateway, "/mcp");
+    assert_eq!(text(&other.call("echo", json!({"text": "b"}))), "b");
+    let heard = heard(&desk, "mute");
+    assert!(heard.contains("initialize") && !heard.contains("tools/list"), "{heard}");
+    assert!(!heard.contains("notifications/initialized"), "{heard}");
+}
+
+#[test]
+fn tools_do_not_disappear_with_their_server() {
+    let desk = Desk::new();
+    let grave = desk.path("grave");
+    let config = format!(
+        "gateway:\n  upstreams:\n{}{}",
+        upstream(&desk, "one", "legacy", &[("MOODY_GRAVE", &grave)]),
+        upstream(&desk, "two", "legacy", &[])
+    );
+    let gateway = Gateway::start(&desk, &config, &["--no-record"]);
+    let (mut alone, mut all) =
+        (Session::begin(&gateway, "/mcp/one"), Session::begin(&gateway, "/mcp"));
+    let names = |client: &mut Session<'_>| -> Vec<String> {
+        let listed = client.ask("tools/list", json!({}));
+        let tools = listed["result"]["tools"].as_array().unwrap_or_else(|| panic!("{listed}"));
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let (own, whole) = (names(&mut alone), names(&mut all));
+    assert_eq!((own.len(), whole.len()), (8, 16), "{whole:?}");
+    for client in [&mut alone, &mut all] {
+        let died = client.call("die", json!({}));
+        assert_eq!(meta(&died, "retry")["class"], "wait", "{died}");
+    }
+    assert_eq!(names(&mut alone), own);
+    assert_eq!(names(&mut all), whole);
+    // Who comes now is told as well, where anybody greets it.
+    let mut late = Session::begin(&gateway, "/mcp");
+    assert_eq!(names(&mut late), whole);
+    assert_eq!(text(&late.call("two_echo", json!({"text": "a"}))), "a");
+}
+
+/// A stream of events that is read as it comes.
+fn events(gateway: &Gateway, headers: &[(&str, &str)], body: &Value) -> Receiver<Value> {
+    let mut request = ureq::http::Request::builder().method("POST").uri(gateway.url("/mcp"));
+    let bearer = format!("Bearer {}", gateway.token);
+    let usual = [
+        ("Authorization", bearer.as_str()),
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+    ];
+    for (name, value) in usual.iter().chain(headers) {
+        request = request.header(*name, *value);
+    }
+    let agent: ureq::Agent = ureq::Agent::config_builder().build().into();
+    let request = request.body(body.to_string()).unwrap();
+    let (sender, events) = channel();
+    std::thread::spawn(move || {
+        let mut answer = agent.run(request).unwrap();
+        for line in BufReader::new(answer.body_mut().as_reader()).lines().map_while(Result::ok) {
+            let data = line.strip_prefix("data: ").map(json_of);
+            // Who does not listen any more leaves; a keep-alive is enough to find out.
+            if data.is_some_and(|data| sender.send(data).is_err()) {
+                return;
+            }
+        }
+    });
+    events
+}
+
+#[test]
+fn a_call_that_streams_is_answered_when_the_gateway_ends() {
+    let desk = Desk::new();
+    let gate = desk.path("gate");
+    let config = format!(
+        "gateway:\n  upstreams:\n{}",
+        upstream(&desk, "one", "legacy", &[("MOODY_GATE", &gate)])
+    );
+    let gateway = Gateway::start(&desk, &config, &["--no-record"]);
+    let client = Session::begin(&gateway, "/mcp");
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wait", "_meta": {"progressToken": 1}}});
+    let said = events(&gateway, &[("Mcp-Session-Id", &client.name)], &call);
+    let first = said.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(first["method"], "notifications/progress", "{first}");
+    let address = gateway.url("").trim_start_matches("http://").to_owned();
+    let id = rustix::process::Pid::from_child(&gateway.child);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    until("nobody is let in any more", || TcpStream::connect(&address).is_err());
+    std::fs::write(&gate, "").unwrap();
+    let answer = said.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(text(&answer), "waited", "{answer}");
+}
+
+#[test]
+fn listening_at_all_servers_is_one_request() {
+    let desk = Desk::new();
+    let config = format!(
+        "gateway:\n  upstreams:\n{}{}",
+        upstream(&desk, "one", "modern", &[]),
+        upstream(&desk, "two", "modern", &[])
+    );
+    let gateway = Gateway::start(&desk, &config, &["--no-record"]);
+    stateless(&gateway, "/mcp", "tools/list", json!({}));
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}});
+    let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
+    let listen =
+        json!({"jsonrpc": "2.0", "id": 70, "method": "subscriptions/listen", "params": params});
+    let headers = [("MCP-Protocol-Version", MODERN), ("Mcp-Method", "subscriptions/listen")];
+    let said = events(&gateway, &headers, &listen);
+    let hear = || {
+        let said = said.recv_timeout(PATIENCE).unwrap();
+        let mine = &said["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+        assert_eq!(mine, &json!(70), "{said}");
+        said["method"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(hear(), "notifications/subscriptions/acknowledged");
+    for tool in ["change", "two_change"] {
+        let changed = stateless(&gateway, "/mcp", "tools/call", json!({"name": tool}));
+        assert_eq!(text(changed.last()), "changed", "{:?}", changed.events);
+        assert_eq!(hear(), "notifications/tools/list_changed");
+    }
+    // The client leaves, which it does when it reads something that it does not want any more.
+    drop(said);
+    stateless(&gateway, "/mcp", "tools/call", json!({"name": "change"}));
+    until("every server is told", || {
+        ["one", "two"].iter().all(|name| heard(&desk, name).contains("notifications/cancelled"))
+    });
+}

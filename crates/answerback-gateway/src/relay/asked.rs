@@ -1,0 +1,253 @@
+//! Requests of the client that are no calls, and how long anything that was asked may take.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use answerback_mcp::link::unsent;
+use answerback_mcp::wire::{Id, Message, Shape, code, meta, splice, word};
+use serde_json::{Value, json};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::way::Told;
+use super::{Relay, Stage, can_ask, lock};
+use crate::{Gateway, Running};
+
+/// Why something is not sent.
+pub(super) const UNREAD: &str = "the server does not read what it is told";
+/// The one request that is open for as long as its client wants to hear something.
+const LISTEN: &str = "subscriptions/listen";
+
+/// What has to be seen of the answer to a request of the client.
+pub(super) enum Watched {
+    /// Nothing: it crosses.
+    Not,
+    Initialize,
+    Tools {
+        is_whole: bool,
+        is_modern: bool,
+    },
+    /// It is the result of a call that was answered with a task.
+    TaskResult(Box<Running>),
+}
+
+/// A request of the client that the server has.
+pub(super) struct Asked {
+    watched: Watched,
+    heard: Heard,
+    /// Who gives it up when it takes too long.
+    timer: Option<AbortHandle>,
+}
+
+/// When something was last heard about a request, and by which token it is named in progress.
+pub(super) struct Heard {
+    when: Instant,
+    token: Option<Id>,
+}
+
+impl Heard {
+    pub(super) fn of(request: &Message) -> Self {
+        let token = word::PROGRESS
+            .is_in(request)
+            .then(|| splice::id_at(request.text(), &["params", "_meta", "progressToken"]));
+        Self { when: Instant::now(), token: token.flatten() }
+    }
+}
+
+impl Relay {
+    /// Passes a request on that is no call.
+    pub(super) async fn ask(self: &Arc<Self>, id: Id, method: &str, message: Message) {
+        if method == "initialize" {
+            self.can_ask.store(can_ask(&message), Ordering::Release);
+        }
+        let watched = match method {
+            Gateway::TASK_RESULT => {
+                let (client, server) = (&self.client, &self.server.name);
+                match Box::pin(self.gateway.asked_for(client, server, &message)).await {
+                    Some(Ok(running)) => Watched::TaskResult(Box::new(running)),
+                    Some(Err(answer)) => return self.tell(answer).await,
+                    None => Watched::Not,
+                }
+            }
+            method => watched(method, &message),
+        };
+        let asked = Asked { watched, heard: Heard::of(&message), timer: None };
+        let refusal = {
+            let most = self.gateway.settings().most_calls;
+            let mut under_way = lock(&self.asked);
+            if under_way.contains_key(&id) {
+                Some(("a request with this id is under way".to_owned(), asked.watched))
+            } else if under_way.len() >= most {
+                let reason = format!(
+                    "{most} requests are under way already; wait until one of them was answered"
+                );
+                Some((reason, asked.watched))
+            } else {
+                under_way.insert(id.clone(), asked);
+                None
+            }
+        };
+        if let Some((reason, watched)) = refusal {
+            self.give_up(watched, false);
+            let answer = Message::error(Some(&id), code::INVALID_REQUEST, &reason, None);
+            return self.tell(answer).await;
+        }
+        let reason = match self.to_server.tell(message) {
+            Told::Sent if method == LISTEN => return,
+            Told::Sent => return self.watch_over(id),
+            Told::Gone => "the server has ended",
+            Told::Full => UNREAD,
+        };
+        if let Some(watched) = self.take_asked(&id) {
+            self.give_up(watched, false);
+        }
+        self.tell(unsent(&id, reason)).await;
+    }
+
+    /// Gives a request up when it takes too long.
+    fn watch_over(self: &Arc<Self>, id: Id) {
+        let relay = Arc::clone(self);
+        let watching = id.clone();
+        let timer = tokio::spawn(async move {
+            let reason = relay.overdue(&watching).await;
+            let Some(asked) = lock(&relay.asked).remove(&watching) else { return };
+            let was_sent = !relay.to_server.take_back(&watching);
+            relay.give_up(asked.watched, was_sent);
+            let answer = if was_sent {
+                relay.withdraw(&watching);
+                Message::error(Some(&watching), code::INTERNAL_ERROR, &reason, None)
+            } else {
+                unsent(&watching, UNREAD)
+            };
+            relay.tell(answer).await;
+        });
+        // Where it was answered meanwhile, nobody is left to be watched over.
+        match lock(&self.asked).get_mut(&id) {
+            Some(asked) => asked.timer = Some(timer.abort_handle()),
+            None => timer.abort(),
+        }
+    }
+
+    /// Takes a request that is under way out of our books; what is to be seen of its answer, where it was there.
+    pub(super) fn take_asked(&self, id: &Id) -> Option<Watched> {
+        let asked = lock(&self.asked).remove(id)?;
+        if let Some(timer) = asked.timer {
+            timer.abort();
+        }
+        Some(asked.watched)
+    }
+
+    /// Notes that a request will not be answered, where the record has it.
+    pub(super) fn give_up(&self, watched: Watched, was_sent: bool) {
+        if let Watched::TaskResult(running) = watched {
+            let gateway = Arc::clone(&self.gateway);
+            tokio::spawn(async move { gateway.give_up(*running, was_sent).await });
+        }
+    }
+
+    /// Tells the server that nobody waits for its answer any more.
+    pub(super) fn withdraw(&self, id: &Id) {
+        let request: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
+        let params = json!({"requestId": request, "reason": "it took too long"});
+        self.to_server.tell(Message::notification("notifications/cancelled", &params));
+    }
+
+    /// Waits until a request that begins now has taken too long, and gives the reason: altogether, or since anything was
+    /// heard about it. While the client has to answer the server, the server is not the one that is waited for.
+    pub(super) async fn overdue(&self, id: &Id) -> String {
+        let settings = self.gateway.settings();
+        let end = Instant::now() + settings.call_time;
+        let Some(idle) = settings.idle_time else {
+            tokio::time::sleep_until(end).await;
+            return too_long(settings.call_time);
+        };
+        let mut since = Instant::now();
+        loop {
+            tokio::time::sleep_until(end.min(since + idle)).await;
+            let now = Instant::now();
+            if now >= end {
+                return too_long(settings.call_time);
+            }
+            if !lock(&self.questions).is_empty() {
+                since = now;
+                continue;
+            }
+            let heard = self.last_heard(id).unwrap_or(since).max(since);
+            if heard + idle <= now {
+                return format!("nothing was heard of it for {} seconds", idle.as_secs());
+            }
+            since = heard;
+        }
+    }
+
+    fn last_heard(&self, id: &Id) -> Option<Instant> {
+        if let Some(Stage::Forwarded { heard, .. }) = lock(&self.calls).get(id) {
+            return Some(heard.when);
+        }
+        lock(&self.asked).get(id).map(|asked| asked.heard.when)
+    }
+
+    /// Notes that a server says something, and about what.
+    pub(super) fn heard(&self, message: &Message, about: Option<&Id>) {
+        let token = match message.shape() {
+            Shape::Request { id, .. } => {
+                let mut questions = lock(&self.questions);
+                if questions.len() < self.gateway.settings().most_calls {
+                    questions.insert(id.clone());
+                }
+                None
+            }
+            Shape::Notification { method } => match method.as_str() {
+                "notifications/progress" => {
+                    splice::id_at(message.text(), &["params", "progressToken"])
+                }
+                "notifications/cancelled" => {
+                    if let Some(id) = splice::id_at(message.text(), &["params", "requestId"]) {
+                        lock(&self.questions).remove(&id);
+                    }
+                    None
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        if about.is_none() && token.is_none() {
+            return;
+        }
+        let now = Instant::now();
+        let is_meant =
+            |id: &Id, heard: &Heard| about == Some(id) || token.is_some() && heard.token == token;
+        for (id, stage) in lock(&self.calls).iter_mut() {
+            if let Stage::Forwarded { heard, .. } = stage
+                && is_meant(id, heard)
+            {
+                heard.when = now;
+            }
+        }
+        for (id, asked) in lock(&self.asked).iter_mut() {
+            if is_meant(id, &asked.heard) {
+                asked.heard.when = now;
+            }
+        }
+    }
+}
+
+/// Why something is given up that took too long.
+pub(super) fn too_long(most: Duration) -> String {
+    format!("the server did not answer within {} seconds", most.as_secs())
+}
+
+/// What has to be seen of the answer to a request.
+fn watched(method: &str, message: &Message) -> Watched {
+    match method {
+        "initialize" | "server/discover" => Watched::Initialize,
+        "tools/list" => {
+            let at = |path: &[&str]| splice::at(message.text(), path);
+            let cursor = at(&["params", "cursor"]).filter(|cursor| *cursor != "null");
+            let is_modern = at(&["params", "_meta", meta::VERSION]).is_some();
+            Watched::Tools { is_whole: cursor.is_none(), is_modern }
+        }
+        _ => Watched::Not,
+    }
+}
