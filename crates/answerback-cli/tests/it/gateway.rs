@@ -129,7 +129,9 @@ impl Gateway {
         let id = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
         let status = self.child.wait().unwrap();
-        (status.code().unwrap_or(-1), self.said.iter().collect())
+        let said: Vec<String> = self.said.iter().collect();
+        assert!(!said.iter().any(|line| line.contains("panicked")), "{said:?}");
+        (status.code().unwrap_or(-1), said)
     }
 }
 

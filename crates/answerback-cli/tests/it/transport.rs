@@ -191,7 +191,7 @@ fn tools_do_not_disappear_with_their_server() {
     assert_eq!((own.len(), whole.len()), (8, 16), "{whole:?}");
     for client in [&mut alone, &mut all] {
         let died = client.call("die", json!({}));
-        assert_eq!(meta(&died, "retry")["class"], "wait", "{died}");
+        assert_eq!(meta(&died, "retry")["class"], "stop", "{died}");
     }
     assert_eq!(names(&mut alone), own);
     assert_eq!(names(&mut all), whole);

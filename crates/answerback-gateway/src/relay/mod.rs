@@ -257,9 +257,11 @@ impl Relay {
     pub(crate) async fn leave(&self) {
         let mut finishing = std::pin::pin!(self.finish());
         // A server whose input ends need not answer what it has.
-        let _ = tokio::time::timeout(LEAVING, finishing.as_mut()).await;
+        let is_finished = tokio::time::timeout(LEAVING, finishing.as_mut()).await.is_ok();
         self.close();
-        finishing.await;
+        if !is_finished {
+            finishing.await;
+        }
     }
 
     /// Takes a call in.
