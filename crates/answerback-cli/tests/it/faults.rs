@@ -67,7 +67,7 @@ fn a_flood_of_messages_holds_up_nobody_else() {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let reading = scope.spawn(|| {
-            let (mut said, mut bytes) = (Vec::new(), [0; 1 << 16]);
+            let (mut said, mut bytes) = (Vec::new(), vec![0; 1 << 16]);
             while !String::from_utf8_lossy(&said).contains("garbage ran") {
                 let read = flood.read(&mut bytes).unwrap();
                 assert!(read > 0, "the answer comes, however much came before it");
@@ -90,17 +90,16 @@ fn send_and_keep(gateway: &Gateway, headers: &[(&str, &str)], body: &Value) -> T
     let address = gateway.endpoint.strip_prefix("http://").unwrap();
     let (address, path) = address.split_once('/').unwrap();
     let body = body.to_string();
-    let mut request = format!(
+    let headers: String =
+        headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let request = format!(
         "POST /{path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
          Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n",
         gateway.token,
         body.len()
     );
-    for (name, value) in headers {
-        request.push_str(&format!("{name}: {value}\r\n"));
-    }
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.write_all(format!("{request}\r\n{body}").as_bytes()).unwrap();
+    stream.write_all(format!("{request}{headers}\r\n{body}").as_bytes()).unwrap();
     stream
 }
 
