@@ -11,16 +11,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, MODERN, PATIENCE, Session, json_of};
-use crate::wrap::{Desk, stub, text};
-
-/// Two servers, one of which does what is wrong.
-fn two_stubs() -> String {
-    let stub = stub();
-    let stub = stub.display();
-    format!(
-        "gateway:\n  upstreams:\n    one: {{command: python3, args: [{stub}]}}\n    two: {{command: python3, args: [{stub}]}}\n"
-    )
-}
+use crate::serve::{one_stub, two_stubs};
+use crate::wrap::{Desk, text};
 
 /// Waits for something that comes about by itself.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -106,12 +98,7 @@ fn send_and_keep(gateway: &Gateway, headers: &[(&str, &str)], body: &Value) -> T
 #[test]
 fn the_call_of_a_client_that_is_gone_ends_as_its_revision_says() {
     let desk = Desk::new();
-    let stub = stub();
-    let config = format!(
-        "gateway:\n  upstreams:\n    stub: {{command: python3, args: [{}]}}\n",
-        stub.display()
-    );
-    let gateway = Gateway::start(&desk, &config, &[]);
+    let gateway = Gateway::start(&desk, &one_stub(), &[]);
     let mut client = Session::begin(&gateway, "/mcp");
     client.ask("tools/list", json!({}));
     // With a session a request goes on: its answer is only not read.

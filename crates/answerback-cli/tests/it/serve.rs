@@ -13,14 +13,14 @@ use crate::program::told;
 use crate::prompt::once_shown;
 use crate::wrap::{Desk, meta, stub, text};
 
-fn one_stub() -> String {
+pub(crate) fn one_stub() -> String {
     format!(
         "gateway:\n  upstreams:\n    stub: {{command: python3, args: [{}]}}\n",
         stub().display()
     )
 }
 
-fn two_stubs() -> String {
+pub(crate) fn two_stubs() -> String {
     let stub = stub();
     let stub = stub.display();
     format!(
