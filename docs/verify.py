@@ -196,8 +196,8 @@ class Database:
         if meta["format"] != "1":
             raise ValueError("unknown version of the format")
         self.origin, self.vkey, self.signer = meta["origin"], meta["vkey"], meta["signer"]
-        columns = "size, minimum, root, frontier"
-        self.size, self.start, *self.head = self.db.execute(f"SELECT {columns} FROM head").fetchone()
+        columns = "size, minimum, note, root, frontier"
+        self.size, self.start, newest, *self.head = self.db.execute(f"SELECT {columns} FROM head").fetchone()
         self.tiles = self.db.execute("SELECT level, n, root, data FROM tile")
         self.tree = Tree()
         tiles = "SELECT data FROM tile WHERE level = 0 AND n < ? ORDER BY n"
@@ -206,6 +206,8 @@ class Database:
                 if self.tree.size < self.start:
                     self.tree.push(tile[at : at + 32])
         self.notes = [note for (note,) in self.db.execute("SELECT note FROM checkpoint ORDER BY size")]
+        if newest and newest not in self.notes[-1:]:
+            self.notes.append(newest)
 
     def entries(self):
         parts = "SELECT name, salt, bytes FROM part WHERE id >= ? << 8 AND id < (? + 1) << 8"

@@ -1,10 +1,12 @@
 //! Reads the lines that `appender` printed and looks for each entry in the store, which the verifier judges first.
 //!
+//! Of an entry that was erased the part must be gone, and its text from the files of the store, once a writer had them.
 //! Usage: `acknowledged STORE KEY [ANCHOR] < LINES`
 #![expect(clippy::print_stdout, reason = "it is a program for scripts")]
 
 use std::error::Error;
 use std::io::{BufRead, Write};
+use std::path::Path;
 
 use answerback_store::{Export, Settings, Store};
 use answerback_verify::{Options, open as read, verify};
@@ -38,12 +40,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let [anchor] = anchor {
         settings = settings.with_anchor_file(anchor);
     }
+    let folder = Path::new(store).parent().map(Path::to_owned);
     let store = open(store, settings)?;
     judge(&store)?;
     let head = store.head()?;
-    let mut count = 0;
+    let (mut count, mut erased) = (0, Vec::new());
     for line in std::io::stdin().lock().lines() {
         let line = line?;
+        let said = line.strip_prefix("erased ").and_then(|said| said.split_once(' '));
+        if let Some((index, text)) = said {
+            erased.push((index.parse::<u64>()?, text.to_owned()));
+            continue;
+        }
         // A line that was cut off is not an acknowledgement.
         let Some((index, hash)) = line.split_once(' ').filter(|(_, hash)| hash.len() == 64) else {
             continue;
@@ -54,6 +62,27 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         count += 1;
     }
-    println!("{count} acknowledged entries are there, of {}", head.size);
+    for (index, _) in &erased {
+        if store.entry(*index)?.is_some_and(|entry| !entry.parts.is_empty()) {
+            return Err(
+                format!("the part of {index} whose erasure was acknowledged is there").into()
+            );
+        }
+    }
+    // The last handle that goes removes what an interrupted one left in the files.
+    drop(store);
+    if let Some(folder) = folder.filter(|_| !erased.is_empty()) {
+        for file in std::fs::read_dir(folder)?.filter_map(Result::ok) {
+            // What was heard is in the folder, too, and is none of the store's files.
+            let name = file.file_name().to_string_lossy().into_owned();
+            let bytes = std::fs::read(file.path())?;
+            let holds = |text: &[u8]| bytes.windows(text.len()).any(|window| window == text);
+            if name.starts_with("store.db") && erased.iter().any(|(_, text)| holds(text.as_bytes()))
+            {
+                return Err(format!("{name} holds what was erased").into());
+            }
+        }
+    }
+    println!("{count} acknowledged entries are there, of {}; {} erased", head.size, erased.len());
     Ok(())
 }

@@ -1,14 +1,22 @@
 //! Appends entries as fast as the store takes them and prints the index of each one that is acknowledged.
 //!
 //! The crash tests kill it at random: whatever it printed must be in the store afterwards.
-//! Usage: `appender STORE KEY COUNT IN_FLIGHT [ANCHOR [rotate]]`; with `rotate` the key is changed half-way.
+//! Usage: `appender STORE KEY COUNT IN_FLIGHT [ANCHOR [rotate | erase | prune]]`. With `rotate` the key is changed half-way.
+//! With `erase` each entry is erased again, retry states are swept away after every commit, and it ends when its input does.
+//! With `prune` all that can go is pruned at the end; it reads a line of its input before each step but the first.
 
 use std::collections::VecDeque;
 use std::error::Error;
 use std::io::Write;
+use std::time::Duration;
 
-use answerback_ledger::Draft;
-use answerback_store::{Settings, Store};
+use answerback::Severity;
+use answerback::finding::ValidationError;
+use answerback::retry::{Call, Context, Event, HideSecrets, Policy, RetryKey, Sent, step};
+use answerback_ledger::leaf::Basis;
+use answerback_ledger::{Draft, Token};
+use answerback_store::{Appended, Settings, Store, Ticket};
+use serde_json::json;
 
 /// A file, or the URL of a PostgreSQL database.
 fn open(store: &str, settings: Settings) -> Result<Store, Box<dyn Error>> {
@@ -22,38 +30,83 @@ fn open(store: &str, settings: Settings) -> Result<Store, Box<dyn Error>> {
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [store, key, count, in_flight, anchor @ ..] = arguments.as_slice() else {
-        return Err("usage: appender STORE KEY COUNT IN_FLIGHT [ANCHOR [rotate]]".into());
+        return Err("usage: appender STORE KEY COUNT IN_FLIGHT [ANCHOR [WORD]]".into());
     };
     let mut settings = Settings::new(key);
     if let [anchor, ..] = anchor {
         settings = settings.with_anchor_file(anchor);
     }
+    let word = anchor.get(1).map_or("", String::as_str);
+    if word == "erase" {
+        settings = settings.with_most_attempts(0).with_sweep_every(Duration::ZERO);
+    }
     let store = open(store, settings)?;
     let (count, in_flight): (u64, usize) = (count.parse()?, in_flight.parse()?);
     let mut waiting = VecDeque::new();
     for number in 0..count {
-        if number == count / 2 && anchor.get(1).is_some_and(|word| word == "rotate") {
+        if number == count / 2 && word == "rotate" {
             acknowledge(Some(store.rotate_key()?))?;
         }
-        let part = store.part("seen", format!("{number:0>600}").into_bytes())?;
+        let text = format!("quince{number:0>600}");
+        let part = store.part("seen", text.as_bytes())?;
         let draft = Draft::request().with_tool("appender").with_part(part);
         waiting.push_back(store.append(draft)?);
         if waiting.len() >= in_flight {
-            acknowledge(waiting.pop_front())?;
+            let appended = acknowledge(waiting.pop_front())?;
+            if let Some(appended) = appended.filter(|_| word == "erase") {
+                count_attempt(&store)?;
+                store.erase(appended.index, Token::new("seen")?, Basis::Request)?.wait()?;
+                say(&format!("erased {} {text}\n", appended.index))?;
+            }
         }
     }
-    waiting.into_iter().try_for_each(|ticket| acknowledge(Some(ticket)))
+    for ticket in waiting {
+        acknowledge(Some(ticket))?;
+    }
+    match word {
+        "erase" => drop(std::io::read_to_string(std::io::stdin())?),
+        "prune" => prune(&store)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Prunes all that can go, step by step, and waits in between.
+fn prune(store: &Store) -> Result<(), Box<dyn Error>> {
+    let mut said = Ok(());
+    store.prune(store.head()?.size, &mut |step| {
+        said = say(&format!("pruned {}\n", step.below));
+        let _ = std::io::stdin().read_line(&mut String::new());
+    })?;
+    said
+}
+
+/// Keeps what a failing call leaves behind, for the sweep to find.
+fn count_attempt(store: &Store) -> Result<(), Box<dyn Error>> {
+    let ticket = store.write(|transaction| {
+        let key = RetryKey::of_conversation("appender", "appender");
+        let (arguments, policy) = (json!({"path": "quinceState"}), Policy::default());
+        let findings = [ValidationError::new("VAL-002", Severity::Error)];
+        let call = Call::new("appender", "1", Sent::Value(&arguments), &findings, [7; 10]);
+        let context = Context::new(&policy, &HideSecrets, transaction.now());
+        let state = step(None, Event::Call(call), &context).state;
+        let kept = transaction.attempt(&key)?.map(|kept| kept.revision);
+        transaction.swap_attempt(&key, kept, state.as_ref())
+    })?;
+    ticket.wait()?;
+    Ok(())
 }
 
 /// Waits for a ticket and prints its index and hash in one write.
-fn acknowledge(
-    ticket: Option<answerback_store::Ticket<answerback_store::Appended>>,
-) -> Result<(), Box<dyn Error>> {
-    if let Some(ticket) = ticket {
-        let appended = ticket.wait()?.value;
-        let mut output = std::io::stdout().lock();
-        output.write_all(format!("{} {}\n", appended.index, appended.leaf_hash).as_bytes())?;
-        output.flush()?;
-    }
-    Ok(())
+fn acknowledge(ticket: Option<Ticket<Appended>>) -> Result<Option<Appended>, Box<dyn Error>> {
+    let Some(ticket) = ticket else { return Ok(None) };
+    let appended = ticket.wait()?.value;
+    say(&format!("{} {}\n", appended.index, appended.leaf_hash))?;
+    Ok(Some(appended))
+}
+
+fn say(line: &str) -> Result<(), Box<dyn Error>> {
+    let mut output = std::io::stdout().lock();
+    output.write_all(line.as_bytes())?;
+    Ok(output.flush()?)
 }

@@ -211,13 +211,19 @@ impl Chain {
         for (name, stream) in &gathered.streams {
             engine.save_stream(name, stream)?;
         }
-        if let Some(note) = &staged.note {
-            engine.append_checkpoint(staged.head.size, &note.to_string())?;
+        let note = staged.note.as_ref().map(ToString::to_string);
+        // The newest one covers all before it. Kept for good are some on the way, and those that a new key needs.
+        let is_kept = !staged.tiles.is_empty() || gathered.next_key.is_some();
+        if let Some(note) = note.as_ref().filter(|_| is_kept) {
+            engine.keep_checkpoint(staged.head.size, note)?;
         }
         if gathered.scrub {
             engine.want_scrub()?;
         }
-        if staged.head == *old { Ok(()) } else { engine.save_head(&staged.head) }
+        if staged.head == *old {
+            return Ok(());
+        }
+        engine.save_head(&staged.head, note.as_deref())
     }
 }
 

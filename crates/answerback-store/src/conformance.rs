@@ -25,6 +25,7 @@ pub const PROMISES: &[Promise] = &[
     ("pruning keeps every proof of the rest", log::pruning_keeps_proofs),
     ("attempts compare and swap", content::attempts_compare_and_swap),
     ("lapsed attempts go, and those beyond the cap", content::attempts_are_swept),
+    ("notes lapse, and go with what they tell", content::notes_lapse),
     ("the first decision wins", content::the_first_decision_wins),
     ("a case goes with what it comes from", content::a_case_goes_with_what_it_comes_from),
     ("events count without holes", content::events_count_without_holes),

@@ -33,6 +33,8 @@ pub(crate) enum Failure {
     Lost,
     /// Reading or writing failed: nothing that this connection says can be believed any more.
     Broken,
+    /// A row breaks a rule of the tables, ours or somebody else's; nothing of its statement happened.
+    Refused,
     /// The rows do not fit together.
     Damaged,
 }
@@ -65,6 +67,7 @@ impl From<EngineError> for StoreError {
         match error.failure {
             Failure::Locked | Failure::Conflict => Self::Locked,
             Failure::Lost | Failure::Broken => Self::Engine(error.source),
+            Failure::Refused => Self::Refused(error.source),
             Failure::Damaged => Self::Damaged(error.source.to_string()),
         }
     }
@@ -140,6 +143,8 @@ pub(crate) trait Read: Send {
     fn leaf(&mut self, index: u64) -> Outcome<Option<Vec<u8>>>;
     fn time_at(&mut self, index: u64) -> Outcome<Option<i64>>;
     fn parts(&mut self, index: u64) -> Outcome<Vec<Part>>;
+    /// The beginnings of entries' parts, at most so many bytes of each, by entry and in the order of the leaf.
+    fn contents(&mut self, within: Range<u64>, longest: usize) -> Outcome<Vec<(u64, Vec<u8>)>>;
     /// Leaves within the range that are as the filter says, times and text aside.
     fn leaves(
         &mut self,
@@ -166,6 +171,8 @@ pub(crate) trait Read: Send {
     ) -> Outcome<Option<u64>>;
 
     fn attempt(&mut self, key: &str, now: Timestamp) -> Outcome<Option<KeptAttempt>>;
+    /// What is kept under a key in the place of a retry state.
+    fn note(&mut self, key: &str, now: Timestamp) -> Outcome<Option<String>>;
     /// What the text of a retry state comes from.
     fn attempt_sources(&mut self, key: &str) -> Outcome<Vec<String>>;
     fn case(&mut self, id: &UuidV7) -> Outcome<Option<CaseRecord>>;
@@ -212,10 +219,8 @@ pub(crate) trait Engine: Read {
     fn foresee(&mut self, _kinds: &[Kind], _foreseen: &[Foreseen]) -> Outcome<()> {
         Ok(())
     }
-    /// Where the log was moved to. Asked under the lock.
-    fn moved(&mut self) -> Outcome<Option<String>> {
-        self.meta("moved")
-    }
+    /// Where the log was moved to, as it was when the head was read under the lock.
+    fn moved(&mut self) -> Outcome<Option<String>>;
     /// What an operator should know about how durable this engine is.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
@@ -238,9 +243,11 @@ pub(crate) trait Engine: Read {
 
     fn append_entries(&mut self, rows: &[EntryRow]) -> Outcome<()>;
     fn append_tiles(&mut self, tiles: &[Tile]) -> Outcome<()>;
-    fn append_checkpoint(&mut self, size: u64, note: &str) -> Outcome<()>;
-    fn save_head(&mut self, head: &Head) -> Outcome<()>;
-    /// Keeps a witness's signature line with the checkpoint of this size, unless it is there.
+    /// Keeps a checkpoint for good, unless it is kept already.
+    fn keep_checkpoint(&mut self, size: u64, note: &str) -> Outcome<()>;
+    /// Writes the head, with the newest checkpoint where it is a new one.
+    fn save_head(&mut self, head: &Head, note: Option<&str>) -> Outcome<()>;
+    /// Keeps a witness's signature line with the kept checkpoint of this size, unless it is there.
     #[cfg_attr(not(feature = "witness"), expect(dead_code, reason = "only witnesses sign so"))]
     fn put_cosignature(&mut self, size: u64, signer: &str, line: &str) -> Outcome<()>;
 
@@ -269,6 +276,14 @@ pub(crate) trait Engine: Read {
         state: Option<&State>,
         now: Timestamp,
     ) -> Outcome<bool>;
+    /// Keeps a text under a key in the place of a retry state, and forgets what the one before came from.
+    fn keep_note(
+        &mut self,
+        key: &str,
+        text: &str,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> Outcome<()>;
     /// Notes what the text of a retry state comes from, where there is one.
     fn attempt_from(&mut self, key: &str, reference: &str) -> Outcome<()>;
     /// Drops what lapsed, and beyond the cap what lapses soonest, blocked ones never. Says how many.

@@ -30,6 +30,9 @@ pub enum StoreError {
     /// The engine failed. Nothing was written.
     #[error("the store could not be used: {0}")]
     Engine(Arc<dyn Error + Send + Sync>),
+    /// A rule of the tables keeps a row out. Nothing was written.
+    #[error("the store refused a row: {0}")]
+    Refused(Arc<dyn Error + Send + Sync>),
     /// What is stored does not fit together.
     #[error("the store is damaged: {0}; run `answerback ledger verify` and restore a good copy")]
     Damaged(String),

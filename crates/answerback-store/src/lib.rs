@@ -64,7 +64,7 @@ pub use stats::{Health, Stats, Totals};
 pub use store::Store;
 pub use ticket::{Committed, Ticket};
 pub use transaction::{
-    Appended, Attempts, Blobs, Cases, Events, Log, NewCase, Transaction, case_reference,
+    Appended, Attempts, Blobs, Cases, Events, Log, NewCase, Notes, Transaction, case_reference,
     entry_reference,
 };
 #[cfg(feature = "witness")]

@@ -123,6 +123,10 @@ fn move_log(
     }
     copy(source, target, &head, progress)?;
     check(target, &head, progress)?;
+    // What the log was when it moved stays to be seen.
+    if let Some(note) = source.newest_checkpoint()? {
+        target.keep_checkpoint(head.size, &note)?;
+    }
     let anchors: Vec<_> = to.settings.anchors.iter().map(|make| make()).collect();
     examine(target, &to.settings, &KeyFile::new(&to.settings.key), &head, &anchors)?;
     // In this order: when it ends in between, no one appends to either.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use answerback_ledger::tree::{consistency_proof, inclusion_proof};
+use answerback_ledger::tree::{consistency_proof, inclusion_proof, root_at};
 use answerback_ledger::{Checkpoint, Hash, Leaf, Note, Receipt};
 
 use crate::engine::{Hashes, Opener, Read};
@@ -206,6 +206,15 @@ pub(crate) fn consistency(
         )));
     }
     Ok(consistency_proof(old, new, &Hashes::of(read))?)
+}
+
+/// The root of the tree when it had this size.
+pub(crate) fn root(read: &mut dyn Read, size: u64) -> Result<Hash, StoreError> {
+    let has = head(read)?.size;
+    if size > has {
+        return Err(StoreError::Missing(format!("root of {size} entries; it has {has}")));
+    }
+    Ok(root_at(size, &Hashes::of(read))?)
 }
 
 /// The newest checkpoint, with what witnesses signed under it.

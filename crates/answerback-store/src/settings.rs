@@ -38,6 +38,7 @@ pub struct Settings {
     pub(crate) lock_timeout: Duration,
     pub(crate) largest_blob: usize,
     pub(crate) most_attempts: u64,
+    pub(crate) sweep_every: Duration,
     pub(crate) full_text: bool,
     pub(crate) clock: Clock,
     /// Whether the clock is this machine's, so that an engine may put its own in its place.
@@ -60,6 +61,7 @@ impl Settings {
             lock_timeout: Duration::from_secs(5),
             largest_blob: 16 << 20,
             most_attempts: 100_000,
+            sweep_every: Duration::from_mins(1),
             full_text: false,
             clock: Arc::new(system_clock),
             is_system_clock: true,
@@ -132,6 +134,12 @@ impl Settings {
     /// The most retry states that are kept. A blocked one is never dropped for an open one.
     pub const fn with_most_attempts(mut self, attempts: u64) -> Self {
         self.most_attempts = attempts;
+        self
+    }
+
+    /// How often what lapsed is removed: retry states, what was private to a case.
+    pub const fn with_sweep_every(mut self, pause: Duration) -> Self {
+        self.sweep_every = pause;
         self
     }
 

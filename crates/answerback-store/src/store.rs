@@ -19,9 +19,9 @@ use crate::queue::Queue;
 use crate::reading::{self, LOOKS, Readers};
 use crate::rotation::rotate;
 use crate::stats::Counters;
-use crate::text::{TextIndex, follow, step};
+use crate::text::{STEP, TextIndex, follow, step};
 use crate::transaction::{Log, Transaction};
-use crate::work::{Work, foreseen};
+use crate::work::{Work, foreseen, note_key};
 use crate::writer::Writer;
 use crate::{
     Appended, CaseFilter, CasePage, CaseRecord, Entry, EntryPage, Event, EventPage, Filter, Head,
@@ -518,6 +518,15 @@ impl Store {
         self.read(|read| reading::receipt(read, index))
     }
 
+    /// The root of the log's tree when it had this size.
+    ///
+    /// # Errors
+    ///
+    /// When it never had so many entries.
+    pub fn root(&self, size: u64) -> Result<Hash, StoreError> {
+        self.read(|read| reading::root(read, size))
+    }
+
     /// The proof that the log of the new size goes on from that of the old size.
     ///
     /// # Errors
@@ -546,6 +555,16 @@ impl Store {
     pub fn attempt(&self, key: &RetryKey) -> Result<Option<KeptAttempt>, StoreError> {
         let now = self.now();
         self.read(|read| Ok(read.attempt(key.as_str(), now)?))
+    }
+
+    /// What is noted under a name.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn note(&self, name: &str) -> Result<Option<String>, StoreError> {
+        let now = self.now();
+        self.read(|read| Ok(read.note(&note_key(name), now)?))
     }
 
     /// The case with this id.
@@ -706,7 +725,7 @@ impl Store {
     /// When it cannot be written.
     pub fn update_text(&self) -> Result<u64, StoreError> {
         let mut index = self.text()?;
-        while step(index.as_mut(), &self.0.readers)?.is_some() {}
+        while step(index.as_mut(), &self.0.readers, STEP)?.is_some() {}
         index.scrub()?;
         Ok(index.position()?)
     }
@@ -720,7 +739,7 @@ impl Store {
     pub fn advance_text(&self, steps: usize) -> Result<u64, StoreError> {
         let mut index = self.text()?;
         for _ in 0..steps {
-            if step(index.as_mut(), &self.0.readers)?.is_none() {
+            if step(index.as_mut(), &self.0.readers, STEP)?.is_none() {
                 break;
             }
         }

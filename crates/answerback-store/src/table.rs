@@ -53,6 +53,7 @@ pub(crate) const TABLES: &[Table] = &[
             ("last_ts", Int),
             ("minimum", Int),
             ("event_seq", Int),
+            ("note", Text),
         ],
     },
     Table {

@@ -104,6 +104,31 @@ pub trait Attempts {
     fn attempt_sources(&mut self, key: &RetryKey) -> Result<Vec<String>, StoreError>;
 }
 
+/// What is remembered for a while under a name. It lapses, and is counted among the states of the retry tracker, of which
+/// there are so many at most.
+pub trait Notes {
+    /// What is noted under a name, unless it lapsed.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    fn note(&mut self, name: &str) -> Result<Option<String>, StoreError>;
+
+    /// Notes a text under a name, in the place of what was noted there, until a time. Where it tells what an entry tells,
+    /// as [`entry_reference`] names it, erasing or pruning that takes it along.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    fn keep_note(
+        &mut self,
+        name: &str,
+        text: &str,
+        expires: Timestamp,
+        reference: Option<&str>,
+    ) -> Result<(), StoreError>;
+}
+
 /// A case that comes in.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
@@ -240,7 +265,7 @@ pub trait Blobs {
 ///
 /// A unit of work may be run more than once before its ticket is answered, and what it did in a run
 /// that failed is gone. So it should change nothing else.
-pub trait Transaction: Log + Attempts + Cases + Events + Blobs {
+pub trait Transaction: Log + Attempts + Notes + Cases + Events + Blobs {
     /// The time of this transaction, by the ledger's clock.
     fn now(&self) -> Timestamp;
 }

@@ -10,7 +10,7 @@ use answerback_ledger::{Draft, Hash, Id, Kind, Leaf, SigningKey};
 use crate::blob::BlobRow;
 use crate::engine::{Engine, EngineError, EntryRow, Failure, Foreseen, Linked, Outcome};
 use crate::event::{Event, Stream};
-use crate::transaction::{Attempts, Blobs, Cases, Events, Log, NewCase, Transaction};
+use crate::transaction::{Attempts, Blobs, Cases, Events, Log, NewCase, Notes, Transaction};
 use crate::{Appended, CaseRecord, Entry, Head, KeptAttempt, Settings, StoreError};
 
 /// The kinds that are one answer: what was accepted, and what was refused.
@@ -184,7 +184,7 @@ impl<'a> Work<'a> {
     /// Remembers a failure after which the whole batch is void.
     fn note<T>(&mut self, outcome: Outcome<T>) -> Result<T, StoreError> {
         outcome.map_err(|error| {
-            if error.failure != Failure::Damaged {
+            if !matches!(error.failure, Failure::Damaged | Failure::Refused) {
                 self.broken.get_or_insert(error.clone());
             }
             error.into()
@@ -303,6 +303,32 @@ impl Attempts for Work<'_> {
     fn attempt_sources(&mut self, key: &RetryKey) -> Result<Vec<String>, StoreError> {
         self.read(|engine| engine.attempt_sources(key.as_str()))
     }
+}
+
+impl Notes for Work<'_> {
+    fn note(&mut self, name: &str) -> Result<Option<String>, StoreError> {
+        let now = self.now();
+        self.read(|engine| engine.note(&note_key(name), now))
+    }
+
+    fn keep_note(
+        &mut self,
+        name: &str,
+        text: &str,
+        expires: Timestamp,
+        reference: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let (key, now) = (note_key(kept_reference(name)?), self.now());
+        self.write(|engine| engine.keep_note(&key, text, expires, now))?;
+        let Some(reference) = reference else { return Ok(()) };
+        let reference = kept_reference(reference)?;
+        self.write(|engine| engine.attempt_from(&key, reference))
+    }
+}
+
+/// Where a note lies among the retry states, whose keys begin otherwise.
+pub(crate) fn note_key(name: &str) -> String {
+    format!("note/{name}")
 }
 
 impl Cases for Work<'_> {

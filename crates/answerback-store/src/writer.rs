@@ -17,9 +17,6 @@ use crate::{Health, Settings, StoreError};
 /// How long the writer waits for work before it looks after other things.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often what lapsed is removed.
-const SWEEP: Duration = Duration::from_mins(1);
-
 /// The first and the longest pause before a store that failed is opened again.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(10));
 
@@ -179,7 +176,7 @@ impl Writer {
 
     /// Removes what lapsed, now and then.
     fn sweep(&mut self) {
-        if self.swept.elapsed() < SWEEP {
+        if self.swept.elapsed() < self.settings.sweep_every {
             return;
         }
         self.swept = Instant::now();
@@ -200,7 +197,7 @@ impl Writer {
 /// Writes the head as it is.
 fn touch(engine: &mut dyn Engine) -> Outcome<()> {
     if let Some(head) = engine.begin()? {
-        engine.save_head(&head)?;
+        engine.save_head(&head, None)?;
     }
     engine.commit()
 }

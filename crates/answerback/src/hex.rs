@@ -28,7 +28,8 @@ impl fmt::Display for Hex<'_> {
 
 fn write_hex(bytes: &[u8], digits: &mut [u8]) {
     for (byte, pair) in bytes.iter().zip(digits.chunks_exact_mut(2)) {
-        pair.copy_from_slice(&[byte >> 4, byte & 0x0f].map(|half| DIGITS[usize::from(half)]));
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 0x0f)];
     }
 }
 

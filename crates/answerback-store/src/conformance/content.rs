@@ -115,6 +115,36 @@ pub(super) fn attempts_are_swept(open: Open<'_>) {
     assert_eq!(left(), [""; 0]);
 }
 
+pub(super) fn notes_lapse(open: Open<'_>) {
+    let clock = Arc::new(AtomicI64::new(1000));
+    let store = open("notes", &by_hand(&clock)).unwrap();
+    let part = store.part("document", *b"told").unwrap();
+    let entry = store.append(Draft::request().with_part(part)).unwrap().wait().unwrap().value;
+    let keep = |name: &'static str, text: &'static str, seconds, reference: Option<String>| {
+        let unit = move |transaction: &mut dyn crate::Transaction| {
+            transaction.keep_note(name, text, at(seconds), reference.as_deref())?;
+            transaction.note(name)
+        };
+        store.write(unit).unwrap().wait().unwrap().value
+    };
+    let told = Some(entry_reference(entry.index));
+    assert_eq!(store.note("a").unwrap(), None);
+    assert_eq!(keep("a", "first", 2000, told.clone()).as_deref(), Some("first"));
+    // What takes its place has nothing to do with what it told.
+    assert_eq!(keep("a", "second", 2000, None).as_deref(), Some("second"));
+    keep("b", "told", 3000, told);
+    assert_eq!(store.note("b").unwrap().as_deref(), Some("told"));
+    let document = answerback_ledger::Token::new("document").unwrap();
+    let basis = answerback_ledger::leaf::Basis::Request;
+    store.erase(entry.index, document, basis).unwrap().wait().unwrap();
+    assert_eq!(store.note("b").unwrap(), None);
+    assert_eq!(store.note("a").unwrap().as_deref(), Some("second"));
+    clock.store(2000, Ordering::Relaxed);
+    assert_eq!(store.note("a").unwrap(), None);
+    let mut engine = store.opener().writer().unwrap();
+    assert_eq!(crate::writer::sweep(engine.as_mut(), at(2000), 5).unwrap(), 1);
+}
+
 pub(super) fn the_first_decision_wins(open: Open<'_>) {
     let clock = Arc::new(AtomicI64::new(1000));
     let store = open("cases", &by_hand(&clock)).unwrap();

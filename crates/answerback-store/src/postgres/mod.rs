@@ -88,8 +88,10 @@ impl From<postgres::Error> for EngineError {
             }
             Some(code) => match code.code().get(..2) {
                 Some("08") => Failure::Lost,
-                // A constraint, a value that is none, or a page that is not what was written.
-                Some("22" | "23" | "XX") => Failure::Damaged,
+                // A value that is none, or a constraint.
+                Some("22" | "23") => Failure::Refused,
+                // A page that is not what was written.
+                Some("XX") => Failure::Damaged,
                 _ => Failure::Broken,
             },
             None if is_lost(&error) => Failure::Lost,

@@ -228,6 +228,15 @@ impl Read for Postgres {
         rows.iter().map(part).collect()
     }
 
+    fn contents(&mut self, within: Range<u64>, longest: usize) -> Outcome<Vec<(u64, Vec<u8>)>> {
+        let longest = i32::try_from(longest).unwrap_or(i32::MAX);
+        let rows = self.rows(
+            "SELECT seq, substring(bytes FROM 1 FOR $3) FROM part WHERE seq >= $1 AND seq < $2 ORDER BY seq, name",
+            &[&int(within.start), &int(within.end), &longest],
+        )?;
+        rows.iter().map(|row| Ok((uint(row.try_get(0)?), row.try_get(1)?))).collect()
+    }
+
     fn leaves(
         &mut self,
         filter: &Filter,
@@ -265,14 +274,18 @@ impl Read for Postgres {
 
     fn checkpoints(&mut self, above: u64, most: usize) -> Outcome<Vec<String>> {
         let rows = self.rows(
-            "SELECT note FROM checkpoint WHERE size > $1 ORDER BY size LIMIT $2",
+            "SELECT note FROM (
+               SELECT size, note FROM checkpoint WHERE size > $1
+               UNION ALL SELECT size, note FROM head
+                 WHERE size > $1 AND NOT EXISTS (SELECT 1 FROM checkpoint AS kept WHERE kept.size = head.size)
+             ) AS known ORDER BY size LIMIT $2",
             &[&int(above), &limit(most)],
         )?;
         rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
     }
 
     fn newest_checkpoint(&mut self) -> Outcome<Option<String>> {
-        self.column("SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", &[])
+        self.column("SELECT note FROM head WHERE size > 0", &[])
     }
 
     fn cosignatures(&mut self, sizes: RangeInclusive<u64>) -> Outcome<Vec<(u64, String)>> {
@@ -307,7 +320,12 @@ impl Read for Postgres {
         if let Some(row) = self.row(parts, &[])? {
             (totals.parts, totals.part_bytes) = (uint(row.try_get(0)?), uint(row.try_get(1)?));
         }
-        let checkpoints: Option<i64> = self.column("SELECT count(*) FROM checkpoint", &[])?;
+        let checkpoints: Option<i64> = self.column(
+            "SELECT count(*) + (SELECT count(*) FROM head
+               WHERE size > 0 AND NOT EXISTS (SELECT 1 FROM checkpoint AS kept WHERE kept.size = head.size))
+             FROM checkpoint",
+            &[],
+        )?;
         totals.checkpoints = checkpoints.map_or(0, uint);
         Ok(totals)
     }
@@ -369,6 +387,14 @@ impl Read for Postgres {
             Ok(KeptAttempt::new(state, uint(row.try_get(1)?)))
         };
         row.map(kept).transpose()
+    }
+
+    fn note(&mut self, key: &str, now: Timestamp) -> Outcome<Option<String>> {
+        let row = self.row(
+            "SELECT state FROM attempt WHERE key = $1 AND expires > $2",
+            &[&text(key)?, &now.unix_millis()],
+        )?;
+        row.map(|row| Ok(row.try_get(0)?)).transpose()
     }
 
     fn attempt_sources(&mut self, key: &str) -> Outcome<Vec<String>> {

@@ -3,7 +3,7 @@ use postgres::Client;
 use crate::engine::{EngineError, Failure, Outcome};
 
 /// The version of the tables. A program that does not know it does not touch them.
-const VERSION: &str = "3";
+const VERSION: &str = "4";
 
 /// How often the tables are looked for again after somebody else made them at the same time.
 const TRIES: usize = 8;
@@ -12,7 +12,8 @@ const TABLES: &str = "
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE head(
   id BIGINT PRIMARY KEY CHECK (id = 0), size BIGINT NOT NULL, frontier BYTEA NOT NULL,
-  root BYTEA NOT NULL, last_ts BIGINT NOT NULL, minimum BIGINT NOT NULL, event_seq BIGINT NOT NULL
+  root BYTEA NOT NULL, last_ts BIGINT NOT NULL, minimum BIGINT NOT NULL, event_seq BIGINT NOT NULL,
+  note TEXT NOT NULL
 ) WITH (fillfactor = 50);
 CREATE TABLE entry(
   seq BIGINT PRIMARY KEY, ts BIGINT NOT NULL, kind TEXT NOT NULL, agent TEXT, tool TEXT, outcome TEXT,

@@ -57,8 +57,7 @@ impl TextIndex for Words {
             if moved == 0 {
                 return Ok(());
             }
-            // An entry can be there twice: as new, and as the target of an erasure. The last word counts.
-            for (index, body) in &step.add {
+            for (index, body) in step.add.iter().chain(&step.replace) {
                 let words = body.get(..body.floor_char_boundary(LONGEST)).unwrap_or(body);
                 engine.execute(
                     "INSERT INTO text_words(seq, words) VALUES ($1, to_tsvector('simple', $2))

@@ -69,7 +69,7 @@ impl Engine for Postgres {
         )?;
         let root = Hash::of_nothing();
         self.execute(
-            "INSERT INTO head VALUES (0, 0, '', $1, 0, 0, 0)",
+            "INSERT INTO head VALUES (0, 0, '', $1, 0, 0, 0, '')",
             &[&root.as_bytes().as_slice()],
         )?;
         Ok(())
@@ -186,8 +186,11 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn append_checkpoint(&mut self, size: u64, note: &str) -> Outcome<()> {
-        self.execute("INSERT INTO checkpoint(size, note) VALUES ($1, $2)", &[&int(size), &note])?;
+    fn keep_checkpoint(&mut self, size: u64, note: &str) -> Outcome<()> {
+        self.execute(
+            "INSERT INTO checkpoint(size, note) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+            &[&int(size), &note],
+        )?;
         Ok(())
     }
 
@@ -199,11 +202,11 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn save_head(&mut self, head: &Head) -> Outcome<()> {
+    fn save_head(&mut self, head: &Head, note: Option<&str>) -> Outcome<()> {
         self.execute(
             "WITH signed AS (UPDATE meta SET value = $7 WHERE key = 'signer' AND value <> $7)
-             UPDATE head SET size = $1, frontier = $2, root = $3, last_ts = $4, minimum = $5, event_seq = $6
-             WHERE id = 0",
+             UPDATE head SET size = $1, frontier = $2, root = $3, last_ts = $4, minimum = $5, event_seq = $6,
+               note = coalesce($8, note) WHERE id = 0",
             &[
                 &int(head.size),
                 &head.frontier.to_bytes(),
@@ -212,6 +215,7 @@ impl Engine for Postgres {
                 &int(head.minimum),
                 &int(head.event_seq),
                 &head.signer.to_string(),
+                &note,
             ],
         )?;
         Ok(())
@@ -261,6 +265,21 @@ impl Engine for Postgres {
             ],
         )?;
         Ok(true)
+    }
+
+    fn keep_note(
+        &mut self,
+        key: &str,
+        note: &str,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> Outcome<()> {
+        self.execute("DELETE FROM attempt WHERE key = $1", &[&key])?;
+        self.execute(
+            "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES ($1, $2, $3, false, $4)",
+            &[&key, &micros(now), &expires.unix_millis(), &text(note)?],
+        )?;
+        Ok(())
     }
 
     fn attempt_from(&mut self, key: &str, reference: &str) -> Outcome<()> {

@@ -38,6 +38,8 @@ pub(crate) struct Sqlite {
     pub(super) lock_timeout: Duration,
     /// The key in force as it was last read: taking one apart costs more than reading its row.
     pub(super) signer: Option<(String, VerifierKey)>,
+    /// Where the log went, as it was last read with the head.
+    pub(super) moved: Option<String>,
 }
 
 impl SqliteOpener {
@@ -46,7 +48,7 @@ impl SqliteOpener {
     }
 
     fn opened(&self, connection: Connection) -> Sqlite {
-        Sqlite { connection, lock_timeout: self.lock_timeout, signer: None }
+        Sqlite { connection, lock_timeout: self.lock_timeout, signer: None, moved: None }
     }
 
     /// What opens the index for full text, in a second file beside the store.
@@ -129,7 +131,7 @@ impl From<rusqlite::Error> for EngineError {
                 Failure::Conflict
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Failure::Locked,
-            Some(ErrorCode::ConstraintViolation) => Failure::Damaged,
+            Some(ErrorCode::ConstraintViolation) => Failure::Refused,
             _ => Failure::Broken,
         };
         Self::new(failure, error)

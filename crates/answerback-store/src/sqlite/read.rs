@@ -18,6 +18,19 @@ use crate::{
     Totals,
 };
 
+/// Asks for the entries with this response id. A response that has the id of its request is found by that: it stands in
+/// one index and not in two.
+macro_rules! under_response_id {
+    ($columns:literal) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            " FROM entry WHERE response_id = ?1 AND response_id IS NOT request_id UNION ALL SELECT ",
+            $columns,
+            " FROM entry WHERE request_id = ?1 AND response_id = ?1"
+        )
+    };
+}
 impl Sqlite {
     pub(super) fn column<T: rusqlite::types::FromSql>(
         &self,
@@ -46,8 +59,17 @@ impl Sqlite {
         within: Range<u64>,
         limit: usize,
     ) -> Outcome<Vec<(u64, Vec<u8>)>> {
-        let mut sql = "SELECT seq, leaf FROM entry WHERE seq >= ? AND seq < ?".to_owned();
-        let mut values = vec![Value::from(int(within.start)), Value::from(int(within.end))];
+        // The response's id is always the first value: where it is looked for, it stands there several times.
+        let id = |id: Option<Id>| id.map(|id| Value::from(id.as_bytes().to_vec()));
+        let mut values = vec![
+            id(filter.response_id).unwrap_or(Value::Null),
+            Value::from(int(within.start)),
+            Value::from(int(within.end)),
+        ];
+        let mut sql = "SELECT seq, leaf FROM entry WHERE seq >= ?2 AND seq < ?3".to_owned();
+        if filter.response_id.is_some() {
+            sql.push_str(concat!(" AND seq IN (", under_response_id!("seq"), ")"));
+        }
         let mut and = |column: &str, value: Option<Value>| {
             if let Some(value) = value {
                 sql.push_str(" AND ");
@@ -56,9 +78,7 @@ impl Sqlite {
                 values.push(value);
             }
         };
-        let id = |id: Option<Id>| id.map(|id| Value::from(id.as_bytes().to_vec()));
         and("request_id", id(filter.request_id));
-        and("response_id", id(filter.response_id));
         and("agent", filter.agent.clone().map(Value::from));
         and("tool", filter.tool.clone().map(Value::from));
         and("outcome", filter.outcome.clone().map(Value::from));
@@ -116,7 +136,8 @@ impl Read for Sqlite {
             .connection
             .prepare_cached(
                 "SELECT size, frontier, root, last_ts, minimum, event_seq,
-                   (SELECT value FROM meta WHERE key = 'signer') FROM head",
+                   (SELECT value FROM meta WHERE key = 'signer'),
+                   (SELECT value FROM meta WHERE key = 'moved') FROM head",
             )?
             .query_row([], |row| {
                 let numbers: [i64; 4] = [row.get(0)?, row.get(3)?, row.get(4)?, row.get(5)?];
@@ -125,12 +146,15 @@ impl Read for Sqlite {
                     row.get::<_, Vec<u8>>(1)?,
                     row.get::<_, Vec<u8>>(2)?,
                     row.get::<_, String>(6)?,
+                    row.get::<_, Option<String>>(7)?,
                 ))
             })
             .optional()?;
-        let Some(([size, last_ts, minimum, event_seq], frontier, root, signer)) = row else {
+        let Some(([size, last_ts, minimum, event_seq], frontier, root, signer, moved)) = row else {
+            self.moved = None;
             return Ok(None);
         };
+        self.moved = moved;
         let signer = match &self.signer {
             Some((text, key)) if *text == signer => key.clone(),
             _ => {
@@ -203,6 +227,15 @@ impl Read for Sqlite {
         rows.into_iter().map(part).collect()
     }
 
+    fn contents(&mut self, within: Range<u64>, longest: usize) -> Outcome<Vec<(u64, Vec<u8>)>> {
+        let longest = i64::try_from(longest).unwrap_or(i64::MAX);
+        self.rows(
+            "SELECT id >> 8, substr(bytes, 1, ?3) FROM part WHERE id >= ?1 AND id < ?2 ORDER BY id",
+            [part_ids(within.start).start, part_ids(within.end).start, longest],
+            |row| Ok((uint(row.get(0)?), row.get(1)?)),
+        )
+    }
+
     fn leaves(
         &mut self,
         filter: &Filter,
@@ -226,14 +259,18 @@ impl Read for Sqlite {
     fn checkpoints(&mut self, above: u64, limit: usize) -> Outcome<Vec<String>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.rows(
-            "SELECT note FROM checkpoint WHERE size > ?1 ORDER BY size LIMIT ?2",
+            "SELECT note FROM (
+               SELECT size, note FROM checkpoint WHERE size > ?1
+               UNION ALL SELECT size, note FROM head
+                 WHERE size > ?1 AND size NOT IN (SELECT size FROM checkpoint)
+             ) ORDER BY size LIMIT ?2",
             params![int(above), limit],
             |row| row.get(0),
         )
     }
 
     fn newest_checkpoint(&mut self) -> Outcome<Option<String>> {
-        self.column("SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1", [])
+        self.column("SELECT note FROM head WHERE size > 0", [])
     }
 
     fn cosignatures(&mut self, sizes: RangeInclusive<u64>) -> Outcome<Vec<(u64, String)>> {
@@ -270,7 +307,11 @@ impl Read for Sqlite {
         for (parts, bytes) in sums {
             (totals.parts, totals.part_bytes) = (uint(parts), uint(bytes));
         }
-        let checkpoints: Option<i64> = self.column("SELECT count(*) FROM checkpoint", [])?;
+        let checkpoints: Option<i64> = self.column(
+            "SELECT count(*) + (SELECT count(*) FROM head
+               WHERE size > 0 AND size NOT IN (SELECT size FROM checkpoint)) FROM checkpoint",
+            [],
+        )?;
         totals.checkpoints = checkpoints.map_or(0, uint);
         Ok(totals)
     }
@@ -295,19 +336,16 @@ impl Read for Sqlite {
         reply: Option<Id>,
     ) -> Outcome<Option<u64>> {
         let (sql, id) = match (response, reply) {
-            (Some(id), _) => {
-                ("SELECT seq, kind FROM entry WHERE response_id = ?1 ORDER BY seq", id)
+            (Some(id), _) => (under_response_id!("seq, kind"), id),
+            (None, Some(id)) => {
+                ("SELECT seq, kind FROM entry WHERE reply_id = ?1 AND response_id IS NULL", id)
             }
-            (None, Some(id)) => (
-                "SELECT seq, kind FROM entry WHERE reply_id = ?1 AND response_id IS NULL ORDER BY seq",
-                id,
-            ),
             (None, None) => return Ok(None),
         };
         let rows: Vec<(i64, String)> =
             self.rows(sql, [id.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let same = |(_, word): &&(i64, String)| kinds.iter().any(|kind| kind.as_str() == word);
-        Ok(rows.iter().find(same).map(|(seq, _)| uint(*seq)))
+        Ok(rows.iter().filter(same).map(|(seq, _)| uint(*seq)).min())
     }
 
     fn attempt(&mut self, key: &str, now: Timestamp) -> Outcome<Option<KeptAttempt>> {
@@ -321,6 +359,15 @@ impl Read for Sqlite {
             Ok(KeptAttempt::new(state, uint(revision)))
         };
         row.map(kept).transpose()
+    }
+
+    fn note(&mut self, key: &str, now: Timestamp) -> Outcome<Option<String>> {
+        let note = self
+            .connection
+            .prepare_cached("SELECT state FROM attempt WHERE key = ?1 AND expires > ?2")?
+            .query_row(params![key, now.unix_millis()], |row| row.get(0))
+            .optional()?;
+        Ok(note)
     }
 
     fn attempt_sources(&mut self, key: &str) -> Outcome<Vec<String>> {

@@ -3,20 +3,22 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use crate::engine::{EngineError, Outcome};
 
 /// The version of the tables. A program that does not know it does not touch them.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 const TABLES: &str = "
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE head(
   id INTEGER PRIMARY KEY CHECK (id = 0), size INTEGER NOT NULL, frontier BLOB NOT NULL,
-  root BLOB NOT NULL, last_ts INTEGER NOT NULL, minimum INTEGER NOT NULL, event_seq INTEGER NOT NULL
+  root BLOB NOT NULL, last_ts INTEGER NOT NULL, minimum INTEGER NOT NULL, event_seq INTEGER NOT NULL,
+  note TEXT NOT NULL
 ) STRICT;
 CREATE TABLE entry(
   seq INTEGER PRIMARY KEY, ts INTEGER NOT NULL, kind TEXT NOT NULL, agent TEXT, tool TEXT, outcome TEXT,
   request_id BLOB, response_id BLOB, reply_id BLOB, leaf_hash BLOB NOT NULL, leaf BLOB NOT NULL
 ) STRICT;
 CREATE INDEX entry_request ON entry(request_id) WHERE request_id IS NOT NULL;
-CREATE INDEX entry_response ON entry(response_id) WHERE response_id IS NOT NULL;
+CREATE INDEX entry_response ON entry(response_id)
+  WHERE response_id IS NOT NULL AND response_id IS NOT request_id;
 CREATE INDEX entry_reply ON entry(reply_id) WHERE reply_id IS NOT NULL AND response_id IS NULL;
 CREATE TABLE facet(
   name TEXT NOT NULL, value TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (name, value, n)

@@ -8,7 +8,8 @@ use super::{connect, int, truncate_log, uint};
 use crate::engine::Outcome;
 use crate::text::{Step, TextIndex};
 
-/// An index in FTS5. It keeps a copy of the text, so that an entry can be removed without it.
+/// An index in FTS5. It keeps a copy of the text, so that an entry can be removed without it. Nothing is ranked, so the
+/// lengths of texts are not kept.
 struct Fts {
     connection: Connection,
     lock_timeout: Duration,
@@ -29,6 +30,8 @@ pub(super) fn open(
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags, lock_timeout)?;
+    // The size of a page counts only before the first table.
+    connection.execute_batch("PRAGMA page_size = 8192;")?;
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     // It is made from the log and can be made again: losing the last seconds of it costs nothing.
     connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;")?;
@@ -39,7 +42,7 @@ pub(super) fn open(
          CREATE TABLE IF NOT EXISTS scrub(
            id INTEGER PRIMARY KEY CHECK (id = 0), wanted INTEGER NOT NULL, done INTEGER NOT NULL);
          INSERT INTO scrub VALUES (0, 0, 0) ON CONFLICT DO NOTHING;
-         CREATE VIRTUAL TABLE IF NOT EXISTS text USING fts5(body);
+         CREATE VIRTUAL TABLE IF NOT EXISTS text USING fts5(body, columnsize = 0);
          INSERT INTO text(text, rank) VALUES ('secure-delete', 1);",
     )?;
     transaction.commit()?;
@@ -70,9 +73,10 @@ impl TextIndex for Fts {
             let mut delete = transaction.prepare_cached("DELETE FROM text WHERE rowid = ?1")?;
             let mut insert =
                 transaction.prepare_cached("INSERT INTO text(rowid, body) VALUES (?1, ?2)")?;
-            for (index, body) in &step.add {
-                // An entry can be there twice: as new, and as the target of an erasure. The last word counts.
+            for index in step.replace.keys() {
                 delete.execute([int(*index)])?;
+            }
+            for (index, body) in step.add.iter().chain(&step.replace) {
                 if !body.is_empty() {
                     insert.execute(params![int(*index), body])?;
                 }
@@ -155,11 +159,13 @@ impl TextIndex for Fts {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
-    fn step(add: &[(u64, &str)], erases: bool, position: u64) -> Step {
+    fn step(add: &[(u64, &str)], position: u64) -> Step {
         let add = add.iter().map(|(index, text)| (*index, (*text).to_owned())).collect();
-        Step { add, erases, below: 0, position }
+        Step { add, position, ..Step::default() }
     }
 
     /// One process reads entries and rests; another indexes them and their erasure; then the first goes on.
@@ -170,18 +176,19 @@ mod tests {
         let index = || open(&path, Duration::from_secs(5), true).unwrap().unwrap();
         let (mut slow, mut fast) = (index(), index());
         assert_eq!((slow.position().unwrap(), fast.position().unwrap()), (0, 0));
-        let read_before = step(&[(0, "marmalade"), (1, "toast")], false, 2);
+        let read_before = step(&[(0, "marmalade"), (1, "toast")], 2);
         fast.advance(&read_before).unwrap();
         assert_eq!(fast.find("marmalade", 0..9, false, 9).unwrap(), [0]);
         assert_eq!(fast.position().unwrap(), 2);
-        fast.advance(&step(&[(0, ""), (2, "")], true, 3)).unwrap();
+        let replace = BTreeMap::from([(0, String::new())]);
+        fast.advance(&Step { replace, erases: true, position: 3, ..Step::default() }).unwrap();
         assert!(!fast.is_scrubbed().unwrap());
         slow.advance(&read_before).unwrap();
         assert_eq!(fast.find("marmalade", 0..9, false, 9).unwrap(), Vec::<u64>::new());
         assert_eq!(fast.find("toast", 0..9, false, 9).unwrap(), [1]);
         assert_eq!((slow.position().unwrap(), fast.position().unwrap()), (3, 3));
         // The slow one goes on from there.
-        slow.advance(&step(&[(3, "honey")], false, 4)).unwrap();
+        slow.advance(&step(&[(3, "honey")], 4)).unwrap();
         assert_eq!(fast.find("honey", 0..9, false, 9).unwrap(), [3]);
         assert!(slow.scrub().unwrap() && fast.is_scrubbed().unwrap());
         let files = std::fs::read_dir(folder.path()).unwrap();

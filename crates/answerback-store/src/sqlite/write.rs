@@ -36,6 +36,10 @@ impl Engine for Sqlite {
         self.head()
     }
 
+    fn moved(&mut self) -> Outcome<Option<String>> {
+        Ok(self.moved.clone())
+    }
+
     fn initialise(&mut self, origin: &str, signer: &str) -> Outcome<()> {
         for (key, value) in
             [("format", "1"), ("origin", origin), ("vkey", signer), ("signer", signer)]
@@ -43,7 +47,7 @@ impl Engine for Sqlite {
             self.execute("INSERT INTO meta(key, value) VALUES (?1, ?2)", [key, value])?;
         }
         let root = answerback_ledger::Hash::of_nothing();
-        self.execute("INSERT INTO head VALUES (0, 0, x'', ?1, 0, 0, 0)", [root.as_bytes()])?;
+        self.execute("INSERT INTO head VALUES (0, 0, x'', ?1, 0, 0, 0, '')", [root.as_bytes()])?;
         Ok(())
     }
 
@@ -152,9 +156,9 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn append_checkpoint(&mut self, size: u64, note: &str) -> Outcome<()> {
+    fn keep_checkpoint(&mut self, size: u64, note: &str) -> Outcome<()> {
         self.execute(
-            "INSERT INTO checkpoint(size, note) VALUES (?1, ?2)",
+            "INSERT OR IGNORE INTO checkpoint(size, note) VALUES (?1, ?2)",
             params![int(size), note],
         )?;
         Ok(())
@@ -168,9 +172,10 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn save_head(&mut self, head: &Head) -> Outcome<()> {
+    fn save_head(&mut self, head: &Head, note: Option<&str>) -> Outcome<()> {
         self.execute(
-            "UPDATE head SET size = ?1, frontier = ?2, root = ?3, last_ts = ?4, minimum = ?5, event_seq = ?6",
+            "UPDATE head SET size = ?1, frontier = ?2, root = ?3, last_ts = ?4, minimum = ?5, event_seq = ?6,
+               note = coalesce(?7, note)",
             params![
                 int(head.size),
                 head.frontier.to_bytes(),
@@ -178,6 +183,7 @@ impl Engine for Sqlite {
                 head.last_ts,
                 int(head.minimum),
                 int(head.event_seq),
+                note,
             ],
         )?;
         if self.signer.as_ref().is_none_or(|(_, known)| *known != head.signer) {
@@ -218,6 +224,21 @@ impl Engine for Sqlite {
             ],
         )?;
         Ok(true)
+    }
+
+    fn keep_note(
+        &mut self,
+        key: &str,
+        text: &str,
+        expires: Timestamp,
+        now: Timestamp,
+    ) -> Outcome<()> {
+        self.execute("DELETE FROM attempt WHERE key = ?1", [key])?;
+        self.execute(
+            "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES (?1, ?2, ?3, 0, ?4)",
+            params![key, micros(now), expires.unix_millis(), text],
+        )?;
+        Ok(())
     }
 
     fn attempt_from(&mut self, key: &str, reference: &str) -> Outcome<()> {

@@ -96,10 +96,14 @@ impl Asking {
         let cosignature = cosignature.ok_or(WitnessError::Unsigned)?;
         // Of what came, only the line that was verified is kept.
         let line = cosignature.line;
+        let (signer, own) = (key.signer(), note.to_string());
         let note = note.with_signatures(&line).map_err(|_| WitnessError::Forged)?;
-        let signer = key.signer();
         let (job, ticket) = job(Foreseen::default(), move |work| {
-            work.write(|engine| engine.put_cosignature(size, &signer, &line))
+            work.write(|engine| {
+                // Where another witness's line stands in it, it is kept already, without.
+                engine.keep_checkpoint(size, &own)?;
+                engine.put_cosignature(size, &signer, &line)
+            })
         });
         self.queue.push(WEIGHT, job)?;
         ticket.wait()?;

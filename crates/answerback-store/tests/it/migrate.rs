@@ -77,7 +77,8 @@ fn a_proof_spans_the_move() {
     let state = new.attempt(&told_key()).unwrap();
     assert!(state.is_some() && state == old.attempt(&told_key()).unwrap());
     assert_eq!(new.entry(head.size - 2).unwrap().unwrap().parts.len(), 0);
-    assert_eq!(new.checkpoints(0, 2000).unwrap()[..3], old.checkpoints(0, 3).unwrap()[..]);
+    let known = old.checkpoints(0, 2000).unwrap();
+    assert_eq!(new.checkpoints(0, known.len()).unwrap(), known);
     // What a case and a state come from came along, so that erasing goes on.
     let behind = |table: &str| -> i64 {
         let sql = format!("SELECT count(*) FROM {table}");

@@ -40,13 +40,19 @@ impl Scene {
     }
 
     pub(crate) fn appender(&self, count: u64, in_flight: usize) -> Child {
+        self.appender_that("", count, in_flight)
+    }
+
+    /// The program with a word for what else it does. It waits where it reads its input.
+    pub(crate) fn appender_that(&self, word: &str, count: u64, in_flight: usize) -> Child {
         // Cargo builds examples before it runs tests, beside them.
         let tests = std::env::current_exe().unwrap();
         let program = tests.parent().and_then(Path::parent).unwrap().join("examples/appender");
         Command::new(program)
             .args([self.path("store.db"), self.path("ledger.key")])
             .args([count.to_string(), in_flight.to_string()])
-            .arg(self.path("anchor"))
+            .args([self.path("anchor").as_os_str(), word.as_ref()])
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap()

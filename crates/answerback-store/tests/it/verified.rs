@@ -101,12 +101,15 @@ fn the_verifier_accepts_what_the_store_writes() {
 /// What somebody without the key does to the file, and the lowest level that says so.
 const TAMPERINGS: &[(&str, u8)] = &[
     ("UPDATE checkpoint SET note = replace(note, char(10) || '— ', char(10) || '—  ')", 11),
+    ("UPDATE head SET note = replace(note, char(10) || '— ', char(10) || '—  ')", 11),
+    ("UPDATE head SET note = (SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1)", 11),
     ("UPDATE meta SET value = value || 'x' WHERE key = 'origin'", 11),
     (
         "UPDATE meta SET value = (SELECT value FROM meta WHERE key = 'vkey') WHERE key = 'signer'",
         12,
     ),
     ("UPDATE entry SET leaf = CAST(replace(CAST(leaf AS TEXT), 'weather', 'Weather') AS BLOB)", 12),
+    ("UPDATE head SET note = ''", 12),
     ("UPDATE entry SET reply_id = NULL", 12),
     ("UPDATE entry SET tool = 'other' WHERE seq = 300", 12),
     ("DELETE FROM entry WHERE seq = 400", 12),

@@ -233,7 +233,10 @@ impl Reading<'_> {
             };
             let rows = self.rows(
                 "SELECT size, note || coalesce((SELECT string_agg(line, '' ORDER BY signer) FROM cosignature AS c
-                   WHERE c.size = k.size), '') FROM checkpoint AS k WHERE size > $1 ORDER BY size LIMIT $2",
+                   WHERE c.size = k.size), '') FROM (
+                     SELECT size, note FROM checkpoint UNION ALL SELECT size, note FROM head WHERE note <> ''
+                     AND NOT EXISTS (SELECT 1 FROM checkpoint AS c WHERE c.size = head.size AND c.note = head.note)
+                   ) AS k WHERE size > $1 ORDER BY size LIMIT $2",
                 &[&after, &PAGE],
             )?;
             self.checkpoints.after = None;

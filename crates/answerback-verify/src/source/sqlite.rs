@@ -249,19 +249,29 @@ fn entries(
     emit_checkpoints(&mut checkpoints, u64::MAX, visit)
 }
 
+/// Those that are kept, and the newest, which stands with the head, where it is not among them.
+macro_rules! known_checkpoints {
+    () => {
+        "SELECT size, note FROM checkpoint UNION ALL SELECT size, note FROM head WHERE note <> ''
+         AND NOT EXISTS (SELECT 1 FROM checkpoint c WHERE c.size = head.size AND c.note = head.note)"
+    };
+}
+
 /// How checkpoints are read: with the lines of witnesses, where there are any.
 fn checkpoints_query(connection: &Connection) -> rusqlite::Result<&'static str> {
     let has_rows = |query| connection.query_row(query, [], |row| row.get::<_, bool>(0));
     let table = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'cosignature')";
     if has_rows(table)? && has_rows("SELECT EXISTS (SELECT 1 FROM cosignature)")? {
         // Lines are joined behind the note as it is, whatever type somebody made of it.
-        return Ok(
+        return Ok(concat!(
             "SELECT size, CASE WHEN EXISTS (SELECT 1 FROM cosignature c WHERE c.size = k.size)
              THEN note || (SELECT group_concat(line, '') FROM cosignature c WHERE c.size = k.size)
-             ELSE note END FROM checkpoint k ORDER BY size",
-        );
+             ELSE note END FROM (",
+            known_checkpoints!(),
+            ") k ORDER BY size"
+        ));
     }
-    Ok("SELECT size, note FROM checkpoint ORDER BY size")
+    Ok(concat!(known_checkpoints!(), " ORDER BY size"))
 }
 
 fn emit_checkpoints(

@@ -201,6 +201,25 @@ fn every_tampering_fails_at_its_levels() {
     }
 }
 
+/// The newest checkpoint stands with the head, and need not be among those that are kept.
+#[test]
+fn the_newest_checkpoint_stands_with_the_head() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ledger.db");
+    sample::every_kind().ledger.write_sqlite(&path);
+    let behind = rusqlite::Connection::open(&path).unwrap();
+    for (sql, expected) in [
+        ("DELETE FROM checkpoint WHERE size = (SELECT size FROM head)", &[][..]),
+        ("UPDATE head SET note = replace(note, char(10) || '— ', char(10) || '—  ')", &[1, 2]),
+        ("UPDATE head SET note = (SELECT note FROM checkpoint WHERE size = 13)", &[1, 2]),
+        ("UPDATE head SET note = ''", &[2]),
+    ] {
+        assert_eq!(behind.execute(sql, []).unwrap(), 1, "{sql}");
+        let report = judge(open(&path).unwrap().as_mut(), Options::new());
+        assert_eq!(failed(&report), expected, "{sql}\n{report}");
+    }
+}
+
 /// What the forger appends to a log of his own making, under a key that he has; all proofs are right.
 fn written(entries: impl FnOnce(&mut Writer) -> u64) -> Vec<u8> {
     let mut writer = sample::every_kind();

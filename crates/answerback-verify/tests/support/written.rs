@@ -11,7 +11,7 @@ use super::{Digest, Ledger, PartRow, root};
 
 const SCHEMA: &str = "
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE head(id INTEGER PRIMARY KEY CHECK (id = 0), size INTEGER NOT NULL, frontier BLOB NOT NULL, root BLOB NOT NULL, last_ts INTEGER NOT NULL, minimum INTEGER NOT NULL, event_seq INTEGER NOT NULL);
+CREATE TABLE head(id INTEGER PRIMARY KEY CHECK (id = 0), size INTEGER NOT NULL, frontier BLOB NOT NULL, root BLOB NOT NULL, last_ts INTEGER NOT NULL, minimum INTEGER NOT NULL, event_seq INTEGER NOT NULL, note TEXT NOT NULL);
 CREATE TABLE entry(seq INTEGER PRIMARY KEY, ts INTEGER NOT NULL, kind TEXT NOT NULL, agent TEXT, tool TEXT, outcome TEXT, request_id BLOB, response_id BLOB, reply_id BLOB, leaf_hash BLOB NOT NULL, leaf BLOB NOT NULL);
 CREATE TABLE part(id INTEGER PRIMARY KEY, seq INTEGER GENERATED ALWAYS AS (id >> 8) VIRTUAL, name TEXT NOT NULL, salt BLOB NOT NULL, bytes BLOB NOT NULL);
 CREATE TABLE tile(level INTEGER NOT NULL, n INTEGER NOT NULL, root BLOB NOT NULL, data BLOB NOT NULL, PRIMARY KEY (level, n));
@@ -94,6 +94,8 @@ impl SqliteWriter {
             }
             let mut checkpoint =
                 transaction.prepare_cached("INSERT INTO checkpoint VALUES (?1, ?2)").unwrap();
+            let newest = ledger.checkpoints.last().filter(|(size, _)| *size == ledger.size);
+            let newest = newest.map(|(_, note)| note.clone()).unwrap_or_default();
             for (size, note) in ledger.checkpoints.drain(..) {
                 checkpoint.execute(rusqlite::params![size.cast_signed(), note]).unwrap();
             }
@@ -102,10 +104,11 @@ impl SqliteWriter {
                 ledger.frontier,
                 ledger.root,
                 ledger.last_ts,
-                ledger.minimum.cast_signed()
+                ledger.minimum.cast_signed(),
+                newest
             ];
             transaction
-                .execute("INSERT OR REPLACE INTO head VALUES (0, ?1, ?2, ?3, ?4, ?5, 0)", head)
+                .execute("INSERT OR REPLACE INTO head VALUES (0, ?1, ?2, ?3, ?4, ?5, 0, ?6)", head)
                 .unwrap();
             for (key, value) in [
                 ("format", "1"),

@@ -68,7 +68,7 @@ enum Anchored {
 }
 
 impl Anchored {
-    fn read(store: &Store, path: Option<&Path>, head: &Head) -> anyhow::Result<Self> {
+    fn read(store: &Store, path: Option<&Path>) -> anyhow::Result<Self> {
         let Some(path) = path else { return Ok(Self::Unknown("no place is known".to_owned())) };
         let newest = match FileAnchor::new(path).newest() {
             Ok(Some(newest)) => newest,
@@ -76,12 +76,12 @@ impl Anchored {
             Err(error) => return Ok(Self::Unknown(format!("cannot be read: {error}"))),
         };
         let size = newest.size();
-        if size > head.size {
+        // Looked at after the anchor: others may append meanwhile, and anchor that.
+        if size > store.head()?.size {
             return Ok(Self::Ahead(size));
         }
-        let own = store.checkpoints(size.saturating_sub(1), 1)?;
-        let own = own.first().map(Checkpoint::read).transpose()?;
-        Ok(if own == Some(newest) { Self::InStep(size) } else { Self::Differs(size) })
+        let is_ours = newest.origin() == store.origin()? && newest.root() == store.root(size)?;
+        Ok(if is_ours { Self::InStep(size) } else { Self::Differs(size) })
     }
 
     const fn is_trouble(&self) -> bool {
@@ -110,14 +110,15 @@ impl Figures {
         // What a database takes on its disk is the database's to say.
         let files =
             if location.url()?.is_some() { Vec::new() } else { files(&location.existing()?) };
-        let head = store.head()?;
         let anchor_path = location.anchor().ok();
+        let anchor = Anchored::read(&store, anchor_path.as_deref())?;
+        let head = store.head()?;
         Ok(Self {
             origin: store.origin()?,
             totals: store.totals()?,
             files,
             text: store.text_position()?,
-            anchor: Anchored::read(&store, anchor_path.as_deref(), &head)?,
+            anchor,
             anchor_path,
             witnessed: store.witnessed()?,
             trouble: trouble(&store, &head)?,
