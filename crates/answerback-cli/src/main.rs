@@ -34,6 +34,10 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // It is no command for people, and stands in no help and no completion.
+    if command::warden::is_asked_for() {
+        return command::warden::run().into();
+    }
     let arguments = arguments::Arguments::parse();
     match command::run(arguments.command) {
         Ok(exit) => exit.into(),

@@ -19,6 +19,7 @@ pub(crate) mod show;
 pub(crate) mod tools;
 pub(crate) mod trust;
 pub(crate) mod validate;
+pub(crate) mod warden;
 pub(crate) mod watch;
 pub(crate) mod wrap;
 

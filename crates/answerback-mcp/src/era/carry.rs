@@ -9,7 +9,7 @@ use super::EraCache;
 use super::bridge::Bridge;
 use super::outbox::Outbox;
 use super::own_ids::OwnIds;
-use crate::link::direct::{Answering, Ask};
+use crate::link::direct::{Answering, Ask, Watch};
 use crate::link::{Direct, FarEnd, Link, WAITING};
 use crate::wire::Message;
 
@@ -33,8 +33,12 @@ struct Same {
 }
 
 impl Ask for Same {
-    fn ask(&self, request: Message) -> Result<Answering, Message> {
-        if self.is_same.load(Ordering::Acquire) { self.server.ask(request) } else { Err(request) }
+    fn ask(&self, request: Message, watch: Option<Watch>) -> Result<Answering, Message> {
+        if self.is_same.load(Ordering::Acquire) {
+            self.server.ask(request, watch)
+        } else {
+            Err(request)
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::wire::{Object, ObjectError, code as wire_code, splice};
 /// An answer with the members that a modern client wants to find, where they are absent. Nothing else changes.
 pub(super) fn completed(answer: Incoming, method: &str) -> Incoming {
     match written(answer.message.text(), method) {
-        Ok(Some(text)) => Incoming { message: answer.message.with_text(text), about: answer.about },
+        Ok(Some(text)) => Incoming { message: answer.message.with_text(text), ..answer },
         // What is no object crosses as it is: the client says best what it thinks of it.
         Ok(None) | Err(_) => answer,
     }

@@ -251,7 +251,7 @@ impl LegacyClient {
             return Incoming::from(incoming.message.with_text(text));
         }
         let about = incoming.about.map(|about| self.rounds.caller(about));
-        Incoming { message: incoming.message, about }
+        Incoming { about, ..incoming }
     }
 }
 

@@ -129,7 +129,7 @@ impl ModernClient {
             }
             _ => {
                 let about = self.calls.holder(incoming.about.as_ref());
-                out.tell_client(Incoming { message: incoming.message, about });
+                out.tell_client(Incoming { about, ..incoming });
             }
         }
     }

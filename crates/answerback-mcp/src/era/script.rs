@@ -53,7 +53,7 @@ impl Script {
             for message in out.to_server {
                 writeln!(heard, "S {}", message.text()).unwrap();
             }
-            for Incoming { message, about } in out.to_client {
+            for Incoming { message, about, .. } in out.to_client {
                 let about = about.map(|id| format!("@{}", id.as_json())).unwrap_or_default();
                 writeln!(heard, "C{about} {}", self.without_state(message.text())).unwrap();
             }

@@ -52,8 +52,7 @@ pub(super) mod notice {
 
 /// Errors that only one era has, or that we answer with here.
 pub(super) mod code {
-    /// Nobody here answers this.
-    pub(in super::super) const METHOD_NOT_FOUND: i32 = -32601;
+    pub(in super::super) use crate::wire::code::METHOD_NOT_FOUND;
     /// A resource is not there, as the legacy era says it.
     pub(in super::super) const RESOURCE_NOT_FOUND: &str = "-32002";
     /// Only a modern server says these: headers differ, a capability is missing.

@@ -4,20 +4,17 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
 
 use tokio::process::Command;
 
+use super::group::{End, Group};
+use super::warden::{GRACE, LAST_GRACE, Ward, Warden};
 use super::{Link, over};
 
 /// Variables of ours, which may hold secrets of ours.
 const OURS: &str = "ANSWERBACK_";
 /// Variables that others gave their names, and that hold what we show a collector of traces.
 const COLLECTORS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
-/// How long a server has to end after its input did.
-const GRACE: Duration = Duration::from_secs(3);
-/// How long it has after it was asked to.
-const LAST_GRACE: Duration = Duration::from_secs(2);
 
 /// A program that is a server.
 #[derive(Clone)]
@@ -29,6 +26,7 @@ pub struct Program {
     /// Variables of ours that are not for it.
     kept_back: Vec<OsString>,
     folder: Option<PathBuf>,
+    warden: Option<Warden>,
 }
 
 impl fmt::Debug for Program {
@@ -49,7 +47,8 @@ impl Program {
     /// A program with its arguments.
     pub fn new(path: impl Into<OsString>, arguments: impl IntoIterator<Item = OsString>) -> Self {
         let (path, arguments) = (path.into(), arguments.into_iter().collect());
-        Self { path, arguments, variables: Vec::new(), kept_back: Vec::new(), folder: None }
+        let (variables, kept_back) = (Vec::new(), Vec::new());
+        Self { path, arguments, variables, kept_back, folder: None, warden: None }
     }
 
     /// Without these variables of ours, unless it is given one of them by name.
@@ -70,6 +69,12 @@ impl Program {
     /// In this folder.
     pub fn with_folder(mut self, folder: impl Into<Option<PathBuf>>) -> Self {
         self.folder = folder.into();
+        self
+    }
+
+    /// With somebody who ends it when we are killed.
+    pub fn with_warden(mut self, warden: impl Into<Option<Warden>>) -> Self {
+        self.warden = warden.into();
         self
     }
 
@@ -104,21 +109,28 @@ impl Program {
         }
         #[cfg(unix)]
         command.process_group(0);
-        let mut child = command.spawn()?;
+        if let Some(warden) = &self.warden {
+            warden.stand_by();
+        }
+        let mut process = command.spawn()?;
+        let group = process.id().and_then(Group::led_by);
+        let ward = self.warden.as_ref().zip(group).map(|(warden, group)| warden.take_on(group));
         let missing = || std::io::Error::other("the server has no pipe");
-        let input = child.stdin.take().ok_or_else(missing)?;
-        let output = child.stdout.take().ok_or_else(missing)?;
-        let group = child.id();
+        let input = process.stdin.take().ok_or_else(missing)?;
+        let output = process.stdout.take().ok_or_else(missing)?;
         let link = over(name, most, output, input);
-        Ok((Child { child, group }, link))
+        Ok((Child { process, group, ward }, link))
     }
 }
 
 /// A running server. It leads a process group of its own, so that what it started ends with it.
 #[derive(Debug)]
 pub struct Child {
-    child: tokio::process::Child,
-    group: Option<u32>,
+    process: tokio::process::Child,
+    /// Nothing, once everybody in it was ended.
+    group: Option<Group>,
+    /// Let go after the group was ended, by whoever does it.
+    ward: Option<Ward>,
 }
 
 impl Child {
@@ -128,7 +140,7 @@ impl Child {
     ///
     /// When it cannot be waited for.
     pub async fn wait(&mut self) -> std::io::Result<ExitStatus> {
-        self.child.wait().await
+        self.process.wait().await
     }
 
     /// Ends the server, whose link has been closed: it may go by itself, is asked to, and is made to. What it
@@ -138,44 +150,35 @@ impl Child {
     ///
     /// When it cannot be waited for.
     pub async fn end(&mut self) -> std::io::Result<ExitStatus> {
-        let status = match tokio::time::timeout(GRACE, self.child.wait()).await {
+        let status = match tokio::time::timeout(GRACE, self.process.wait()).await {
             Ok(status) => status,
             Err(_) => {
                 self.signal(End::Ask);
-                match tokio::time::timeout(LAST_GRACE, self.child.wait()).await {
+                match tokio::time::timeout(LAST_GRACE, self.process.wait()).await {
                     Ok(status) => status,
                     Err(_) => {
                         self.signal(End::Force);
-                        self.child.kill().await?;
-                        self.child.wait().await
+                        self.process.kill().await?;
+                        self.process.wait().await
                     }
                 }
             }
         };
         self.signal(End::Force);
+        (self.group, self.ward) = (None, None);
         status
     }
 
-    #[cfg(unix)]
     fn signal(&self, end: End) {
-        use rustix::process::{Pid, Signal, kill_process_group};
-        let group = self.group.and_then(|group| i32::try_from(group).ok()).and_then(Pid::from_raw);
-        let signal = match end {
-            End::Ask => Signal::TERM,
-            End::Force => Signal::KILL,
-        };
-        if let Some(group) = group {
-            // The group may be gone already.
-            let _ = kill_process_group(group, signal);
+        if let Some(group) = self.group {
+            group.end(end);
         }
     }
-
-    #[cfg(not(unix))]
-    fn signal(&self, _: End) {}
 }
 
-#[derive(Clone, Copy)]
-enum End {
-    Ask,
-    Force,
+impl Drop for Child {
+    /// Whoever does not wait for its end ends it, with what it started.
+    fn drop(&mut self) {
+        self.signal(End::Force);
+    }
 }

@@ -9,10 +9,26 @@ use crate::wire::Message;
 /// The answer to a request that was asked directly; nothing, where it comes on the link as others do.
 pub type Answering = Pin<Box<dyn Future<Output = Option<Message>> + Send>>;
 
+/// What becomes of the stream that a server answers with.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a stream begins and may pause; it ends with the answer"
+)]
+pub enum Flow {
+    /// It began.
+    Begun,
+    /// The server closed it before the answer, and is asked for the rest later.
+    Paused,
+}
+
+/// Who wants to know what becomes of a stream.
+pub type Watch = Box<dyn Fn(Flow) + Send + Sync>;
+
 /// What asks a server in the task of whoever asks.
 pub(crate) trait Ask: Send + Sync {
     /// Asks, or gives the request back where it has to go the way of all messages.
-    fn ask(&self, request: Message) -> Result<Answering, Message>;
+    fn ask(&self, request: Message, watch: Option<Watch>) -> Result<Answering, Message>;
 }
 
 /// A way past the queues of a link, for requests whose answer is one message.
@@ -33,14 +49,14 @@ impl Direct {
         if self.0.is_some() { Self::through(wrap(self)) } else { self }
     }
 
-    /// Asks a request, in the task that waits for the answer.
+    /// Asks a request, in the task that waits for the answer. Where the server streams it, `watch` hears of that.
     ///
     /// # Errors
     ///
     /// The request, where it has to go through the link.
-    pub fn ask(&self, request: Message) -> Result<Answering, Message> {
+    pub fn ask(&self, request: Message, watch: Option<Watch>) -> Result<Answering, Message> {
         match &self.0 {
-            Some(asks) => asks.ask(request),
+            Some(asks) => asks.ask(request, watch),
             None => Err(request),
         }
     }

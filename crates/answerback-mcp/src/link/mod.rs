@@ -3,19 +3,22 @@
 mod broken;
 mod child;
 pub(crate) mod direct;
+mod group;
 mod http;
 mod lines;
 mod steady;
 mod streams;
+mod warden;
 
 pub(crate) use broken::{again, wants_again};
 pub use broken::{broken, broken_because, unsent, was_unsent};
 pub use child::{Child, Program};
-pub use direct::{Answering, Direct};
+pub use direct::{Answering, Direct, Flow, Watch};
 pub use http::{HeaderArguments, Remote, RemoteError, Timeouts};
 pub use lines::{read_lines, write_lines};
 pub use steady::{Health, Opened, Restart, steady};
 pub use streams::over;
+pub use warden::{Warden, attend};
 
 use tokio::sync::mpsc;
 
@@ -67,26 +70,28 @@ pub struct Incoming {
     /// The request to which it belongs, where the transport says so: what a server sends on the stream of a request's
     /// answer belongs to that request.
     pub about: Option<Id>,
+    /// Whether it is an answer that the server gave as a stream.
+    pub is_streamed: bool,
 }
 
 impl Incoming {
     /// A message that belongs to this request.
     pub fn about(message: Message, request: Id) -> Self {
-        Self { message, about: Some(request) }
+        Self { message, about: Some(request), is_streamed: false }
     }
 
     /// An answer as the answer to another request.
     #[must_use]
     pub fn answering(self, request: &Id) -> Self {
         let about = self.about.map(|_| request.clone());
-        Self { message: self.message.with_id(request), about }
+        Self { message: self.message.with_id(request), about, ..self }
     }
 }
 
 impl From<Message> for Incoming {
     /// A message of which nothing else is known.
     fn from(message: Message) -> Self {
-        Self { message, about: None }
+        Self { message, about: None, is_streamed: false }
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::direct::{Answering, Ask, Changing};
+use super::direct::{Answering, Ask, Changing, Watch};
 use super::{Child, Direct, FarEnd, Incoming, Link, broken, broken_because, unsent, wants_again};
 use crate::wire::{Id, Message, Shape, splice};
 
@@ -122,8 +122,8 @@ struct Kept {
 }
 
 impl Ask for Kept {
-    fn ask(&self, request: Message) -> Result<Answering, Message> {
-        let answering = self.server.now().ask(request)?;
+    fn ask(&self, request: Message, watch: Option<Watch>) -> Result<Answering, Message> {
+        let answering = self.server.now().ask(request, watch)?;
         let health = self.health.clone();
         Ok(Box::pin(async move {
             let answer = answering.await;

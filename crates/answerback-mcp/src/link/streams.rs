@@ -3,10 +3,10 @@
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{FarEnd, Incoming, Link, broken, read_lines, write_lines};
-use crate::wire::{Message, Shape};
+use crate::wire::{Message, Messages, Shape};
 
-/// A link over a pair of streams, one message a line. A line that is no message, or has more than so many bytes, is passed
-/// over and told to whoever operates us.
+/// A link over a pair of streams, one message a line; the messages of a batch come as if each had a line of its own. A line
+/// that is no message, or has more than so many bytes, is passed over and told to whoever operates us.
 pub fn over(
     name: &str,
     most: usize,
@@ -19,7 +19,21 @@ pub fn over(
     tokio::spawn(async move {
         let take = |read| async {
             match read {
-                Ok(message) => say.send(Incoming::from(message)).await.is_ok(),
+                Ok(message) => {
+                    for read in Messages::from(message) {
+                        let is_heard = match read {
+                            Ok(message) => say.send(Incoming::from(message)).await.is_ok(),
+                            Err(error) => {
+                                tracing::warn!(upstream = %name, %error, "the server wrote a batch with something that is no message");
+                                true
+                            }
+                        };
+                        if !is_heard {
+                            return false;
+                        }
+                    }
+                    true
+                }
                 Err(fault) => {
                     let fault: Message = fault;
                     tracing::warn!(upstream = %name, fault = fault.text(), "the server wrote a line that is no message");

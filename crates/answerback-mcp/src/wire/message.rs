@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -33,6 +35,8 @@ pub enum Shape {
 pub struct Message {
     text: String,
     shape: Shape,
+    /// Where its parameters lie, where that is known.
+    params: Option<Range<usize>>,
 }
 
 /// What JSON-RPC looks at in a message, as it is written.
@@ -44,18 +48,25 @@ struct Outline<'t> {
     method: Option<&'t str>,
     result: Option<&'t str>,
     error: Option<&'t str>,
+    /// Nothing, also where they stand twice: which of them is meant is for whoever reads them to say.
+    params: Option<&'t str>,
 }
 
 impl<'t> Outline<'t> {
     fn of(text: &'t str) -> Result<Self, MessageError> {
         let mut outline = Self::default();
-        let mut is_repeated = false;
+        let (mut is_repeated, mut params) = (false, 0);
         let is_object = scan::members(text, |name, value| {
             let place = match scan::unquoted(name).as_deref() {
                 Some("id") => &mut outline.id,
                 Some("method") => &mut outline.method,
                 Some("result") => &mut outline.result,
                 Some("error") => &mut outline.error,
+                Some("params") => {
+                    params += 1;
+                    outline.params = (params == 1).then_some(value);
+                    return true;
+                }
                 name => return name.is_some(),
             };
             // Two readers could take it for different values.
@@ -73,14 +84,14 @@ impl Message {
     ///
     /// When the text is not JSON, or JSON that is no message.
     pub fn read(text: String) -> Result<Self, MessageError> {
-        let shape = Self::shape_of(&text)?;
-        Ok(Self { text, shape })
+        let (shape, params) = Self::shape_of(&text)?;
+        Ok(Self { text, shape, params })
     }
 
-    fn shape_of(text: &str) -> Result<Shape, MessageError> {
+    fn shape_of(text: &str) -> Result<(Shape, Option<Range<usize>>), MessageError> {
         if text.trim_start().starts_with('[') {
             return if scan::is_json(text) {
-                Ok(Shape::Batch)
+                Ok((Shape::Batch, None))
             } else {
                 Err(MessageError::of(text))
             };
@@ -90,14 +101,15 @@ impl Message {
         let id = outline.id.map(|id| Id::read(id).ok_or_else(no_message)).transpose()?;
         let method = outline.method.filter(|method| *method != "null");
         let method = method.map(|method| scan::unquoted(method).ok_or_else(no_message));
-        match (id, method.transpose()?) {
-            (Some(id), Some(method)) => Ok(Shape::Request { id, method: method.into_owned() }),
-            (None, Some(method)) => Ok(Shape::Notification { method: method.into_owned() }),
+        let shape = match (id, method.transpose()?) {
+            (Some(id), Some(method)) => Shape::Request { id, method: method.into_owned() },
+            (None, Some(method)) => Shape::Notification { method: method.into_owned() },
             (Some(id), None) if outline.result.is_some() || outline.error.is_some() => {
-                Ok(Shape::Response { id })
+                Shape::Response { id }
             }
-            _ => Err(MessageError::NoMessage),
-        }
+            _ => return Err(MessageError::NoMessage),
+        };
+        Ok((shape, outline.params.map(|params| place(text, params))))
     }
 
     /// A request of our own.
@@ -125,45 +137,39 @@ impl Message {
             error["data"] = data.clone();
         }
         let id = id.map_or("null", Id::as_json);
-        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#);
         // An error without an id is an answer to nothing that anybody could name.
-        let shape = Self::shape_of(&text).unwrap_or(Shape::Batch);
-        Self { text, shape }
+        Self::ours(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#))
     }
 
     fn ours(text: String) -> Self {
-        let shape = Self::shape_of(&text).unwrap_or(Shape::Batch);
-        Self { text, shape }
+        let (shape, params) = Self::shape_of(&text).unwrap_or((Shape::Batch, None));
+        Self { text, shape, params }
     }
 
     /// The same message under another id; every other byte stays. A message without an id stays as it is.
     #[must_use]
     pub fn with_id(self, id: &Id) -> Self {
-        let Self { text, shape } = self;
+        let Self { text, shape, params } = self;
         let shape = match shape {
             Shape::Request { id: ref own, .. } | Shape::Response { id: ref own } if own == id => {
-                return Self { text, shape };
+                return Self { text, shape, params };
             }
             Shape::Request { method, .. } => Shape::Request { id: id.clone(), method },
             Shape::Response { .. } => Shape::Response { id: id.clone() },
-            other => return Self { text, shape: other },
+            other => return Self { text, shape: other, params },
         };
-        let place = Outline::of(&text).ok().and_then(|outline| {
-            let id = outline.id?;
-            let start = id.as_ptr() as usize - text.as_ptr() as usize;
-            Some(start..start + id.len())
-        });
+        let place = Outline::of(&text).ok().and_then(|outline| Some(place(&text, outline.id?)));
         let mut text = text;
         if let Some(place) = place {
             text.replace_range(place, id.as_json());
         }
-        Self { text, shape }
+        Self { text, shape, params: None }
     }
 
     /// The same message with other text, of the same shape.
     #[must_use]
     pub fn with_text(self, text: String) -> Self {
-        Self { text, ..self }
+        Self { text, shape: self.shape, params: None }
     }
 
     /// The text.
@@ -176,10 +182,21 @@ impl Message {
         &self.shape
     }
 
+    /// Its parameters as they are written, where it was found when the message was read where they lie.
+    pub fn params(&self) -> Option<&str> {
+        self.params.clone().and_then(|place| self.text.get(place))
+    }
+
     /// The text alone.
     pub fn into_text(self) -> String {
         self.text
     }
+}
+
+/// Where a piece of a text lies in it: the distance of their beginnings says it.
+fn place(text: &str, piece: &str) -> Range<usize> {
+    let start = piece.as_ptr() as usize - text.as_ptr() as usize;
+    start..start + piece.len()
 }
 
 /// A text that is no message.
@@ -222,6 +239,23 @@ mod tests {
             let read = Message::read(text.to_owned());
             assert_eq!(read.as_ref().ok().map(Message::shape), Some(&expected), "{text}: {read:?}");
         }
+    }
+
+    #[test]
+    fn parameters_are_known_where_they_stand_once_and_nothing_was_changed() {
+        let read = |text: &str| Message::read(text.to_owned()).unwrap();
+        for (text, expected) in [
+            (r#"{"id":1,"params" : {"a":[1, 2]} ,"method":"m"}"#, Some(r#"{"a":[1, 2]}"#)),
+            (r#"{"method":"m","p\u0061rams":7}"#, Some("7")),
+            (r#"{"method":"m"}"#, None),
+            (r#"{"method":"m","params":1,"params":2}"#, None),
+            (r#"{"method":"m","params":1,"params":2,"params":3}"#, None),
+        ] {
+            assert_eq!(read(text).params(), expected, "{text}");
+        }
+        let message = read(r#"{"id":1,"method":"m","params":[]}"#);
+        assert_eq!(message.clone().with_id(&Id::of_text("another")).params(), None);
+        assert_eq!(message.with_text("{}".to_owned()).params(), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! JSON-RPC as bytes: what we do not have to change crosses as it came.
 
+mod batch;
 mod id;
 mod line;
 mod message;
@@ -8,6 +9,7 @@ mod scan;
 pub mod splice;
 pub mod word;
 
+pub use batch::Messages;
 pub use id::Id;
 pub use line::{Line, LineReader};
 pub use message::{Message, MessageError, Shape};
@@ -40,6 +42,8 @@ pub mod code {
     pub const PARSE_ERROR: i32 = -32700;
     /// JSON, but no message that we can take.
     pub const INVALID_REQUEST: i32 = -32600;
+    /// There is no such method.
+    pub const METHOD_NOT_FOUND: i32 = -32601;
     /// The parameters of a request are wrong; also: no tool has this name.
     pub const INVALID_PARAMS: i32 = -32602;
     /// The server failed.

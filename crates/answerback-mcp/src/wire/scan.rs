@@ -5,6 +5,9 @@
 
 use std::borrow::Cow;
 
+/// How many bytes of a string are looked at one by one.
+const SHORT: usize = 16;
+
 /// A text, and how much of it was passed over.
 pub(super) struct Scanner<'t> {
     text: &'t str,
@@ -25,10 +28,26 @@ pub(super) fn is_json(text: &str) -> bool {
     scanner.value().is_some() && scanner.is_at_end()
 }
 
+/// The next value of a text that is a list, of which so much was passed over, and how much was passed over then; nothing,
+/// where there is none.
+pub(super) fn next_in_list(text: &str, at: usize) -> Option<(&str, usize)> {
+    let mut scanner = Scanner { text, at };
+    scanner.pass_space();
+    scanner.pass(if at == 0 { b'[' } else { b',' })?;
+    scanner.pass_space();
+    let value = scanner.value()?;
+    Some((value, scanner.at))
+}
+
 /// What a string says, which is written as this and was found to be one. Nothing, where its escapes are no text.
 pub(super) fn unquoted(written: &str) -> Option<Cow<'_, str>> {
     let inner = written.strip_prefix('"')?.strip_suffix('"')?;
-    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+    let has_escapes = if inner.len() <= SHORT {
+        inner.bytes().any(|byte| byte == b'\\')
+    } else {
+        memchr::memchr(b'\\', inner.as_bytes()).is_some()
+    };
+    if !has_escapes {
         return Some(Cow::Borrowed(inner));
     }
     serde_json::from_str(written).ok().map(Cow::Owned)
@@ -212,13 +231,21 @@ impl<'t> Scanner<'t> {
 /// Where a string has something else than characters that stand for themselves: its end, an escape, or what may not be
 /// in it.
 fn first_stop(bytes: &[u8]) -> Option<usize> {
-    let stop = memchr::memchr2(b'"', b'\\', bytes);
-    let before = &bytes[..stop.unwrap_or(bytes.len())];
-    // The least of them is found without a way out in between, many at once; where it lies hardly ever matters.
-    if before.iter().copied().fold(u8::MAX, u8::min) < 0x20 {
-        return before.iter().position(|byte| *byte < 0x20);
+    // Names and most values have ended before looking at many bytes at once has begun.
+    let (short, long) = bytes.split_at(bytes.len().min(SHORT));
+    let is_stop = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    if let Some(stop) = short.iter().position(is_stop) {
+        return Some(stop);
     }
-    stop
+    let stop = memchr::memchr2(b'"', b'\\', long);
+    let before = &long[..stop.unwrap_or(long.len())];
+    // The least of them is found without a way out in between, many at once; where it lies hardly ever matters.
+    let stop = if before.iter().copied().fold(u8::MAX, u8::min) < 0x20 {
+        before.iter().position(|byte| *byte < 0x20)
+    } else {
+        stop
+    };
+    stop.map(|stop| short.len() + stop)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Requests past the queues of a link.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use answerback_mcp::era::{EraCache, bridged};
-use answerback_mcp::link::{Health, Link, Opened, Remote, Restart, steady};
+use answerback_mcp::link::{Flow, Health, Link, Opened, Remote, Restart, steady};
 use serde_json::json;
 
 use super::legacy::{initialized, usual};
@@ -25,23 +26,62 @@ async fn greeted(remote: &Remote, log: &Log) -> Link {
 async fn an_answer_that_is_one_message_comes_to_whoever_asked() {
     let (remote, log) = serve(async |asked: Asked| usual(&asked)).await;
     let early = remote.connect("up", MOST);
-    let returned = early.direct.ask(call(7)).err().unwrap();
+    let returned = early.direct.ask(call(7), None).err().unwrap();
     assert_eq!(returned.text(), call(7).text(), "nobody greeted the server");
     let modern =
         json!({"name": "a", "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}});
     assert!(
-        early.direct.ask(request(8, "tools/call", modern)).is_ok(),
+        early.direct.ask(request(8, "tools/call", modern), None).is_ok(),
         "modern ones need no greeting"
     );
 
     let mut link = greeted(&remote, &log).await;
-    let answering = link.direct.ask(call(1)).ok().unwrap();
-    assert!(link.direct.ask(call(1)).is_err(), "an id is under way once");
+    let answering = link.direct.ask(call(1), None).ok().unwrap();
+    assert!(link.direct.ask(call(1), None).is_err(), "an id is under way once");
     let answer = answering.await.unwrap();
     assert_eq!(answer.text(), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-    assert!(link.direct.ask(call(1)).is_ok(), "and can be used again");
+    assert!(link.direct.ask(call(1), None).is_ok(), "and can be used again");
     link.to.send(request(2, "ping", json!({}))).await.unwrap();
     assert_eq!(told(&mut link).await, r#"2 {"jsonrpc":"2.0","id":2,"result":{}}"#);
+}
+
+/// More often than a stream that broke is taken up again, since each time there is something new.
+#[tokio::test]
+async fn a_server_that_lets_us_go_is_asked_again_until_its_answer_is_there() {
+    const TIMES: usize = 8;
+    let times = Arc::new(AtomicUsize::new(0));
+    let (remote, log) = serve(move |asked: Asked| {
+        let times = times.clone();
+        async move {
+            let last = asked.header("last-event-id").to_owned();
+            match asked.what().as_str() {
+                "tools/call" => pieces(vec!["retry: 10\nid: p0\ndata:\n\n".to_owned()], false),
+                "GET" if last.starts_with('p') => {
+                    let time = times.fetch_add(1, Ordering::SeqCst) + 1;
+                    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"times":8}}"#;
+                    let data = if time < TIMES { "" } else { answer };
+                    pieces(vec![format!("id: p{time}\ndata: {data}\n\n")], false)
+                }
+                _ => usual(&asked),
+            }
+        }
+    })
+    .await;
+    let mut link = greeted(&remote, &log).await;
+    let flows: Arc<Mutex<Vec<Flow>>> = Arc::default();
+    let heard = flows.clone();
+    let watch = Box::new(move |flow| heard.lock().unwrap().push(flow));
+    let answering = link.direct.ask(call(1), Some(watch)).ok().unwrap();
+    assert!(answering.await.is_none());
+    let answer = next(&mut link).await;
+    assert_eq!(answer.message.text(), r#"{"jsonrpc":"2.0","id":1,"result":{"times":8}}"#);
+    assert!(answer.is_streamed);
+    let mut expected = vec![Flow::Begun];
+    expected.extend([Flow::Paused; TIMES]);
+    assert_eq!(*flows.lock().unwrap(), expected);
+    let all = log.all();
+    let fetches = all.iter().filter(|asked| asked.header("last-event-id").starts_with('p'));
+    assert_eq!(fetches.count(), TIMES);
 }
 
 #[tokio::test]
@@ -56,7 +96,7 @@ async fn what_a_stream_has_comes_on_the_link_in_its_order() {
     })
     .await;
     let mut link = greeted(&remote, &log).await;
-    let answering = link.direct.ask(call(1)).ok().unwrap();
+    let answering = link.direct.ask(call(1), None).ok().unwrap();
     assert!(answering.await.is_none());
     assert_eq!(told(&mut link).await, r#"1 {"jsonrpc":"2.0","method":"notifications/progress"}"#);
     assert_eq!(told(&mut link).await, r#"1 {"jsonrpc":"2.0","id":1,"result":{}}"#);
@@ -70,7 +110,7 @@ async fn a_server_is_told_what_nobody_waits_for() {
     })
     .await;
     let link = greeted(&remote, &log).await;
-    let answering = tokio::spawn(link.direct.ask(call(1)).ok().unwrap());
+    let answering = tokio::spawn(link.direct.ask(call(1), None).ok().unwrap());
     log.wait_for("tools/call").await;
     answering.abort();
     assert!(answering.await.unwrap_err().is_cancelled());
@@ -96,7 +136,7 @@ async fn a_link_ends_when_what_was_asked_directly_is_answered() {
     })
     .await;
     let Link { to, mut from, direct } = greeted(&remote, &log).await;
-    let answering = tokio::spawn(direct.ask(call(1)).ok().unwrap());
+    let answering = tokio::spawn(direct.ask(call(1), None).ok().unwrap());
     log.wait_for("tools/call").await;
     drop(to);
     release.send_replace(true);
@@ -118,12 +158,12 @@ async fn the_way_is_closed_while_the_server_is_made_anew() {
         Ok(Opened { link, child: None })
     };
     let mut link = steady("up", open, health.clone(), Restart::Always);
-    assert!(link.direct.ask(call(1)).is_err());
+    assert!(link.direct.ask(call(1), None).is_err());
     link.to.send(request(0, "initialize", json!({}))).await.unwrap();
     next(&mut link).await;
     link.to.send(notification("notifications/initialized", json!({}))).await.unwrap();
     log.wait_for("GET").await;
-    let answer = link.direct.ask(call(1)).ok().unwrap().await.unwrap();
+    let answer = link.direct.ask(call(1), None).ok().unwrap().await.unwrap();
     insta::assert_snapshot!(answer.text(), @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server does not know the session any more","data":{"dev.answerback/link":"broken"}}}"#);
     assert!(!health.is_up());
     // It was greeted again before anything else may go to it.

@@ -1,6 +1,7 @@
 //! Links to servers behind URLs, against servers on this machine.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod connections;
 mod direct;
 mod faults;
 mod legacy;

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use super::exchange::Exchange;
 use super::server::Server;
 use super::task::MOST_REQUESTS;
-use crate::link::direct::{Answering, Ask};
+use crate::link::direct::{Answering, Ask, Watch};
 use crate::wire::{Id, Message, Shape};
 
 /// How many requests that nobody waits for any more are remembered, until the server is told.
@@ -38,7 +38,7 @@ struct Open {
 }
 
 impl Ask for ToServer {
-    fn ask(&self, request: Message) -> Result<Answering, Message> {
+    fn ask(&self, request: Message, watch: Option<Watch>) -> Result<Answering, Message> {
         let Shape::Request { id, method } = request.shape() else { return Err(request) };
         let (id, method) = (id.clone(), method.clone());
         let Some(server) = self.server.upgrade() else { return Err(request) };
@@ -52,7 +52,7 @@ impl Ask for ToServer {
         let asking = Asking { asked: self.asked.clone(), id: id.clone(), is_done: false };
         Ok(Box::pin(async move {
             let mut asking = asking;
-            let exchange = Exchange { server, id, method, is_modern, is_given_up };
+            let exchange = Exchange { server, id, method, is_modern, is_given_up, watch };
             let answer = exchange.answer(request, headers).await;
             asking.is_done = true;
             answer

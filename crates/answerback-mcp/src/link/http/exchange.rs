@@ -8,13 +8,14 @@ use bytes::Bytes;
 use http::header::HeaderMap;
 use http::{Response, StatusCode};
 use http_body_util::BodyExt;
-use hyper::body::Incoming as Body;
 use serde_json::Value;
 
+use super::connections::Body;
 use super::events::{Event, EventReader};
 use super::fault::Fault;
 use super::server::{Kind, Server, drain, kind};
 use crate::link::Incoming;
+use crate::link::direct::{Flow, Watch};
 use crate::wire::{Id, Message, MessageError, Shape};
 
 /// How often in a row a broken stream is taken up again without anything new on it.
@@ -25,7 +26,6 @@ const ALL_RESUMPTIONS: u32 = 1000;
 const REPEATED: usize = 300;
 
 /// A request under way.
-#[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) server: Arc<Server>,
     pub(super) id: Id,
@@ -33,14 +33,18 @@ pub(super) struct Exchange {
     pub(super) is_modern: bool,
     /// Whether whoever asked has told the server that the answer is not wanted any more.
     pub(super) is_given_up: Arc<AtomicBool>,
+    /// Who wants to know what becomes of the server's stream.
+    pub(super) watch: Option<Watch>,
 }
 
 /// How a stream of events ended.
 enum Ended {
     /// With the answer.
     Answered,
+    /// Before it, because the server closed it: one that lets us know how wants to be asked for the rest.
+    Closed,
     /// Before it, for this reason.
-    Early(Fault),
+    Broken(Fault),
 }
 
 impl Exchange {
@@ -101,6 +105,7 @@ impl Exchange {
         }
         match kind(response.headers()) {
             Kind::Events if status.is_success() => {
+                self.flows(Flow::Begun);
                 self.take_events(response.into_body()).await.map(|()| None)
             }
             Kind::Json if !status.is_redirection() => self.take_json(response).await.map(Some),
@@ -138,14 +143,18 @@ impl Exchange {
         let mut events = EventReader::new(self.server.most);
         let (mut attempt, mut attempts) = (0, 0);
         loop {
-            let reason = match self.take_stream(body, &mut events).await? {
+            let (reason, is_closed) = match self.take_stream(body, &mut events).await? {
                 Ended::Answered => return Ok(()),
-                Ended::Early(reason) => reason,
+                Ended::Closed => (Fault::new("the server's stream ended before the answer"), true),
+                Ended::Broken(reason) => (reason, false),
             };
             if events.has_progressed() {
                 attempt = 0;
             }
             let can_resume = !self.is_modern && events.last_id().is_some();
+            if can_resume && is_closed {
+                self.flows(Flow::Paused);
+            }
             body = loop {
                 attempt += 1;
                 attempts += 1;
@@ -174,21 +183,18 @@ impl Exchange {
         loop {
             let bytes = match self.next_bytes(&mut body).await {
                 Ok(Some(bytes)) => bytes,
-                Ok(None) => {
-                    let reason = Fault::new("the server's stream ended before the answer");
-                    return Ok(Ended::Early(reason));
-                }
-                Err(reason) => return Ok(Ended::Early(reason)),
+                Ok(None) => return Ok(Ended::Closed),
+                Err(reason) => return Ok(Ended::Broken(reason)),
             };
             let mut bytes = &bytes[..];
             while let Some(event) = events.next(&mut bytes) {
                 let message = read_event(event, self.server.most).map_err(Fault::new)?;
-                let is_answer = self.is_answer(&message);
-                self.pass_on(message).await;
-                if is_answer {
+                if self.is_answer(&message) {
+                    self.pass_on_as(message, true).await;
                     drain(body).await;
                     return Ok(Ended::Answered);
                 }
+                self.pass_on(message).await;
             }
         }
     }
@@ -224,13 +230,25 @@ impl Exchange {
         }
     }
 
-    /// Passes a message on. What the answer tells us is known before whoever asked can act on it.
+    /// Tells whoever wants to know what becomes of the server's stream.
+    fn flows(&self, flow: Flow) {
+        if let Some(watch) = &self.watch {
+            watch(flow);
+        }
+    }
+
     async fn pass_on(&self, message: Message) {
+        self.pass_on_as(message, false).await;
+    }
+
+    /// Passes a message on. What the answer tells us is known before whoever asked can act on it.
+    async fn pass_on_as(&self, message: Message, is_streamed: bool) {
         if self.is_answer(&message) {
             self.learn(&message);
         }
+        let said = Incoming { is_streamed, ..Incoming::about(message, self.id.clone()) };
         // Where nobody listens any more, the link ends.
-        let _ = self.server.say.send(Incoming::about(message, self.id.clone())).await;
+        let _ = self.server.say.send(said).await;
     }
 
     /// Learns what an answer tells us.

@@ -2,8 +2,8 @@
 
 use http::StatusCode;
 use http_body_util::BodyExt;
-use hyper::body::Incoming as Body;
 
+use super::connections::Body;
 use super::events::EventReader;
 use super::exchange::{is_stream, read_event};
 use super::fault::Fault;

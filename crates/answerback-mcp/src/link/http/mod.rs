@@ -5,6 +5,7 @@
 //! again. Nobody has to say beforehand which one a server speaks.
 
 mod annotations;
+mod connections;
 mod dial;
 mod direct;
 mod events;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Uri, uri::Scheme};
 
+use super::connections::{Connections, SendError};
 use super::dial::Dial;
 use super::direct::ToServer;
 use super::server::Server;
@@ -130,12 +131,18 @@ impl Remote {
     pub async fn post(&self, json: String) -> Result<http::StatusCode, String> {
         let mut request = http::Request::new(http_body_util::Full::new(bytes::Bytes::from(json)));
         *request.method_mut() = http::Method::POST;
-        *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.headers.clone();
         let kind = HeaderValue::from_static("application/json");
         request.headers_mut().insert(header::CONTENT_TYPE, kind);
-        let answer = self.dial.client(self.timeouts.connect).request(request).await;
-        answer.map(|answer| answer.status()).map_err(|error| error.to_string())
+        match self.connections().send(request).await {
+            Ok(answer) => Ok(answer.status()),
+            Err(SendError::Unreached(error)) => Err(error.to_string()),
+            Err(SendError::Broke(error)) => Err(error.to_string()),
+        }
+    }
+
+    fn connections(&self) -> Connections {
+        Connections::new(self.dial.within(self.timeouts.connect), &self.uri)
     }
 
     /// Opens a link. Connections are made when there is something to send; a server that cannot be reached is told as
@@ -146,8 +153,7 @@ impl Remote {
     /// It has to be called within a runtime of tokio.
     pub fn connect(&self, name: &str, most: usize) -> Link {
         let (mut link, FarEnd { told, say }) = Link::pair();
-        let client = self.dial.client(self.timeouts.connect);
-        let server = Arc::new(Server::new(name, self.clone(), client, most, say));
+        let server = Arc::new(Server::new(name, self.clone(), self.connections(), most, say));
         let asked = Arc::default();
         link.direct = Direct::through(ToServer {
             server: Arc::downgrade(&server),

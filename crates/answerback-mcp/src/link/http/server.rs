@@ -7,11 +7,10 @@ use bytes::{Buf, Bytes};
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming as Body;
 use tokio::sync::{Notify, mpsc};
 
 use super::annotations::Annotations;
-use super::dial::HttpClient;
+use super::connections::{Body, Connections, SendError};
 use super::fault::Fault;
 use super::mirror::{self, PROTOCOL_VERSION};
 use super::remote::Remote;
@@ -41,7 +40,7 @@ pub(super) struct Server {
     /// Rung when the server does not know our session any more.
     pub(super) session_gone: Notify,
     remote: Remote,
-    client: HttpClient,
+    connections: Connections,
     session: Mutex<Session>,
     annotations: Mutex<Annotations>,
 }
@@ -78,7 +77,7 @@ impl Server {
     pub(super) fn new(
         name: &str,
         remote: Remote,
-        client: HttpClient,
+        connections: Connections,
         most: usize,
         say: mpsc::Sender<Incoming>,
     ) -> Self {
@@ -88,10 +87,15 @@ impl Server {
             say,
             session_gone: Notify::new(),
             remote,
-            client,
+            connections,
             session: Mutex::default(),
             annotations: Mutex::default(),
         }
+    }
+
+    /// Closes connections that nobody used for long, as long as it is polled.
+    pub(super) async fn tidy(&self) -> std::convert::Infallible {
+        self.connections.tidy().await
     }
 
     /// How long its next byte may take.
@@ -235,19 +239,15 @@ impl Server {
     ) -> Result<Response<Body>, Fault> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
-        *request.uri_mut() = self.remote.uri.clone();
         *request.headers_mut() = headers;
-        let response = match tokio::time::timeout(limit, self.client.request(request)).await {
+        let response = match tokio::time::timeout(limit, self.connections.send(request)).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => {
-                let is_connect = error.is_connect();
-                let words = if is_connect {
-                    "the server cannot be reached"
-                } else {
-                    "the connection to the server broke"
-                };
-                let fault = Fault::of_connection(words, &error);
-                return Err(if is_connect { fault.unsent() } else { fault });
+            Ok(Err(SendError::Unreached(error))) => {
+                let fault = Fault::of_connection("the server cannot be reached", &*error);
+                return Err(fault.unsent());
+            }
+            Ok(Err(SendError::Broke(error))) => {
+                return Err(Fault::of_connection("the connection to the server broke", &error));
             }
             Err(_) => {
                 return Err(Fault::new(format!("the server did not answer within {limit:?}")));

@@ -29,6 +29,7 @@ pub(super) async fn run(server: Arc<Server>, mut told: mpsc::Receiver<Message>, 
     // Made once: each is entered in a list when it is first waited for.
     let mut is_left = pin!(server.say.closed());
     let mut is_forgotten = pin!(server.session_gone.notified());
+    let mut tidying = pin!(server.tidy());
     loop {
         tokio::select! {
             message = told.recv() => match message {
@@ -41,6 +42,7 @@ pub(super) async fn run(server: Arc<Server>, mut told: mpsc::Receiver<Message>, 
                 }
             }
             () = is_left.as_mut() => return tasks.end().await,
+            never = tidying.as_mut() => match never {},
             () = is_forgotten.as_mut() => {
                 tracing::info!(upstream = %server.name, "the server does not know the session any more");
                 return tasks.abandon();
@@ -125,6 +127,7 @@ impl Tasks {
             method,
             is_modern,
             is_given_up: is_given_up.clone(),
+            watch: None,
         };
         let is_subscription = exchange.is_subscription();
         // A task is moved when it is made and again when it ends; what is large stays in its place.

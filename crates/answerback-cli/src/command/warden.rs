@@ -1,0 +1,50 @@
+//! `answerback warden`: what `wrap` and `serve` start beside their servers, to end them if the gateway is killed.
+
+use std::sync::OnceLock;
+
+use answerback_mcp::link::{Warden, attend};
+
+use crate::exit::Exit;
+use crate::output::say;
+
+/// What the command is called.
+const NAME: &str = "warden";
+
+/// Whether this process is to be one.
+pub(crate) fn is_asked_for() -> bool {
+    let mut arguments = std::env::args_os().skip(1);
+    arguments.next().is_some_and(|word| word == NAME) && arguments.next().is_none()
+}
+
+pub(crate) fn run() -> Exit {
+    be_named();
+    attend(std::io::stdin().lock());
+    Exit::Good
+}
+
+/// Takes a name by which it is told from the gateway: whoever kills everything that is called like us means the gateway.
+#[cfg(target_os = "linux")]
+fn be_named() {
+    let gateway = rustix::process::getppid().map_or(0, |id| id.as_raw_nonzero().get());
+    if let Ok(name) = std::ffi::CString::new(format!("{NAME}/{gateway}")) {
+        let _ = rustix::thread::set_name(&name);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn be_named() {}
+
+/// The one warden of this process, whatever is read again.
+pub(super) fn warden() -> Option<Warden> {
+    static WARDEN: OnceLock<Option<Warden>> = OnceLock::new();
+    let of_ourselves = || match std::env::current_exe() {
+        Ok(program) => Some(Warden::new(program, [NAME.into()])),
+        Err(error) => {
+            say(&format!(
+                "warning: nobody ends the servers if this program is killed: it cannot be found: {error}"
+            ));
+            None
+        }
+    };
+    WARDEN.get_or_init(of_ourselves).clone()
+}

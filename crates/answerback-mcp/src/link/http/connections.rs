@@ -1,0 +1,267 @@
+//! Connections to one server.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{HOST, HeaderValue};
+use http::uri::{PathAndQuery, Scheme};
+use http::{Request, Response, Uri};
+use http_body_util::Full;
+use hyper::body::{Frame, Incoming};
+use hyper::client::conn::{TrySendError, http1};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::dial::{BoxError, Dial, Io};
+
+/// How long a connection that nobody uses is kept. Many servers close theirs after five seconds; a request that crosses
+/// with that would be lost.
+const UNUSED: Duration = Duration::from_secs(4);
+/// How many of them are kept.
+const MOST_UNUSED: usize = 64;
+/// How many bytes the head of an answer may have.
+const LONGEST_HEAD: usize = 1 << 16;
+
+/// Sends requests to one server and keeps the connections. It follows no redirect, keeps no cookie and asks no proxy.
+///
+/// Whoever sends a request drives its connection until the answer is read: there is no task behind it that would have to
+/// be woken to write, and would have to wake whoever waits for what it read.
+pub(super) struct Connections {
+    dial: Dial,
+    /// Where the server is.
+    uri: Uri,
+    /// What of that the server itself is told.
+    target: Uri,
+    host: HeaderValue,
+    unused: Arc<Unused>,
+}
+
+/// Why a request was not answered.
+#[derive(Debug)]
+pub(super) enum SendError {
+    /// There is no connection.
+    Unreached(BoxError),
+    /// There was one.
+    Broke(hyper::Error),
+}
+
+impl Connections {
+    /// Connections to where this leads, which is a URL with a host.
+    pub(super) fn new(dial: Dial, uri: &Uri) -> Self {
+        let path = uri.path_and_query().cloned();
+        let target = Uri::from(path.unwrap_or(PathAndQuery::from_static("/")));
+        let host = HeaderValue::from_str(&host_of(uri)).unwrap_or(HeaderValue::from_static(""));
+        Self { dial, uri: uri.clone(), target, host, unused: Arc::default() }
+    }
+
+    /// Sends a request, of which the place is added here.
+    pub(super) async fn send(
+        &self,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<Body>, SendError> {
+        *request.uri_mut() = self.target.clone();
+        request.headers_mut().insert(HOST, self.host.clone());
+        while let Some(connection) = self.unused.take() {
+            match connection.answer(request, &self.unused).await {
+                Ok(answer) => return Ok(answer),
+                Err(mut error) => match error.take_message() {
+                    // The server closed it meanwhile, and has nothing of the request.
+                    Some(unsent) => request = unsent,
+                    None => return Err(SendError::Broke(error.into_error())),
+                },
+            }
+        }
+        let io = self.dial.connect(&self.uri).await.map_err(SendError::Unreached)?;
+        let connection = Connection::over(io).await.map_err(SendError::Broke)?;
+        let answer = connection.answer(request, &self.unused).await;
+        answer.map_err(|error| SendError::Broke(error.into_error()))
+    }
+
+    /// Closes connections that nobody used for long, for as long as anybody may use some.
+    pub(super) async fn tidy(&self) -> std::convert::Infallible {
+        loop {
+            self.unused.arrived.notified().await;
+            while self.unused.sweep() {
+                tokio::time::sleep(UNUSED).await;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Connections").finish_non_exhaustive()
+    }
+}
+
+/// The host as a request names it: with its port, unless that is the usual one.
+fn host_of(uri: &Uri) -> String {
+    let host = uri.host().unwrap_or_default();
+    let usual = if uri.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 };
+    match uri.port_u16().filter(|port| *port != usual) {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
+/// Connections that wait for the next request.
+#[derive(Default)]
+struct Unused {
+    kept: Mutex<Kept>,
+    /// Rung when there is something to look after.
+    arrived: Notify,
+}
+
+#[derive(Default)]
+struct Kept {
+    connections: Vec<(Connection, Instant)>,
+    is_looked_after: bool,
+}
+
+impl Unused {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One that is open as far as can be told, the last one first.
+    fn take(&self) -> Option<Connection> {
+        loop {
+            let (mut connection, since) = self.lock().connections.pop()?;
+            if since.elapsed() < UNUSED && connection.is_ready() {
+                return Some(connection);
+            }
+        }
+    }
+
+    fn put(&self, connection: Connection) {
+        let mut kept = self.lock();
+        if kept.connections.len() >= MOST_UNUSED {
+            return;
+        }
+        kept.connections.push((connection, Instant::now()));
+        if !std::mem::replace(&mut kept.is_looked_after, true) {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Closes what nobody used for long. Says whether anything is left; if not, nobody looks after it any more.
+    fn sweep(&self) -> bool {
+        let mut kept = self.lock();
+        kept.connections.retain(|(_, since)| since.elapsed() < UNUSED);
+        kept.is_looked_after = !kept.connections.is_empty();
+        kept.is_looked_after
+    }
+}
+
+/// A connection, and what has to be polled for anything to happen on it.
+struct Connection {
+    sender: http1::SendRequest<Full<Bytes>>,
+    driver: Pin<Box<http1::Connection<Io, Full<Bytes>>>>,
+    is_over: bool,
+}
+
+impl Connection {
+    async fn over(io: Io) -> hyper::Result<Self> {
+        let mut builder = http1::Builder::new();
+        builder.max_buf_size(LONGEST_HEAD);
+        let (sender, driver) = builder.handshake(io).await?;
+        Ok(Self { sender, driver: Box::pin(driver), is_over: false })
+    }
+
+    /// Does what there is to do. Why it ended is told to whoever waits for an answer.
+    fn drive(&mut self, context: &mut Context<'_>) {
+        if !self.is_over {
+            self.is_over = self.driver.as_mut().poll(context).is_ready();
+        }
+    }
+
+    /// Whether a request can be sent on it. A server that closed it is noticed here.
+    fn is_ready(&mut self) -> bool {
+        self.drive(&mut Context::from_waker(Waker::noop()));
+        !self.is_over && self.sender.is_ready()
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    async fn answer(
+        mut self,
+        request: Request<Full<Bytes>>,
+        unused: &Arc<Unused>,
+    ) -> Result<Response<Body>, TrySendError<Request<Full<Bytes>>>> {
+        let mut answer = pin!(self.sender.try_send_request(request));
+        let answer = poll_fn(|context| {
+            self.drive(context);
+            // It comes out of what was driven just now and nothing else, so nobody has to be woken for it.
+            answer.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+        });
+        let answer = answer.await?;
+        let unused = Arc::clone(unused);
+        Ok(answer.map(|body| Body { body, connection: Some((self, unused)) }))
+    }
+}
+
+/// The body of an answer, with the connection on which it comes. When it was read whole, the connection is free for
+/// another request; one that is left before that is closed.
+pub(super) struct Body {
+    body: Incoming,
+    connection: Option<(Connection, Arc<Unused>)>,
+}
+
+impl Body {
+    fn set_free(&mut self) {
+        if let Some((mut connection, unused)) = self.connection.take()
+            && connection.is_ready()
+        {
+            unused.put(connection);
+        }
+    }
+}
+
+impl hyper::body::Body for Body {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        // The connection reads on only when somebody asks for more, so it is asked before and after.
+        let mut frame = Pin::new(&mut self.body).poll_frame(context);
+        if frame.is_pending()
+            && let Some((connection, _)) = &mut self.connection
+        {
+            connection.drive(context);
+            frame = Pin::new(&mut self.body).poll_frame(context);
+        }
+        if matches!(frame, Poll::Ready(None)) {
+            self.set_free();
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_is_named_as_the_url_does() {
+        for (url, host) in [
+            ("http://localhost:8000/mcp", "localhost:8000"),
+            ("http://localhost:80/", "localhost"),
+            ("https://a.example:443", "a.example"),
+            ("https://a.example:80", "a.example:80"),
+            ("http://[::1]:7311/x?y", "[::1]:7311"),
+        ] {
+            assert_eq!(host_of(&url.parse().unwrap()), host);
+        }
+    }
+}

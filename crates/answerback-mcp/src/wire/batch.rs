@@ -1,0 +1,85 @@
+//! Several messages in one text, as one revision of the protocol had it.
+
+use super::{Message, MessageError, Shape, scan};
+
+/// The messages of a text, in its order: that which it is, or those of a batch, each as if it had come alone.
+///
+/// Each is read when it is asked for, so that a batch takes no more room than its text. What stands among them and is no
+/// message is told in its place; so is a batch that has none.
+#[derive(Debug)]
+pub struct Messages(State);
+
+#[derive(Debug)]
+enum State {
+    Alone(Message),
+    /// A list, and how much of it was passed over.
+    Batch {
+        text: String,
+        at: usize,
+    },
+    Done,
+}
+
+impl From<Message> for Messages {
+    fn from(message: Message) -> Self {
+        Self(match message.shape() {
+            Shape::Batch => State::Batch { text: message.into_text(), at: 0 },
+            _ => State::Alone(message),
+        })
+    }
+}
+
+impl Iterator for Messages {
+    type Item = Result<Message, MessageError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match std::mem::replace(&mut self.0, State::Done) {
+            State::Alone(message) => Some(Ok(message)),
+            State::Batch { text, at } => {
+                let Some((value, next)) = scan::next_in_list(&text, at) else {
+                    return (at == 0).then_some(Err(MessageError::NoMessage));
+                };
+                let read = Message::read(value.to_owned());
+                self.0 = State::Batch { at: next, text };
+                Some(match read {
+                    // A batch has no batches in it.
+                    Ok(message) if *message.shape() == Shape::Batch => Err(MessageError::NoMessage),
+                    read => read,
+                })
+            }
+            State::Done => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apart(text: &str) -> Vec<String> {
+        let messages = Messages::from(Message::read(text.to_owned()).unwrap());
+        messages
+            .map(|read| read.map_or_else(|error| error.to_string(), Message::into_text))
+            .collect()
+    }
+
+    #[test]
+    fn each_message_of_a_batch_is_as_it_was_written() {
+        let (one, two) = (r#"{"id":1,"result":{"n":1.0}}"#, r#"{ "method":"m,[]" }"#);
+        assert_eq!(apart(one), [one]);
+        assert_eq!(apart(&format!("[{one}]")), [one]);
+        assert_eq!(apart(&format!(" [ {one} ,\t{two}]\n")), [one, two]);
+    }
+
+    #[test]
+    fn what_is_no_message_is_told_in_its_place() {
+        let (one, none) =
+            (r#"{"id":1,"result":1}"#, "neither a request, nor a notification, nor a response");
+        assert_eq!(apart("[]"), [none]);
+        assert_eq!(apart(" [ ] "), [none]);
+        assert_eq!(apart(&format!("[1,{one},{{}},[{one}]]")), [none, one, none, none]);
+        // An answer to nobody has the shape of a batch, and is none.
+        let unnamed = Messages::from(Message::error(None, -32600, "x", None));
+        assert_eq!(unnamed.flatten().count(), 0);
+    }
+}
