@@ -2,39 +2,34 @@
 
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 
+use crate::figures::RouteFigures;
 use crate::timely::Timely;
 use crate::{Principal, Problem, ProblemKind};
 
 /// What goes around everything that answers.
 pub(crate) async fn finish<F: Future<Output = Response>>(
+    figures: &RouteFigures,
     request: Request,
     answer: impl FnOnce(Request) -> F,
 ) -> Response {
     let started = Instant::now();
     let method = method_name(request.method());
-    let route = request.extensions().get::<MatchedPath>().cloned();
     let (parts, body) = request.into_parts();
     let (body, is_late) = Timely::watch(body);
     let response = answer(Request::from_parts(parts, body)).await;
     let mut response = if is_late.is_set() { too_late() } else { problem_in_place(response) };
     add_headers(response.headers_mut());
 
-    // The pattern, not the path: paths carry ids, and a metric must not grow with them. Of a stream the time until it
-    // starts counts.
-    let route = route.as_ref().map_or("none", MatchedPath::as_str).to_owned();
-    let (status, seconds) = (response.status().as_u16(), started.elapsed().as_secs_f64());
+    // Of a stream the time until it starts counts.
+    let (status, elapsed) = (response.status().as_u16(), started.elapsed());
     let principal = response.extensions().get::<Principal>().map(Principal::name);
+    let (route, seconds) = (figures.route(), elapsed.as_secs_f64());
     tracing::info!(method, route, status, seconds, principal, "request");
-    metrics::counter!(
-        "answerback_http_requests_total",
-        "method" => method, "route" => route.clone(), "status" => status.to_string()
-    )
-    .increment(1);
-    metrics::histogram!("answerback_http_request_seconds", "route" => route).record(seconds);
+    figures.answered(method, status, elapsed);
     response
 }
 
@@ -103,7 +98,9 @@ mod tests {
             }
         });
         let route = post(|body: Bytes| async move { body.len().to_string() });
-        let around = from_fn(|request, next: Next| finish(request, |request| next.run(request)));
+        let around = from_fn(async |request, next: Next| {
+            finish(&RouteFigures::of("/"), request, |request| next.run(request)).await
+        });
         let router = Router::new().route("/", route).layer(around);
         let request = Request::post("/").body(Body::new(body)).unwrap();
         let response = TowerToHyperService::new(router).call(request).await.unwrap();

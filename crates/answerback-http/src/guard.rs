@@ -4,23 +4,15 @@
 //! browser knows: its reads carry no `Origin` and are not cross-site. Only the host betrays it.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use answerback::contract::atdf::ErrorBuilder;
-use axum::body::{Body, HttpBody};
-use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
-use http_body_util::Limited;
 
 use crate::held_back::HeldBack;
 use crate::lost::Lost;
-use crate::{
-    Closing, Principal, Problem, ProblemKind, Scope, Sessions, Standing, TokenTable, answer,
-};
+use crate::{Principal, Problem, ProblemKind, Scope, Sessions, TokenTable};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -54,8 +46,8 @@ impl Access {
 #[derive(Debug)]
 #[must_use]
 pub struct Guard {
-    tokens: TokenTable,
-    sessions: Option<Sessions>,
+    pub(crate) tokens: TokenTable,
+    pub(crate) sessions: Option<Sessions>,
     cookie: String,
     hosts: Vec<String>,
     origins: Vec<String>,
@@ -132,7 +124,11 @@ impl Guard {
     }
 
     /// Who is asking, where all guards let the request pass.
-    async fn admit(&self, parts: &Parts, access: Access) -> Result<Option<Principal>, Problem> {
+    pub(crate) async fn admit(
+        &self,
+        parts: &Parts,
+        access: Access,
+    ) -> Result<Option<Principal>, Problem> {
         let host = self.check_host(parts)?;
         self.check_origin(&parts.headers, host)?;
         self.check_site(parts, access)?;
@@ -217,56 +213,6 @@ impl Guard {
         } else {
             Err(Problem::new(ProblemKind::TooManyRequests).with_retry_after(1))
         }
-    }
-}
-
-/// The guard before one route.
-#[derive(Clone, Debug)]
-pub(crate) struct Gate {
-    pub(crate) guard: Arc<Guard>,
-    pub(crate) closing: Closing,
-    pub(crate) access: Access,
-    pub(crate) body_limit: usize,
-}
-
-/// The middleware of every route. There is one: each further one has its own box, and its own copy of what is behind it,
-/// for every request.
-pub(crate) async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Response {
-    answer::finish(request, |request| gate.answer(request, next)).await
-}
-
-impl Gate {
-    async fn answer(self, request: Request, next: Next) -> Response {
-        let (mut parts, body) = request.into_parts();
-        let admitted = self.guard.admit(&parts, self.access).await.and_then(|principal| {
-            // What says its size is refused before it is read.
-            let fits = body.size_hint().lower() <= self.body_limit as u64;
-            if fits { Ok(principal) } else { Err(Problem::new(ProblemKind::TooLarge)) }
-        });
-        let principal = match admitted {
-            Ok(principal) => principal,
-            Err(problem) => {
-                metrics::counter!("answerback_http_refused_total", "code" => problem.code().to_owned())
-                    .increment(1);
-                return problem.into_response();
-            }
-        };
-        // Nobody behind us can pass on what he does not get.
-        parts.headers.remove(header::AUTHORIZATION);
-        parts.headers.remove(header::COOKIE);
-        parts.extensions.insert(self.closing);
-        if let Some(principal) = &principal {
-            let (tokens, sessions) = (self.guard.tokens.clone(), self.guard.sessions.clone());
-            parts.extensions.insert(Standing::new(principal.clone(), tokens, sessions));
-            parts.extensions.insert(principal.clone());
-        }
-        let body = Body::new(Limited::new(body, self.body_limit));
-        let mut response = next.run(Request::from_parts(parts, body)).await;
-        if let Some(principal) = principal {
-            // For the log.
-            response.extensions_mut().insert(principal);
-        }
-        response
     }
 }
 

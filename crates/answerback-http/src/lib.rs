@@ -8,6 +8,8 @@
 mod allowance;
 mod answer;
 mod closing;
+mod figures;
+mod gate;
 mod guard;
 mod health;
 mod held_back;

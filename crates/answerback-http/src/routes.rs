@@ -2,11 +2,12 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
-use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any};
 
-use crate::guard::{self, Access, Gate, Guard};
+use crate::figures::RouteFigures;
+use crate::gate::{BehindGate, Gate};
+use crate::guard::{Access, Guard};
 use crate::lost::Lost;
 use crate::{Closing, Problem, ProblemKind, Scope};
 
@@ -96,10 +97,10 @@ impl Routes {
     /// Puts the guard before every route, and before what is none: who has no token does not learn which it is.
     pub(crate) fn behind(self, guard: Guard, closing: &Closing) -> Router {
         let guard = Arc::new(guard);
-        let gate = |access, body_limit| {
+        let gate = |access, body_limit, figures| {
             let (guard, closing) = (guard.clone(), closing.clone());
-            let gate = Gate { guard, closing, access, body_limit };
-            from_fn_with_state(gate, guard::pass)
+            let gate = Gate { guard, closing, access, body_limit, figures };
+            BehindGate(Arc::new(gate))
         };
         let lost = self.lost;
         let nothing = any(move |request: Request| async move {
@@ -109,9 +110,12 @@ impl Routes {
                 None => Problem::new(ProblemKind::NotFound).into_response(),
             }
         });
-        let nothing = nothing.layer(gate(Access::Known(lost), self.body_limit));
+        let nothing =
+            nothing.layer(gate(Access::Known(lost), self.body_limit, RouteFigures::of_none()));
         let add = |router: Router, entry: Entry| {
-            router.route(&entry.path, entry.methods.layer(gate(entry.access, entry.body_limit)))
+            let figures = RouteFigures::of(&entry.path);
+            let gate = gate(entry.access, entry.body_limit, figures);
+            router.route(&entry.path, entry.methods.layer(gate))
         };
         let router = self.entries.into_iter().fold(Router::new(), add);
         // The gates limit every body, also of those who read it without an extractor.

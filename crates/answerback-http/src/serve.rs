@@ -14,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use crate::figures::RouteFigures;
 use crate::{Closing, Guard, Listener, Problem, ProblemKind, Routes, answer};
 
 /// How many connections beyond the limit are told so at a time; what comes beyond these is closed without a word.
@@ -131,8 +132,9 @@ fn full_house() -> Router {
             .with_retry_after(1)
             .with_header(header::CONNECTION, close)
     };
-    let around =
-        from_fn(|request, next: Next| answer::finish(request, |request| next.run(request)));
+    let around = from_fn(async |request, next: Next| {
+        answer::finish(&RouteFigures::of_none(), request, |request| next.run(request)).await
+    });
     Router::new().fallback(told).layer(around)
 }
 

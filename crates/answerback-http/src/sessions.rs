@@ -176,7 +176,7 @@ impl Sessions {
                 self.0.ended.send_modify(|count| *count += 1);
             }
         }
-        let principal = Principal::new(&self.0.name, self.0.scopes, token.digest());
+        let principal = Principal::new(&self.0.name, self.0.scopes, token.digest()).of_person();
         let id = token.digest().name();
         let (created, last_used, noted) = (now, now, now);
         table.open.push(Session { id, principal, created, last_used, noted });
@@ -307,7 +307,7 @@ impl Session {
             SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(kept[member].as_u64()?))
         };
         let (created, last_used) = (at("created")?, at("last_used")?);
-        let principal = Principal::new(name, scopes, digest);
+        let principal = Principal::new(name, scopes, digest).of_person();
         Some(Self { id: digest.name(), principal, created, last_used, noted: last_used })
     }
 }

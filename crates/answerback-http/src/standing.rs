@@ -1,4 +1,6 @@
-use crate::{Principal, Sessions, TokenTable};
+use std::sync::Arc;
+
+use crate::{Guard, Principal};
 
 /// Whether who asked still may. It is among the extensions of every request that came with a token or a cookie.
 ///
@@ -6,26 +8,21 @@ use crate::{Principal, Sessions, TokenTable};
 #[derive(Clone, Debug)]
 pub struct Standing {
     principal: Principal,
-    tokens: TokenTable,
-    sessions: Option<Sessions>,
+    guard: Arc<Guard>,
 }
 
 impl Standing {
-    pub(crate) fn new(
-        principal: Principal,
-        tokens: TokenTable,
-        sessions: Option<Sessions>,
-    ) -> Self {
-        Self { principal, tokens, sessions }
+    pub(crate) fn new(principal: Principal, guard: &Arc<Guard>) -> Self {
+        Self { principal, guard: Arc::clone(guard) }
     }
 
     /// Ends when the token or the session was taken away, or its scopes have changed.
     pub async fn lost(&self) {
-        match &self.sessions {
+        match &self.guard.sessions {
             Some(sessions) if sessions.stands(&self.principal) => {
                 sessions.ended(&self.principal).await;
             }
-            _ => self.tokens.revoked(&self.principal).await,
+            _ => self.guard.tokens.revoked(&self.principal).await,
         }
     }
 }

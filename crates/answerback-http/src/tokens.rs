@@ -14,11 +14,23 @@ pub struct Principal {
     name: Arc<str>,
     scopes: Scopes,
     digest: TokenDigest,
+    is_person: bool,
 }
 
 impl Principal {
     pub(crate) fn new(name: &str, scopes: Scopes, digest: TokenDigest) -> Self {
-        Self { name: name.into(), scopes, digest }
+        Self { name: name.into(), scopes, digest, is_person: false }
+    }
+
+    /// The principal as a person at a browser.
+    pub(crate) fn of_person(mut self) -> Self {
+        self.is_person = true;
+        self
+    }
+
+    /// Whether it is a person at a browser, known by a cookie, and not the bearer of a token.
+    pub fn is_person(&self) -> bool {
+        self.is_person
     }
 
     pub(crate) fn digest(&self) -> &TokenDigest {

@@ -1,0 +1,105 @@
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, HttpBody};
+use axum::extract::Request;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use http_body_util::Limited;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::figures::RouteFigures;
+use crate::guard::{Access, Guard};
+use crate::{Closing, Problem, ProblemKind, Standing, answer};
+
+/// The guard before one route.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    pub(crate) guard: Arc<Guard>,
+    pub(crate) closing: Closing,
+    pub(crate) access: Access,
+    pub(crate) body_limit: usize,
+    pub(crate) figures: RouteFigures,
+}
+
+/// The one layer before every route: each further one has its own box, and its own copy of what is behind it, for every
+/// request. It is a service itself because a function in its place would be two boxes more.
+#[derive(Clone, Debug)]
+pub(crate) struct Gated<S> {
+    gate: Arc<Gate>,
+    behind: S,
+}
+
+/// Puts a gate before a route.
+#[derive(Clone, Debug)]
+pub(crate) struct BehindGate(pub(crate) Arc<Gate>);
+
+impl<S> Layer<S> for BehindGate {
+    type Service = Gated<S>;
+
+    fn layer(&self, behind: S) -> Gated<S> {
+        Gated { gate: Arc::clone(&self.0), behind }
+    }
+}
+
+impl<S> Service<Request> for Gated<S>
+where
+    S: Service<Request, Response = Response, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.behind.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let Self { gate, behind } = self.clone();
+        Box::pin(async move {
+            let answer = |request| gate.answer(request, behind);
+            Ok(answer::finish(&gate.figures, request, answer).await)
+        })
+    }
+}
+
+impl Gate {
+    async fn answer<S>(&self, request: Request, mut behind: S) -> Response
+    where
+        S: Service<Request, Response = Response, Error = Infallible>,
+    {
+        let (mut parts, body) = request.into_parts();
+        let admitted = self.guard.admit(&parts, self.access).await.and_then(|principal| {
+            // What says its size is refused before it is read.
+            let fits = body.size_hint().lower() <= self.body_limit as u64;
+            if fits { Ok(principal) } else { Err(Problem::new(ProblemKind::TooLarge)) }
+        });
+        let principal = match admitted {
+            Ok(principal) => principal,
+            Err(problem) => {
+                metrics::counter!("answerback_http_refused_total", "code" => problem.code().to_owned())
+                    .increment(1);
+                return problem.into_response();
+            }
+        };
+        // Nobody behind us can pass on what he does not get.
+        parts.headers.remove(header::AUTHORIZATION);
+        parts.headers.remove(header::COOKIE);
+        parts.extensions.insert(self.closing.clone());
+        if let Some(principal) = &principal {
+            parts.extensions.insert(Standing::new(principal.clone(), &self.guard));
+            parts.extensions.insert(principal.clone());
+        }
+        let body = Body::new(Limited::new(body, self.body_limit));
+        let Ok(mut response) = behind.call(Request::from_parts(parts, body)).await;
+        if let Some(principal) = principal {
+            // For the log.
+            response.extensions_mut().insert(principal);
+        }
+        response
+    }
+}
