@@ -57,10 +57,20 @@ class Pipes(Client):
             self.process.kill()
 
 
+def end(processes):
+    """Ends programs that were started for a client, the last one first."""
+    for process in reversed(processes):
+        process.terminate()
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
 class Http(Client):
-    def __init__(self, url, token=None, process=None):
+    def __init__(self, url, token=None, *processes):
         super().__init__()
-        self.url, self.process = url, process
+        self.url, self.processes = url, processes
         self.headers = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
@@ -73,7 +83,7 @@ class Http(Client):
             try:
                 return self.open()
             except (urllib.error.URLError, ConnectionError) as error:
-                if time.monotonic() - begun > PATIENCE or (process and process.poll() is not None):
+                if time.monotonic() - begun > PATIENCE or any(it.poll() is not None for it in processes):
                     raise RuntimeError(f"it did not become ready: {error}") from error
                 time.sleep(0.1)
 
@@ -99,9 +109,42 @@ class Http(Client):
         raise RuntimeError("no response")
 
     def close(self):
-        if self.process:
-            self.process.terminate()
-            try:
-                self.process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
+        end(self.processes)
+
+
+class OpenApi:
+    """Tools as paths of an HTTP API, told as if they were those of MCP."""
+
+    def __init__(self, url, *processes):
+        self.url, self.processes = url, processes
+        begun = time.monotonic()
+        while self.send("openapi.json")[0] != 200:
+            if time.monotonic() - begun > PATIENCE or any(it.poll() is not None for it in processes):
+                raise RuntimeError("it did not become ready")
+            time.sleep(0.1)
+
+    def send(self, path, body=None):
+        request = urllib.request.Request(f"{self.url}/{path}", body, {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except (urllib.error.URLError, ConnectionError):
+            return 0, ""
+
+    def ask(self, method, params):
+        """The response, as text and as the value that it would be in MCP. An error's code is the status."""
+        if method == "tools/list":
+            text = self.send("openapi.json")[1]
+            paths = json.loads(text)["paths"]
+            return text, {"result": {"tools": [{"name": path.removeprefix("/")} for path in paths]}}
+        status, text = self.send(params["name"], json.dumps(params["arguments"]).encode())
+        if status != 200:
+            return text, {"error": {"code": f"HTTP {status}", "message": text}}
+        said = json.loads(text)
+        block = said if isinstance(said, dict) else {}
+        return text, {"result": {"content": [{**block, "type": "text", "text": said if isinstance(said, str) else text}]}}
+
+    def close(self):
+        end(self.processes)

@@ -1,22 +1,26 @@
 """What gateways do to calls and answers: the same server, the same calls, a column a gateway.
 
-    run.py ANSWERBACK PEERS [OUTPUT]
+    run.py ANSWERBACK [PEERS [OUTPUT]]
 
-PEERS is where scripts/fetch-conformance put the other gateways; one that is not there has no column. Prints the table,
-or writes it to OUTPUT. Ends with 1 where ours is not what it must be.
+PEERS is where scripts/fetch-conformance put the other gateways; one that is not there, or does not start, has no column.
+Without it there are only ours. Prints the table, or writes it to OUTPUT. Ends with 1 where ours is not what it must be.
 """
 
 import json
 import os
+import secrets
 import socket
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "clients"))
-from client import Http, Pipes  # noqa: E402
+from client import Http, OpenApi, Pipes, end  # noqa: E402
 from ours import Ours  # noqa: E402
 
 ERROR = {"code": -32050, "message": "the crane is broken", "data": {"crane": 7, "until": "noon"}}
@@ -88,7 +92,8 @@ def failure(gateway):
     whole = json.dumps(value)
     data = "data kept" if '"crane": 7' in whole else "data in the text" if "noon" in whole else "data lost"
     words = "" if ERROR["message"] in whole else ", words lost"
-    kind = f"JSON-RPC {value['error']['code']}" if "error" in value else "`isError`"
+    code = value["error"]["code"] if "error" in value else None
+    kind = "`isError`" if code is None else code if isinstance(code, str) else f"JSON-RPC {code}"
     return f"{kind}, {data}{words}"
 
 
@@ -152,11 +157,66 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def begun(command, folder, environment=None):
+    """A program that says nothing to anybody."""
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    variables = {**os.environ, "HOME": str(folder), **(environment or {})}
+    return subprocess.Popen(list(map(str, command)), cwd=folder, env=variables, **quiet)
+
+
 def started(command, port, folder, path="mcp"):
     """A peer that listens."""
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(list(map(str, command)), cwd=folder, env={**os.environ, "HOME": str(folder)}, **quiet)
-    return Http(f"http://127.0.0.1:{port}/{path}", process=process)
+    return Http(f"http://127.0.0.1:{port}/{path}", None, begun(command, folder))
+
+
+class ContextForge:
+    """ContextForge with an administrator, as its own commands and API set it up."""
+
+    # A gateway that fetches, stores and lists takes its time to start.
+    PATIENCE = 120
+
+    def __init__(self, place, folder):
+        self.place, self.folder, self.port = place, folder, free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.administrator = "admin@example.com"
+        self.environment = {
+            "DATABASE_URL": f"sqlite:///{folder}/contextforge.db",
+            "JWT_SECRET_KEY": secrets.token_hex(32),
+            "AUTH_ENCRYPTION_SECRET": secrets.token_hex(32),
+            "PLATFORM_ADMIN_EMAIL": self.administrator,
+            "PLATFORM_ADMIN_PASSWORD": f"Aa1!{secrets.token_hex(12)}",
+            "RATE_LIMITING_ENABLED": "false",
+            "SSRF_ALLOW_LOCALHOST": "true",
+        }
+        arguments = ["mcpgateway.main:app", "--host", "127.0.0.1", "--port", self.port]
+        self.process = begun([place / "bin/mcpgateway", *arguments], folder, self.environment)
+
+    def token(self):
+        """A token of the administrator."""
+        command = [self.place / "bin/python", "-m", "mcpgateway.utils.create_jwt_token", "--username", self.administrator]
+        variables = {**os.environ, "HOME": str(self.folder), **self.environment}
+        command += ["--exp", "60", "--secret", self.environment["JWT_SECRET_KEY"], "--admin"]
+        done = subprocess.run(list(map(str, command)), cwd=self.folder, env=variables, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr[-300:])
+        return done.stdout.split()[-1]
+
+    def ask(self, method, path, token, body=None):
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        text = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, text, headers, method=method)
+        with urllib.request.urlopen(request, timeout=self.PATIENCE) as response:
+            return json.loads(response.read())
+
+    def ready(self):
+        until = time.monotonic() + self.PATIENCE
+        while True:
+            try:
+                return urllib.request.urlopen(self.url + "/health", timeout=5).close()
+            except (urllib.error.URLError, ConnectionError, TimeoutError) as error:
+                if time.monotonic() > until or self.process.poll() is not None:
+                    raise RuntimeError(f"it did not become ready: {error}") from error
+                time.sleep(0.2)
 
 
 def columns(program, peers):
@@ -187,6 +247,27 @@ def columns(program, peers):
         file.write_text(f"{listen}{backend}args = {json.dumps(stub[1:])}\n")
         return started([peers / "rust/bin/mcp-proxy", "--config", file], port, folder, path="")
 
+    def contextforge(stub, folder):
+        port = free_port()
+        behind = begun([*stub, port], folder)
+        gateway = ContextForge(peers / "contextforge", folder)
+        try:
+            gateway.ready()
+            token = gateway.token()
+            server = {"name": "stub", "url": f"http://127.0.0.1:{port}/mcp", "transport": "STREAMABLEHTTP"}
+            gateway.ask("POST", "/gateways", token, server)
+            tools = [it["id"] for it in gateway.ask("GET", "/tools", token)]
+            made = gateway.ask("POST", "/servers", token, {"server": {"name": "probe", "associated_tools": tools}})
+            return Http(f"{gateway.url}/servers/{made['id']}/mcp", token, behind, gateway.process)
+        except BaseException:
+            end([behind, gateway.process])
+            raise
+
+    def mcpo(stub, folder):
+        port = free_port()
+        command = [peers / "mcpo/bin/mcpo", "--host", "127.0.0.1", "--port", port, "--", *stub]
+        return OpenApi(f"http://127.0.0.1:{port}", begun(command, folder))
+
     def wrap(stub, folder):
         how = Ours(program, folder / "ours").wrap("stub", stub)
         return Pipes([how["command"], *how["args"]], how["env"])
@@ -199,11 +280,15 @@ def columns(program, peers):
     yield "direct", lambda stub, _: Pipes(stub)
     yield "answerback wrap", wrap
     yield "answerback serve", serve
+    if peers is None:
+        return
     for name, place, how in [
         ("supergateway 4.0.0", "node/node_modules/.bin/supergateway", supergateway),
         ("mcp-proxy (Python) 0.13.0", "mcp-proxy/bin/mcp-proxy", python_proxy),
         ("FastMCP 4.1.0", "fastmcp/bin/fastmcp", fastmcp),
+        ("ContextForge 1.0.7", "contextforge/bin/mcpgateway", contextforge),
         ("mcp-proxy (Rust) 0.6.0", "rust/bin/mcp-proxy", rust_proxy),
+        ("mcpo 0.0.20 (OpenAPI)", "mcpo/bin/mcpo", mcpo),
     ]:
         if (peers / place).exists():
             yield name, how
@@ -232,8 +317,17 @@ def tried(play, gateway):
 
 
 def main():
-    program, peers = str(Path(sys.argv[1]).absolute()), Path(sys.argv[2]).absolute()
-    table = {name: column(how) for name, how in columns(program, peers)}
+    program = str(Path(sys.argv[1]).absolute())
+    peers = Path(sys.argv[2]).absolute() if len(sys.argv) > 2 else None
+    table = {}
+    for name, how in columns(program, peers):
+        try:
+            table[name] = column(how)
+        except (RuntimeError, OSError, LookupError) as error:
+            # One of ours that does not start is no reason to go on.
+            if name.startswith(("direct", "answerback")):
+                raise
+            print(f"{name}: skipped, {error!r}", file=sys.stderr)
     lines = ["| case | " + " | ".join(table) + " |", "|---" * (len(table) + 1) + "|"]
     lines += [f"| {case} | " + " | ".join(it[case] for it in table.values()) + " |" for case in CASES]
     text = "\n".join(lines) + "\n"

@@ -1,4 +1,5 @@
-"""A server that checks nothing and says things that gateways trip over: `stub.py NOTES`, on standard input and output.
+"""A server that checks nothing and says things that gateways trip over: `stub.py NOTES`, on standard input and output, or
+`stub.py NOTES PORT`, over HTTP, for gateways that start no programs.
 
 Each call that reaches it is noted in NOTES. What it says is written by hand as text, so that key order and the spelling
 of numbers are its own.
@@ -6,6 +7,7 @@ of numbers are its own.
 
 import json
 import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 ORDER = (
     '{"type":"object","properties":{"id":{"type":"integer"},"size":{"enum":["small","large"]}},'
@@ -55,7 +57,37 @@ def answer(message):
     return f'"error":{{"code":-32602,"message":"Unknown tool: {name}"}}'
 
 
-for line in sys.stdin:
-    message = json.loads(line)
+def said(message):
+    """The response; nothing, where none is wanted."""
     if "id" in message and "method" in message:
-        print(f'{{"jsonrpc":"2.0","id":{json.dumps(message["id"])},{answer(message)}}}', flush=True)
+        return f'{{"jsonrpc":"2.0","id":{json.dumps(message["id"])},{answer(message)}}}'
+    return None
+
+
+class Face(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        response = said(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        body = (response or "").encode()
+        self.send_response(200 if response else 202)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.send_response(405)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+if len(sys.argv) > 2:
+    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Face).serve_forever()
+for line in sys.stdin:
+    response = said(json.loads(line))
+    if response:
+        print(response, flush=True)

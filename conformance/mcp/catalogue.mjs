@@ -122,6 +122,15 @@ export const tools = (codec, notify) => ({
       return told(text('Logged.'));
     },
   ],
+  test_reconnection: [
+    NOTHING,
+    async (_, context) => {
+      // On pipes there is no stream to close; whoever is in between may have one.
+      context.http?.closeSSE?.();
+      await new Promise(resolve => setTimeout(resolve, 1500));
+      return told(text('Come back for.'));
+    },
+  ],
   test_trigger_tool_change: [NOTHING, () => (notify.toolsChanged(), told(text('Told.')))],
   test_trigger_prompt_change: [NOTHING, () => (notify.promptsChanged(), told(text('Told.')))],
   test_input_required_result_elicitation: [

@@ -3,8 +3,8 @@
     run.py ANSWERBACK ROOM REVISION FACE...
 
 ROOM is where scripts/fetch-conformance installed. A face is `serve-http` or `serve-stdio` (`answerback serve` before the
-reference server behind a URL or on pipes), or `wrap` (`answerback serve` before `answerback wrap` before it). Without one
-only the direct result is printed. Ends with 1 where a check differs that is not in `known.txt`, or where the reference server fails one that counts.
+reference server behind a URL or on pipes), `serve-merged` (before it and a second server, as one), or `wrap` (`answerback serve`
+before `answerback wrap` before it). Without one only the direct result is printed. Ends with 1 where a check differs that is not in `known.txt`, or where the reference server fails one that counts.
 """
 
 import json
@@ -21,6 +21,9 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "clients"))
 from ours import Ours  # noqa: E402
 
+# Behind a URL the reference server streams every answer, and closes a stream that it is to be asked again for; we do as it
+# does. On pipes there are no streams to go by, nor where servers are one: there ours are what this says.
+POLLED = "  answers: poll\n"
 # What a whole set may take, in seconds.
 PATIENCE = 300
 
@@ -89,23 +92,29 @@ def measure(program, room, revision, face):
         ])  # fmt: skip
         server = [node(room), str(room / "node/server/server.mjs")]
         port = free_port()
-        if face in ("direct", "serve-http"):
+        if face in ("direct", "serve-http", "serve-merged"):
             with Running([*server, "http", port], port, log):
                 url = f"http://127.0.0.1:{port}/mcp"
                 if face == "direct":
                     return suite(room, revision, url, "", scratch, log)
-                return through(program, {"url": url}, room, revision, scratch, log)
+                upstreams = {"reference": {"url": url}}
+                if face == "serve-http":
+                    return through(program, upstreams, "", room, revision, scratch, log)
+                second = [room / "node/node_modules/@modelcontextprotocol/server-memory/dist/index.js"]
+                upstreams["second"] = {"command": node(room), "args": list(map(str, second))}
+                return through(program, upstreams, POLLED, room, revision, scratch, log)
         command = [*server, "stdio"]
         if face == "wrap":
             inner = Ours(program, scratch / "inner").wrap("reference", command)
             command = [inner["command"], *inner["args"]]
-        return through(program, {"command": command[0], "args": command[1:]}, room, revision, scratch, log)
+        upstreams = {"reference": {"command": command[0], "args": command[1:]}}
+        return through(program, upstreams, POLLED, room, revision, scratch, log)
 
 
-def through(program, upstream, room, revision, scratch, log):
+def through(program, upstreams, config, room, revision, scratch, log):
     ours = Ours(program, scratch / "ours")
     try:
-        target = ours.serve({"reference": json.dumps(upstream)})
+        target = ours.serve({name: json.dumps(how) for name, how in upstreams.items()}, config)
         return suite(room, revision, target["url"], target["token"], scratch, log)
     finally:
         ours.close()

@@ -22,15 +22,17 @@ import {
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { prompts, resources, templated, tools } from './catalogue.mjs';
+import { EXTENSION, serveTasks, taskTools } from './tasks.mjs';
 
 const codec = createRequestStateCodec({ key: randomBytes(32) });
 const bus = new InMemoryServerEventBus();
 // On standard output there is one connection, whose server says what changed; over HTTP the bus does.
 let connected;
-const toolbox = tools(codec, {
+const own = tools(codec, {
   toolsChanged: () => (connected ? connected.sendToolListChanged() : bus.publish({ kind: 'tools_list_changed' })),
   promptsChanged: () => (connected ? connected.sendPromptListChanged() : bus.publish({ kind: 'prompts_list_changed' })),
 });
+const toolbox = { ...own, ...taskTools };
 
 /** A server for one request or one connection. */
 function made() {
@@ -40,6 +42,7 @@ function made() {
     resources: { subscribe: true },
     completions: {},
     logging: {},
+    extensions: { [EXTENSION]: {} },
   };
   const hint = { ttlMs: 1000, cacheScope: 'public' };
   const lists = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list', 'resources/read'];
@@ -89,7 +92,26 @@ function made() {
     const values = ['paris', 'park', 'party'].filter(it => it.startsWith(params.argument.value));
     return { completion: { values, total: values.length, hasMore: false } };
   });
+  serveTasks(server);
   return server;
+}
+
+/** What was said in a session, for a client that comes back to a stream. */
+function kept() {
+  const events = [];
+  return {
+    storeEvent: async (stream, message) => `${events.push({ stream, message })}`,
+    getStreamIdForEventId: async id => events[id - 1]?.stream,
+    replayEventsAfter: async (id, { send }) => {
+      const { stream } = events[id - 1];
+      for (const [place, event] of events.entries()) {
+        // What has no method and no id only says where a stream began.
+        const isMessage = event.message.method !== undefined || event.message.id !== undefined;
+        if (place >= id && event.stream === stream && isMessage) await send(`${place + 1}`, event.message);
+      }
+      return stream;
+    },
+  };
 }
 
 /** The refusal of a call in the new era whose `Mcp-Param-` headers do not say what its arguments say. */
@@ -125,6 +147,8 @@ function serveHttp(port) {
     }
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
+      eventStore: kept(),
+      retryInterval: 200,
       onsessioninitialized: id => void sessions.set(id, transport),
       onsessionclosed: id => void sessions.delete(id),
     });
