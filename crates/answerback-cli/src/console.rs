@@ -117,6 +117,10 @@ impl Behind for Server {
         answerback_gateway::decide(&self.store, case, submission, surface)
     }
 
+    fn tell_decided(&self) {
+        self.service.tell_decided();
+    }
+
     fn as_given(&self, record: &CaseRecord) -> Option<Decision> {
         answerback_gateway::as_given(&self.store, record)
     }

@@ -36,6 +36,11 @@ pub(crate) fn not_found(what: &str) -> Problem {
     Problem::told(ProblemKind::NotFound, error)
 }
 
+/// Where a decision comes from, as its record says it: a person at the pages, or the bearer of a token.
+pub(crate) fn surface_of(principal: &Principal) -> &'static str {
+    if principal.is_person() { "console" } else { "api" }
+}
+
 /// One more of what a caller may have open at a time, until it is dropped.
 pub(crate) fn held(
     allowance: &Allowance,

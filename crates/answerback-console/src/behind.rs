@@ -22,6 +22,9 @@ pub trait Behind: Send + Sync + 'static {
         surface: &str,
     ) -> Result<Ticket<CaseRecord>, StoreError>;
 
+    /// Says that a case was decided here: whoever waits for it need not look.
+    fn tell_decided(&self) {}
+
     /// A decision as the person gave it, where something in it is hidden in what is kept.
     fn as_given(&self, record: &CaseRecord) -> Option<Decision> {
         let _ = record;

@@ -77,7 +77,7 @@ fn told(entry: &Entry) -> Option<Value> {
     if !said["artifact"].is_null() {
         return None;
     }
-    Some(json!({
+    let mut told = json!({
         "event": "decision.recorded",
         "case": entry.leaf.text("case_id"),
         "index": entry.index,
@@ -86,5 +86,10 @@ fn told(entry: &Entry) -> Option<Value> {
         "by": said["by"],
         "surface": said["surface"],
         "digest": entry.leaf.text("digest"),
-    }))
+    });
+    // Only a process of this machine has one.
+    if let Some(user) = said.get("os_user") {
+        told["os_user"] = user.clone();
+    }
+    Some(told)
 }

@@ -141,7 +141,7 @@ const OPERATIONS: &[Operation] = &[
         .query(&[("streams", "Only these streams, between commas"), ("after", "A sequence number to go on behind; the header Last-Event-ID counts before it")])
         .problems(&[("429", "TOO_MANY_OPEN: this token has as many streams as it may (console.events.readers, 64)")]),
     get("/api/tools", "The servers behind the gateway, their tools, and how calls of them went", Form::Members("tools, servers, since_index")),
-    post("/api/calls/check", Scope::Read, "Judges one call of a tool as the gateway would. With a conversation, which needs the scope call, attempts are counted", Form::Members("id, tool, arguments, conversation, schema"), Form::Other("application/json")),
+    post("/api/calls/check", Scope::Read, "Judges one call of a tool as the gateway would. With a conversation, which needs the scope call, attempts are counted, a person is asked after the last one, and the next check has what they decided", Form::Members("id, tool, arguments, conversation, turn, schema"), Form::Members("tool_call_id, tool, valid, attempt, max_attempts, status, errors, repair, result, escalation, waived, arguments, guidance")),
     get("/api/agents", "Manifest and lock, and how the prompts stand to them", Form::Named("AgentsView")),
     get("/api/ledger", "The head of the log", Form::Members("origin, size, minimum, root, checkpoint, key, witnessed, entries_by_kind")),
     get("/api/ledger/entries", "Entries of every kind, newest first", Form::Members("entries, next, size, indexed")).query(FILTERS),

@@ -3,25 +3,30 @@
 use std::sync::Arc;
 
 use answerback::contract::tool::ErrorObject;
-use answerback::finding::shown_text;
+use answerback::finding::{secrets, shown_text};
 use answerback::judge::{CallLine, Judged, judge};
 use answerback::retry::{Escalation, Outcome};
 use answerback_ledger::{Draft, Part, Token};
 use answerback_mcp::wire::{Message, code};
 use answerback_record::Hide;
-use answerback_store::{Appended, StoreError, entry_reference};
+use answerback_store::StoreError;
 use serde_json::Value;
 
 use crate::answering::Answering;
 use crate::attempt::Attempt;
 use crate::call::ToolCall;
+use crate::counting::Counting;
 use crate::envelope::{found, of_findings};
 use crate::figures::ToolFigures;
-use crate::opening::Opening;
+use crate::permitted::Claim;
 use crate::record::outcome as with_outcome;
 use crate::settings::CheckMode;
+use crate::tasks::Role;
 use crate::told::{Said, Teller, Told, name, no_call};
 use crate::{Client, Gateway, Recorder, Upstream};
+
+/// Longer arguments that a person corrected are not repeated to the model, in bytes.
+const CORRECTED_BYTES: usize = 1024;
 
 /// What becomes of a call.
 #[derive(Debug)]
@@ -70,6 +75,8 @@ pub struct Running {
     pub(crate) notes: Vec<String>,
     /// Where its result is counted.
     pub(crate) figures: Arc<ToolFigures>,
+    /// What it has to do with a task.
+    pub(crate) task: Option<Box<Role>>,
 }
 
 impl Running {
@@ -175,7 +182,7 @@ async fn refuse(
     }
 }
 
-pub(crate) fn could_not_record(teller: &Teller, reason: &str) -> Message {
+fn could_not_record(teller: &Teller, reason: &str) -> Message {
     tracing::warn!(tool_name = %name(teller.tool()), reason, "a call was not run, because it could not be recorded");
     teller.says(&Said::unavailable(teller.tool(), reason)).message(None)
 }
@@ -242,7 +249,11 @@ impl Desk<'_> {
             Err(error) => return self.could_not_record(&error.to_string()),
         };
         // What a person corrected is judged like any other call.
-        let (judged, permit) = match gateway.permitted(&call, judged.key()).await {
+        let permitted = match gateway.recorder.as_ref().zip(Claim::of(&call)) {
+            Some((recorder, claim)) => recorder.permitted(claim, judged.key()).await,
+            None => None,
+        };
+        let (judged, permit) = match permitted {
             Some((permit, arguments)) => {
                 let line = CallLine::new(&call.name, arguments).with_id(call.id.as_json());
                 let line = line.with_conversation(conversation);
@@ -324,7 +335,13 @@ impl Desk<'_> {
             let text = "A person waived the check of these arguments.";
             warnings.push(of_findings(found::CHECK_WAIVED, text, &judged.findings));
         }
-        notes.extend(proceed.guidance.as_ref().map(|words| format!("A person answered: {words}")));
+        match &permit {
+            // What ran already is not to be sent again.
+            Some(_) if call.waited_for.is_some() => notes.push(corrected(&judged)),
+            _ => notes.extend(
+                proceed.guidance.as_ref().map(|words| format!("A person answered: {words}")),
+            ),
+        }
         let message = forwarded.unwrap_or_else(|| call.message.clone());
         Admission::Forward(Box::new(self.run(call, message, warnings, notes, is_recorded)))
     }
@@ -339,30 +356,16 @@ impl Desk<'_> {
         sent: Option<&Message>,
     ) -> Result<Counted, StoreError> {
         let parts = parts(recorder, call, sent, self.upstream.tools.hide(&call.name))?;
-        let weight = parts.iter().map(|part| part.bytes().len()).sum::<usize>() + 8192;
-        let (attempt, answering, keeping) =
-            (attempt.clone(), Arc::clone(answering), recorder.clone());
-        let ticket = recorder.store().write_weighing(weight, move |transaction| {
-            attempt.count(transaction, |transaction, outcome| {
-                let about = &answering.teller.about;
-                let draft = about.on(entry(outcome, &attempt));
-                let mut draft = parts.iter().cloned().fold(draft, Draft::with_part);
-                let told = answering.told(outcome, true);
-                if let Some(told) = &told {
-                    let delivered = keeping.parts("delivered", &told.document(), None)?;
-                    draft = delivered.into_iter().fold(draft, Draft::with_part);
-                }
-                let appended = transaction.append(&draft)?;
-                let reference = entry_reference(appended.index);
-                let seal = keeping.seal();
-                let case = Opening { attempt: &attempt, about, seal: seal.as_deref() };
-                case.open(transaction, outcome, &reference)?;
-                Ok(((appended, told), reference))
-            })
-        })?;
-        let (outcome, (appended, told)): (Outcome, (Appended, Option<Told>)) = ticket.await?.value;
-        let receipt = Some(recorder.receipt(&appended, &self.teller.about.id.to_string()));
-        Ok(Counted { outcome, told, receipt })
+        let (attempt, about) = (attempt.clone(), self.teller.about.clone());
+        let counting = Counting { attempt, about, parts, is_awaited: false, entry };
+        let answering = Arc::clone(answering);
+        let answer = move |outcome: &Outcome| {
+            let told = answering.told(outcome, true);
+            (told.as_ref().map(Told::document), told)
+        };
+        let counted = counting.count(recorder, answer).await?;
+        let receipt = recorder.receipt(&counted.appended, &self.teller.about.id.to_string());
+        Ok(Counted { outcome: counted.outcome, told: counted.answer, receipt: Some(receipt) })
     }
 
     /// Forwards a call that is not counted.
@@ -408,8 +411,15 @@ impl Desk<'_> {
         }
         let may_run_twice = self.upstream.tools.may_run_twice(&call.name);
         let figures = self.upstream.figures.tool(&call.name);
-        let running =
-            Running { call, teller: self.teller, may_run_twice, warnings, notes, figures };
+        let running = Running {
+            call,
+            teller: self.teller,
+            may_run_twice,
+            warnings,
+            notes,
+            figures,
+            task: None,
+        };
         Forwarded { message, running }
     }
 
@@ -423,7 +433,7 @@ impl Desk<'_> {
 }
 
 /// Writes a call down that is passed on. Says whether that was done; what the configuration excuses was not.
-pub(crate) async fn append_request(
+async fn append_request(
     recorder: &Recorder,
     teller: &Teller,
     call: &ToolCall,
@@ -441,7 +451,7 @@ pub(crate) async fn append_request(
 }
 
 /// The parts of an entry about a call: as it came, and as it was sent where that differs.
-fn parts(
+pub(crate) fn parts(
     recorder: &Recorder,
     call: &ToolCall,
     sent: Option<&Message>,
@@ -459,25 +469,25 @@ fn parts(
 }
 
 /// The entry about a call, by what became of it.
-fn entry(outcome: &Outcome, attempt: &Attempt) -> Draft {
-    let codes = attempt.findings.iter().filter(|finding| finding.is_error());
-    let codes = codes.filter_map(|finding| Token::new(&finding.error_code).ok());
+fn entry(attempt: &Attempt, outcome: &Outcome) -> Draft {
     match outcome {
         Outcome::Proceed(proceed) => {
             with_outcome(Draft::request(), if proceed.waived { "waived" } else { "forwarded" })
         }
-        Outcome::Retry(retry) => with_outcome(
-            Draft::validation(retry.attempt, retry.max_attempts).with_codes(codes),
-            "retry",
-        ),
-        Outcome::Blocked(blocked) => {
-            let draft = Draft::validation(blocked.attempt, blocked.max_attempts);
-            with_outcome(draft.with_codes(codes), "blocked")
-        }
-        _ => {
-            let most = attempt.policy.max_attempts();
-            with_outcome(Draft::validation(most, most).with_codes(codes), "stopped")
-        }
+        _ => attempt.entry(outcome),
+    }
+}
+
+/// What the model is told of a call that ran with what a person corrected while it was open.
+fn corrected(judged: &Judged<'_>) -> String {
+    let text = "A person corrected the arguments of this call before it ran";
+    let arguments = judged.arguments.value().map(|arguments| {
+        let shown = judged.schema().map(|schema| schema.without_secrets(arguments));
+        secrets::redact_value(shown.as_deref().unwrap_or(arguments)).to_string()
+    });
+    match arguments.filter(|arguments| arguments.len() <= CORRECTED_BYTES) {
+        Some(arguments) => format!("{text}: {arguments}"),
+        None => format!("{text}."),
     }
 }
 

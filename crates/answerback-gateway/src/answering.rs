@@ -1,5 +1,3 @@
-use std::fmt::Write as _;
-
 use answerback::judge::{Judged, Wording};
 use answerback::retry::Outcome;
 
@@ -94,19 +92,21 @@ impl Answering {
 
     /// The words with where a person answers them.
     fn with_case(&self, mut content: String, case: &str) -> String {
-        if !self.has_inbox {
-            return content;
+        if self.has_inbox {
+            content.push_str(&asked(self.teller.tool(), case, self.console.as_deref()));
         }
-        let place = match &self.console {
-            Some(console) => format!("{console}/inbox/{case}, or answerback inbox show {case}"),
-            None => format!("answerback inbox show {case}"),
-        };
-        // Writing to a String cannot fail.
-        let _ = write!(
-            content,
-            "\n\nA person was asked: case {case}. Do not call {} again until they have answered ({place}).",
-            name(self.teller.tool())
-        );
         content
     }
+}
+
+/// What a model is told of the case that its calls wait for.
+pub(crate) fn asked(tool: &str, case: &str, console: Option<&str>) -> String {
+    let place = match console {
+        Some(console) => format!("{console}/inbox/{case}, or answerback inbox show {case}"),
+        None => format!("answerback inbox show {case}"),
+    };
+    let tool = name(tool);
+    format!(
+        "\n\nA person was asked: case {case}. Do not call {tool} again until they have answered ({place})."
+    )
 }

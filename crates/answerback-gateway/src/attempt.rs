@@ -6,10 +6,12 @@ use answerback::retry::{
     Call, Context, Event, HideSecrets, Outcome, Permit, Policy, RetryKey, Sent, State, Turn, step,
 };
 use answerback::{Timestamp, ValidationError};
+use answerback_ledger::{Draft, Token};
 use answerback_store::{StoreError, Transaction};
 use serde_json::Value;
 
 use crate::original::Original;
+use crate::record::outcome as with_outcome;
 
 /// A judged call that owns everything by which it is counted, so that a unit of work can hold it.
 #[derive(Clone, Debug)]
@@ -19,7 +21,7 @@ pub(crate) struct Attempt {
     call_id: String,
     arguments: Heard,
     shown: Option<Value>,
-    pub(crate) findings: Vec<ValidationError>,
+    findings: Vec<ValidationError>,
     unchecked: bool,
     is_unknown_tool: bool,
     turn: Turn,
@@ -138,6 +140,28 @@ impl Attempt {
             }
             (Some(_), _) => Err(StoreError::unit("what a person corrected has run already")),
         }
+    }
+
+    /// The entry about a call that was judged and not forwarded, by what became of it.
+    pub(crate) fn entry(&self, outcome: &Outcome) -> Draft {
+        let codes = self.findings.iter().filter(|finding| finding.is_error());
+        let codes = codes.filter_map(|finding| Token::new(&finding.error_code).ok());
+        let most = self.policy.max_attempts();
+        let (attempt, most, word) = match outcome {
+            Outcome::Proceed(proceed) => {
+                let attempt = proceed.failed_attempts.saturating_add(1).min(most);
+                let word = match (proceed.waived, &self.permit) {
+                    (true, _) => "waived",
+                    (false, Some(_)) => "corrected",
+                    (false, None) => "ok",
+                };
+                (attempt, most, word)
+            }
+            Outcome::Retry(retry) => (retry.attempt, retry.max_attempts, "retry"),
+            Outcome::Blocked(blocked) => (blocked.attempt, blocked.max_attempts, "blocked"),
+            _ => (most, most, "stopped"),
+        };
+        with_outcome(Draft::validation(attempt, most).with_codes(codes), word)
     }
 
     /// The case of a new escalation.

@@ -120,7 +120,10 @@ impl Attestor {
         recorder: &Recorder,
         answer: Answer<'_>,
     ) -> std::io::Result<Attested> {
-        let response_id = answerback_record::surroundings::uuid()?;
+        let response_id = match &answer.response_id {
+            Some(id) => id.clone(),
+            None => answerback_record::surroundings::uuid()?,
+        };
         let audit = format!("ledger:{}#{}", recorder.origin(), answer.correlation_id);
         let attestation = attestation(&answer.doubts).with_audit_trail(audit);
         let now = answerback_record::surroundings::now();
@@ -163,6 +166,8 @@ fn read([manifest, lock]: &[PathBuf; 2]) -> Result<InForce, AttestError> {
 pub(crate) struct Answer<'a> {
     pub(crate) tool: &'a str,
     pub(crate) correlation_id: &'a UuidV4,
+    /// The id of the response, where it follows from something.
+    pub(crate) response_id: Option<UuidV4>,
     /// The tool envelope with the result in it, or the result where no envelope can be made.
     pub(crate) content: Value,
     /// The code and the words of what failed, where the tool did.

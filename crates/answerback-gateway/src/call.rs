@@ -1,10 +1,9 @@
-use std::borrow::Cow;
-
+use answerback::UuidV7;
 use answerback::json::Limits;
 use answerback::judge::{CallLine, CallLineError};
 use serde_json::Value;
 
-use answerback_mcp::wire::{Id, Message, Object, ObjectError, Shape, meta};
+use answerback_mcp::wire::{Id, Message, Object, ObjectError, Shape, meta, splice};
 
 /// The member of a request's `_meta` that names the conversation.
 const CONVERSATION: &str = "dev.answerback/conversation";
@@ -30,6 +29,8 @@ pub struct ToolCall {
     pub(crate) is_modern: bool,
     /// What it answers, where it is made again with what a person said.
     pub(crate) answers: Option<Answers>,
+    /// The case that it waited for, where a person was asked about it.
+    pub(crate) waited_for: Option<UuidV7>,
     /// After how many answers to its client it arrived; as many as there are when it is looked at, where nobody noted it.
     pub(crate) arrived: Option<u64>,
 }
@@ -55,7 +56,10 @@ impl ToolCall {
     pub fn read(message: Message) -> Result<Self, CallError> {
         let Shape::Request { id, .. } = message.shape() else { return Err(CallError::NoRequest) };
         let id = id.clone();
-        let params = Object::read(message.text())?.get("params").ok_or(CallError::NoName)?;
+        let params = match message.params() {
+            Some(params) => params,
+            None => Object::read(message.text())?.get("params").ok_or(CallError::NoName)?,
+        };
         let members = Object::read(params)?;
         let name = members.get("name").and_then(text).ok_or(CallError::NoName)?;
         let arguments = members.get("arguments").map(str::to_owned);
@@ -78,23 +82,30 @@ impl ToolCall {
             conversation,
             is_modern,
             answers,
+            waited_for: None,
             arrived: None,
         })
     }
 
-    /// A request that is about a call of this tool, without being one.
+    /// What is said about a call of this tool, without being one: a request, or a notification, which has no id.
     pub(crate) fn named(request: Message, tool: &str) -> Option<Self> {
-        let Shape::Request { id, .. } = request.shape() else { return None };
+        let id = match request.shape() {
+            Shape::Request { id, .. } => id.clone(),
+            _ => Id::of_text(""),
+        };
         let params = Object::read(request.text()).ok()?.get("params")?.to_owned();
+        let own_meta = splice::at(&params, &["_meta"]).map(str::to_owned);
+        let is_modern = splice::at(&params, &["_meta", meta::VERSION]).is_some();
         Some(Self {
-            id: id.clone(),
+            id,
             params,
             name: tool.to_owned(),
             arguments: None,
-            meta: None,
+            meta: own_meta,
             conversation: None,
-            is_modern: false,
+            is_modern,
             answers: None,
+            waited_for: None,
             arrived: None,
             message: request,
         })
@@ -131,21 +142,19 @@ impl ToolCall {
     ///
     /// When the arguments are beyond the limits.
     pub(crate) fn line(&self, limits: Limits) -> Result<CallLine, CallLineError> {
-        let arguments = match self.arguments.as_deref() {
-            None => Cow::Borrowed("{}"),
+        let line = match self.arguments.as_deref() {
             // A string stands for the text that a model wrote; here it is a value like any other.
-            Some(text) if text.starts_with('"') => Cow::Owned(Value::from(text).to_string()),
-            Some(text) => Cow::Borrowed(text),
+            Some(text) if text.starts_with('"') => CallLine::new(&self.name, Value::from(text)),
+            text => CallLine::written(&self.name, text.unwrap_or("{}"), limits)?,
         };
-        let (name, id) = (Value::from(&*self.name), Value::from(self.id.as_json()));
-        let line = format!(r#"{{"id":{id},"tool":{name},"arguments":{arguments}}}"#);
-        let line = CallLine::read(line.as_bytes(), limits)?;
-        Ok(line)
+        Ok(line.with_id(self.id.as_json()))
     }
 
-    /// The call with other arguments, as a call of its own.
-    pub(crate) fn corrected(&self, arguments: &Value) -> Result<Self, CallError> {
-        Self::read(self.with_arguments(arguments)?)
+    /// The call as one that waited for a person to decide this case: it is judged anew, and what they corrected runs as
+    /// its answer.
+    pub(crate) fn after_waiting_for(mut self, case: UuidV7) -> Self {
+        self.waited_for = Some(case);
+        self.arrived_after(None)
     }
 
     /// The message with other arguments.

@@ -7,6 +7,8 @@ use answerback::retry::Turn;
 pub struct Client {
     principal: String,
     connection: String,
+    /// The number of its first turn, which no other connection's are near.
+    first_turn: u64,
     answers: AtomicU64,
 }
 
@@ -18,14 +20,16 @@ impl Client {
     /// When there is no randomness for the connection's name.
     pub fn new(principal: impl Into<String>) -> std::io::Result<Self> {
         let connection = answerback_record::surroundings::uuid()?.to_string();
-        Ok(Self { principal: principal.into(), connection, answers: AtomicU64::new(0) })
+        let first_turn = u64::from_be_bytes(answerback_record::surroundings::random()?);
+        let answers = AtomicU64::new(0);
+        Ok(Self { principal: principal.into(), connection, first_turn, answers })
     }
 
     /// A principal whose clients have no connections: requests that name no conversation are one conversation, which
     /// outlives us.
     pub fn stateless(principal: impl Into<String>) -> Self {
         let connection = "stateless".to_owned();
-        Self { principal: principal.into(), connection, answers: AtomicU64::new(0) }
+        Self { principal: principal.into(), connection, first_turn: 0, answers: AtomicU64::new(0) }
     }
 
     /// On whose behalf it calls.
@@ -37,7 +41,8 @@ impl Client {
     /// where the client names none.
     pub(crate) fn conversation(&self, upstream: &str, named: Option<&str>) -> String {
         let conversation = named.unwrap_or(&self.connection);
-        serde_json::json!([self.principal, upstream, conversation]).to_string()
+        // Texts in a list can always be written.
+        serde_json::to_string(&[&*self.principal, upstream, conversation]).unwrap_or_default()
     }
 
     /// How many failing calls were answered so far: calls that arrive before the answer to one was given are parallel
@@ -48,7 +53,7 @@ impl Client {
 
     /// The turn that calls belong to which arrived after so many answers.
     pub(crate) fn turn(&self, answers: u64) -> Turn {
-        Turn::from(format!("{}/{answers}", self.connection).as_str())
+        Turn::from(self.first_turn.wrapping_add(answers))
     }
 
     /// Notes that the answer to a failing call was given.

@@ -1,5 +1,8 @@
 //! What a person decided about a case, carried to where it takes effect.
 
+use std::time::Duration;
+
+use answerback::call::{self, Schema};
 use answerback::case::{CaseKind, Decision, Submission, misfit};
 use answerback::finding::secrets;
 use answerback::retry::{Context, Event, HideSecrets, Outcome, Permit, Policy, RetryKey, step};
@@ -10,9 +13,12 @@ use answerback_store::{CaseRecord, Store, StoreError, Ticket, Transaction, entry
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use crate::Surface;
-use crate::original::{self, Kept};
+use crate::original::{self, Kept, Original};
 use crate::seal::{Purpose, Seal};
+use crate::{Recorder, Surface};
+
+/// How often a case is looked at that a call waits for: other processes decide, too.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// Decides a case: the decision is recorded, and the calls that it is about go on or stop, in one transaction. The
 /// first decision wins; the same one again is answered alike.
@@ -30,27 +36,12 @@ use crate::seal::{Purpose, Seal};
 pub fn decide(
     store: &Store,
     case: UuidV7,
-    mut submission: Submission,
+    submission: Submission,
     surface: impl Into<Surface>,
 ) -> Result<Ticket<CaseRecord>, StoreError> {
-    let told = hidden(&submission.decision);
-    let given = std::mem::replace(&mut submission.decision, told);
-    let surface = surface.into();
-    let mut said = json!({
-        "decision": submission.decision,
-        "by": submission.by,
-        "surface": surface.name,
-    });
-    if let Some(user) = surface.os_user {
-        said["os_user"] = user.into();
-    }
-    let said = secrets::redact_value(&said).to_string();
-    let part = store.part("decision", said.into_bytes())?;
-    let seal = Seal::of(store);
-    store.write(move |transaction| {
-        let given = Given { decision: &given, seal: seal.as_ref() };
-        enact(transaction, &case, &submission, given, &part)
-    })
+    let (keeping, seal, surface) = (store.clone(), Seal::of(store), surface.into());
+    let deciding = Deciding { store: keeping, seal, case, given: submission, surface };
+    store.write(move |transaction| deciding.enact(transaction))
 }
 
 /// A decision as the person gave it, where something in it is hidden in what is kept. It is for whoever asked, until they
@@ -67,11 +58,48 @@ pub fn as_given(store: &Store, record: &CaseRecord) -> Option<Decision> {
     serde_json::from_slice(&opened).ok()
 }
 
-/// A decision without its secrets.
-fn hidden(decision: &Decision) -> Decision {
+impl Recorder {
+    /// Says that something was decided in this process: calls that wait for it go on at once.
+    pub fn tell_decided(&self) {
+        self.news.send_replace(());
+    }
+
+    /// Waits until somebody has decided a case. In this process whoever decides says so; what others decide is found by
+    /// looking now and then.
+    pub(crate) async fn decided(&self, case: &UuidV7) {
+        let mut news = self.news.subscribe();
+        while !self.is_decided(case).await {
+            // Who tells is there as long as we are.
+            let _ = tokio::time::timeout(LOOK_EVERY, news.changed()).await;
+        }
+    }
+
+    /// Whether somebody has decided a case; not, where that cannot be read.
+    pub(crate) async fn is_decided(&self, case: &UuidV7) -> bool {
+        match self.case(case).await {
+            Ok(record) => record.is_some_and(|record| record.case.decision().is_some()),
+            Err(error) => {
+                tracing::warn!(%case, %error, "whether a case is decided cannot be read");
+                false
+            }
+        }
+    }
+
+    /// A case as it stands.
+    pub(crate) async fn case(&self, id: &UuidV7) -> Result<Option<CaseRecord>, StoreError> {
+        let (store, id) = (self.store().clone(), id.clone());
+        let read = tokio::task::spawn_blocking(move || store.case(&id)).await;
+        read.unwrap_or_else(|error| Err(StoreError::unit(error.to_string())))
+    }
+}
+
+/// A decision without its secrets: those that show themselves, and those that the schema of the calls names.
+fn hidden(decision: &Decision, schema: Option<&Schema>) -> Decision {
     match decision {
         Decision::Modify { arguments } => {
-            Decision::Modify { arguments: secrets::redact_value(arguments) }
+            let shown = schema.map(|schema| schema.without_secrets(arguments));
+            let arguments = secrets::redact_value(shown.as_deref().unwrap_or(arguments));
+            Decision::Modify { arguments }
         }
         Decision::Reject { reason } => Decision::Reject {
             reason: reason.as_deref().map(|reason| secrets::redact(reason).into_owned()),
@@ -83,100 +111,133 @@ fn hidden(decision: &Decision) -> Decision {
     }
 }
 
-/// A decision in the person's own words.
-#[derive(Clone, Copy)]
-struct Given<'a> {
-    decision: &'a Decision,
-    seal: Option<&'a Seal>,
+/// A decision on its way into the record, as the person gave it.
+struct Deciding {
+    store: Store,
+    seal: Option<Seal>,
+    case: UuidV7,
+    given: Submission,
+    surface: Surface,
 }
 
-impl Given<'_> {
-    fn sealed(self, case: &UuidV7) -> Result<String, String> {
-        let seal = self.seal.ok_or("there is no key to hide the answer with")?;
-        let bytes = serde_json::to_vec(self.decision).map_err(|error| error.to_string())?;
-        let sealed = seal.close(Purpose::Answer, case, &Zeroizing::new(bytes));
+impl Deciding {
+    fn enact(&self, transaction: &mut dyn Transaction) -> Result<CaseRecord, StoreError> {
+        let id = &self.case;
+        let before = transaction.case(id)?;
+        let was_decided = before.as_ref().is_some_and(|record| record.case.decision().is_some());
+        let kept = before.as_ref().and_then(Kept::of);
+        let schema = kept.as_ref().and_then(Kept::schema);
+        let mut submission = self.given.clone();
+        submission.decision = hidden(&self.given.decision, schema.as_ref());
+        let record = transaction.decide_case(id, &submission)?;
+        if was_decided {
+            return Ok(record);
+        }
+        let shown: Value = serde_json::from_slice(&record.content).unwrap_or_default();
+        if let Some(reason) = misfit(record.case.kind, &shown, &self.given.decision) {
+            return Err(StoreError::unit(reason));
+        }
+        // Who waits for a decision gets it whole.
+        let (whole, permit) = match (&self.given.decision, &submission.decision) {
+            (Decision::Modify { arguments: written }, Decision::Modify { arguments: told }) => {
+                let seal = self.seal.as_ref();
+                let original = kept.as_ref().and_then(|kept| kept.original(id, seal));
+                let correction = Correction { written, told, seal };
+                let whole = correction.whole(original.as_ref(), schema.as_ref());
+                let whole = whole.map_err(StoreError::unit)?;
+                // Only calls that are counted run by it.
+                let permit = kept.as_ref().map(|_| correction.permit(id, &whole));
+                let permit = permit.transpose().map_err(StoreError::unit)?;
+                (Decision::Modify { arguments: whole }, permit)
+            }
+            (given, _) => (given.clone(), None),
+        };
+        let is_awaited = record.case.kind != CaseKind::Escalation
+            || kept.as_ref().is_some_and(|kept| kept.is_awaited);
+        let retry_key = kept.map(|kept| RetryKey::new(&kept.retry_key));
+        if let Some(key) = &retry_key {
+            take_effect(transaction, key, id, &submission, permit)?;
+        }
+        let word = submission.decision.kind().as_str();
+        let (Ok(case), Ok(decision)) = (Id::try_from(id), Token::new(word)) else {
+            return Err(StoreError::unit("the case has no id that the ledger can hold"));
+        };
+        let draft = Draft::decision(case, decision, record.case.digest, record.case.revision)
+            .with_part(self.part(&submission)?);
+        let appended = transaction.append(&draft)?;
+        transaction.said_in(id, &entry_reference(appended.index))?;
+        // A state remembers the person's words until the model has them.
+        if let Some(key) = retry_key {
+            transaction.attempt_from(&key, &entry_reference(appended.index))?;
+        }
+        tell_decision(transaction, &record.case)?;
+        // A model behind us is told what is recorded; a program that asked waits for the words themselves.
+        if is_awaited && whole != submission.decision {
+            let sealed = self.sealed(&whole).map_err(StoreError::unit)?;
+            transaction.keep_private(id, Some(sealed.as_bytes()))?;
+        }
+        Ok(record)
+    }
+
+    /// What the record says of the decision.
+    fn part(&self, submission: &Submission) -> Result<Part, StoreError> {
+        let mut said = json!({
+            "decision": submission.decision,
+            "by": submission.by,
+            "surface": self.surface.name,
+        });
+        if let Some(user) = &self.surface.os_user {
+            said["os_user"] = user.as_str().into();
+        }
+        self.store.part("decision", secrets::redact_value(&said).to_string().into_bytes())
+    }
+
+    /// The decision, whole, for whoever waits for it.
+    fn sealed(&self, whole: &Decision) -> Result<String, String> {
+        let seal = self.seal.as_ref().ok_or("there is no key to hide the answer with")?;
+        let bytes = serde_json::to_vec(whole).map_err(|error| error.to_string())?;
+        let sealed = seal.close(Purpose::Answer, &self.case, &Zeroizing::new(bytes));
         sealed.map_err(|error| error.to_string())
     }
 }
 
-fn enact(
-    transaction: &mut dyn Transaction,
-    id: &UuidV7,
-    submission: &Submission,
-    given: Given<'_>,
-    part: &Part,
-) -> Result<CaseRecord, StoreError> {
-    let before = transaction.case(id)?;
-    let was_decided = before.as_ref().is_some_and(|record| record.case.decision().is_some());
-    let record = transaction.decide_case(id, submission)?;
-    if was_decided {
-        return Ok(record);
-    }
-    let shown: Value = serde_json::from_slice(&record.content).unwrap_or_default();
-    if let Some(reason) = misfit(record.case.kind, &shown, given.decision) {
-        return Err(StoreError::unit(reason));
-    }
-    let kept = before.as_ref().and_then(Kept::of);
-    let permit = match given.decision {
-        Decision::Modify { arguments } => Correction { written: arguments, seal: given.seal }
-            .permit(id, kept.as_ref())
-            .map_err(StoreError::unit)?,
-        _ => None,
-    };
-    let retry_key = kept.map(|kept| RetryKey::new(&kept.retry_key));
-    if let Some(key) = &retry_key {
-        take_effect(transaction, key, id, submission, permit)?;
-    }
-    let word = submission.decision.kind().as_str();
-    let (Ok(case), Ok(decision)) = (Id::try_from(id), Token::new(word)) else {
-        return Err(StoreError::unit("the case has no id that the ledger can hold"));
-    };
-    let draft = Draft::decision(case, decision, record.case.digest, record.case.revision)
-        .with_part(part.clone());
-    let appended = transaction.append(&draft)?;
-    transaction.said_in(id, &entry_reference(appended.index))?;
-    // A state remembers the person's words until the model has them.
-    if let Some(key) = retry_key {
-        transaction.attempt_from(&key, &entry_reference(appended.index))?;
-    }
-    tell_decision(transaction, &record.case)?;
-    // The model of an escalation is told what is recorded; an agent that asked waits for the words themselves.
-    if record.case.kind != CaseKind::Escalation && *given.decision != submission.decision {
-        let sealed = given.sealed(id).map_err(StoreError::unit)?;
-        transaction.keep_private(id, Some(sealed.as_bytes()))?;
-    }
-    Ok(record)
-}
-
-/// Arguments as a person wrote them.
+/// Arguments that a person corrected.
 #[derive(Clone, Copy)]
 struct Correction<'a> {
+    /// As the person wrote them.
     written: &'a Value,
+    /// As they are recorded, and the model is told them.
+    told: &'a Value,
     seal: Option<&'a Seal>,
 }
 
 impl Correction<'_> {
-    /// What runs when the model sends these arguments as it is told them; nothing, where it is told all of them.
-    fn permit(self, case: &UuidV7, kept: Option<&Kept>) -> Result<Option<Permit>, String> {
-        let original = kept.and_then(|kept| kept.original(case, self.seal));
-        let whole =
-            original::filled(self.written, original.as_ref()).map_err(|it| it.to_string())?;
-        if let Some(misfit) = kept.and_then(|kept| kept.misfit(&whole)) {
-            return Err(format!("the corrected arguments do not fit the tool's schema: {misfit}"));
+    /// The arguments with every mark filled in; they fit the schema of the calls that the case is about.
+    fn whole(self, original: Option<&Original>, schema: Option<&Schema>) -> Result<Value, String> {
+        let whole = original::filled(self.written, original).map_err(|it| it.to_string())?;
+        match schema.and_then(|schema| call::misfit(schema, &whole)) {
+            Some(misfit) => {
+                Err(format!("the corrected arguments do not fit the tool's schema: {misfit}"))
+            }
+            None => Ok(whole),
         }
-        let told = secrets::redact_value(self.written);
-        if whole == told {
-            return Ok(None);
+    }
+
+    /// What runs once: as the answer to a call that waits for it, or when the model sends the arguments as it is told
+    /// them. Where it is told all of them, nothing has to be hidden.
+    fn permit(self, case: &UuidV7, whole: &Value) -> Result<Permit, String> {
+        let digest = Digest::of(self.told);
+        if whole == self.told {
+            return Ok(Permit::of_told(case.clone(), digest));
         }
         let seal = self.seal.ok_or("there is no key to hide the corrected arguments with")?;
         let bytes = Zeroizing::new(whole.to_string().into_bytes());
         let sealed = seal.close(Purpose::Correction, case, &bytes).map_err(|it| it.to_string())?;
-        let permit = Permit::new(case.clone(), Digest::of(&told), sealed);
-        let permit = permit.ok_or_else(|| {
+        let permit = Permit::new(case.clone(), digest, sealed);
+        permit.ok_or_else(|| {
             let (length, most) = (bytes.len(), Seal::room_in(Permit::MAX_BYTES));
             format!("corrected arguments with something hidden in them have at most {most} bytes; these have {length}")
-        })?;
-        Ok(Some(permit))
+        })
     }
 }
 

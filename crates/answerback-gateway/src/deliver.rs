@@ -2,23 +2,26 @@
 
 use std::borrow::Cow;
 
+use answerback::UuidV4;
 use answerback::call::check;
 use answerback::contract::tool::{EnvelopeResponse, ErrorObject};
 use answerback::finding::{secrets, shown_text};
 use answerback::json::canonical;
-use answerback_ledger::Draft;
+use answerback_ledger::{Draft, Id, Part};
 use answerback_mcp::wire::{Message, Object};
+use answerback_record::redacted;
 use answerback_store::{Appended, StoreError};
 use serde_json::{Value, json};
 
-use crate::admit::Running;
+use crate::admit::{Running, parts as request_parts};
 use crate::attest::{Answer, Attested, Doubt};
 use crate::cut::{Cut, cut};
 use crate::envelope::{data, found, of_findings, own, reference, whole};
 use crate::figures::UNSEEN;
-use crate::record::{outcome as with_outcome, same_but};
+use crate::record::{About, outcome as with_outcome, same_but};
 use crate::settings::{CheckMode, EnvelopeMode};
 use crate::silence::{self, Silence};
+use crate::tasks::{Role, Task, task_in};
 use crate::told::{self, Said, meta, name};
 use crate::tree::Tree;
 use crate::{Gateway, Recorder, Upstream};
@@ -29,6 +32,10 @@ const NO_RESULT: &str = "no_result";
 const NOT_SENT: &str = "not_sent";
 /// What became of a call whose result comes later.
 const TASK: &str = "task";
+/// The part of an entry that holds what the server answered.
+const RECEIVED: &str = "received";
+/// How many results of one task are recorded that are not the same.
+const MOST_RESULTS: u32 = 16;
 
 impl Gateway {
     /// Looks at the answer to a call before it is given: checks the result, adds what we say about it to its `_meta`,
@@ -42,7 +49,7 @@ impl Gateway {
         Box::pin(self.add_to(upstream, running, reply)).await
     }
 
-    async fn add_to(&self, upstream: &Upstream, running: Running, reply: Message) -> Message {
+    async fn add_to(&self, upstream: &Upstream, mut running: Running, reply: Message) -> Message {
         let object = match Object::read_repeating(reply.text()) {
             Ok(object) if object.get("result").is_some() => object,
             read => {
@@ -65,8 +72,13 @@ impl Gateway {
             let text = "A name stands twice in one object of the result: not every reader takes the same value for it.";
             checked.warn(found::DUPLICATE_NAME, text);
         }
-        if checked.outcome == TASK {
-            self.remember_task(&running, &value);
+        if checked.outcome == TASK
+            && let Some(made) = Task::made(&running, &value)
+        {
+            if let Role::Made { name, task } = &made {
+                self.remember_task(name, task);
+            }
+            running.task = Some(Box::new(made));
         }
         let mut added = noted(&running);
         let cut = self.cut(upstream, &running, result);
@@ -76,8 +88,12 @@ impl Gateway {
         }
         let with_notes = with_notes(shown, &running.notes);
         let mut changed = with_notes.map_or(Cow::Borrowed(shown), Cow::Owned);
-        let envelope = self.envelope(&running, &checked, &value);
-        if let Some(envelope) =
+        let is_routine = self.is_routine(&checked, &value);
+        let envelope = if is_routine { None } else { self.envelope(&running, &checked, &value) };
+        if is_routine {
+            let text = running.teller.routine(upstream, &value);
+            added.extend(text.map(|text| (meta::ENVELOPE, text)));
+        } else if let Some(envelope) =
             envelope.as_ref().filter(|_| self.settings.envelope != EnvelopeMode::Off)
         {
             // What was cut is not put back under another name.
@@ -86,6 +102,9 @@ impl Gateway {
                 changed = structured.map_or(changed, Cow::Owned);
             }
             added.push((meta::ENVELOPE, envelope.to_text()));
+        }
+        if self.attestor.is_some() {
+            self.find_place(&mut running, result).await;
         }
         let attested = self.attest(upstream, &running, &checked, envelope.as_ref(), &value).await;
         let attested = match attested {
@@ -127,6 +146,16 @@ impl Gateway {
             && running.notes.is_empty()
     }
 
+    /// Whether the envelope of a result is wanted as text alone, and says nothing but that the tool ran.
+    fn is_routine(&self, checked: &Looked, result: &Value) -> bool {
+        self.settings.envelope == EnvelopeMode::Meta
+            && self.attestor.is_none()
+            && !checked.is_interim
+            && checked.errors.is_empty()
+            && checked.warnings.is_empty()
+            && own(result).is_none()
+    }
+
     /// The envelope of a result, where somebody wants it and the contract knows the tool's name.
     fn envelope(
         &self,
@@ -163,6 +192,12 @@ impl Gateway {
         let answer = Answer {
             tool: &running.call.name,
             correlation_id: &running.teller.correlation_id,
+            response_id: match running.task.as_deref() {
+                Some(Role::Late { .. }) => {
+                    UuidV4::try_from(running.teller.about.id.to_string()).ok()
+                }
+                _ => None,
+            },
             // It is recorded, so it is redacted like all that is.
             content: secrets::redact_value(&content),
             failure: failed
@@ -170,6 +205,31 @@ impl Gateway {
             doubts: self.doubts(upstream, running, checked),
         };
         attestor.attest(recorder, answer).await.map(Some)
+    }
+
+    /// Finds out which of the results of its task this is, before somebody answers for it under the id that follows from
+    /// that: the one that is recorded, or the next.
+    async fn find_place(&self, running: &mut Running, result: &str) {
+        let (Some(recorder), Some(Role::Late { place, .. })) =
+            (&self.recorder, running.task.as_deref_mut())
+        else {
+            return;
+        };
+        let (store, call) = (recorder.store().clone(), running.teller.correlation_id.clone());
+        let received = redacted(result, None).into_owned();
+        let found = tokio::task::spawn_blocking(move || {
+            (0..MOST_RESULTS).find(|place| {
+                let index = store.reply_index(About::late_id(&call, *place));
+                let kept = index.map(|index| index.map(|index| store.entry(index)));
+                match kept {
+                    Ok(Some(Ok(Some(kept)))) => has_received(&kept, received.as_bytes()),
+                    // What cannot be read is told when it is written.
+                    _ => true,
+                }
+            })
+        });
+        *place = found.await.ok().flatten().unwrap_or(MOST_RESULTS);
+        running.teller.about.id = About::late_id(&running.teller.correlation_id, *place);
     }
 
     /// What speaks against attesting a result.
@@ -282,11 +342,7 @@ impl Gateway {
         running.figures.result(outcome, running.teller.took());
         let Some(recorder) = &self.recorder else { return Ok(None) };
         match append(recorder, running, outcome, received, delivered, attested).await {
-            Ok(appended) => {
-                let own = || running.teller.about.id.to_string();
-                let id = attested.map_or_else(own, |attested| attested.response_id.to_string());
-                Ok(Some(recorder.receipt(&appended, &id)))
-            }
+            Ok((appended, id)) => Ok(Some(recorder.receipt(&appended, &id.to_string()))),
             Err(error) => recorder.store().excuse(error).map(|()| None),
         }
     }
@@ -315,12 +371,12 @@ impl Gateway {
             outcome: "ok",
             is_interim: false,
         };
+        // A task was made, and its result comes later.
+        if task_in(result).is_some() {
+            return Looked { outcome: TASK, is_interim: true, ..looked };
+        }
         if result["resultType"].as_str().is_some_and(|kind| kind != "complete") {
             return Looked { outcome: "interim", is_interim: true, ..looked };
-        }
-        // A task was made, and its result comes later.
-        if result["task"].is_object() && result.get("content").is_none() {
-            return Looked { outcome: TASK, is_interim: true, ..looked };
         }
         if result["isError"] == true {
             let text = result["content"][0]["text"].as_str().unwrap_or_default();
@@ -461,6 +517,7 @@ impl Looked {
     }
 }
 
+/// Writes an answer down. Says where it is, and which response it is there.
 async fn append(
     recorder: &Recorder,
     running: &Running,
@@ -468,29 +525,122 @@ async fn append(
     received: Option<&str>,
     delivered: &str,
     attested: Option<&Attested>,
-) -> Result<Appended, StoreError> {
+) -> Result<(Appended, Id), StoreError> {
     let about = &running.teller.about;
-    let mut draft = match attested {
-        Some(attested) => attested.draft(),
-        None => {
-            let draft = Draft::response().with_response_id(about.id);
-            match answerback_ledger::Token::new("tool") {
-                Ok(contract) => draft.with_contract(&contract),
-                Err(_) => draft,
-            }
-        }
-    };
-    draft = with_outcome(about.on(draft).with_reply_id(about.id), outcome);
     let mut parts = match attested {
         Some(attested) => attested.parts(recorder.store())?,
         None => Vec::new(),
     };
     if let Some(received) = received {
-        parts.extend(recorder.parts("received", received, None)?);
+        parts.extend(recorder.parts(RECEIVED, received, None)?);
     }
     parts.extend(recorder.parts("delivered", delivered, None)?);
-    let draft = parts.into_iter().fold(draft, Draft::with_part);
-    Ok(recorder.store().append(draft)?.await?.value)
+    let answer =
+        Entry { outcome: outcome.to_owned(), attested: attested.map(Attested::draft), parts };
+    match running.task.as_deref() {
+        None => {
+            let (draft, id) = answer.draft(about);
+            Ok((recorder.store().append(draft)?.await?.value, id))
+        }
+        Some(Role::Made { name, task }) => {
+            let (draft, id) = answer.draft(about);
+            let (name, expires) = (name.clone(), task.expires());
+            let note = serde_json::to_string(task).unwrap_or_default();
+            let ticket = recorder.store().write_weighing(answer.weight(), move |transaction| {
+                let appended = transaction.append(&draft)?;
+                // It tells nothing that the entry's leaf does not.
+                transaction.keep_note(&name, &note, expires, None)?;
+                Ok(appended)
+            })?;
+            Ok((ticket.await?.value, id))
+        }
+        Some(Role::Late { was_asked_for, place }) => {
+            let seen = was_asked_for.then(|| request_parts(recorder, &running.call, None, None));
+            let call = running.teller.correlation_id.clone();
+            let seen = seen.transpose()?;
+            answer.append_once(recorder, about.clone(), (call, *place), seen).await
+        }
+    }
+}
+
+/// An answer on its way into the record.
+struct Entry {
+    outcome: String,
+    /// As a governed response, where it is one.
+    attested: Option<Draft>,
+    parts: Vec<Part>,
+}
+
+impl Entry {
+    /// The entry, and the id of the response that it is.
+    fn draft(&self, about: &About) -> (Draft, Id) {
+        let draft = match &self.attested {
+            Some(attested) => attested.clone(),
+            None => {
+                let draft = Draft::response().with_response_id(about.id);
+                match answerback_ledger::Token::new("tool") {
+                    Ok(contract) => draft.with_contract(&contract),
+                    Err(_) => draft,
+                }
+            }
+        };
+        let draft = with_outcome(about.on(draft).with_reply_id(about.id), &self.outcome);
+        let id = draft.response_id().unwrap_or(about.id);
+        (self.parts.iter().cloned().fold(draft, Draft::with_part), id)
+    }
+
+    fn weight(&self) -> usize {
+        self.parts.iter().map(|part| part.bytes().len()).sum::<usize>() + 8192
+    }
+
+    /// Whether an entry has received the same.
+    fn is_in(&self, kept: &answerback_store::Entry) -> bool {
+        let own = self.parts.iter().find(|part| part.name().as_str() == RECEIVED);
+        own.is_some_and(|own| has_received(kept, own.bytes()))
+    }
+
+    /// Writes the result of a task down, with the request for it where there is one; unless the same result is there, from
+    /// when it was asked for before.
+    async fn append_once(
+        self,
+        recorder: &Recorder,
+        mut about: About,
+        (call, first): (UuidV4, u32),
+        seen: Option<Vec<Part>>,
+    ) -> Result<(Appended, Id), StoreError> {
+        let ticket = recorder.store().write_weighing(self.weight(), move |transaction| {
+            // Somebody answers for this one under its own id, and not for another.
+            let places = if self.attested.is_some() { first..first + 1 } else { 0..MOST_RESULTS };
+            for place in places.take_while(|place| *place < MOST_RESULTS) {
+                about.id = About::late_id(&call, place);
+                let known = Draft::response().with_response_id(about.id);
+                match transaction.recorded(&known)? {
+                    Some(kept) if self.is_in(&kept) => {
+                        // What is there is not appended.
+                        return Ok((transaction.append(&known)?, about.id));
+                    }
+                    Some(_) => {}
+                    None => {
+                        if let Some(seen) = &seen {
+                            let request = with_outcome(about.on(Draft::request()), "forwarded");
+                            let request = seen.iter().cloned().fold(request, Draft::with_part);
+                            transaction.append(&request)?;
+                        }
+                        let (draft, id) = self.draft(&about);
+                        return Ok((transaction.append(&draft)?, id));
+                    }
+                }
+            }
+            Err(StoreError::unit("there are other results of the same task"))
+        })?;
+        Ok(ticket.await?.value)
+    }
+}
+
+/// Whether an entry has received this.
+fn has_received(kept: &answerback_store::Entry, received: &[u8]) -> bool {
+    let part = kept.parts.iter().find(|part| part.name().as_str() == RECEIVED);
+    part.is_some_and(|part| **part.bytes() == *received)
 }
 
 /// A result with what the model has to know as one more block of text at its end.

@@ -148,10 +148,13 @@ pub(crate) fn own(result: &Value) -> Option<EnvelopeResponse> {
 }
 
 /// Where the result is that an envelope stands beside.
+pub(crate) fn place(result: &Value) -> &'static str {
+    if result.get("structuredContent").is_some() { "/structuredContent" } else { "/content" }
+}
+
+/// The data of an envelope beside a result.
 pub(crate) fn reference(result: &Value) -> Value {
-    let place =
-        if result.get("structuredContent").is_some() { "/structuredContent" } else { "/content" };
-    json!({ "ref": place })
+    json!({ "ref": place(result) })
 }
 
 /// An envelope with the result in it instead of a reference to it.

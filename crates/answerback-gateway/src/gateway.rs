@@ -8,6 +8,7 @@ use answerback::retry::{Context, FailureTally, HideSecrets, Outcome, observe};
 
 use crate::attempt::Attempt;
 use crate::figures::Figures;
+use crate::routine::Routines;
 use crate::tasks::Tasks;
 use crate::{Attestor, GatewaySettings, Pins, Recorder, Toolbox};
 
@@ -24,6 +25,8 @@ pub struct Upstream {
     /// The tools as they were first seen.
     pub pins: Option<Pins>,
     pub(crate) figures: Figures,
+    /// The envelopes of results about which there is nothing to say.
+    pub(crate) routines: Routines,
 }
 
 impl Upstream {
@@ -32,7 +35,8 @@ impl Upstream {
         let version = version.filter(|version| is_semver(version)).unwrap_or("0.0.0").to_owned();
         let name = name.into();
         let figures = Figures::of(&name, &tools);
-        Self { name, version, tools, pins: None, figures }
+        let routines = Routines::default();
+        Self { name, version, tools, pins: None, figures, routines }
     }
 
     /// The server with the tools as they were first seen.

@@ -17,6 +17,7 @@ mod beside;
 mod call;
 mod catalogue;
 mod client;
+mod counting;
 mod cut;
 mod decide;
 mod deliver;
@@ -31,6 +32,7 @@ mod pins;
 mod policy;
 mod record;
 mod relay;
+mod routine;
 mod seal;
 pub mod serve;
 mod servers;
@@ -56,7 +58,7 @@ pub use pins::{PinError, Pins};
 pub use record::Recorder;
 pub use servers::{Listed, Secret, ServerSettings, ServiceSettings, TokenSettings, Variable};
 pub use settings::{
-    CheckMode, EnvelopeMode, GatewaySettings, SettingsError, ToolModes, UnknownTool,
+    Answers, CheckMode, EnvelopeMode, GatewaySettings, SettingsError, ToolModes, UnknownTool,
 };
 pub use surface::Surface;
 #[cfg(feature = "otel")]

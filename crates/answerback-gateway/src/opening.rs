@@ -11,6 +11,8 @@ use crate::seal::Seal;
 pub(crate) struct Opening<'a> {
     pub(crate) attempt: &'a Attempt,
     pub(crate) about: &'a About,
+    /// Whether a program waits for what the person decides.
+    pub(crate) is_awaited: bool,
     pub(crate) seal: Option<&'a Seal>,
 }
 
@@ -30,7 +32,8 @@ impl Opening<'_> {
         let original = self.attempt.original();
         let key = self.attempt.key.as_str();
         let schema = self.attempt.schema.as_ref();
-        let kept = Kept::new(key, &case.id, original.as_ref(), schema, self.seal);
+        let kept = Kept::new(key, &case.id, original.as_ref(), schema, self.seal)
+            .with_awaited(self.is_awaited);
         let mut new = NewCase::new(case, content).with_reference(reference);
         // What is shown tells of every attempt, and of the first call most.
         for source in transaction.attempt_sources(&self.attempt.key)? {

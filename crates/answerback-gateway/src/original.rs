@@ -1,7 +1,7 @@
 //! The arguments of the call that opened a case, and what a person's corrected ones take from them.
 
 use answerback::UuidV7;
-use answerback::call::{Schema, misfit};
+use answerback::call::Schema;
 use answerback::finding::secrets;
 use answerback::json::Pointer;
 use answerback_store::CaseRecord;
@@ -26,6 +26,9 @@ pub(crate) struct Kept {
     /// The schema that corrected arguments have to fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     schema: Option<Value>,
+    /// Whether a program waits for what the person decides: it gets that whole. A model is told what is recorded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_awaited: bool,
 }
 
 impl Kept {
@@ -51,13 +54,18 @@ impl Kept {
         });
         // A schema beyond any reason is not worth its place; the next call is checked all the same.
         let schema = schema.filter(|schema| schema.to_string().len() <= LARGEST_SCHEMA).cloned();
-        Self { retry_key: retry_key.to_owned(), original: sealed, schema }
+        Self { retry_key: retry_key.to_owned(), original: sealed, schema, is_awaited: false }
     }
 
-    /// Why arguments do not fit the schema of the calls that the case is about; nothing, where they do.
-    pub(crate) fn misfit(&self, arguments: &Value) -> Option<String> {
-        let schema = Schema::compile(self.schema.clone()?).ok()?;
-        misfit(&schema, arguments)
+    /// Sets whether a program waits for what the person decides.
+    pub(crate) fn with_awaited(mut self, is_awaited: bool) -> Self {
+        self.is_awaited = is_awaited;
+        self
+    }
+
+    /// What the arguments of the calls that the case is about have to fit.
+    pub(crate) fn schema(&self) -> Option<Schema> {
+        Schema::compile(self.schema.clone()?).ok()
     }
 
     /// What a case has kept.

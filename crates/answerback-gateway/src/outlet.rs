@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use answerback_mcp::link::Incoming;
+use answerback_mcp::link::{Flow, Incoming, Watch};
 use answerback_mcp::wire::Id;
 use tokio::sync::mpsc;
 
@@ -20,6 +20,24 @@ impl Outlet {
     pub(crate) fn close(&self, request: &Id) {
         if let Self::Streams(streams) = self {
             streams.close(request);
+        }
+    }
+
+    /// Notes what becomes of the stream that a server answers a request with: ours is like it.
+    pub(crate) fn flows(&self, request: &Id, flow: Flow) {
+        if let Self::Streams(streams) = self {
+            streams.flows(request, flow);
+        }
+    }
+
+    /// Who wants to know what becomes of that stream, if anybody.
+    pub(crate) fn watch(&self, request: &Id) -> Option<Watch> {
+        match self {
+            Self::Streams(streams) if streams.can_resume() => {
+                let (streams, request) = (Arc::clone(streams), request.clone());
+                Some(Box::new(move |flow| streams.flows(&request, flow)))
+            }
+            Self::Streams(_) | Self::Queue(_) => None,
         }
     }
 

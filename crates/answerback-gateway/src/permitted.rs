@@ -1,38 +1,81 @@
-//! A call with arguments that a person corrected, sent by the model as it was told them.
+//! A call with arguments that a person corrected.
 
-use answerback::Digest;
+use answerback::case::Decision;
 use answerback::finding::secrets;
 use answerback::retry::{Permit, RetryKey};
+use answerback::{Digest, UuidV7};
+use answerback_store::Store;
 use serde_json::Value;
 
-use crate::Gateway;
+use crate::Recorder;
 use crate::call::ToolCall;
 use crate::original::has_mark;
-use crate::seal::Purpose;
+use crate::seal::{Purpose, Seal};
 
-impl Gateway {
-    /// The arguments that a person's permit holds for this call, where it sends what the model was told.
-    pub(crate) async fn permitted(
-        &self,
-        call: &ToolCall,
-        key: &RetryKey,
-    ) -> Option<(Permit, Value)> {
-        // Without a mark there is nothing to fill in, and nothing to look up.
+/// By what a call asks for what a person corrected.
+#[derive(Clone, Debug)]
+pub(crate) enum Claim {
+    /// It waited for the case.
+    Case(UuidV7),
+    /// It sends what the model was told, marks included.
+    Told(Digest),
+    /// It is the next one, whatever it sends.
+    Next,
+}
+
+impl Claim {
+    /// What a call asks for; nothing, where it just calls.
+    pub(crate) fn of(call: &ToolCall) -> Option<Self> {
+        if let Some(case) = &call.waited_for {
+            return Some(Self::Case(case.clone()));
+        }
         let text = call.arguments.as_deref().filter(|text| has_mark(text))?;
-        let recorder = self.recorder.as_ref()?;
-        let sent: Value = serde_json::from_str(text).ok()?;
-        let digest = Digest::of(&secrets::redact_value(&sent));
-        let (store, seal, key) = (recorder.store().clone(), recorder.seal()?, key.clone());
-        let opened = tokio::task::spawn_blocking(move || {
+        Self::of_told(&serde_json::from_str(text).ok()?)
+    }
+
+    /// What arguments ask for that a model was told; nothing, where there is no mark in them to fill in.
+    pub(crate) fn of_told(sent: &Value) -> Option<Self> {
+        let is_marked = has_mark(&sent.to_string());
+        is_marked.then(|| Self::Told(Digest::of(&secrets::redact_value(sent))))
+    }
+
+    fn is_met_by(&self, permit: &Permit) -> bool {
+        match self {
+            Self::Case(case) => permit.case == *case,
+            Self::Told(digest) => permit.hides() && permit.digest == *digest,
+            Self::Next => true,
+        }
+    }
+}
+
+impl Recorder {
+    /// The arguments that a person's permit holds for a call that claims them, whole.
+    pub(crate) async fn permitted(&self, claim: Claim, key: &RetryKey) -> Option<(Permit, Value)> {
+        let (store, seal, key) = (self.store().clone(), self.seal(), key.clone());
+        let found = tokio::task::spawn_blocking(move || {
             let state = store.attempt(&key).ok()??.state;
-            let permit = state.permit().filter(|permit| permit.digest == digest)?.clone();
-            let opened = seal.open(Purpose::Correction, &permit.case, &permit.sealed);
-            let opened = opened.inspect_err(|error| {
-                tracing::warn!(case = %permit.case, %error, "what a person corrected cannot be read");
-            });
-            Some((permit, opened.ok()?))
+            let permit = state.permit().filter(|permit| claim.is_met_by(permit))?.clone();
+            let arguments = corrected(&store, seal.as_deref(), &permit)?;
+            Some((permit, arguments))
         });
-        let (permit, arguments) = opened.await.ok()??;
-        Some((permit, serde_json::from_slice(&arguments).ok()?))
+        found.await.ok()?
+    }
+}
+
+/// What a person corrected: what is sealed, or what the case has where nothing is hidden.
+fn corrected(store: &Store, seal: Option<&Seal>, permit: &Permit) -> Option<Value> {
+    if permit.hides() {
+        let opened = seal?.open(Purpose::Correction, &permit.case, &permit.sealed);
+        let opened = opened.inspect_err(|error| {
+            tracing::warn!(case = %permit.case, %error, "what a person corrected cannot be read");
+        });
+        return serde_json::from_slice(&opened.ok()?).ok();
+    }
+    let record = store.case(&permit.case).ok()??;
+    match record.case.decision()? {
+        Decision::Modify { arguments } if Digest::of(arguments) == permit.digest => {
+            Some(arguments.clone())
+        }
+        _ => None,
     }
 }

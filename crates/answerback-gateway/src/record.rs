@@ -6,6 +6,7 @@ use answerback_ledger::{Draft, Id, Part, Token};
 use answerback_record::Hide;
 use answerback_store::{Appended, Store, StoreError};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::seal::Seal;
 
@@ -15,6 +16,8 @@ pub struct Recorder {
     store: Store,
     origin: String,
     seal: Option<Arc<Seal>>,
+    /// Says that something was decided in this process.
+    pub(crate) news: watch::Sender<()>,
 }
 
 /// What every entry about one call says of it.
@@ -34,6 +37,15 @@ impl About {
     pub(crate) fn id_of(correlation: &UuidV4) -> Id {
         // A UUID of the library is one of the ledger.
         Id::try_from(correlation).unwrap_or_else(|_| Id::from([0; 16]))
+    }
+
+    /// The id of the request for the result of a call's task. Whoever asks again asks the same; only where the result is
+    /// another one is it another request, and this is the place among them.
+    pub(crate) fn late_id(call: &UuidV4, place: u32) -> Id {
+        let digest = answerback::Digest::of(&json!(["result", call.as_str(), place]));
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest.as_bytes()[..16]);
+        Self::id_of(&UuidV4::from_random(bytes))
     }
 
     /// An entry with what is known of the call.
@@ -69,7 +81,7 @@ impl Recorder {
     pub fn new(store: Store) -> Result<Self, StoreError> {
         let origin = store.origin()?;
         let seal = Seal::of(&store).map(Arc::new);
-        Ok(Self { store, origin, seal })
+        Ok(Self { store, origin, seal, news: watch::Sender::new(()) })
     }
 
     /// What hides arguments that have to be kept.

@@ -37,6 +37,20 @@ pub enum EnvelopeMode {
     Structured,
 }
 
+/// How requests of clients with sessions are answered over HTTP.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "the configuration knows exactly these")]
+pub enum Answers {
+    /// With a stream where the server answers so, or has something to say before its answer, or takes long; with one
+    /// message otherwise.
+    AsNeeded,
+    /// With a stream, always: whoever loses the connection comes back for the rest.
+    Stream,
+    /// With a stream that ends when nothing happens for a while, and whose client comes back: for proxies in between that
+    /// do not let an answer take long.
+    Poll,
+}
+
 /// What holds for one tool.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -76,6 +90,8 @@ pub struct GatewaySettings {
     pub envelope: EnvelopeMode,
     /// What a tool's definition that changed since it was first seen does.
     pub pinning: CheckMode,
+    /// How requests of clients with sessions are answered over HTTP.
+    pub answers: Answers,
     /// The largest message, in bytes.
     pub largest_message: usize,
     /// How many bytes of a result's text a model is shown; all of them, where nothing is said.
@@ -98,6 +114,7 @@ impl Default for GatewaySettings {
             unknown_tool: UnknownTool::Error,
             envelope: EnvelopeMode::Meta,
             pinning: CheckMode::Warn,
+            answers: Answers::AsNeeded,
             largest_message: 64 << 20,
             shown_bytes: None,
             most_calls: 256,
@@ -116,6 +133,8 @@ const ENVELOPES: &[(&str, EnvelopeMode)] = &[
     ("meta", EnvelopeMode::Meta),
     ("structured", EnvelopeMode::Structured),
 ];
+const ANSWERS: &[(&str, Answers)] =
+    &[("as_needed", Answers::AsNeeded), ("stream", Answers::Stream), ("poll", Answers::Poll)];
 /// Keys that are read elsewhere.
 const NOT_OURS: &[&str] = &["listen", "upstreams", "tokens"];
 
@@ -140,6 +159,7 @@ impl GatewaySettings {
                     reading.word(&path, value, UNKNOWN_TOOLS, &mut settings.unknown_tool);
                 }
                 "envelope" => reading.word(&path, value, ENVELOPES, &mut settings.envelope),
+                "answers" => reading.word(&path, value, ANSWERS, &mut settings.answers),
                 "allow" => settings.allow = Some(reading.names(&path, value)),
                 "deny" => settings.deny = reading.names(&path, value),
                 "largest_message" => {
@@ -356,6 +376,11 @@ mod tests {
             json!({"input": null}),
             json!({"unknown_tool": false}),
             json!({"unknown_tool": "off"}),
+            json!({"answers": "as_needed"}),
+            json!({"answers": "stream"}),
+            json!({"answers": "poll"}),
+            json!({"answers": "json"}),
+            json!({"answers": false}),
             json!({"allow": ["a", "b*"], "deny": []}),
             json!({"allow": "a"}),
             json!({"deny": [1]}),

@@ -1,80 +1,311 @@
-//! Calls that were answered with a task: what becomes of them is asked for later.
+//! Calls that were answered with a task: what becomes of them is asked for later, or told.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use answerback_mcp::wire::{Message, splice};
-use serde_json::Value;
+use answerback::contract::tool::ErrorObject;
+use answerback::{Digest, Timestamp, UuidV4};
+use answerback_mcp::wire::{Message, Object, Shape, code, splice};
+use answerback_store::StoreError;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use crate::admit::{Running, append_request, could_not_record};
+use crate::admit::Running;
 use crate::call::ToolCall;
-use crate::figures::ToolFigures;
+use crate::record::About;
 use crate::told::Teller;
-use crate::{Client, Gateway};
+use crate::{Client, Gateway, Upstream};
 
-/// How many tasks are remembered; the newest.
+/// How many tasks are remembered here, the newest, beside those in the store.
 const MOST: usize = 1024;
+/// How long a task is remembered whose server does not say how long it keeps it.
+const USUALLY: Duration = Duration::from_hours(7 * 24);
+/// The least that a task is remembered, and the most, whatever its server says.
+const WITHIN: [Duration; 2] = [Duration::from_hours(1), Duration::from_hours(30 * 24)];
 
-/// The tasks under way, each with the call that it belongs to.
+/// The calls whose tasks this gateway saw, under the names of their notes.
 #[derive(Debug, Default)]
-pub(crate) struct Tasks(Mutex<VecDeque<Task>>);
+pub(crate) struct Tasks(Mutex<VecDeque<(String, Task)>>);
 
-#[derive(Debug)]
-struct Task {
-    id: String,
-    /// Who spoke about the call.
-    teller: Teller,
-    may_run_twice: bool,
-    figures: Arc<ToolFigures>,
+/// What has to be known of a call when the result of its task comes.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Task {
+    correlation_id: UuidV4,
+    tool: String,
+    /// Whether the catalogue had the tool.
+    is_known: bool,
+    /// When the call came, in milliseconds since 1970.
+    since: i64,
+    /// When it is forgotten, in milliseconds since 1970.
+    expires: i64,
+    /// What its envelope warns of already, by code and words.
+    warnings: Vec<(String, String)>,
 }
 
-impl Task {
-    fn is(&self, principal: &str, server: &str, id: &str) -> bool {
-        let about = &self.teller.about;
-        self.id == id && about.principal == principal && about.upstream == server
+/// What a call that is under way has to do with a task.
+#[derive(Debug)]
+pub(crate) enum Role {
+    /// It was answered with one, which is noted under this name.
+    Made { name: String, task: Task },
+    /// What is under way is its result. It is recorded once, with the request of whoever asked first, if anybody did. The
+    /// places before this one have other results of the same task.
+    Late { was_asked_for: bool, place: u32 },
+}
+
+/// Where the result of a task is, in what a server says of it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Place {
+    /// It is the answer.
+    Answer,
+    /// It is part of what is said of the task, which is this member.
+    Within(&'static str),
+}
+
+impl Place {
+    /// Where the answer to a request has the result of a task; nothing, where the request does not ask for one.
+    pub(crate) fn asked_with(method: &str) -> Option<Self> {
+        match method {
+            "tasks/result" => Some(Self::Answer),
+            "tasks/get" => Some(Self::Within("result")),
+            _ => None,
+        }
+    }
+
+    /// Where a notification has it.
+    pub(crate) fn told_with(method: &str) -> Option<Self> {
+        method.starts_with("notifications/tasks").then_some(Self::Within("params"))
     }
 }
 
-impl Gateway {
-    /// The method that asks for the result of a task.
-    pub(crate) const TASK_RESULT: &'static str = "tasks/result";
+impl Task {
+    /// The task that a result is, with the name of its note.
+    pub(crate) fn made(running: &Running, result: &Value) -> Option<Role> {
+        let task = task_in(result)?;
+        let (id, about) = (task["taskId"].as_str()?, &running.teller.about);
+        let now = answerback_record::surroundings::now().unix_millis();
+        let lasts = [&task["ttl"], &task["ttlMs"]].into_iter().find_map(Value::as_u64);
+        let lasts = lasts.map_or(USUALLY, Duration::from_millis).clamp(WITHIN[0], WITHIN[1]);
+        let warnings = running.warnings.iter();
+        let task = Self {
+            correlation_id: running.teller.correlation_id.clone(),
+            tool: about.tool.0.clone(),
+            is_known: about.tool.1,
+            since: now - millis(running.teller.took()),
+            expires: now + millis(lasts),
+            warnings: warnings.map(|it| (it.code.clone(), it.message.clone())).collect(),
+        };
+        Some(Role::Made { name: note_of(&about.principal, &about.upstream, id), task })
+    }
 
+    /// The tool that was called.
+    pub(crate) fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// When it is forgotten.
+    pub(crate) fn expires(&self) -> Timestamp {
+        Timestamp::from_unix_millis(self.expires)
+    }
+
+    fn took(&self) -> Duration {
+        let took = answerback_record::surroundings::now().unix_millis() - self.since;
+        Duration::from_millis(u64::try_from(took).unwrap_or_default())
+    }
+}
+
+/// The task in a result that is none yet: as a member of its own, as one revision has it, or as the result itself.
+pub(crate) fn task_in(result: &Value) -> Option<&Value> {
+    let is_task = result["resultType"] == "task";
+    let task = if is_task { result } else { &result["task"] };
+    let is_result = !is_task && result.get("content").is_some();
+    (task["taskId"].is_string() && !is_result).then_some(task)
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Under which name a task is noted. Servers count on their own, and for each principal.
+fn note_of(principal: &str, server: &str, id: &str) -> String {
+    format!("task/{}", Digest::of(&json!([principal, server, id])))
+}
+
+/// The task that a request or a notification is about; the answer, where two readers could take it for different ones.
+pub(crate) fn subject_of(message: &Message) -> Result<Option<String>, Message> {
+    let params = Object::read(message.text()).ok().and_then(|object| object.get("params"));
+    let Some(params) = params.map(Object::read) else { return Ok(None) };
+    let Ok(params) = params else {
+        let text = "the parameters cannot be read: a name stands twice in them";
+        let id = match message.shape() {
+            Shape::Request { id, .. } => Some(id),
+            _ => None,
+        };
+        return Err(Message::error(id, code::INVALID_PARAMS, text, None));
+    };
+    Ok(params.get("taskId").and_then(|id| serde_json::from_str(id).ok()))
+}
+
+impl Gateway {
     /// Remembers the call that a result with a task answers.
-    pub(crate) fn remember_task(&self, running: &Running, result: &Value) {
-        let Some(id) = result["task"]["taskId"].as_str() else { return };
-        let (id, teller) = (id.to_owned(), running.teller.clone());
+    pub(crate) fn remember_task(&self, name: &str, task: &Task) {
         let mut tasks = self.tasks.0.lock().unwrap_or_else(PoisonError::into_inner);
         if tasks.len() == MOST {
             tasks.pop_front();
         }
-        let (may_run_twice, figures) = (running.may_run_twice, Arc::clone(&running.figures));
-        tasks.push_back(Task { id, teller, may_run_twice, figures });
+        tasks.push_back((name.to_owned(), task.clone()));
     }
 
-    /// The call whose result is asked for, where it is one of this client's that we remember. That it is asked for is
-    /// durable then; where it cannot be, the answer says so.
-    pub(crate) async fn asked_for(
+    /// The call that a task of this client belongs to, where it went through a gateway on this store.
+    pub(crate) async fn task(
         &self,
         client: &Client,
         server: &str,
-        request: &Message,
-    ) -> Option<Result<Running, Message>> {
-        let id = splice::string_at(request.text(), &["params", "taskId"])?;
-        let (teller, may_run_twice, figures) = {
+        id: &str,
+    ) -> Result<Option<Task>, StoreError> {
+        let name = note_of(client.principal(), server, id);
+        {
             let tasks = self.tasks.0.lock().unwrap_or_else(PoisonError::into_inner);
             let mut newest_first = tasks.iter().rev();
-            let task = newest_first.find(|task| task.is(client.principal(), server, &id))?;
-            (task.teller.clone(), task.may_run_twice, Arc::clone(&task.figures))
-        };
-        let call = ToolCall::named(request.clone(), teller.tool())?;
-        // Each time that a result is asked for is an answer of its own.
-        let teller = teller.again(&call).ok()?;
-        if let Some(recorder) = &self.recorder
-            && let Err(error) = append_request(recorder, &teller, &call, None).await
-        {
-            return Some(Err(could_not_record(&teller, &error.to_string())));
+            if let Some((_, task)) = newest_first.find(|(noted, _)| *noted == name) {
+                return Ok(Some(task.clone()));
+            }
         }
-        let (warnings, notes) = (Vec::new(), Vec::new());
-        Some(Ok(Running { call, teller, may_run_twice, warnings, notes, figures }))
+        let Some(recorder) = &self.recorder else { return Ok(None) };
+        let (store, noted) = (recorder.store().clone(), name.clone());
+        let read = tokio::task::spawn_blocking(move || store.note(&noted)).await;
+        let read = read.unwrap_or_else(|error| Err(StoreError::unit(error.to_string())));
+        let note = match read {
+            Ok(note) => note,
+            Err(error) => return recorder.store().excuse(error).map(|()| None),
+        };
+        let task: Option<Task> = note.and_then(|note| serde_json::from_str(&note).ok());
+        if let Some(task) = &task {
+            self.remember_task(&name, task);
+        }
+        Ok(task)
+    }
+
+    /// The result of a task on its way to whoever asked for it, or is told of it.
+    pub(crate) fn late(
+        &self,
+        client: &Client,
+        upstream: &Upstream,
+        request: ToolCall,
+        task: Task,
+    ) -> Running {
+        let about = About {
+            id: About::late_id(&task.correlation_id, 0),
+            correlation: About::id_of(&task.correlation_id),
+            upstream: upstream.name.clone(),
+            principal: client.principal().to_owned(),
+            tool: (task.tool.clone(), task.is_known),
+        };
+        let now = Instant::now();
+        let since = now.checked_sub(task.took()).unwrap_or(now);
+        let teller =
+            Teller::of_task(self, upstream, &request, about, task.correlation_id.clone(), since);
+        let was_asked_for = matches!(request.message.shape(), Shape::Request { .. });
+        let warnings = task.warnings.iter().map(|(code, text)| ErrorObject::new(code, text));
+        Running {
+            teller,
+            may_run_twice: upstream.tools.may_run_twice(&task.tool),
+            warnings: warnings.collect(),
+            notes: Vec::new(),
+            figures: upstream.figures.tool(&task.tool),
+            task: Some(Box::new(Role::Late { was_asked_for, place: 0 })),
+            call: request,
+        }
+    }
+
+    /// Looks at the result of a task before it is given, wherever it is in what the server says; what says nothing of a
+    /// result crosses.
+    pub(crate) async fn deliver_late(
+        &self,
+        upstream: &Upstream,
+        running: Running,
+        said: Message,
+        place: Place,
+    ) -> Message {
+        let Place::Within(member) = place else {
+            return self.deliver(upstream, running, said).await;
+        };
+        let id = running.call.id.clone();
+        let Some(state) = splice::at(said.text(), &[member]) else { return said };
+        let unread = |why: &str| {
+            let text = format!("what the server says of the task is withheld: {why}");
+            Message::error(Some(&id), code::INTERNAL_ERROR, &text, None)
+        };
+        let Ok(state) = Object::read(state) else {
+            return unread(
+                "a name stands twice in it, and not every reader takes the same value for it",
+            );
+        };
+        let reply = match (state.get("result"), state.get("error")) {
+            (Some(result), _) if result != "null" => Message::result(&id, result),
+            (_, Some(error)) if error != "null" => {
+                let text = format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id.as_json());
+                match Message::read(text) {
+                    Ok(reply) => reply,
+                    Err(_) => return said,
+                }
+            }
+            // It is not there yet, or was given up.
+            _ => return said,
+        };
+        let has_result = splice::at(reply.text(), &["result"]).is_some();
+        let given = self.deliver(upstream, running, reply).await;
+        let given = Object::read_repeating(given.text()).ok().and_then(|object| {
+            let result = object.get("result")?;
+            Some(result.to_owned())
+        });
+        match given {
+            Some(result) if has_result => {
+                let text = splice::with(said.text(), &[member, "result"], &result);
+                text.map_or_else(|_| unread("it cannot be written"), |text| said.with_text(text))
+            }
+            None if !has_result => said,
+            _ => unread("it could not be recorded"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_told_from_a_result() {
+        for (result, id) in [
+            (json!({"task": {"taskId": "a", "status": "working"}}), Some("a")),
+            (json!({"resultType": "task", "taskId": "b", "status": "working"}), Some("b")),
+            (json!({"resultType": "complete", "taskId": "b"}), None),
+            (json!({"task": {"taskId": "a"}, "content": []}), None),
+            (json!({"task": {}}), None),
+            (json!({"content": []}), None),
+        ] {
+            let found = task_in(&result).and_then(|task| task["taskId"].as_str());
+            assert_eq!(found, id, "{result}");
+        }
+    }
+
+    #[test]
+    fn a_request_with_two_tasks_is_about_none() {
+        let request = |params: &str| {
+            let text = format!(r#"{{"id":1,"method":"tasks/get","params":{params}}}"#);
+            subject_of(&Message::read(text).unwrap()).map_err(|_| ())
+        };
+        assert_eq!(request(r#"{"taskId":"a"}"#), Ok(Some("a".to_owned())));
+        assert_eq!(request(r#"{"taskId":7}"#), Ok(None));
+        assert_eq!(request(r#"{"taskId":"a","taskId":"b"}"#), Err(()));
+    }
+
+    #[test]
+    fn names_tell_servers_and_principals_apart() {
+        let name = note_of("p", "s", "t");
+        assert_eq!(name, note_of("p", "s", "t"));
+        for other in [note_of("q", "s", "t"), note_of("p", "r", "t"), note_of("p", "s", "u")] {
+            assert_ne!(name, other);
+        }
     }
 }

@@ -12,8 +12,9 @@ use answerback_mcp::wire::{Id, Message, Object, code};
 use serde_json::{Map, Value, json};
 
 use crate::call::ToolCall;
-use crate::envelope::{Enveloped, found, of_findings};
+use crate::envelope::{Enveloped, found, of_findings, place, reference};
 use crate::record::About;
+use crate::routine::Occasion;
 use crate::settings::EnvelopeMode;
 use crate::{Client, Gateway, Upstream};
 
@@ -256,11 +257,25 @@ impl Teller {
         })
     }
 
-    /// Who speaks when the result of the same call is asked for with another request.
-    pub(crate) fn again(mut self, request: &ToolCall) -> std::io::Result<Self> {
-        self.about.id = About::id_of(&answerback_record::surroundings::uuid()?);
-        self.id = request.id.clone();
-        Ok(self)
+    /// Who speaks about the result of a task, which is asked for with another request than the call was.
+    pub(crate) fn of_task(
+        gateway: &Gateway,
+        upstream: &Upstream,
+        request: &ToolCall,
+        about: About,
+        correlation_id: UuidV4,
+        started: Instant,
+    ) -> Self {
+        Self {
+            id: request.id.clone(),
+            is_modern: request.is_modern,
+            about,
+            correlation_id,
+            started,
+            version: upstream.version.clone(),
+            host: gateway.host,
+            has_envelopes: gateway.settings.envelope != EnvelopeMode::Off,
+        }
     }
 
     /// How long ago the call came.
@@ -293,6 +308,17 @@ impl Teller {
             own,
         };
         enveloped.envelope(errors, warnings, answerback_record::surroundings::now())
+    }
+
+    /// The text of the envelope of a result about which there is nothing to say.
+    pub(crate) fn routine(&self, upstream: &Upstream, result: &Value) -> Option<String> {
+        let occasion = Occasion {
+            now: answerback_record::surroundings::now(),
+            duration_ms: u64::try_from(self.took().as_millis()).unwrap_or(u64::MAX),
+            correlation_id: &self.correlation_id,
+        };
+        let build = || self.envelope(reference(result), None, Vec::new(), Vec::new());
+        upstream.routines.text(self.tool(), place(result), occasion, build)
     }
 
     /// A result that is a question to the client.

@@ -123,7 +123,8 @@ async fn from_client(relay: &Arc<Relay>, input: impl AsyncRead + Unpin, most: us
         true
     };
     read_lines(input, most, take).await;
-    // The client closed its end; it may still read what it asked for.
+    // The client closed its end; it may still read what it asked for, and answers no form any more.
+    relay.client_left();
     relay.finish().await;
 }
 

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use answerback::UuidV7;
 use answerback::case::{CaseKind, CaseState, Decision, DecisionKind, Submission};
 use answerback_console::CaseDocument;
-use answerback_store::{CaseFilter, CaseRecord, CaseStatus, Store};
+use answerback_store::{CaseFilter, CaseRecord, CaseStatus, Store, StoreError};
 use anyhow::{Context, bail};
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ A case is named by its id or the beginning of it; cases of one minute begin alik
 terminal, or a token to which the configuration grants it, in --token-file or $ANSWERBACK_TOKEN:
   gateway: {tokens: {desk: {scopes: [decide], file: desk.token}}}
 
-Exit codes: 0 shown or decided, 1 the token may not decide, 2 anything else.")]
+Exit codes: 0 shown or decided, 1 the decision does not hold or the token may not decide, 2 anything else.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     decider: DeciderOptions,
@@ -322,7 +322,14 @@ fn decide(arguments: &Arguments, case: &str, decision: Decision) -> anyhow::Resu
     let submission = Submission::about(&record.case, decision).with_by(who.by);
     let decided =
         answerback_gateway::decide(&store, record.case.id.clone(), submission, who.surface)?;
-    let decided = decided.wait()?.value;
+    let decided = match decided.wait() {
+        Ok(decided) => decided.value,
+        Err(error @ (StoreError::Decision(_) | StoreError::Unit(_))) => {
+            say(&format!("error: {error}"));
+            return Ok(Exit::NotGood);
+        }
+        Err(error) => return Err(error.into()),
+    };
     let mut text = String::new();
     writeln!(text, "Case {}: {kind}", decided.case.id)?;
     if kind != DecisionKind::Defer {
@@ -334,7 +341,9 @@ fn decide(arguments: &Arguments, case: &str, decision: Decision) -> anyhow::Resu
 
 const fn effect(case: CaseKind) -> &'static str {
     match case {
-        CaseKind::Escalation => "It takes effect with the model's next call of the tool.",
+        CaseKind::Escalation => {
+            "It takes effect at once where the call still waits at its client, else with the model's next call of the tool."
+        }
         _ => "The agent hears of it when it asks.",
     }
 }

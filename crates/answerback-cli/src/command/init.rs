@@ -164,8 +164,11 @@ fn rewrite(client: ClientName, arguments: &Arguments) -> anyhow::Result<Exit> {
         say(&format!("{shown} is left as it is"));
         return Ok(Exit::Good);
     }
-    let mut new = serde_json::to_string_pretty(&document)?;
-    new.push('\n');
+    let as_it_was = if arguments.undo { as_it_was(client, &path, &document) } else { None };
+    let new = match as_it_was {
+        Some(text) => text,
+        None => serde_json::to_string_pretty(&document)? + "\n",
+    };
     if arguments.dry_run {
         anstream::stdout().write_all(new.as_bytes())?;
         return Ok(Exit::Good);
@@ -218,8 +221,36 @@ fn wrapped(name: &str, server: &mut Map<String, Value>, me: &str) -> Change {
 fn unwrapped(server: &mut Map<String, Value>) -> Change {
     let Some((command, arguments)) = original(server) else { return Change::AlreadySo };
     server.insert("command".to_owned(), command);
-    server.insert("args".to_owned(), arguments.into());
+    if arguments.is_empty() {
+        // A command without arguments needs no list of them.
+        server.shift_remove("args");
+    } else {
+        server.insert("args".to_owned(), arguments.into());
+    }
     Change::Done
+}
+
+/// The text from before us, where the file says what it said then: nobody edited it since.
+fn as_it_was(client: ClientName, path: &Path, document: &Value) -> Option<String> {
+    let kept = backups(path).take_while(|backup| backup.exists());
+    let texts = kept.filter_map(|backup| fs::read_to_string(backup).ok());
+    let is_same = |text: &String| {
+        let before = serde_json::from_str(text);
+        before.is_ok_and(|before: Value| plain(client, &before) == plain(client, document))
+    };
+    texts.filter(is_same).last()
+}
+
+/// A client's configuration in which a list of no arguments is none.
+fn plain(client: ClientName, document: &Value) -> Value {
+    let mut document = document.clone();
+    let servers = document.get_mut(client.servers()).and_then(Value::as_object_mut);
+    for server in servers.into_iter().flatten().filter_map(|(_, it)| it.as_object_mut()) {
+        if server.get("args").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            server.shift_remove("args");
+        }
+    }
+    document
 }
 
 /// The command and the arguments behind `wrap`, where it stands in front of them.
@@ -236,14 +267,17 @@ fn original(server: &Map<String, Value>) -> Option<(Value, Vec<Value>)> {
 
 /// Where the file is kept as it was. An earlier one is not written over: it is the one from before us.
 fn backup(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    (0..1000)
-        .map(|number| {
-            let number = if number == 0 { String::new() } else { format!(".{number}") };
-            path.with_file_name(format!("{name}.before-answerback{number}"))
-        })
-        .find(|path| !path.exists())
-        .unwrap_or_else(|| path.with_extension("before-answerback"))
+    let free = backups(path).find(|path| !path.exists());
+    free.unwrap_or_else(|| path.with_extension("before-answerback"))
+}
+
+/// The places where a file is kept as it was, oldest first.
+fn backups(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    (0..1000).map(move |number| {
+        let number = if number == 0 { String::new() } else { format!(".{number}") };
+        path.with_file_name(format!("{name}.before-answerback{number}"))
+    })
 }
 
 #[cfg(test)]
@@ -263,6 +297,12 @@ mod tests {
         assert_eq!(unwrapped(&mut server), Change::Done);
         assert_eq!(Value::Object(server.clone()), before);
         assert_eq!(unwrapped(&mut server), Change::AlreadySo);
+        // A command that had no arguments has none again.
+        let before = json!({"command": "files", "env": {}});
+        let mut server = before.as_object().cloned().unwrap();
+        assert_eq!(wrapped("files", &mut server, "/bin/answerback"), Change::Done);
+        assert_eq!(unwrapped(&mut server), Change::Done);
+        assert_eq!(Value::Object(server), before);
         let mut remote = json!({"url": "https://example.com"}).as_object().cloned().unwrap();
         assert_eq!(wrapped("r", &mut remote, "a"), Change::NoCommand);
     }

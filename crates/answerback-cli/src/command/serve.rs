@@ -22,6 +22,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::address::Address;
 use crate::command::ledger::authority::AuthorityOptions;
+use crate::command::warden::warden;
 use crate::configuration::Configuration;
 use crate::console::{Desk, Governance, Server};
 use crate::demo::{self, Demo};
@@ -398,7 +399,10 @@ pub(super) fn backends(
     let secrets = configuration.secret_variables(settings);
     let with_pins = |(name, place): (&str, Place)| {
         let place = match place {
-            Place::Program(program) => Place::Program(program.without_variables(secrets.clone())),
+            Place::Program(program) => {
+                let program = program.without_variables(secrets.clone());
+                Place::Program(program.with_warden(warden()))
+            }
             place => place,
         };
         let backend = Backend::new(name, place);

@@ -58,6 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let (service, _) = configuration.service()?;
     let program = Program::new(program, rest.to_vec());
     let program = program.without_variables(configuration.secret_variables(&service));
+    let program = program.with_warden(super::warden::warden());
     let mut wrapped = Wrapped::new(&name, program);
     if let Some(pins) = arguments.gateway.pins(&name)? {
         wrapped = wrapped.with_pins(pins);

@@ -242,3 +242,40 @@ fn who_cannot_speak_does_not_start() {
         told(&output)
     );
 }
+
+#[test]
+fn the_result_of_a_task_is_answered_for_once() {
+    let governed = Governed::new("attest-task", "domain-01-analysis");
+    let desk = &governed.desk;
+    let begin = || {
+        let mut command = desk.command();
+        command.env("STUB_MORE", "1").args([
+            "wrap",
+            "--name",
+            "stub",
+            "--config",
+            &governed.config,
+        ]);
+        command.args(["--", "python3"]).arg(crate::wrap::stub());
+        crate::wrap::Client::start(command)
+    };
+    let mut client = begin();
+    let made = client.call("later", json!({}));
+    let task = governed.leaf(meta(&made, "receipt"));
+    assert_eq!((&task["outcome"], task.get("agent_id")), (&json!("task"), None));
+    let ask = |mut client: crate::wrap::Client| {
+        let result = client.ask("tasks/result", json!({"taskId": "t-1"}));
+        client.leave();
+        meta(&result, "receipt").clone()
+    };
+    let receipt = ask(client);
+    assert_eq!(ask(begin()), receipt);
+    let leaf = governed.leaf(&receipt);
+    assert_eq!(
+        (&leaf["contract"], &leaf["agent_id"]),
+        (&json!("governed"), &json!("domain-01-analysis"))
+    );
+    assert_eq!(leaf["response_id"], receipt["responseId"]);
+    assert_eq!(leaf["correlation_id"], task["correlation_id"]);
+    governed.ledger(&["verify"]);
+}

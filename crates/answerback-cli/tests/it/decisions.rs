@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
 
-use crate::console::{Reader, Sent, start};
+use crate::console::{Person, Reader, Sent, start};
 use crate::gateway::{Gateway, PATIENCE};
 use crate::wrap::Desk;
 
@@ -170,6 +170,35 @@ fn the_webhook_hears_of_every_decision_over_refusals_and_a_restart() {
     let _gateway = start(&desk, &config);
     let told: Vec<Value> = (0..2).map(|_| hook.heard().1["case"].clone()).collect();
     assert_eq!(told, [second["id"].clone(), third["id"].clone()], "in their order, and no others");
+}
+
+#[test]
+fn the_webhook_hears_who_decided_and_where() {
+    let desk = Desk::new();
+    let hook = Hook::listen();
+    let config = format!("{CONFIG}console:\n  webhook: http://{}/told\n", hook.address);
+    let gateway = start(&desk, &config);
+    let answer = json!({"decision": "respond", "message": "a"});
+    let heard = || {
+        let told = hook.heard().1;
+        (told["by"].clone(), told["surface"].clone(), told.get("os_user").cloned())
+    };
+    decide(&desk, &gateway, &ask(&gateway, "By token?"), answer.clone());
+    assert_eq!(heard(), (json!("decider"), json!("api"), None));
+    let case = json!({ "case": ask(&gateway, "At the pages?") });
+    assert_eq!(Person::unlock(&desk, &gateway).decide(&case, answer).status, 201);
+    assert_eq!(heard(), (json!("console"), json!("console"), None));
+    let case = ask(&gateway, "On the command line?");
+    let (config, token) = (desk.path("config.yml"), desk.path("decider.token"));
+    let mut command = desk.command();
+    command.args(["inbox", "respond", case["id"].as_str().unwrap(), "a", "--config"]).arg(config);
+    command.arg("--store").arg(desk.path("state/answerback/ledger.db"));
+    let output = command.arg("--token-file").arg(token).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", crate::program::told(&output));
+    let (by, surface, user) = heard();
+    assert_eq!((by, surface), (json!("decider"), json!("token")));
+    let id = format!("uid {}", rustix::process::getuid().as_raw());
+    assert!(user.as_ref().and_then(Value::as_str).unwrap().contains(&id), "{user:?}");
 }
 
 #[test]

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, MODERN, PATIENCE, Session, json_of};
 use crate::serve::{one_stub, two_stubs};
-use crate::wrap::{Desk, text};
+use crate::transport::{moody, upstream};
+use crate::wrap::{Client, Desk, text};
 
 /// Waits for something that comes about by itself.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -199,4 +200,76 @@ fn what_was_acknowledged_under_load_survives_a_kill_and_no_child_stays() {
     let missing: Vec<_> = acknowledged.difference(&kept).collect();
     assert!(missing.is_empty(), "{missing:?} of {}", acknowledged.len());
     desk.good(&["ledger", "verify"]);
+}
+
+/// The processes of the servers that end neither with their input nor when they are asked to.
+fn stubborn(desk: &Desk) -> Vec<u32> {
+    let ids = std::fs::read_to_string(desk.path("pids")).unwrap_or_default();
+    ids.split_whitespace().map(|id| id.parse().unwrap()).collect()
+}
+
+fn until_gone(ids: &[u32]) {
+    until("what was started ends with who started it", || {
+        ids.iter().all(|id| !Path::new(&format!("/proc/{id}")).exists())
+    });
+}
+
+/// Such a server, wrapped, with its processes: its own, and that of what it started.
+fn wrapped_stubborn(desk: &Desk) -> (Client, Vec<u32>) {
+    let mut command = desk.command();
+    command.env("MOOD", "stubborn").env("MOODY_PIDS", desk.path("pids"));
+    command.args(["wrap", "--no-record", "--", "python3"]).arg(moody());
+    let mut client = Client::start(command);
+    assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
+    let ids = stubborn(desk);
+    assert_eq!(ids.len(), 2);
+    (client, ids)
+}
+
+#[test]
+fn no_server_outlives_a_wrap_that_is_killed() {
+    let desk = Desk::new();
+    let (client, ids) = wrapped_stubborn(&desk);
+    client.kill();
+    until_gone(&ids);
+}
+
+#[test]
+fn no_server_outlives_a_wrap_that_ends() {
+    let desk = Desk::new();
+    let (client, ids) = wrapped_stubborn(&desk);
+    assert_eq!(client.leave().0, 0);
+    until_gone(&ids);
+}
+
+#[test]
+fn no_server_outlives_a_serve_that_is_killed() {
+    let desk = Desk::new();
+    let pids = desk.path("pids");
+    let config = format!(
+        "gateway:\n  upstreams:\n{}",
+        upstream(&desk, "one", "stubborn", &[("MOODY_PIDS", &pids)])
+    );
+    let mut gateway = Gateway::start(&desk, &config, &["--no-record"]);
+    let begin = |gateway: &Gateway| {
+        assert_eq!(text(&Session::begin(gateway, "/mcp").call("echo", json!({"text": "a"}))), "a");
+    };
+    let wardens = |gateway: &Gateway| -> Vec<u32> {
+        let name = |id: &u32| std::fs::read_to_string(format!("/proc/{id}/comm"));
+        let is_warden = |id: &u32| name(id).is_ok_and(|name| name.starts_with("warden/"));
+        children(gateway.child.id()).into_iter().filter(is_warden).collect()
+    };
+    begin(&gateway);
+    until("somebody stands by", || wardens(&gateway).len() == 1);
+    // Whoever stands by may be ended, too. The next one knows of everything that is there.
+    let id = wardens(&gateway)[0].try_into().unwrap();
+    let id = rustix::process::Pid::from_raw(id).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::KILL).unwrap();
+    begin(&gateway);
+    until("somebody else stands by", || wardens(&gateway).len() == 1);
+    let ids = [stubborn(&desk), wardens(&gateway)].concat();
+    assert_eq!(ids.len(), 5);
+    gateway.child.kill().unwrap();
+    gateway.child.wait().unwrap();
+    until_gone(&ids);
 }

@@ -99,11 +99,12 @@ impl Gateway {
         let mut body = String::new();
         answer.body_mut().as_reader().read_to_string(&mut body).unwrap();
         let events = if is_stream {
-            body.lines().filter_map(|line| line.strip_prefix("data: ")).map(json_of).collect()
+            let data = body.lines().filter_map(|line| line.strip_prefix("data: "));
+            data.filter(|data| !data.is_empty()).map(json_of).collect()
         } else {
             body.is_empty().then(Vec::new).unwrap_or_else(|| vec![json_of(&body)])
         };
-        Answer { status, session, events }
+        Answer { status, session, is_stream, events }
     }
 
     /// What the metrics say.
@@ -162,6 +163,7 @@ pub(crate) fn json_of(text: &str) -> Value {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     session: Option<String>,
+    pub(crate) is_stream: bool,
     pub(crate) events: Vec<Value>,
 }
 
@@ -182,7 +184,16 @@ pub(crate) struct Session<'g> {
 
 impl<'g> Session<'g> {
     pub(crate) fn begin(gateway: &'g Gateway, path: &'static str) -> Self {
-        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
+        Self::begin_with(gateway, path, &json!({}))
+    }
+
+    /// A client that can do what it says.
+    pub(crate) fn begin_with(
+        gateway: &'g Gateway,
+        path: &'static str,
+        capabilities: &Value,
+    ) -> Self {
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": {"name": "test", "version": "0"}});
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello});
         let answer = gateway.send("POST", path, &[], &hello.to_string());
         assert_eq!(answer.status, 200, "{:?}", answer.events);
@@ -208,6 +219,28 @@ impl<'g> Session<'g> {
 
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.ask("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// Sends a request whose answer is a stream, and gives what comes in it as it comes.
+    pub(crate) fn open(&self, request: &Value) -> Receiver<Value> {
+        let agent: ureq::Agent =
+            ureq::Agent::config_builder().timeout_global(Some(PATIENCE)).build().into();
+        let post = agent.post(self.gateway.url(self.path));
+        let post = post.header("Authorization", format!("Bearer {}", self.gateway.token));
+        let post = post.header("Content-Type", "application/json");
+        let post = post.header("Accept", "application/json, text/event-stream");
+        let post = post.header("Mcp-Session-Id", &self.name);
+        let answer = post.send(request.to_string()).unwrap();
+        let (sender, said) = channel();
+        std::thread::spawn(move || {
+            let lines = BufReader::new(answer.into_body().into_reader()).lines();
+            for line in lines.map_while(Result::ok) {
+                if let Some(message) = line.strip_prefix("data: ") {
+                    let _ = sender.send(json_of(message));
+                }
+            }
+        });
+        said
     }
 }
 

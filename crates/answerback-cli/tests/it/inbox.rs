@@ -60,14 +60,7 @@ impl Inbox {
 
     /// The recorded decision, as `ledger show` shows it.
     fn recorded(&self) -> Option<Value> {
-        let lines = ["ledger", "tail", "-n", "1000", "--format", "json", "--config", &self.config];
-        let lines = self.desk.good(&lines);
-        let mut entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let entry = entries.find(|entry| entry["leaf"]["kind"] == "decision")?;
-        let show =
-            ["ledger", "show", entry["index"].as_str().unwrap(), "--raw", "--part", "decision"];
-        let shown = self.desk.good(&[&show[..], &["--config", &self.config]].concat());
-        Some(serde_json::from_str(&shown).unwrap())
+        self.desk.decision(&["--config", &self.config])
     }
 }
 

@@ -46,6 +46,32 @@ fn a_clients_servers_go_through_us_and_back() {
     assert_eq!(fs::read_to_string(folder.path().join("mcp.json.before-answerback")).unwrap(), text);
 }
 
+/// However a file is written, undoing gives it back to the byte, unless somebody edited it since.
+#[test]
+fn undoing_restores_the_file_to_the_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mcp.json");
+    let init = |options: &[&str]| {
+        let mut command = program(".");
+        command.args(["init", "--client", "cursor", "--file"]).arg(&file).args(options);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        fs::read_to_string(&file).unwrap()
+    };
+    let text = "{\"mcpServers\":\r\n\t{\"bare\": {\"command\":\"a\"}, \"empty\": {\"args\":[], \"command\":\"b\"},\r\n\t\"n\": {\"command\":\"c\",\"args\":[\"-x\"],\"timeout\":1.50}}}";
+    fs::write(&file, text).unwrap();
+    for _ in 0..2 {
+        assert!(init(&[]).contains("\"wrap\""));
+        assert_eq!(init(&["--undo"]), text);
+    }
+    // What somebody changed since is kept.
+    let edited = init(&[]).replace("1.5", "2.5");
+    fs::write(&file, edited).unwrap();
+    let undone: Value = serde_json::from_str(&init(&["--undo"])).unwrap();
+    let expected = json!({"mcpServers": {"bare": {"command": "a"}, "empty": {"command": "b"}, "n": {"command": "c", "args": ["-x"], "timeout": 2.5}}});
+    assert_eq!(undone, expected);
+}
+
 #[test]
 fn what_cannot_be_rewritten_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,6 +6,8 @@ mod artifacts;
 mod attest;
 mod call;
 mod check;
+#[cfg(unix)]
+mod checked_call;
 mod configured;
 #[cfg(unix)]
 mod console;
@@ -33,11 +35,14 @@ mod ledger;
 mod link;
 mod lock;
 mod masked;
+#[cfg(unix)]
+mod open_call;
 mod original;
 mod program;
 #[cfg(unix)]
 mod prompt;
 mod replay;
+mod resumed;
 #[cfg(unix)]
 mod serve;
 mod show;

@@ -33,7 +33,7 @@ fn escalate(desk: &Desk, client: &mut Client) -> String {
 }
 
 /// Everything that lies in the folder of the store.
-fn stored(desk: &Desk) -> Vec<u8> {
+pub(crate) fn stored(desk: &Desk) -> Vec<u8> {
     let files = fs::read_dir(desk.path("state/answerback")).unwrap();
     let files = files.map(|file| file.unwrap().path()).filter(|file| file.is_file());
     files.flat_map(|file| fs::read(file).unwrap()).collect()
@@ -48,7 +48,8 @@ fn is_original_kept(desk: &Desk) -> bool {
     contains(&stored(desk), br#","original":""#)
 }
 
-fn decide(desk: &Desk, words: &[&str]) -> (i32, String) {
+/// Somebody at a terminal decides.
+pub(crate) fn decide(desk: &Desk, words: &[&str]) -> (i32, String) {
     let mut command = desk.command();
     command.arg("inbox").args(words);
     let (code, printed, shown) = at_a_terminal(command, "");
@@ -77,7 +78,7 @@ fn a_mark_is_filled_in_from_the_original_and_only_there() {
         (json!({"user": "ada", "password": "[redacted: token]"}), "/password"),
     ] {
         let (code, told) = decide(&desk, &["modify", &case, &arguments.to_string()]);
-        assert_eq!(code, 2, "{told}");
+        assert_eq!(code, 1, "{told}");
         assert!(told.contains(&format!("the mark at {place} cannot be filled in")), "{told}");
         assert!(told.contains("write the value itself"), "{told}");
     }
@@ -126,6 +127,30 @@ fn what_a_person_writes_is_hidden_like_what_a_model_writes() {
     assert_eq!(passwords(&desk), ["another horse"]);
     client.leave();
     assert!(!contains(&stored(&desk), b"another horse"));
+}
+
+/// What only the tool's schema calls a secret is one in a person's hands, too.
+#[test]
+fn what_the_schema_hides_is_hidden_in_a_correction() {
+    let desk = Desk::new();
+    let mut command = desk.command();
+    command.env("STUB_MORE", "1").args(["wrap", "--name", "stub", "--", "python3"]).arg(stub());
+    let mut client = Client::start(command);
+    for _ in 0..3 {
+        client.call("unlock", json!({"word": 7}));
+    }
+    let listed = desk.good(&["inbox", "list", "--format", "json"]);
+    let case: Value = serde_json::from_str(listed.trim()).unwrap();
+    let case = case["case"]["id"].as_str().unwrap();
+    let (code, told) = decide(&desk, &["modify", case, r#"{"word": "swordfish"}"#]);
+    assert_eq!(code, 0, "{told}");
+    assert!(!contains(&stored(&desk), b"swordfish"));
+    let answer = client.call("unlock", json!({"word": 7}));
+    assert!(text(&answer).contains(r#"Send these arguments: {"word":"[redacted]"}"#), "{answer}");
+    client.call("unlock", json!({"word": "[redacted]"}));
+    assert_eq!(desk.reached()[0]["params"]["arguments"], json!({"word": "swordfish"}));
+    client.leave();
+    assert!(!contains(&stored(&desk), b"swordfish"));
 }
 
 #[test]

@@ -57,6 +57,17 @@ fn a_client_with_a_session() {
     );
 }
 
+#[test]
+fn what_the_revision_without_sessions_does_not_have_is_unknown_where_servers_are_one() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &two_stubs(), &["--no-record"]);
+    for method in ["initialize", "ping", "logging/setLevel"] {
+        let answer = stateless(&gateway, "/mcp", method, json!({"level": "info"}));
+        let said = (answer.status, &answer.last()["error"]["code"]);
+        assert_eq!(said, (404, &json!(-32601)), "{method}: {:?}", answer.events);
+    }
+}
+
 /// A server, wrapped servers and commands write to one file at the same time: each answer that named an entry has it,
 /// and the verifier finds one whole log.
 #[test]

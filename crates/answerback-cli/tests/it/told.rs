@@ -252,7 +252,18 @@ fn a_server_that_does_not_list_its_tools_is_waited_for() {
     client.leave();
 }
 
-/// What is asked for later is checked and recorded like what is answered at once.
+/// How many entries have each of these outcomes.
+fn counts<const N: usize>(desk: &Desk, outcomes: [&str; N]) -> [usize; N] {
+    let leaves = desk.leaves();
+    outcomes.map(|outcome| leaves.iter().filter(|leaf| leaf["outcome"] == outcome).count())
+}
+
+/// The result in what is said of a task, as if it were an answer of its own.
+fn within(said: &Value) -> Value {
+    json!({"result": said["result"]})
+}
+
+/// What is asked for later is checked and recorded like what is answered at once, and once.
 #[test]
 fn a_task_is_not_taken_for_an_empty_result_and_what_becomes_of_it_is_recorded() {
     let desk = Desk::new();
@@ -260,22 +271,129 @@ fn a_task_is_not_taken_for_an_empty_result_and_what_becomes_of_it_is_recorded() 
     let made = client.call("later", json!({}));
     assert_eq!(made["result"]["task"]["taskId"], "t-1", "{made}");
     assert!(!made.to_string().contains("EMPTY_RESULT"), "{made}");
-    for _ in 0..2 {
-        let result = client.ask("tasks/result", json!({"taskId": "t-1"}));
-        assert_eq!(text(&result), "done later", "{result}");
-        assert_eq!(meta(&result, "envelope")["tool"], "later", "{result}");
-        let received = part(&desk, meta(&result, "receipt"), "received");
-        assert_eq!(received["content"][0]["text"], "done later");
-    }
+    let receipts: Vec<Value> = (0..2)
+        .map(|_| {
+            let result = client.ask("tasks/result", json!({"taskId": "t-1"}));
+            assert_eq!(text(&result), "done later", "{result}");
+            assert_eq!(meta(&result, "envelope")["tool"], "later", "{result}");
+            let received = part(&desk, meta(&result, "receipt"), "received");
+            assert_eq!(received["content"][0]["text"], "done later");
+            meta(&result, "receipt").clone()
+        })
+        .collect();
+    assert_eq!(receipts[0], receipts[1], "who asks again is shown the same record");
     let other = client.ask("tasks/result", json!({"taskId": "t-2"}));
     assert_eq!(other["result"]["_meta"].as_object().unwrap().len(), 1, "not one of ours: {other}");
     client.leave();
+    // The call, and whoever asked first.
+    assert_eq!(counts(&desk, ["forwarded", "task", "ok"]), [2, 1, 1]);
     let leaves = desk.leaves();
-    let of = |outcome: &'static str| leaves.iter().filter(move |leaf| leaf["outcome"] == outcome);
-    // The call, and each time that its result was asked for.
-    assert_eq!((of("forwarded").count(), of("task").count(), of("ok").count()), (3, 1, 2));
-    let call = &of("task").next().unwrap()["correlation_id"];
-    assert!(call.is_string() && of("ok").all(|leaf| leaf["correlation_id"] == *call), "{leaves:?}");
+    let of = |outcome: &str| leaves.iter().find(|leaf| leaf["outcome"] == outcome).unwrap();
+    assert!(of("task")["correlation_id"].is_string());
+    assert_eq!(of("task")["correlation_id"], of("ok")["correlation_id"]);
+    desk.good(&["ledger", "verify"]);
+}
+
+#[test]
+fn a_result_within_a_task_is_checked_and_recorded_once_also_after_a_restart() {
+    let desk = Desk::new();
+    let mut first = client(&desk, "gateway: {}\n");
+    for task in ["n-1", "n-2"] {
+        let made = first.call("later_n", json!({"task": task}));
+        assert_eq!(made["result"]["taskId"], task, "{made}");
+        assert_eq!(meta(&made, "envelope"), &Value::Null, "{made}");
+    }
+    let get = |client: &mut Client, task: &str| {
+        let working = client.ask("tasks/get", json!({"taskId": task}));
+        assert_eq!(working["result"]["status"], "working", "{working}");
+        assert!(!working.to_string().contains("dev.answerback"), "{working}");
+        client.say(&json!({"jsonrpc": "2.0", "id": task, "method": "tasks/get", "params": {"taskId": task}}).to_string());
+        let line = client.line();
+        assert!(line.contains(r#""extra": [1.0]"#), "the rest is as it was: {line}");
+        let done: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(done["result"]["status"], "completed", "{done}");
+        let result = within(&done["result"]);
+        assert_eq!(text(&result), "done later", "{done}");
+        let warnings = &meta(&result, "envelope")["warnings"];
+        assert_eq!(warnings[0]["code"], "OUTPUT_MISMATCH", "{done}");
+        meta(&result, "receipt").clone()
+    };
+    let receipt = get(&mut first, "n-1");
+    first.leave();
+    // Another gateway, another server: what a task belongs to is known, and what was recorded is there.
+    let mut second = client(&desk, "gateway: {}\n");
+    assert_eq!(get(&mut second, "n-1"), receipt);
+    let other = get(&mut second, "n-2");
+    assert_ne!(other["index"], receipt["index"]);
+    second.leave();
+    assert_eq!(counts(&desk, ["forwarded", "task", "warned"]), [4, 2, 2]);
+    let leaves = desk.leaves();
+    let of = |outcome: &str| -> Vec<&Value> {
+        let of = leaves.iter().filter(|leaf| leaf["outcome"] == outcome);
+        of.map(|leaf| &leaf["correlation_id"]).collect()
+    };
+    assert_eq!(of("task"), of("warned"));
+    desk.good(&["ledger", "verify"]);
+}
+
+#[test]
+fn a_task_that_fails_or_is_told_of_or_changes_its_mind_is_recorded() {
+    let desk = Desk::new();
+    let mut client = client(&desk, "gateway: {}\n");
+    client.call("later_n", json!({"task": "fails-1"}));
+    client.ask("tasks/get", json!({"taskId": "fails-1"}));
+    for _ in 0..2 {
+        let failed = client.ask("tasks/get", json!({"taskId": "fails-1"}));
+        assert_eq!(failed["result"]["error"]["data"], json!({"b": 1.0, "a": 2}), "{failed}");
+    }
+    assert_eq!(counts(&desk, ["task", "protocol_error"]), [1, 1]);
+    // The server says by itself what became of it; who asks then finds the same.
+    client.call("later_n", json!({"task": "told-1"}));
+    client
+        .say(r#"{"jsonrpc":"2.0","id":"u","method":"tasks/update","params":{"taskId":"told-1"}}"#);
+    let told = client.hear();
+    assert_eq!(told["method"], "notifications/tasks", "{told}");
+    let receipt = meta(&within(&told["params"]), "receipt").clone();
+    assert!(receipt["index"].is_u64(), "{told}");
+    assert_eq!(client.hear()["id"], "u");
+    let asked = client.ask("tasks/get", json!({"taskId": "told-1"}));
+    assert_eq!(meta(&within(&asked["result"]), "receipt"), &receipt, "{asked}");
+    assert_eq!(counts(&desk, ["task", "warned"]), [2, 1]);
+    // Another result is another answer, and not lost.
+    client.call("later", json!({"task": "other"}));
+    let results = [(); 2].map(|()| client.ask("tasks/result", json!({"taskId": "other"})));
+    assert_ne!(text(&results[0]), text(&results[1]));
+    assert_ne!(meta(&results[0], "receipt"), meta(&results[1], "receipt"));
+    assert_eq!(counts(&desk, ["task", "ok"]), [3, 2]);
+    // A number that stands for two tasks is for none.
+    client.say(r#"{"jsonrpc":"2.0","id":"d","method":"tasks/get","params":{"taskId":"t-9","taskId":"told-1"}}"#);
+    assert_eq!(client.hear()["error"]["code"], -32602);
+    client.leave();
+    desk.good(&["ledger", "verify"]);
+}
+
+#[test]
+fn a_task_is_asked_for_at_the_server_that_has_it() {
+    let desk = Desk::new();
+    let stub = stub();
+    let server = |name: &str| {
+        let stub = stub.display();
+        format!("    {name}: {{command: python3, args: [{stub}], env: {{STUB_MORE: \"1\"}}}}\n")
+    };
+    let config = format!("gateway:\n  upstreams:\n{}{}", server("one"), server("two"));
+    let gateway = Gateway::start(&desk, &config, &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    client.call("two_later", json!({}));
+    let ask = |client: &mut Session<'_>| {
+        let result = client.ask("tasks/result", json!({"taskId": "t-1"}));
+        assert_eq!(meta(&result, "envelope")["audit"]["source"], "upstreams/two", "{result}");
+        meta(&result, "receipt").clone()
+    };
+    let receipt = ask(&mut client);
+    gateway.stop();
+    let gateway = Gateway::start(&desk, &config, &[]);
+    assert_eq!(ask(&mut Session::begin(&gateway, "/mcp")), receipt);
+    drop(gateway);
     desk.good(&["ledger", "verify"]);
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::gateway::{Gateway, MODERN, PATIENCE, Session, json_of, stateless};
 use crate::wrap::{Client, Desk, meta, text};
 
-fn moody() -> PathBuf {
+pub(crate) fn moody() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/moody_server.py")
 }
 
@@ -26,7 +26,7 @@ fn wrapped(desk: &Desk, mood: &str, config: &str) -> Command {
 }
 
 /// An upstream of this mood, with a log of its own and more variables.
-fn upstream(desk: &Desk, name: &str, mood: &str, more: &[(&str, &Path)]) -> String {
+pub(crate) fn upstream(desk: &Desk, name: &str, mood: &str, more: &[(&str, &Path)]) -> String {
     let log = desk.path(&format!("{name}.log"));
     let variables = more.iter().map(|(variable, file)| format!(", {variable}: {}", file.display()));
     format!(
@@ -252,15 +252,14 @@ fn a_call_that_streams_is_answered_when_the_gateway_ends() {
     assert_eq!(text(&answer), "waited", "{answer}");
 }
 
-#[test]
-fn listening_at_all_servers_is_one_request() {
-    let desk = Desk::new();
+/// A gateway in front of two servers at which somebody listens for changes of tools, and what is said to them.
+fn listened(desk: &Desk) -> (Gateway, Receiver<Value>) {
     let config = format!(
         "gateway:\n  upstreams:\n{}{}",
-        upstream(&desk, "one", "modern", &[]),
-        upstream(&desk, "two", "modern", &[])
+        upstream(desk, "one", "modern", &[]),
+        upstream(desk, "two", "modern", &[])
     );
-    let gateway = Gateway::start(&desk, &config, &["--no-record"]);
+    let gateway = Gateway::start(desk, &config, &["--no-record"]);
     stateless(&gateway, "/mcp", "tools/list", json!({}));
     let meta = json!({"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}});
     let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
@@ -268,22 +267,106 @@ fn listening_at_all_servers_is_one_request() {
         json!({"jsonrpc": "2.0", "id": 70, "method": "subscriptions/listen", "params": params});
     let headers = [("MCP-Protocol-Version", MODERN), ("Mcp-Method", "subscriptions/listen")];
     let said = events(&gateway, &headers, &listen);
-    let hear = || {
-        let said = said.recv_timeout(PATIENCE).unwrap();
-        let mine = &said["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
-        assert_eq!(mine, &json!(70), "{said}");
-        said["method"].as_str().unwrap().to_owned()
-    };
-    assert_eq!(hear(), "notifications/subscriptions/acknowledged");
+    assert_eq!(next_of(&said), "notifications/subscriptions/acknowledged");
+    (gateway, said)
+}
+
+/// What is said next to whoever listens.
+fn next_of(said: &Receiver<Value>) -> String {
+    let said = said.recv_timeout(PATIENCE).unwrap();
+    let mine = &said["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+    assert_eq!(mine, &json!(70), "{said}");
+    said["method"].as_str().unwrap().to_owned()
+}
+
+/// Both servers tell something, and it is heard; and when the client leaves, both are told.
+fn hears_both_and_leaves(desk: &Desk, gateway: &Gateway, said: Receiver<Value>) {
     for tool in ["change", "two_change"] {
-        let changed = stateless(&gateway, "/mcp", "tools/call", json!({"name": tool}));
+        let changed = stateless(gateway, "/mcp", "tools/call", json!({"name": tool}));
         assert_eq!(text(changed.last()), "changed", "{:?}", changed.events);
-        assert_eq!(hear(), "notifications/tools/list_changed");
+        assert_eq!(next_of(&said), "notifications/tools/list_changed");
     }
     // The client leaves, which it does when it reads something that it does not want any more.
     drop(said);
-    stateless(&gateway, "/mcp", "tools/call", json!({"name": "change"}));
+    stateless(gateway, "/mcp", "tools/call", json!({"name": "change"}));
     until("every server is told", || {
-        ["one", "two"].iter().all(|name| heard(&desk, name).contains("notifications/cancelled"))
+        ["one", "two"].iter().all(|name| heard(desk, name).contains("notifications/cancelled"))
     });
+}
+
+#[test]
+fn listening_at_all_servers_is_one_request() {
+    let desk = Desk::new();
+    let (gateway, said) = listened(&desk);
+    hears_both_and_leaves(&desk, &gateway, said);
+}
+
+#[test]
+fn listening_goes_on_at_a_server_that_comes_back() {
+    let desk = Desk::new();
+    let (gateway, said) = listened(&desk);
+    let died = stateless(&gateway, "/mcp", "tools/call", json!({"name": "two_die"}));
+    assert_eq!(meta(died.last(), "retry")["class"], "stop", "{:?}", died.events);
+    // What the client may have missed is told when the server is listened to again, and nothing is acknowledged twice.
+    assert_eq!(next_of(&said), "notifications/tools/list_changed");
+    assert_eq!(heard(&desk, "two").matches("subscriptions/listen").count(), 2);
+    assert_eq!(heard(&desk, "one").matches("subscriptions/listen").count(), 1);
+    hears_both_and_leaves(&desk, &gateway, said);
+}
+
+/// A server's batch is its messages, each looked at and recorded as if it had come alone.
+#[test]
+fn a_batch_of_a_server_is_taken_apart() {
+    let desk = Desk::new();
+    let mut command = desk.command();
+    command.env("MOOD", "batches").args(["wrap", "--name", "stub"]);
+    command.args(["--store", desk.path("state/answerback/ledger.db").to_str().unwrap()]);
+    command.args(["--", "python3"]).arg(moody());
+    let mut client = Client::spawn(command);
+    let hello = json!({"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
+    let ask = |client: &mut Client, id: u64, method: &str, params: Value| {
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        client.say(&request.to_string());
+        // What came in one batch comes in its order.
+        let mut before = Value::Null;
+        loop {
+            let said = client.hear();
+            if said["id"] == id {
+                assert_eq!(before["params"]["data"], "before", "{before}");
+                return said;
+            }
+            before = said;
+        }
+    };
+    let greeted = ask(&mut client, 1, "initialize", hello);
+    assert_eq!(greeted["result"]["serverInfo"]["name"], "stub", "{greeted}");
+    client.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let call = json!({"name": "echo", "arguments": {"text": "a"}});
+    let answer = ask(&mut client, 2, "tools/call", call);
+    assert_eq!(text(&answer), "a", "{answer}");
+    assert_eq!(meta(&answer, "envelope")["status"], "ok", "{answer}");
+    assert!(meta(&answer, "receipt")["index"].is_u64(), "{answer}");
+    assert_eq!(client.leave().0, 0);
+    let leaves = desk.leaves();
+    assert_eq!(leaves.iter().filter(|leaf| leaf["kind"] == "response").count(), 1);
+    desk.good(&["ledger", "verify"]);
+}
+
+#[test]
+fn a_batch_of_a_server_among_several_is_taken_apart() {
+    let desk = Desk::new();
+    let config = format!(
+        "gateway:\n  upstreams:\n{}{}",
+        upstream(&desk, "one", "batches", &[]),
+        upstream(&desk, "two", "legacy", &[])
+    );
+    let gateway = Gateway::start(&desk, &config, &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    for tool in ["echo", "two_echo"] {
+        let answer = client.call(tool, json!({"text": "a"}));
+        assert_eq!(text(&answer), "a", "{answer}");
+        assert!(meta(&answer, "receipt")["index"].is_u64(), "{answer}");
+    }
+    drop(gateway);
+    desk.good(&["ledger", "verify"]);
 }

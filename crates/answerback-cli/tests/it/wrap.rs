@@ -78,6 +78,21 @@ impl Desk {
     }
 }
 
+#[cfg(unix)]
+impl Desk {
+    /// The first decision of the ledger, as `ledger show` shows it.
+    pub(crate) fn decision(&self, options: &[&str]) -> Option<Value> {
+        let tail = ["ledger", "tail", "-n", "1000", "--format", "json"];
+        let lines = self.good(&[&tail[..], options].concat());
+        let mut entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let entry = entries.find(|entry| entry["leaf"]["kind"] == "decision")?;
+        let show =
+            ["ledger", "show", entry["index"].as_str().unwrap(), "--raw", "--part", "decision"];
+        let shown = self.good(&[&show[..], options].concat());
+        Some(serde_json::from_str(&shown).unwrap())
+    }
+}
+
 pub(crate) fn stub() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/stub_server.py")
 }
@@ -150,6 +165,13 @@ impl Client {
 
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.ask("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// Ends the program without a word to it.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// Leaves, and waits for the program to end.

@@ -7,6 +7,6 @@ mod take_in;
 pub use row::Row;
 pub use take_in::{HandedIn, TakeInError, Taken, take_in};
 
-pub(crate) use row::{shortened, time_of};
+pub(crate) use row::{is_passed, shortened, time_of};
 pub(crate) use shown::{Shown, part, part_text};
 pub(crate) use take_in::{FILES, take_in_with};

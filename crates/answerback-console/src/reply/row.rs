@@ -93,6 +93,11 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
+/// Whether a call that a program had checked may run.
+pub(crate) fn is_passed(outcome: &str) -> bool {
+    matches!(outcome, "ok" | "waived" | "corrected")
+}
+
 fn summary(leaf: &Leaf, shown: &Shown) -> String {
     if let Some(said) = shown.summary() {
         return shortened(said, SUMMARY);
@@ -112,6 +117,11 @@ fn summary(leaf: &Leaf, shown: &Shown) -> String {
         Kind::Validation if outcome == "blocked" && codes().is_empty() => {
             format!("{tool}: was not run, a person is asked")
         }
+        Kind::Validation if is_passed(outcome) => match outcome {
+            "waived" => format!("{tool}: was checked, and let through by a person"),
+            "corrected" => format!("{tool}: was checked, and a person corrected it"),
+            _ => format!("{tool}: was checked, and fits its schema"),
+        },
         Kind::Validation => {
             let count = |name| leaf.member(name).and_then(Value::as_u64).unwrap_or_default();
             let (attempt, most) = (count("attempt"), count("max_attempts"));

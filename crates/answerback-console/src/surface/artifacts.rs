@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::replies::find;
 use crate::Console;
 use crate::artifact::{self, ARTIFACT_STREAMS, ArtifactDocument, Line, Settling};
-use crate::ask::{self, Answer, aside, bad, limit, not_found, ok, some, store_problem};
+use crate::ask::{self, Answer, aside, bad, limit, not_found, ok, some, store_problem, surface_of};
 use crate::reply::Shown;
 
 /// The largest body about an artifact.
@@ -204,7 +204,7 @@ async fn settle(
         Problem::told(ProblemKind::Gone, told)
     })?;
     let id = artifact_id(&id)?;
-    let draft = drafted(&console, &id, version, status, &held, by.name())
+    let draft = drafted(&console, &id, version, status, &held, &by)
         .map_err(|error| store_problem(&error))?;
     let (name, settled) = (by.name().to_owned(), id.clone());
     let unit = move |transaction: &mut dyn Transaction| {
@@ -250,10 +250,10 @@ fn drafted(
     version: usize,
     status: ArtifactStatus,
     held: &Value,
-    by: &str,
+    by: &Principal,
 ) -> Result<Draft, StoreError> {
     let said = json!({
-        "artifact": id, "version": version, "status": status, "by": by, "surface": "console",
+        "artifact": id, "version": version, "status": status, "by": by.name(), "surface": surface_of(by),
     });
     let part = console.store.part("decision", said.to_string().into_bytes())?;
     let word = Token::new(status.as_str()).map_err(StoreError::unit)?;

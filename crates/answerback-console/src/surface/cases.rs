@@ -21,7 +21,9 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::Console;
-use crate::ask::{self, Answer, aside, bad, held, limit, not_found, ok, some, store_problem};
+use crate::ask::{
+    self, Answer, aside, bad, held, limit, not_found, ok, some, store_problem, surface_of,
+};
 use crate::case::{CaseDocument, Proposal, Question};
 
 /// The longest that somebody may wait for a decision in one request.
@@ -132,11 +134,12 @@ async fn decide(
     let submission: Submission = ask::body(&body)?;
     let submission = submission.with_by(by.name());
     let before = record(&console, case_id(&id)?).await?;
-    let ticket = console.behind.decide(before.case.id.clone(), submission, "console");
+    let ticket = console.behind.decide(before.case.id.clone(), submission, surface_of(&by));
     let decided = match ticket {
         Ok(ticket) => ticket.await,
         Err(error) => Err(error),
     };
+    console.behind.tell_decided();
     console.live.nudge();
     match decided {
         Ok(decided) => {

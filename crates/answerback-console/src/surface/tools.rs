@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::Console;
 use crate::ask::{Answer, aside, ok};
+use crate::reply::is_passed;
 
 /// How many of the newest entries are counted.
 const COUNTED: usize = 5000;
@@ -43,6 +44,11 @@ impl Count {
                     Some("ok" | "warned" | "warning" | "partial" | "interim") => self.ok += 1,
                     _ => self.failed += 1,
                 }
+            }
+            // A program had it checked, and it passed.
+            Kind::Validation if leaf.text("outcome").is_some_and(is_passed) => {
+                self.calls += 1;
+                self.ok += 1;
             }
             Kind::Validation => {
                 self.calls += 1;

@@ -12,7 +12,6 @@ use tokio::time::Instant;
 
 use super::way::Told;
 use super::{Relay, Stage, can_ask, lock};
-use crate::{Gateway, Running};
 
 /// Why something is not sent.
 pub(super) const UNREAD: &str = "the server does not read what it is told";
@@ -28,8 +27,6 @@ pub(super) enum Watched {
         is_whole: bool,
         is_modern: bool,
     },
-    /// It is the result of a call that was answered with a task.
-    TaskResult(Box<Running>),
 }
 
 /// A request of the client that the server has.
@@ -61,35 +58,21 @@ impl Relay {
         if method == "initialize" {
             self.can_ask.store(can_ask(&message), Ordering::Release);
         }
-        let watched = match method {
-            Gateway::TASK_RESULT => {
-                let (client, server) = (&self.client, &self.server.name);
-                match Box::pin(self.gateway.asked_for(client, server, &message)).await {
-                    Some(Ok(running)) => Watched::TaskResult(Box::new(running)),
-                    Some(Err(answer)) => return self.tell(answer).await,
-                    None => Watched::Not,
-                }
-            }
-            method => watched(method, &message),
-        };
+        let watched = watched(method, &message);
         let asked = Asked { watched, heard: Heard::of(&message), timer: None };
         let refusal = {
             let most = self.gateway.settings().most_calls;
             let mut under_way = lock(&self.asked);
             if under_way.contains_key(&id) {
-                Some(("a request with this id is under way".to_owned(), asked.watched))
+                Some("a request with this id is under way".to_owned())
             } else if under_way.len() >= most {
-                let reason = format!(
-                    "{most} requests are under way already; wait until one of them was answered"
-                );
-                Some((reason, asked.watched))
+                Some(too_many(most))
             } else {
                 under_way.insert(id.clone(), asked);
                 None
             }
         };
-        if let Some((reason, watched)) = refusal {
-            self.give_up(watched, false);
+        if let Some(reason) = refusal {
             let answer = Message::error(Some(&id), code::INVALID_REQUEST, &reason, None);
             return self.tell(answer).await;
         }
@@ -99,9 +82,7 @@ impl Relay {
             Told::Gone => "the server has ended",
             Told::Full => UNREAD,
         };
-        if let Some(watched) = self.take_asked(&id) {
-            self.give_up(watched, false);
-        }
+        self.take_asked(&id);
         self.tell(unsent(&id, reason)).await;
     }
 
@@ -111,9 +92,10 @@ impl Relay {
         let watching = id.clone();
         let timer = tokio::spawn(async move {
             let reason = relay.overdue(&watching).await;
-            let Some(asked) = lock(&relay.asked).remove(&watching) else { return };
+            if lock(&relay.asked).remove(&watching).is_none() {
+                return;
+            }
             let was_sent = !relay.to_server.take_back(&watching);
-            relay.give_up(asked.watched, was_sent);
             let answer = if was_sent {
                 relay.withdraw(&watching);
                 Message::error(Some(&watching), code::INTERNAL_ERROR, &reason, None)
@@ -138,19 +120,9 @@ impl Relay {
         Some(asked.watched)
     }
 
-    /// Notes that a request will not be answered, where the record has it.
-    pub(super) fn give_up(&self, watched: Watched, was_sent: bool) {
-        if let Watched::TaskResult(running) = watched {
-            let gateway = Arc::clone(&self.gateway);
-            tokio::spawn(async move { gateway.give_up(*running, was_sent).await });
-        }
-    }
-
     /// Tells the server that nobody waits for its answer any more.
     pub(super) fn withdraw(&self, id: &Id) {
-        let request: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
-        let params = json!({"requestId": request, "reason": "it took too long"});
-        self.to_server.tell(Message::notification("notifications/cancelled", &params));
+        self.to_server.tell(cancellation(id, "it took too long"));
     }
 
     /// Waits until a request that begins now has taken too long, and gives the reason: altogether, or since anything was
@@ -231,6 +203,18 @@ impl Relay {
             }
         }
     }
+}
+
+/// Why something is not taken in where there is so much already.
+pub(super) fn too_many(most: usize) -> String {
+    format!("{most} requests are under way already; wait until one of them was answered")
+}
+
+/// Takes a request back.
+pub(crate) fn cancellation(id: &Id, reason: &str) -> Message {
+    let request: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
+    let params = json!({"requestId": request, "reason": reason});
+    Message::notification("notifications/cancelled", &params)
 }
 
 /// Why something is given up that took too long.

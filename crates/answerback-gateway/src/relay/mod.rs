@@ -1,6 +1,7 @@
 //! What crosses between one client and one server: calls are held and looked at, the rest passes.
 
 mod asked;
+mod late;
 mod person;
 mod tools;
 mod way;
@@ -12,23 +13,29 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use answerback_ledger::leaf::Subject;
-use answerback_mcp::link::{Answering, Direct, Incoming, WAITING, broken_because, was_unsent};
+use answerback_mcp::link::{
+    Answering, Direct, Flow, Incoming, WAITING, broken_because, was_unsent,
+};
 use answerback_mcp::wire::{Id, Message, Object, Shape, code, meta, splice};
 use answerback_store::StoreError;
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 use crate::call::takes_forms;
 use crate::outlet::Outlet;
 use crate::serve::NameFile;
+use crate::tasks::Place;
 use crate::{Admission, Client, Forwarded, Gateway, ToolCall, Upstream};
-use asked::{Asked, Heard, UNREAD, Watched, too_long};
+pub(crate) use asked::cancellation;
+use asked::{Asked, Heard, UNREAD, Watched};
 pub(crate) use tools::Listed;
 use way::{Told, Way};
 
 /// What our own requests are called, on both sides.
 const OURS: &str = "answerback";
+/// Why something is not taken in whose id is in use.
+const REPEATED: &str = "a call with this id is under way";
 /// How long calls under way have when the client leaves.
 const LEAVING: Duration = Duration::from_secs(5);
 
@@ -59,6 +66,8 @@ pub(crate) struct Relay {
     tasks: Mutex<JoinSet<()>>,
     /// Whether the server said its last word.
     has_ended: watch::Sender<bool>,
+    /// Tells who waits for a call that the client gave it up.
+    given_up: Notify,
     /// Requests of our own, each with who may answer it.
     ours: Mutex<HashMap<Id, (Answerer, oneshot::Sender<Message>)>>,
     /// What begins the ids of our own requests, which nobody can guess.
@@ -99,14 +108,6 @@ impl Served {
     }
 }
 
-/// Who is asked something by us.
-#[derive(Clone, Copy)]
-enum Side<'a> {
-    Server,
-    /// The client, about a call of its own.
-    Client(&'a Id),
-}
-
 /// Who may answer a request of ours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Answerer {
@@ -120,6 +121,19 @@ enum Refusal {
     Repeated,
     /// There are as many calls as there may be.
     Busy,
+}
+
+/// What became of something that was put to the server.
+enum Exchanged {
+    Answer(Message),
+    /// It never left us.
+    Unsent(String),
+    /// The server has it, and will not answer.
+    Unanswered(String),
+    /// The client gave it up; whether the server had it by then.
+    Cancelled {
+        was_sent: bool,
+    },
 }
 
 enum Stage {
@@ -155,6 +169,7 @@ impl Relay {
             questions: Mutex::default(),
             tasks: Mutex::default(),
             has_ended: watch::Sender::new(false),
+            given_up: Notify::new(),
             ours: Mutex::default(),
             prefix: own_prefix(),
             upstream: RwLock::default(),
@@ -207,7 +222,10 @@ impl Relay {
             }
             Shape::Request { id, method } => {
                 let (id, method) = (id.clone(), method.clone());
-                self.ask(id, &method, message).await;
+                match Place::asked_with(&method) {
+                    Some(place) => self.begin_late(id, method, place, message).await,
+                    None => self.ask(id, &method, message).await,
+                }
             }
             Shape::Notification { method } if method == "notifications/cancelled" => {
                 if let Some(id) = cancelled(&message) {
@@ -224,6 +242,9 @@ impl Relay {
                 match self.answered(&id, Answerer::Client) {
                     Some(waits) => {
                         let _ = waits.send(message);
+                    }
+                    None if self.is_ours(&id) => {
+                        tracing::debug!(upstream = %self.server.name, "an answer to what we asked comes too late");
                     }
                     None => {
                         lock(&self.questions).remove(&id);
@@ -274,26 +295,14 @@ impl Relay {
                 return self.tell(answer).await;
             }
         };
-        let refusal = {
-            let mut under_way = lock(&self.calls);
-            if under_way.contains_key(&id) {
-                Some(Refusal::Repeated)
-            } else if under_way.len() >= self.gateway.settings().most_calls {
-                Some(Refusal::Busy)
-            } else {
-                under_way.insert(id.clone(), Stage::Admitting { is_cancelled: false });
-                None
-            }
-        };
-        match refusal {
-            None => {}
-            Some(Refusal::Repeated) => {
-                let reason = "a call with this id is under way";
-                let answer = Message::error(Some(&id), code::INVALID_REQUEST, reason, None);
+        match self.enter(&id) {
+            Ok(()) => {}
+            Err(Refusal::Repeated) => {
+                let answer = Message::error(Some(&id), code::INVALID_REQUEST, REPEATED, None);
                 return self.tell(answer).await;
             }
-            Some(Refusal::Busy) => {
-                let known = self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone();
+            Err(Refusal::Busy) => {
+                let known = self.known();
                 let (client, server) = (&self.client, &self.server.name);
                 let answer = self.gateway.refuse_busy(client, server, known.as_deref(), &call);
                 // What is rare does not make every other future larger.
@@ -312,6 +321,19 @@ impl Relay {
                 relay.tell(answer).await;
             }
         });
+    }
+
+    /// Enters a call that is looked at.
+    fn enter(&self, id: &Id) -> Result<(), Refusal> {
+        let mut under_way = lock(&self.calls);
+        if under_way.contains_key(id) {
+            return Err(Refusal::Repeated);
+        }
+        if under_way.len() >= self.gateway.settings().most_calls {
+            return Err(Refusal::Busy);
+        }
+        under_way.insert(id.clone(), Stage::Admitting { is_cancelled: false });
+        Ok(())
     }
 
     /// Carries a call to its answer, with a span where somebody collects them.
@@ -334,17 +356,16 @@ impl Relay {
 
     /// Carries a call to its answer; none, when the client does not want it any more.
     async fn carry(&self, id: &Id, call: ToolCall) -> Option<Message> {
-        // Others may wait for the list as well, one after the other.
-        let most = self.gateway.settings().call_time;
-        let upstream = match tokio::time::timeout(most, self.upstream(&call)).await {
-            Ok(Ok(upstream)) => upstream,
-            unlisted => {
-                let reason =
-                    unlisted.map_or_else(|_| too_long(most), |it| it.err().unwrap_or_default());
-                let (client, server) = (&self.client, &self.server.name);
-                let answer = self.gateway.refuse_unlisted(client, server, &call, &reason);
-                return Some(Box::pin(answer).await);
-            }
+        let upstream = match self.known() {
+            Some(upstream) => upstream,
+            None => match Box::pin(self.listed_in_time(&call)).await {
+                Ok(upstream) => upstream,
+                Err(reason) => {
+                    let (client, server) = (&self.client, &self.server.name);
+                    let answer = self.gateway.refuse_unlisted(client, server, &call, &reason);
+                    return Some(Box::pin(answer).await);
+                }
+            },
         };
         let mut admission = self.admit(&upstream, call).await;
         if let Admission::Ask(asked) = admission {
@@ -362,7 +383,20 @@ impl Relay {
 
     /// Carries a call that runs to its answer; none, when the client does not want it any more.
     async fn run(&self, id: &Id, upstream: &Upstream, forwarded: Forwarded) -> Option<Message> {
-        let (running, message) = (forwarded.running, forwarded.message);
+        let running = forwarded.running;
+        Some(match self.exchange(id, forwarded.message).await {
+            Exchanged::Answer(reply) => self.gateway.deliver(upstream, running, reply).await,
+            Exchanged::Unsent(reason) => self.gateway.fail_unsent(running, &reason).await,
+            Exchanged::Unanswered(reason) => self.gateway.fail(running, &reason).await,
+            Exchanged::Cancelled { was_sent } => {
+                self.gateway.give_up(running, was_sent).await;
+                return None;
+            }
+        })
+    }
+
+    /// Puts something to the server that is entered as a call.
+    async fn exchange(&self, id: &Id, message: Message) -> Exchanged {
         let (waits, reply) = oneshot::channel();
         let is_cancelled = {
             let stage = Stage::Forwarded { waits, heard: Heard::of(&message) };
@@ -370,11 +404,11 @@ impl Relay {
             matches!(stage, Some(Stage::Admitting { is_cancelled: true }))
         };
         if is_cancelled {
-            self.gateway.give_up(running, false).await;
-            return None;
+            return Exchanged::Cancelled { was_sent: false };
         }
         let is_gone = *self.has_ended.borrow();
-        let asked = if is_gone { Err(message) } else { self.direct.ask(message) };
+        let asked =
+            if is_gone { Err(message) } else { self.direct.ask(message, self.to_client.watch(id)) };
         let (answering, told) = match asked {
             Ok(answering) => (Some(answering), Told::Sent),
             Err(_) if is_gone => (None, Told::Gone),
@@ -382,10 +416,8 @@ impl Relay {
         };
         match told {
             Told::Sent => {}
-            Told::Gone => {
-                return Some(self.gateway.fail_unsent(running, "the server has ended").await);
-            }
-            Told::Full => return Some(self.gateway.fail_unsent(running, UNREAD).await),
+            Told::Gone => return Exchanged::Unsent("the server has ended".to_owned()),
+            Told::Full => return Exchanged::Unsent(UNREAD.to_owned()),
         }
         let reply = tokio::select! {
             biased;
@@ -393,28 +425,21 @@ impl Relay {
             reason = self.overdue(id) => Err(reason),
         };
         match reply {
-            Ok(Ok(Reply::Message(reply))) => Some(match broken_because(&reply) {
-                Some(reason) if was_unsent(&reply) => {
-                    self.gateway.fail_unsent(running, &reason).await
-                }
-                Some(reason) => self.gateway.fail(running, &reason).await,
-                None => self.gateway.deliver(upstream, running, reply).await,
-            }),
-            Ok(Ok(Reply::Cancelled { was_sent })) => {
-                self.gateway.give_up(running, was_sent).await;
-                None
-            }
-            Ok(Err(_)) => {
-                Some(self.gateway.fail(running, "the server ended before it answered").await)
-            }
+            Ok(Ok(Reply::Message(reply))) => match broken_because(&reply) {
+                Some(reason) if was_unsent(&reply) => Exchanged::Unsent(reason),
+                Some(reason) => Exchanged::Unanswered(reason),
+                None => Exchanged::Answer(reply),
+            },
+            Ok(Ok(Reply::Cancelled { was_sent })) => Exchanged::Cancelled { was_sent },
+            Ok(Err(_)) => Exchanged::Unanswered("the server ended before it answered".to_owned()),
             Err(reason) => {
                 // What the server says of it from now on is said to nobody.
                 lock(&self.calls).remove(id);
                 if self.to_server.take_back(id) {
-                    return Some(self.gateway.fail_unsent(running, UNREAD).await);
+                    return Exchanged::Unsent(UNREAD.to_owned());
                 }
                 self.withdraw(id);
-                Some(self.gateway.fail(running, &reason).await)
+                Exchanged::Unanswered(reason)
             }
         }
     }
@@ -439,6 +464,7 @@ impl Relay {
         match calls.get_mut(id) {
             Some(Stage::Admitting { is_cancelled }) => {
                 *is_cancelled = true;
+                self.given_up.notify_waiters();
                 return false;
             }
             Some(Stage::Forwarded { .. }) => {
@@ -447,9 +473,7 @@ impl Relay {
                 }
             }
             None => {
-                if let Some(watched) = self.take_asked(id) {
-                    self.give_up(watched, was_sent);
-                }
+                self.take_asked(id);
             }
         }
         was_sent
@@ -466,17 +490,18 @@ impl Relay {
         lock(&self.ours).clear();
         let asked: Vec<Id> = lock(&self.asked).keys().cloned().collect();
         for id in asked {
-            if let Some(watched) = self.take_asked(&id) {
-                self.give_up(watched, true);
-            }
+            self.take_asked(&id);
         }
     }
 
     async fn pass(&self, incoming: Incoming) {
-        let Incoming { message, about, .. } = incoming;
+        let Incoming { message, about, is_streamed, .. } = incoming;
         match message.shape() {
             Shape::Response { id } => {
                 let id = id.clone();
+                if is_streamed {
+                    self.to_client.flows(&id, Flow::Begun);
+                }
                 if let Some(waits) = self.answered(&id, Answerer::Server) {
                     let _ = waits.send(message);
                     return;
@@ -509,11 +534,21 @@ impl Relay {
                     *self.upstream.write().unwrap_or_else(PoisonError::into_inner) = None;
                 }
                 self.heard(&message, about.as_ref());
-                self.pass_on(message, about).await;
+                let told = match Place::told_with(method) {
+                    Some(place) => Box::pin(self.look_at_news(place, message)).await,
+                    None => Some(message),
+                };
+                if let Some(told) = told {
+                    self.pass_on(told, about).await;
+                }
             }
-            Shape::Request { .. } | Shape::Batch => {
+            Shape::Request { .. } => {
                 self.heard(&message, about.as_ref());
                 self.pass_on(message, about).await;
+            }
+            // Links take it apart. What nobody looked into does not pass.
+            Shape::Batch => {
+                tracing::warn!(upstream = %self.server.name, "a batch that nobody took apart was dropped");
             }
         }
     }
@@ -528,11 +563,6 @@ impl Relay {
 
     /// Learns from an answer to the client, and takes out what the client may not see.
     async fn look_at(&self, watched: Watched, message: Message) -> Message {
-        if let Watched::TaskResult(running) = watched {
-            let known = self.server.known.read().unwrap_or_else(PoisonError::into_inner).clone();
-            let Some(upstream) = known else { return message };
-            return self.gateway.deliver(&upstream, *running, message).await;
-        }
         let Ok(object) = Object::read(message.text()) else { return message };
         let Some(result) = object.get("result") else {
             return match watched {
@@ -541,7 +571,7 @@ impl Relay {
             };
         };
         match watched {
-            Watched::Not | Watched::TaskResult(_) => message,
+            Watched::Not => message,
             Watched::Initialize => {
                 *self.version.write().unwrap_or_else(PoisonError::into_inner) = version(result);
                 message
@@ -564,36 +594,42 @@ impl Relay {
         }
     }
 
-    /// Asks one side something of our own.
+    /// Whether an id is one of our own requests'.
+    fn is_ours(&self, id: &Id) -> bool {
+        let text = id.as_json().strip_prefix('"');
+        text.and_then(|text| text.strip_prefix(&self.prefix)).is_some_and(|it| it.starts_with('/'))
+    }
+
+    /// The id of a request of our own, and where its answer comes.
+    fn expect_answer(&self, from: Answerer) -> (Id, oneshot::Receiver<Message>) {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let id = Id::of_text(&format!("{}/{number}", self.prefix));
+        let (sender, answer) = oneshot::channel();
+        lock(&self.ours).insert(id.clone(), (from, sender));
+        (id, answer)
+    }
+
+    /// Notes that the client says nothing more: what we asked it stays without an answer.
+    pub(crate) fn client_left(&self) {
+        lock(&self.ours).retain(|_, (answerer, _)| *answerer != Answerer::Client);
+    }
+
+    /// Asks the server something of our own.
     async fn request(
         &self,
-        side: Side<'_>,
         method: &str,
         params: &Value,
         most: Duration,
     ) -> Result<Message, String> {
-        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let id = Id::of_text(&format!("{}/{number}", self.prefix));
-        let (sender, answer) = oneshot::channel();
-        let answerer = match side {
-            Side::Server => Answerer::Server,
-            Side::Client(_) => Answerer::Client,
-        };
-        lock(&self.ours).insert(id.clone(), (answerer, sender));
-        let request = Message::request(&id, method, params);
-        match side {
-            Side::Server => {
-                self.to_server.tell(request);
-            }
-            Side::Client(call) => self.tell(Incoming::about(request, call.clone())).await,
-        }
+        let (id, answer) = self.expect_answer(Answerer::Server);
+        self.to_server.tell(Message::request(&id, method, params));
         let answer = tokio::time::timeout(most, answer).await;
         lock(&self.ours).remove(&id);
         match answer {
             Ok(Ok(message)) => Ok(message),
             Ok(Err(_)) => Err("the server has ended".to_owned()),
             Err(_) => {
-                if matches!(side, Side::Server) && !self.to_server.take_back(&id) {
+                if !self.to_server.take_back(&id) {
                     self.withdraw(&id);
                 }
                 Err(format!("{method} was not answered within {} seconds", most.as_secs()))

@@ -1,13 +1,18 @@
-//! Asking the person at the client, and what they decide.
+//! Asking the person at the client, and what becomes of a call when somebody decides, wherever they do.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use answerback::UuidV7;
 use answerback::case::{Decision, Submission};
-use answerback::retry::RetryKey;
+use answerback::retry::{Escalation, RetryKey};
+use answerback_mcp::link::Incoming;
+use answerback_mcp::wire::{Id, Message};
 use answerback_store::StoreError;
+use serde_json::Value;
+use tokio::sync::oneshot;
 
-use super::{Relay, Side};
+use super::{Answerer, Relay, Stage, cancellation, lock};
 use crate::decide::retry_key;
 use crate::{Admission, Asked, Recorder, ToolCall, Upstream, ask, told};
 
@@ -19,22 +24,58 @@ async fn settle(
     calls: &RetryKey,
     decision: Decision,
 ) -> Result<(), StoreError> {
-    let store = recorder.store().clone();
-    let id = case.clone();
-    let record = tokio::task::spawn_blocking({
-        let store = store.clone();
-        move || store.case(&id)
-    });
-    let record = record.await.map_err(|error| StoreError::unit(error.to_string()))??;
+    let record = recorder.case(case).await?;
     let record = record.filter(|record| retry_key(record).as_ref() == Some(calls));
     let record = record.ok_or_else(|| StoreError::Missing(format!("case {case}")))?;
     let submission = Submission::about(&record.case, decision).with_by("the client's user");
-    crate::decide(&store, case.clone(), submission, "elicitation")?.await?;
+    crate::decide(recorder.store(), case.clone(), submission, "elicitation")?.await?;
     Ok(())
 }
 
+/// A question that is open at the client. Its answer is of no use to anybody once it is dropped.
+struct Form<'r> {
+    relay: &'r Relay,
+    /// The call that it is about.
+    call: &'r Id,
+    id: Id,
+    reply: oneshot::Receiver<Message>,
+}
+
+impl<'r> Form<'r> {
+    /// Puts a form to the person at the client.
+    async fn put(relay: &'r Relay, call: &'r Id, form: &Value) -> Self {
+        let (id, reply) = relay.expect_answer(Answerer::Client);
+        let request = Message::request(&id, "elicitation/create", form);
+        let form = Self { relay, call, id, reply };
+        relay.tell(Incoming::about(request, call.clone())).await;
+        form
+    }
+
+    /// What the client says to it.
+    async fn reply(&mut self, most: Duration) -> Result<Message, String> {
+        match tokio::time::timeout(most, &mut self.reply).await {
+            Ok(Ok(message)) => Ok(message),
+            Ok(Err(_)) => Err("the client or the server has left".to_owned()),
+            Err(_) => Err(format!("nobody answered within {} seconds", most.as_secs())),
+        }
+    }
+
+    /// Takes it back, so that nobody fills in what nobody reads.
+    async fn withdraw(self, reason: &str) {
+        let cancelled = Incoming::about(cancellation(&self.id, reason), self.call.clone());
+        self.relay.tell(cancelled).await;
+    }
+}
+
+impl Drop for Form<'_> {
+    fn drop(&mut self) {
+        lock(&self.relay.ours).remove(&self.id);
+    }
+}
+
 impl Relay {
-    /// Looks at a call. One that is made again to answer a question of ours brings the decision along.
+    /// Looks at a call. One that is made again to answer a question of ours brings the decision along, unless somebody
+    /// decided elsewhere meanwhile.
     pub(super) async fn admit(&self, upstream: &Upstream, call: ToolCall) -> Admission {
         let ours =
             call.answers.clone().and_then(|answers| Some((ask::case_of(&answers)?, answers)));
@@ -47,71 +88,81 @@ impl Relay {
                 return Admission::Answer(told::no_call(&call, &error.to_string()));
             }
         };
-        let decided = match ask::answered(&answers) {
-            Ok(Some(decision)) => self.decided(&call, &case, decision).await,
-            Ok(None) => None,
-            Err(reason) => {
-                tracing::warn!(%case, reason, "what the person said cannot be used; the case waits");
-                None
-            }
-        };
-        self.gateway.admit(&self.client, upstream, decided.unwrap_or(call)).await
+        self.take(&call, &case, ask::answered(&answers)).await;
+        self.gateway.admit(&self.client, upstream, call.after_waiting_for(case)).await
     }
 
-    /// Asks the person at the client, where the client can. What they correct runs as the answer to the call that is
-    /// still open; what they say otherwise is told to the model. Without an answer the case waits in the inbox.
+    /// Asks the person at the client, where the client can, and waits for whoever decides first: they, or somebody at the
+    /// desk. What is corrected runs as the answer to the call that is still open; what is said otherwise is told to the
+    /// model. Without a decision the case waits in the inbox.
     pub(super) async fn ask_person(&self, upstream: &Upstream, asked: Asked) -> Admission {
         let Asked { answer, call, escalation } = asked;
-        if self.gateway.recorder().is_none() {
-            return Admission::Answer(answer);
-        }
         // Without a session the answer itself asks, where the client can.
         if call.is_modern || !self.can_ask.load(Ordering::Acquire) {
             return Admission::Answer(answer);
         }
-        let most = self.gateway.settings().call_time;
-        let form = ask::form(&escalation);
-        let asking = self.request(Side::Client(&call.id), "elicitation/create", &form, most);
-        let decision = match asking.await {
-            Ok(reply) => ask::answer(&reply),
-            Err(reason) => Err(reason),
-        };
-        let decision = match decision {
-            Ok(Some(decision)) => decision,
-            Ok(None) => return Admission::Answer(answer),
-            Err(reason) => {
-                tracing::warn!(case = %escalation.id, reason, "what the person said cannot be used; the case waits");
-                return Admission::Answer(answer);
-            }
-        };
-        match self.decided(&call, &escalation.id, decision).await {
-            Some(call) => self.gateway.admit(&self.client, upstream, call).await,
-            None => Admission::Answer(answer),
+        if !self.is_decided_meanwhile(&call, &escalation).await {
+            return Admission::Answer(answer);
         }
+        // The answer was on its way as far as attempts go: what comes now is judged by the decision.
+        self.client.answered();
+        self.gateway.admit(&self.client, upstream, call.after_waiting_for(escalation.id)).await
     }
 
-    /// Records what a person decided about a call, and gives the call as it is to be judged now; nothing, where the
-    /// decision does not hold.
-    pub(super) async fn decided(
-        &self,
-        call: &ToolCall,
-        case: &UuidV7,
-        decision: Decision,
-    ) -> Option<ToolCall> {
-        let recorder = self.gateway.recorder()?;
-        let corrected = match &decision {
-            Decision::Modify { arguments } => call.corrected(arguments).ok()?,
-            _ => call.clone().arrived_after(None),
+    /// Waits for a decision about a call that is open, and says whether there is one and somebody to hear of it.
+    async fn is_decided_meanwhile(&self, call: &ToolCall, escalation: &Escalation) -> bool {
+        let Some(recorder) = self.gateway.recorder() else { return false };
+        let case = &escalation.id;
+        let mut form = Form::put(self, &call.id, &ask::form(escalation)).await;
+        tokio::select! {
+            biased;
+            () = self.until_given_up(&call.id) => form.withdraw("the call was given up").await,
+            reply = form.reply(self.gateway.settings().call_time) => match reply {
+                Ok(reply) => self.take(call, case, ask::answer(&reply)).await,
+                Err(reason) => {
+                    tracing::warn!(%case, reason, "nobody answered the form; the case waits");
+                    form.withdraw(&reason).await;
+                }
+            },
+            () = recorder.decided(case) => form.withdraw("it was decided elsewhere").await,
+        }
+        // Nothing runs for a client that does not wait for it: the decision is for its next call then.
+        !self.is_given_up(&call.id) && recorder.is_decided(case).await
+    }
+
+    /// Records what a person said at the client about a call, where it is a decision and the first one.
+    async fn take(&self, call: &ToolCall, case: &UuidV7, said: Result<Option<Decision>, String>) {
+        let decision = match said {
+            Ok(Some(decision)) => decision,
+            Ok(None) => return,
+            Err(reason) => {
+                tracing::warn!(%case, reason, "what the person said cannot be used; the case waits");
+                return;
+            }
         };
+        let Some(recorder) = self.gateway.recorder() else { return };
         let conversation =
             self.client.conversation(&self.server.name, call.conversation.as_deref());
         let key = RetryKey::of_conversation(&conversation, &call.name);
         if let Err(error) = settle(recorder, case, &key, decision).await {
-            tracing::warn!(%case, %error, "the decision does not hold; the case waits");
-            return None;
+            tracing::warn!(%case, %error, "the decision at the client does not hold");
         }
-        // The answer was on its way as far as attempts go: what comes now is judged by the decision.
-        self.client.answered();
-        Some(corrected)
+    }
+
+    /// Waits until the client gives a call up that is not forwarded yet.
+    async fn until_given_up(&self, call: &Id) {
+        loop {
+            let mut notified = std::pin::pin!(self.given_up.notified());
+            // Whoever gives it up from now on is heard.
+            notified.as_mut().enable();
+            if self.is_given_up(call) {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    fn is_given_up(&self, call: &Id) -> bool {
+        matches!(lock(&self.calls).get(call), Some(Stage::Admitting { is_cancelled: true }))
     }
 }

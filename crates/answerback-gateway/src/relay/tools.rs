@@ -9,7 +9,8 @@ use answerback_mcp::link::broken_because;
 use answerback_mcp::wire::{Message, Object, Shape};
 use serde_json::{Map, Value, json};
 
-use super::{Relay, Served, Side};
+use super::asked::too_long;
+use super::{Relay, Served};
 use crate::serve::merge;
 use crate::{Pins, ToolCall, Toolbox, Upstream};
 
@@ -43,14 +44,22 @@ impl Served {
 }
 
 impl Relay {
-    /// The server with its tools, which are asked for where nobody has.
-    pub(super) async fn upstream(&self, call: &ToolCall) -> Result<Arc<Upstream>, String> {
-        let known = || self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(upstream) = known() {
-            return Ok(upstream);
-        }
+    /// The server with its tools, where somebody has asked for them.
+    pub(super) fn known(&self) -> Option<Arc<Upstream>> {
+        self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The server with its tools, which are asked for where nobody has; the reason, where they are not there in time.
+    pub(super) async fn listed_in_time(&self, call: &ToolCall) -> Result<Arc<Upstream>, String> {
+        // Others may wait for the list as well, one after the other.
+        let most = self.gateway.settings().call_time;
+        let listing = tokio::time::timeout(most, self.upstream(call)).await;
+        listing.unwrap_or_else(|_| Err(too_long(most)))
+    }
+
+    async fn upstream(&self, call: &ToolCall) -> Result<Arc<Upstream>, String> {
         let _one_at_a_time = self.listing.lock().await;
-        if let Some(upstream) = known() {
+        if let Some(upstream) = self.known() {
             return Ok(upstream);
         }
         let changes = self.changes.load(Ordering::Acquire);
@@ -79,7 +88,7 @@ impl Relay {
             if let Some(cursor) = &cursor {
                 params["cursor"] = cursor.as_str().into();
             }
-            let answer = self.request(Side::Server, "tools/list", &params, LISTING).await?;
+            let answer = self.request("tools/list", &params, LISTING).await?;
             let object = Object::read(answer.text()).map_err(|error| error.to_string())?;
             let page = object.get("result").ok_or("the server cannot list its tools")?;
             let next = Object::read(page).map_err(|error| error.to_string())?.get("nextCursor");

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use answerback::contract::atdf::ErrorBuilder;
-use answerback::judge::{CallLine, Catalogue, judge};
+use answerback::judge::{CallLine, Catalogue};
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
 use axum::Extension;
 use axum::body::Bytes;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::check::Checking;
 use super::{Backend, Current, Service};
 use crate::Upstream;
 
@@ -20,7 +21,7 @@ pub(super) fn routes(service: &Arc<Service>) -> Routes {
         "/api/calls/check",
         Scope::Read,
         post(move |Extension(principal): Extension<Principal>, body: Bytes| async move {
-            check(&checking, &principal, &body)
+            check(&checking, &principal, &body).await
         }),
     )
 }
@@ -61,8 +62,8 @@ fn meant(current: &Current, called: &str) -> Option<(Arc<Upstream>, String)> {
 
 /// Judges one call. The body is a line of `answerback replay` with the tool's `inputSchema` as `schema`; where that is
 /// missing, the tool of a server behind the gateway is meant, by the name that it has at `/mcp`. Attempts are counted by
-/// conversation, where one is named.
-fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<Response, Problem> {
+/// conversation, where one is named, and after the last one a person is asked.
+async fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<Response, Problem> {
     let current = service.current();
     let gateway = &current.gateway;
     let mut line = CallLine::read(body, gateway.limits).map_err(bad)?;
@@ -99,17 +100,17 @@ fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<Respon
     if named.is_some() && !principal.has(Scope::Call) {
         return Err(Problem::new(ProblemKind::Forbidden));
     }
-    let conversation = json!(["api", principal.name(), named]).to_string();
-    let line = line.with_conversation(conversation);
-    let judged = judge(catalogue, line, &gateway.validation, gateway.limits);
-    let random = answerback_record::surroundings::random()
-        .map_err(|error| Problem::new(ProblemKind::Unavailable).because(error))?;
-    let now = answerback_record::surroundings::now();
-    let outcome = match named {
-        Some(_) => judged.track(&gateway.tracker, now, random),
-        None => judged.as_attempt(1, now, random),
+    let server = known.as_ref().map(|known| known.name.as_str());
+    let checking = Checking { gateway, catalogue, server, principal: principal.name(), line };
+    let checked = match named {
+        Some(conversation) => checking.counted(&conversation).await.map_err(unavailable),
+        None => checking.alone().map_err(unavailable),
     };
-    let mut answer = judged.answer(outcome);
-    answer.tool = called;
-    json_response(&answer)
+    let mut checked = checked?;
+    checked.line.tool = called;
+    json_response(&checked)
+}
+
+fn unavailable(error: impl std::fmt::Display) -> Problem {
+    Problem::new(ProblemKind::Unavailable).because(error)
 }

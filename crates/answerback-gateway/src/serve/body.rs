@@ -9,38 +9,75 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use http_body::Frame;
 use tokio::sync::mpsc;
-use tokio::time::Interval;
+use tokio::time::{Instant, Interval, Sleep};
+
+use super::event;
+use super::streams::Told;
 
 /// How often a stream on which nothing happens says that it lives.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// How long nothing may happen on a stream whose client is to ask again instead of waiting.
+const QUIET: Duration = Duration::from_secs(1);
 
 /// What is done when the reader of an answer leaves, whether it was answered or not.
 pub(crate) type Leave = Box<dyn FnOnce() + Send + Sync>;
 
 /// Messages as server-sent events, until nobody sends any more.
 pub(crate) struct Events {
-    first: Option<Message>,
-    messages: mpsc::Receiver<Message>,
+    first: Option<Bytes>,
+    source: Source,
     keep_alive: Interval,
+    /// When the client is let go, to come back.
+    quiet: Option<Pin<Box<Sleep>>>,
     closing: Option<Pin<Box<dyn Future<Output = ()> + Send + Sync>>>,
     leave: Option<Leave>,
 }
 
+/// Where events come from.
+enum Source {
+    /// Messages of which none is kept.
+    Passing(mpsc::Receiver<Message>),
+    /// A stream that its client can come back to.
+    Kept(Told),
+}
+
 impl Events {
-    /// A stream that ends when the server begins to close, where that is given: one on which nothing is waited for. One
-    /// that has an answer to come ends with it.
-    pub(crate) fn new(
-        first: Option<Message>,
+    /// What is said about a request of a client that cannot come back. A stream on which nothing is waited for ends
+    /// when the server begins to close, where that is given; one that has an answer to come ends with it.
+    pub(crate) fn passing(
+        first: Option<&Message>,
         messages: mpsc::Receiver<Message>,
         closing: Option<Closing>,
         leave: Option<Leave>,
     ) -> Self {
-        let start = tokio::time::Instant::now() + KEEP_ALIVE;
-        let keep_alive = tokio::time::interval_at(start, KEEP_ALIVE);
+        let mut events = Self::new(Source::Passing(messages), closing);
+        (events.first, events.leave) = (first.map(event::passing), leave);
+        events
+    }
+
+    /// A stream that its client can come back to.
+    pub(crate) fn kept(told: Told, closing: Option<Closing>) -> Self {
+        Self::new(Source::Kept(told), closing)
+    }
+
+    fn new(source: Source, closing: Option<Closing>) -> Self {
+        let keep_alive = tokio::time::interval_at(Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
         let closing = closing.map(|closing| -> Pin<Box<dyn Future<Output = ()> + Send + Sync>> {
             Box::pin(async move { closing.begun().await })
         });
-        Self { first, messages, keep_alive, closing, leave }
+        Self { first: None, source, keep_alive, quiet: None, closing, leave: None }
+    }
+
+    /// With an event before all others.
+    pub(crate) fn after(mut self, first: Option<Bytes>) -> Self {
+        self.first = first;
+        self
+    }
+
+    /// Ends when nothing happens for a while: its client comes back for the rest.
+    pub(crate) fn polled(mut self) -> Self {
+        self.quiet = Some(Box::pin(tokio::time::sleep(QUIET)));
+        self
     }
 
     /// The answer that has these events as its body.
@@ -51,6 +88,15 @@ impl Events {
         // Proxies that gather answers are asked not to.
         headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
         response
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        match &mut self.source {
+            Source::Passing(messages) => {
+                messages.poll_recv(context).map(|message| message.as_ref().map(event::passing))
+            }
+            Source::Kept(told) => told.poll_event(context),
+        }
     }
 }
 
@@ -70,44 +116,37 @@ impl http_body::Body for Events {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let message = match self.first.take() {
-            Some(first) => Some(first),
-            None => match self.messages.poll_recv(context) {
-                Poll::Ready(message) => {
-                    let Some(message) = message else { return Poll::Ready(None) };
-                    Some(message)
-                }
-                Poll::Pending => None,
-            },
-        };
-        if let Some(message) = message {
-            return Poll::Ready(Some(Ok(Frame::data(event(&message)))));
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(Frame::data(first))));
+        }
+        if let Poll::Ready(event) = self.poll_next(context) {
+            if let Some(quiet) = &mut self.quiet {
+                quiet.as_mut().reset(Instant::now() + QUIET);
+            }
+            return Poll::Ready(event.map(|event| Ok(Frame::data(event))));
         }
         if let Some(closing) = &mut self.closing
             && closing.as_mut().poll(context).is_ready()
         {
             return Poll::Ready(None);
         }
+        if let Some(quiet) = &mut self.quiet
+            && quiet.as_mut().poll(context).is_ready()
+        {
+            self.quiet = None;
+            if let Source::Kept(told) = &self.source {
+                told.pause();
+            }
+            // Where something was said meanwhile, it is read first.
+            if let Poll::Ready(event) = self.poll_next(context) {
+                return Poll::Ready(event.map(|event| Ok(Frame::data(event))));
+            }
+        }
         if self.keep_alive.poll_tick(context).is_ready() {
             return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b":\n\n")))));
         }
         Poll::Pending
     }
-}
-
-/// A message as an event. A line end between two members of it is one of the event's, too.
-fn event(message: &Message) -> Bytes {
-    let text = message.text();
-    let mut event = String::with_capacity(text.len() + 32);
-    event.push_str("event: message\ndata: ");
-    for (number, line) in text.split('\n').enumerate() {
-        if number > 0 {
-            event.push_str("\ndata: ");
-        }
-        event.push_str(line.strip_suffix('\r').unwrap_or(line));
-    }
-    event.push_str("\n\n");
-    Bytes::from(event)
 }
 
 /// A message as the whole answer.
@@ -124,22 +163,4 @@ pub(crate) fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_event_has_the_message_whole() {
-        let event = |text: &str| event(&Message::read(text.to_owned()).unwrap());
-        assert_eq!(
-            event(r#"{"method":"m"}"#),
-            "event: message\ndata: {\"method\":\"m\"}\n\n".as_bytes()
-        );
-        assert_eq!(
-            event("{\r\n \"method\":\n\"m\"}"),
-            "event: message\ndata: {\ndata:  \"method\":\ndata: \"m\"}\n\n".as_bytes()
-        );
-    }
 }

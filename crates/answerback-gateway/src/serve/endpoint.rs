@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use answerback_http::{Closing, Principal};
-use answerback_mcp::wire::{Id, LEGACY_REVISIONS, Message, MessageError, Shape, code};
+use answerback_mcp::wire::{Id, LEGACY_REVISIONS, Message, MessageError, Shape, code, splice};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -14,11 +14,19 @@ use tokio::sync::mpsc;
 use super::body::{Events, Leave, empty, json};
 use super::session::Session;
 use super::stated::{self, VERSION_HEADER, VERSIONS};
+use super::stream::Due;
+use super::streams::Told;
 use super::{Service, Streams};
 use crate::Client;
+use crate::settings::Answers;
 
 /// The header that names a session.
 const SESSION: &str = "mcp-session-id";
+/// The header that names the last event which a client has heard of a stream.
+const LAST_EVENT: &str = "last-event-id";
+/// The first revision whose clients know events that have an id and no message, and come back to a stream that ends
+/// early. To others such an event is an error.
+const PRIMED: &str = "2025-11-25";
 /// How long an answer may take before its stream is opened, so that the client knows that it is worked on.
 const QUIET: Duration = Duration::from_secs(5);
 
@@ -118,7 +126,7 @@ impl Visit<'_> {
         }
         match headers.get(SESSION).map(|name| name.to_str().unwrap_or_default()) {
             Some(name) => match self.session(name) {
-                Some(session) => self.post_in(&session, message).await,
+                Some(session) => self.post_in(&session, message, named).await,
                 None => gone(&message),
             },
             None if is_greeting(&message) => self.begin(message).await,
@@ -142,46 +150,52 @@ impl Visit<'_> {
         let (Ok(client), Ok(name)) =
             (Client::new(&self.principal), answerback_record::surroundings::uuid())
         else {
-            let text = "there is no randomness for a session's name";
-            return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), text);
+            return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), NO_RANDOMNESS);
         };
-        let streams = Arc::new(Streams::default());
+        let Ok(word) = answerback_record::surroundings::random::<4>() else {
+            return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), NO_RANDOMNESS);
+        };
+        let word = format!("{:08x}", u32::from_be_bytes(word));
+        let streams = Arc::new(Streams::of_client(word));
         let Some(partner) = self.service.partner(self.endpoint, client, &streams) else {
             return refuse(StatusCode::NOT_FOUND, Some(&initialize), NO_SERVER);
         };
-        let session = Arc::new(Session::new(&self.principal, self.endpoint, streams, partner));
+        let answers = self.service.current().gateway.settings().answers;
+        let session = Session::new(&self.principal, self.endpoint, streams, partner, answers);
+        let session = Arc::new(session);
         let name = name.to_string();
         if !self.service.sessions.insert(name.clone(), Arc::clone(&session)) {
             session.partner.leave().await;
             return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), NO_ROOM);
         }
-        let mut response = self.post_in(&session, initialize).await;
+        // What a client asks for it understands.
+        let asked = splice::string_at(initialize.text(), &["params", "protocolVersion"]);
+        let asked = asked.filter(|name| LEGACY_REVISIONS.contains(&name.as_str()));
+        let mut response = self.post_in(&session, initialize, asked.as_deref()).await;
         if let Ok(name) = HeaderValue::from_str(&name) {
             response.headers_mut().insert(SESSION, name);
         }
         response
     }
 
-    async fn post_in(&self, session: &Arc<Session>, message: Message) -> Response {
-        let Shape::Request { id, method } = message.shape() else {
+    /// Takes a message in a session, of a client of this revision, where it says so.
+    async fn post_in(
+        &self,
+        session: &Arc<Session>,
+        message: Message,
+        revision: Option<&str>,
+    ) -> Response {
+        let Shape::Request { id, .. } = message.shape() else {
             session.partner.hear(message).await;
             return empty(StatusCode::ACCEPTED);
         };
-        let (id, closing) = (id.clone(), self.closing_of(method));
+        let id = id.clone();
         let Some(told) = session.streams.open(&message, &id) else {
             let text = "a request with this id is under way";
             return refuse(StatusCode::BAD_REQUEST, Some(&message), text);
         };
         session.partner.hear(message).await;
-        // In these revisions a client that leaves has not given its request up; its answer is only not read.
-        let streams = Arc::clone(&session.streams);
-        let leave: Leave = Box::new({
-            let id = id.clone();
-            move || {
-                streams.close(&id);
-            }
-        });
-        respond(&id, told, leave, closing, |_| StatusCode::OK).await
+        respond_in(session, &id, told, revision).await
     }
 
     async fn post_stateless(
@@ -232,12 +246,23 @@ impl Visit<'_> {
             return refuse(StatusCode::NOT_ACCEPTABLE, None, text);
         }
         match self.session(name.to_str().unwrap_or_default()) {
-            Some(session) => {
-                let events = session.streams.listen();
-                Events::new(None, events, Some(self.closing.clone()), None).into_response()
-            }
+            Some(session) => self.listen_in(&session, headers),
             None => refuse(StatusCode::NOT_FOUND, None, GONE),
         }
+    }
+
+    /// The stream for what belongs to no request, or the one that broke after an event.
+    fn listen_in(&self, session: &Session, headers: &HeaderMap) -> Response {
+        let Some(last) = headers.get(LAST_EVENT) else {
+            return Events::kept(session.streams.listen(), Some(self.closing.clone()))
+                .into_response();
+        };
+        let Ok(told) = session.streams.resume(last.to_str().unwrap_or_default()) else {
+            return refuse(StatusCode::BAD_REQUEST, None, NO_EVENT);
+        };
+        // One on which an answer is waited for ends with it.
+        let closing = told.is_own().then(|| self.closing.clone());
+        events_in(session, told, closing).into_response()
     }
 
     async fn end(&self, headers: &HeaderMap) -> Response {
@@ -254,7 +279,41 @@ impl Visit<'_> {
     }
 }
 
-/// The answer to a request: one message, where that is all there is to say; a stream of events otherwise.
+/// The answer to a request of a client with a session: one message, where that is all there is to say and the server
+/// answers so, too; a stream of events otherwise, or where all answers are to be streams.
+///
+/// A client of these revisions that leaves has not given its request up. Once it has heard of an event it may come back.
+async fn respond_in(session: &Session, id: &Id, told: Told, revision: Option<&str>) -> Response {
+    let due = match session.answers {
+        Answers::AsNeeded => tokio::time::timeout(QUIET, told.due()).await.unwrap_or(Due::Stream),
+        Answers::Stream | Answers::Poll => Due::Stream,
+    };
+    match due {
+        Due::Whole(answer) => json(StatusCode::OK, answer),
+        Due::Nothing => json(StatusCode::OK, unanswered(id)),
+        Due::Stream => {
+            let is_primed = revision.is_some_and(|revision| revision >= PRIMED);
+            let priming = told.begin(is_primed);
+            events_in(session, told, None).after(priming).into_response()
+        }
+    }
+}
+
+/// A stream of a client with a session.
+fn events_in(session: &Session, told: Told, closing: Option<Closing>) -> Events {
+    let is_polled = session.answers == Answers::Poll && !told.is_own();
+    let events = Events::kept(told, closing);
+    if is_polled { events.polled() } else { events }
+}
+
+/// What is said where there is no answer.
+fn unanswered(id: &Id) -> Message {
+    let text = "there is no answer: the request was given up, or its session ended";
+    Message::error(Some(id), code::INTERNAL_ERROR, text, None)
+}
+
+/// The answer to a request of a client without a session: one message, where that is all there is to say; a stream of
+/// events otherwise.
 async fn respond(
     id: &Id,
     mut told: mpsc::Receiver<Message>,
@@ -269,14 +328,10 @@ async fn respond(
             return json(status(&message), message);
         }
         Ok(Some(message)) => Some(message),
-        Ok(None) => {
-            let text = "there is no answer: the request was given up, or its session ended";
-            let answer = Message::error(Some(id), code::INTERNAL_ERROR, text, None);
-            return json(StatusCode::OK, answer);
-        }
+        Ok(None) => return json(StatusCode::OK, unanswered(id)),
         Err(_) => None,
     };
-    Events::new(first, told, closing, leaving.0.take()).into_response()
+    Events::passing(first.as_ref(), told, closing, leaving.0.take()).into_response()
 }
 
 /// Does what is to be done when somebody leaves, unless it was taken over.
@@ -291,8 +346,11 @@ impl Drop for Leaving {
 }
 
 const NO_ROOM: &str = "there are too many sessions; end one, or try again later";
+const NO_RANDOMNESS: &str = "there is no randomness for a session's name";
 const NO_SERVER: &str = "there is no such server here any more";
 const GONE: &str = "there is no such session; begin a new one with initialize";
+const NO_EVENT: &str =
+    "this session has no event of this id any more: nothing can be gone on with behind it";
 
 fn gone(message: &Message) -> Response {
     refuse(StatusCode::NOT_FOUND, Some(message), GONE)

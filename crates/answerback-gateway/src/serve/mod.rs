@@ -3,7 +3,9 @@
 mod api;
 mod backend;
 mod body;
+mod check;
 mod endpoint;
+mod event;
 mod figures;
 mod given;
 mod hub;
@@ -14,6 +16,7 @@ mod partner;
 mod session;
 mod stated;
 mod stateless;
+mod stream;
 mod streams;
 
 use std::sync::{Arc, PoisonError, RwLock};
@@ -181,6 +184,14 @@ impl Service {
                 }
             }
             None => Ok(()),
+        }
+    }
+
+    /// Says that a case was decided here: calls that wait for it go on at once.
+    pub fn tell_decided(&self) {
+        // Who reads its configuration anew goes on with the record that there is.
+        if let Some(recorder) = self.current().gateway.recorder() {
+            recorder.tell_decided();
         }
     }
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::Streams;
 use super::partner::Partner;
+use crate::settings::Answers;
 
 /// The most sessions at a time.
 const MOST: usize = 256;
@@ -23,6 +24,8 @@ pub(crate) struct Session {
     pub(crate) endpoint: Option<String>,
     pub(crate) streams: Arc<Streams>,
     pub(crate) partner: Partner,
+    /// How its requests are answered.
+    pub(crate) answers: Answers,
     used: Mutex<Instant>,
 }
 
@@ -32,9 +35,11 @@ impl Session {
         endpoint: Option<&str>,
         streams: Arc<Streams>,
         partner: Partner,
+        answers: Answers,
     ) -> Self {
         let (principal, endpoint) = (principal.to_owned(), endpoint.map(str::to_owned));
-        Self { principal, endpoint, streams, partner, used: Mutex::new(Instant::now()) }
+        let used = Mutex::new(Instant::now());
+        Self { principal, endpoint, streams, partner, answers, used }
     }
 
     fn touch(&self) {

@@ -111,6 +111,7 @@ fn name(message: &Message, method: &str) -> Option<String> {
     let member = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return None,
     };
     splice::string_at(message.text(), &["params", member])
@@ -189,6 +190,13 @@ mod tests {
         }
         let answer = judged(&call, &[version, ("mcp-method", "tools/call")]).unwrap();
         assert!(answer.contains("Mcp-Name"), "{answer}");
+        let task = request("tasks/get", r#""taskId":"7","#);
+        let method = ("mcp-method", "tasks/get");
+        assert_eq!(judged(&task, &[version, method, ("mcp-name", "7")]), None);
+        for headers in [&[version, method][..], &[version, method, ("mcp-name", "8")]] {
+            let answer = judged(&task, headers).unwrap();
+            assert!(answer.contains("-32020") && answer.contains("Mcp-Name"), "{answer}");
+        }
     }
 
     #[test]

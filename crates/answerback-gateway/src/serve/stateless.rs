@@ -47,10 +47,10 @@ impl Stateless {
         let request = request.with_id(&ours);
         self.theirs().insert(ours.clone(), Theirs { id: id.clone(), token });
         let (sender, told) = mpsc::channel(64);
-        if let Some(mut said) = self.streams.open(&request, &ours) {
+        if let Some(said) = self.streams.open(&request, &ours) {
             let (face, ours) = (Arc::clone(self), ours.clone());
             tokio::spawn(async move {
-                while let Some(message) = said.recv().await {
+                while let Some(message) = said.message().await {
                     if sender.send(face.as_theirs(message, &ours)).await.is_err() {
                         break;
                     }

@@ -1,57 +1,176 @@
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use answerback_mcp::link::Incoming;
+use answerback_mcp::link::{Flow, Incoming};
 use answerback_mcp::wire::{Id, Message, Shape, meta, splice, word};
-use tokio::sync::mpsc;
+use axum::body::Bytes;
+use tokio::time::Instant;
 
-/// How many messages may wait in one answer.
-const WAITING: usize = 64;
-/// How many messages are kept for a client that does not listen.
-const KEPT: usize = 64;
+use super::event::{self, EventId};
+use super::stream::{Due, Room, Stream};
+
+/// How many messages of a client are kept, and how many bytes: those that nobody has read, and those that whoever read
+/// them may not have got.
+const KEPT: Bound = Bound { events: 256, bytes: 4 << 20 };
 /// How long a client may take to read what fills its answer.
 const PATIENCE: Duration = Duration::from_secs(30);
-
 /// How long it may where others wait meanwhile.
 const SHARED_PATIENCE: Duration = Duration::from_millis(250);
+/// The number of the stream of what belongs to no request.
+const OWN: u64 = 0;
 
-/// The answers to a client that are open: a message goes into the one that it belongs to.
-#[derive(Debug, Default)]
+/// The answers to a client that are open, and what is kept of those that it may come back to: a message goes into the
+/// one that it belongs to.
+#[derive(Debug)]
 pub(crate) struct Streams {
     open: Mutex<Open>,
-    /// Whether several clients share what comes: then one that does not read is not waited for.
-    is_shared: bool,
+    /// How the ids of events begin, where a client can come back to its streams. Several clients that share what comes
+    /// cannot, and one of them that does not read is not waited for.
+    client: Option<String>,
 }
 
 #[derive(Debug, Default)]
 struct Open {
     /// In the order in which they were opened.
-    requests: Vec<(Id, mpsc::Sender<Message>)>,
+    streams: Vec<Stream>,
     /// Which request a token of progress belongs to.
     tokens: HashMap<Id, Id>,
-    /// What belongs to no request.
-    own: Option<mpsc::Sender<Message>>,
-    /// What came while nobody listened.
-    kept: VecDeque<Message>,
+    /// How many streams, messages and readers there were.
+    opened: u64,
+    said: u64,
+    turns: u64,
+    /// How much the streams that are kept have.
+    kept: Bound,
 }
 
+/// A number of events and of bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bound {
+    events: usize,
+    bytes: usize,
+}
+
+/// A stream to go on with that there is not.
+#[derive(Debug)]
+pub(crate) struct NoSuchEvent;
+
 impl Open {
-    fn request(&self, id: &Id) -> Option<&mpsc::Sender<Message>> {
-        self.requests.iter().find(|(request, _)| request == id).map(|(_, sender)| sender)
+    fn by_number(&mut self, number: u64) -> Option<&mut Stream> {
+        // What is asked for was mostly opened last.
+        self.streams.iter_mut().rev().find(|stream| stream.number == number)
     }
 
-    fn close(&mut self, id: &Id) -> Option<mpsc::Sender<Message>> {
-        let place = self.requests.iter().position(|(request, _)| request == id)?;
-        self.tokens.retain(|_, request| request != id);
-        Some(self.requests.remove(place).1)
+    /// The place of a request that has not been answered.
+    fn request(&self, id: &Id) -> Option<usize> {
+        let is_it = |stream: &Stream| !stream.is_answered && stream.request.as_ref() == Some(id);
+        self.streams.iter().position(is_it)
+    }
+
+    fn forget_token(&mut self, id: &Id) {
+        if !self.tokens.is_empty() {
+            self.tokens.retain(|_, request| request != id);
+        }
+    }
+
+    fn remove(&mut self, place: usize) {
+        let mut stream = self.streams.remove(place);
+        if stream.is_kept {
+            let (events, bytes) = stream.size();
+            self.kept.events -= events;
+            self.kept.bytes -= bytes;
+        }
+        stream.leave();
+        if let Some(id) = stream.request.as_ref().filter(|_| !stream.is_answered) {
+            self.forget_token(id);
+        }
+    }
+
+    /// Keeps what a stream has, and what comes, when its reader leaves.
+    fn keep(&mut self, number: u64, is_primed: bool) {
+        let Some(stream) = self.by_number(number) else { return };
+        stream.is_primed = is_primed;
+        if !std::mem::replace(&mut stream.is_kept, true) {
+            let (events, bytes) = stream.size();
+            self.kept.events += events;
+            self.kept.bytes += bytes;
+        }
+    }
+
+    /// Forgets the oldest of what is kept until it is within its bound.
+    fn make_room(&mut self) {
+        while self.kept.events > KEPT.events || self.kept.bytes > KEPT.bytes {
+            let has_size = self.kept.events <= KEPT.events;
+            let kept = self.streams.iter().enumerate().filter(|(_, stream)| stream.is_kept);
+            let oldest = kept.filter_map(|(place, stream)| Some((stream.oldest(has_size)?, place)));
+            let Some((_, place)) = oldest.min() else { return };
+            let (events, bytes) = self.streams[place].forget_oldest();
+            self.kept.events -= events;
+            self.kept.bytes -= bytes;
+            if self.streams[place].is_over() {
+                self.remove(place);
+            }
+        }
+    }
+
+    /// Adds a message to a stream.
+    fn add(&mut self, number: u64, message: Option<Message>) {
+        let Some(message) = message else { return };
+        self.said += 1;
+        let order = self.said;
+        if let Shape::Response { id } = message.shape() {
+            self.forget_token(id);
+        }
+        let Some(stream) = self.by_number(number) else { return };
+        let size = stream.add(message, order);
+        if stream.is_kept {
+            self.kept.events += 1;
+            self.kept.bytes += size;
+            self.make_room();
+        }
+    }
+
+    /// The stream that a message belongs to; none, where it answers nothing that is open.
+    fn place(&self, message: &Message, about: Option<&Id>) -> Option<u64> {
+        let at = |place: usize| self.streams[place].number;
+        if let Shape::Response { id } = message.shape() {
+            return self.request(id).map(at);
+        }
+        let named = about.cloned().or_else(|| match message.shape() {
+            Shape::Notification { method } if method == "notifications/progress" => {
+                self.tokens.get(&told_token(message)?).cloned()
+            }
+            Shape::Notification { .. } => subscription(message),
+            _ => None,
+        });
+        if let Some(place) = named.and_then(|id| self.request(&id)) {
+            return Some(at(place));
+        }
+        let read = || self.streams.iter().rev().filter(|it| !it.is_answered && it.has_reader());
+        let own = || read().find(|it| it.number == OWN).map(|it| it.number);
+        let newest = || read().find(|it| it.number != OWN).map(|it| it.number);
+        let heard = match message.shape() {
+            // A server asks while it works on something, and the newest is the likeliest. The person is the same.
+            Shape::Request { .. } => newest().or_else(own),
+            _ => own().or_else(newest),
+        };
+        // Nobody listens; somebody may yet.
+        heard.or(Some(OWN))
     }
 }
 
 impl Streams {
+    /// The answers to one client, which can come back to them: the ids of their events begin with this word, which no
+    /// other client's do.
+    pub(crate) fn of_client(word: String) -> Self {
+        Self { open: Mutex::default(), client: Some(word) }
+    }
+
     /// The answers to several clients, on one connection to their servers.
     pub(crate) fn shared() -> Self {
-        Self { is_shared: true, ..Self::default() }
+        Self { open: Mutex::default(), client: None }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
@@ -59,8 +178,7 @@ impl Streams {
     }
 
     /// Opens the answer to a request; nothing, when one of this id is open.
-    pub(crate) fn open(&self, request: &Message, id: &Id) -> Option<mpsc::Receiver<Message>> {
-        let (sender, receiver) = mpsc::channel(WAITING);
+    pub(crate) fn open(self: &Arc<Self>, request: &Message, id: &Id) -> Option<Told> {
         let token = progress_token(request);
         let mut open = self.lock();
         if open.request(id).is_some() {
@@ -69,101 +187,227 @@ impl Streams {
         if let Some(token) = token {
             open.tokens.insert(token, id.clone());
         }
-        open.requests.push((id.clone(), sender));
-        Some(receiver)
+        open.opened += 1;
+        let stream = Stream::new(open.opened, Some(id.clone()));
+        Some(self.read(&mut open, stream))
     }
 
-    /// Forgets the answer to a request, because nobody reads it. Says whether it was open.
+    /// Forgets the answer to a request, because nobody wants it. Says whether it was open.
     pub(crate) fn close(&self, id: &Id) -> bool {
-        self.lock().close(id).is_some()
-    }
-
-    /// Opens the stream for what belongs to no request. One that was open is closed.
-    pub(crate) fn listen(&self) -> mpsc::Receiver<Message> {
-        let (sender, receiver) = mpsc::channel(WAITING.max(KEPT));
         let mut open = self.lock();
-        for message in open.kept.drain(..) {
-            // There is room for all that is kept.
-            let _ = sender.try_send(message);
+        let place = open.request(id);
+        if let Some(place) = place {
+            open.remove(place);
         }
-        open.own = Some(sender);
-        receiver
+        place.is_some()
     }
 
-    /// Whether no answer is open and nobody listens.
+    /// Whether a client can come back to its streams.
+    pub(crate) const fn can_resume(&self) -> bool {
+        self.client.is_some()
+    }
+
+    /// Notes what becomes of the stream that the server answers a request with. Ours is one, too; and where the server
+    /// lets us go, to be asked for the rest, we let a client go that can do so.
+    pub(crate) fn flows(&self, id: &Id, flow: Flow) {
+        let mut open = self.lock();
+        if let Some(place) = open.request(id) {
+            let stream = &mut open.streams[place];
+            stream.is_streamed = true;
+            stream.is_paused |= flow == Flow::Paused;
+            stream.wake();
+        }
+    }
+
+    /// Reads what belongs to no request, from where it was read last. Whoever did so before does no longer.
+    pub(crate) fn listen(self: &Arc<Self>) -> Told {
+        let mut open = self.lock();
+        self.own(&mut open);
+        open.turns += 1;
+        let turn = open.turns;
+        if let Some(stream) = open.by_number(OWN) {
+            stream.hand_over(turn);
+        }
+        Told { streams: Arc::clone(self), number: OWN, turn }
+    }
+
+    /// Goes on with the stream of an event, behind it. Whoever read that stream before does no longer.
+    ///
+    /// # Errors
+    ///
+    /// When this client has no such event, or had it so long ago that nothing is known of its stream any more.
+    pub(crate) fn resume(self: &Arc<Self>, last: &str) -> Result<Told, NoSuchEvent> {
+        let id = EventId::read(last).filter(|id| Some(id.client) == self.client.as_deref());
+        let id = id.ok_or(NoSuchEvent)?;
+        let mut open = self.lock();
+        open.turns += 1;
+        let turn = open.turns;
+        let stream = open.by_number(id.stream).filter(|stream| stream.is_kept);
+        let stream = stream.ok_or(NoSuchEvent)?;
+        if !stream.go_back(id.number) {
+            return Err(NoSuchEvent);
+        }
+        stream.hand_over(turn);
+        Ok(Told { streams: Arc::clone(self), number: id.stream, turn })
+    }
+
+    /// Whether no request is under way and nobody listens.
     pub(crate) fn is_idle(&self) -> bool {
-        let open = self.lock();
-        open.requests.is_empty() && open.own.as_ref().is_none_or(mpsc::Sender::is_closed)
+        let is_open = |stream: &Stream| {
+            stream.has_reader() || (stream.request.is_some() && !stream.is_answered)
+        };
+        !self.lock().streams.iter().any(is_open)
     }
 
-    /// Ends every stream.
+    /// Ends every stream. What was answered is still read.
     pub(crate) fn end(&self) {
-        *self.lock() = Open::default();
+        let mut open = self.lock();
+        let is_wanted = |it: &Stream| it.is_answered && it.has_reader() && it.is_unread();
+        while let Some(place) = open.streams.iter().position(|stream| !is_wanted(stream)) {
+            open.remove(place);
+        }
     }
 
     /// Puts a message where it belongs.
     pub(crate) async fn send(&self, said: Incoming) {
         let Incoming { message, about, .. } = said;
-        let Some(to) = self.place(&message, about.as_ref()) else {
-            return self.keep(message);
-        };
-        // A full answer is waited for a while: it is its client that does not read.
-        match to.try_send(message) {
-            Ok(()) => {}
-            Err(mpsc::error::TrySendError::Closed(message)) => self.keep(message),
-            Err(mpsc::error::TrySendError::Full(message)) => {
-                let patience = if self.is_shared { SHARED_PATIENCE } else { PATIENCE };
-                if tokio::time::timeout(patience, to.send(message)).await.is_err() {
-                    tracing::warn!("a client does not read its answer, which is cut off");
-                    self.cut(&to);
+        let mut message = Some(message);
+        let mut until = None;
+        loop {
+            let (number, room) = {
+                let mut open = self.lock();
+                let place = message.as_ref().and_then(|it| open.place(it, about.as_ref()));
+                let Some(number) = place else { return };
+                if number == OWN {
+                    self.own(&mut open);
                 }
+                let Some(stream) = open.by_number(number) else { return };
+                match stream.room() {
+                    Room::Free => return open.add(number, message.take()),
+                    Room::None(room) => (number, room.notified_owned()),
+                }
+            };
+            // A full answer is waited for a while: it is its client that does not read.
+            let patience = if self.client.is_some() { PATIENCE } else { SHARED_PATIENCE };
+            let until = *until.get_or_insert_with(|| Instant::now() + patience);
+            if tokio::time::timeout_at(until, room).await.is_err() {
+                tracing::warn!("a client does not read its answer, which is cut off");
+                self.cut(number);
             }
         }
     }
 
-    /// Where a message belongs; nothing, where nobody listens.
-    fn place(&self, message: &Message, about: Option<&Id>) -> Option<mpsc::Sender<Message>> {
-        let mut open = self.lock();
-        if let Shape::Response { id } = message.shape() {
-            return open.close(id);
+    /// A stream for what belongs to no request, where somebody may ever listen.
+    fn own(&self, open: &mut Open) {
+        if self.client.is_some() && open.by_number(OWN).is_none() {
+            open.streams.insert(0, Stream::new(OWN, None));
+            open.keep(OWN, false);
         }
-        let named = about.cloned().or_else(|| match message.shape() {
-            Shape::Notification { method } if method == "notifications/progress" => {
-                open.tokens.get(&told_token(message)?).cloned()
+    }
+
+    /// Opens a stream for whoever reads it.
+    fn read(self: &Arc<Self>, open: &mut Open, mut stream: Stream) -> Told {
+        open.turns += 1;
+        let (number, turn) = (stream.number, open.turns);
+        stream.hand_over(turn);
+        open.streams.push(stream);
+        Told { streams: Arc::clone(self), number, turn }
+    }
+
+    /// Lets go of a reader that does not read. Where it can come back, the stream goes on without it.
+    fn cut(&self, number: u64) {
+        let mut open = self.lock();
+        let place = open.streams.iter().position(|stream| stream.number == number);
+        match place {
+            Some(place) if open.streams[place].is_kept => open.streams[place].leave(),
+            Some(place) => open.remove(place),
+            None => {}
+        }
+        open.make_room();
+    }
+}
+
+/// Whoever reads a stream, as long as it is their turn.
+#[derive(Debug)]
+pub(crate) struct Told {
+    streams: Arc<Streams>,
+    number: u64,
+    turn: u64,
+}
+
+impl Told {
+    /// Whether it is the stream of what belongs to no request.
+    pub(crate) const fn is_own(&self) -> bool {
+        self.number == OWN
+    }
+
+    /// What the answer to a request is, as soon as that shows. One that is whole is not kept.
+    pub(crate) async fn due(&self) -> Due {
+        poll_fn(|context| self.poll(Due::Nothing, |stream, _| stream.poll_due(context.waker())))
+            .await
+    }
+
+    /// The next message, which nobody can come back to; nothing, when there will be none.
+    pub(crate) async fn message(&self) -> Option<Message> {
+        poll_fn(|context| self.poll(None, |stream, _| stream.poll_message(context.waker()))).await
+    }
+
+    /// Begins a stream, which is kept when its reader leaves. A client that understands it hears the id of an event at
+    /// once, and can come back from then on.
+    pub(crate) fn begin(&self, is_primed: bool) -> Option<Bytes> {
+        let client = self.streams.client.as_deref()?;
+        self.streams.lock().keep(self.number, is_primed);
+        let id = EventId { client, stream: self.number, number: 0 };
+        is_primed.then(|| event::priming(&id))
+    }
+
+    /// Leaves, and lets the client come back, unless there is something to read.
+    pub(crate) fn pause(&self) {
+        let mut open = self.streams.lock();
+        if let Some(stream) = open.by_number(self.number).filter(|it| it.is_turn_of(self.turn)) {
+            stream.is_paused = true;
+        }
+    }
+
+    /// The next event; nothing, when there will be none.
+    pub(crate) fn poll_event(&self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let client = self.streams.client.as_deref().unwrap_or_default();
+        self.poll(None, |stream, kept| {
+            stream.poll_event(client, context.waker()).map(|event| {
+                let (text, grown) = event?;
+                kept.bytes = kept.bytes.saturating_add_signed(grown);
+                Some(text)
+            })
+        })
+    }
+
+    /// Asks the stream, as long as it is there and it is our turn.
+    fn poll<T>(&self, end: T, ask: impl FnOnce(&mut Stream, &mut Bound) -> Poll<T>) -> Poll<T> {
+        let mut open = self.streams.lock();
+        let mut kept = open.kept;
+        let stream = open.by_number(self.number).filter(|stream| stream.is_turn_of(self.turn));
+        let Some(stream) = stream else { return Poll::Ready(end) };
+        let asked = ask(stream, &mut kept);
+        open.kept = kept;
+        if asked.is_ready() {
+            open.make_room();
+        }
+        asked
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let mut open = self.streams.lock();
+        let is_ours =
+            |stream: &Stream| stream.number == self.number && stream.is_turn_of(self.turn);
+        match open.streams.iter().position(is_ours) {
+            Some(place) if open.streams[place].is_kept => {
+                open.streams[place].leave();
+                open.make_room();
             }
-            Shape::Notification { .. } => subscription(message),
-            _ => None,
-        });
-        if let Some(sender) = named.and_then(|id| open.request(&id).cloned()) {
-            return Some(sender);
-        }
-        let own = open.own.clone().filter(|own| !own.is_closed());
-        let newest = || open.requests.last().map(|(_, sender)| sender.clone());
-        match message.shape() {
-            // A server asks while it works on something, and the newest is the likeliest. The person is the same.
-            Shape::Request { .. } => newest().or(own),
-            _ => own.or_else(newest),
-        }
-    }
-
-    /// Keeps a message for whoever listens next. An answer that nobody waits for is of no use to anybody.
-    fn keep(&self, message: Message) {
-        if matches!(message.shape(), Shape::Response { .. }) {
-            return;
-        }
-        let mut open = self.lock();
-        if open.kept.len() == KEPT {
-            tracing::warn!("nobody listens; the oldest message is dropped");
-            open.kept.pop_front();
-        }
-        open.kept.push_back(message);
-    }
-
-    fn cut(&self, stream: &mpsc::Sender<Message>) {
-        let mut open = self.lock();
-        open.requests.retain(|(_, sender)| !sender.same_channel(stream));
-        if open.own.as_ref().is_some_and(|own| own.same_channel(stream)) {
-            open.own = None;
+            Some(place) => open.remove(place),
+            None => {}
         }
     }
 }
@@ -204,50 +448,254 @@ mod tests {
         (message, id)
     }
 
+    fn streams() -> Arc<Streams> {
+        Arc::new(Streams::of_client("c".to_owned()))
+    }
+
+    fn opened(streams: &Arc<Streams>, id: u8) -> Told {
+        let (message, id) = request(id, "");
+        streams.open(&message, &id).unwrap()
+    }
+
+    async fn say(streams: &Streams, text: &str) {
+        streams.send(message(text).into()).await;
+    }
+
+    async fn say_about(streams: &Streams, text: &str, id: u8) {
+        streams.send(Incoming::about(message(text), request(id, "").1)).await;
+    }
+
+    /// The next event; nothing, where the stream ends.
+    async fn event(told: &Told) -> Option<String> {
+        let bytes = poll_fn(|context| told.poll_event(context)).await?;
+        Some(String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    fn written(id: &str, text: &str) -> String {
+        format!("id: {id}\nevent: message\ndata: {text}\n\n")
+    }
+
+    const LOG: &str = r#"{"method":"notifications/message"}"#;
+
     #[tokio::test]
     async fn each_message_goes_where_it_belongs() {
-        let streams = Streams::default();
+        let streams = streams();
         let (first, first_id) = request(1, r#""_meta":{"progressToken":"t"}"#);
-        let (second, second_id) = request(2, "");
-        let mut one = streams.open(&first, &first_id).unwrap();
-        let mut two = streams.open(&second, &second_id).unwrap();
+        let one = streams.open(&first, &first_id).unwrap();
+        let two = opened(&streams, 2);
         assert!(streams.open(&first, &first_id).is_none(), "an id is open once");
-        let log = r#"{"method":"notifications/message"}"#;
         let ask = r#"{"id":"s","method":"elicitation/create"}"#;
         let progress = r#"{"method":"notifications/progress","params":{"progressToken":"t"}}"#;
-        for (text, about) in [(progress, None), (ask, None), (log, Some(&first_id)), (log, None)] {
-            let about = about.cloned();
-            let said = match about {
-                Some(id) => Incoming::about(message(text), id),
-                None => Incoming::from(message(text)),
-            };
-            streams.send(said).await;
-        }
-        assert_eq!(one.recv().await.unwrap().text(), progress);
-        assert_eq!(one.recv().await.unwrap().text(), log);
-        assert_eq!(two.recv().await.unwrap().text(), ask);
-        assert_eq!(two.recv().await.unwrap().text(), log);
-        let mut own = streams.listen();
-        streams.send(message(log).into()).await;
-        assert_eq!(own.recv().await.unwrap().text(), log);
+        say(&streams, progress).await;
+        say(&streams, ask).await;
+        say_about(&streams, LOG, 1).await;
+        say(&streams, LOG).await;
+        assert_eq!(one.message().await.unwrap().text(), progress);
+        assert_eq!(one.message().await.unwrap().text(), LOG);
+        assert_eq!(two.message().await.unwrap().text(), ask);
+        assert_eq!(two.message().await.unwrap().text(), LOG);
+        let own = streams.listen();
+        say(&streams, LOG).await;
+        assert_eq!(event(&own).await.unwrap(), written("c-0-1", LOG));
         let answer = r#"{"id":2,"result":{}}"#;
-        streams.send(message(answer).into()).await;
-        assert_eq!(two.recv().await.unwrap().text(), answer);
-        assert!(two.recv().await.is_none(), "the answer is the end");
+        say(&streams, answer).await;
+        assert_eq!(two.message().await.unwrap().text(), answer);
+        assert!(two.message().await.is_none(), "the answer is the end");
     }
 
     #[tokio::test]
-    async fn what_nobody_hears_is_kept_up_to_a_bound() {
-        let streams = Streams::default();
-        for number in 0..=KEPT {
-            let text = format!(r#"{{"method":"m{number}"}}"#);
-            streams.send(message(&text).into()).await;
+    async fn an_answer_is_whole_unless_there_is_more_to_say_or_the_server_streams() {
+        let streams = streams();
+        let (first, second, third) =
+            (opened(&streams, 1), opened(&streams, 2), opened(&streams, 3));
+        say_about(&streams, LOG, 2).await;
+        streams.flows(&request(3, "").1, Flow::Begun);
+        for id in 1..=3 {
+            say(&streams, &format!(r#"{{"id":{id},"result":{{}}}}"#)).await;
         }
-        streams.send(message(r#"{"id":9,"result":{}}"#).into()).await;
-        let mut own = streams.listen();
-        assert_eq!(own.recv().await.unwrap().text(), r#"{"method":"m1"}"#);
+        assert!(matches!(first.due().await, Due::Whole(_)));
+        assert!(matches!(second.due().await, Due::Stream));
+        assert!(matches!(third.due().await, Due::Stream));
+        drop(first);
+        assert!(streams.resume("c-1-0").is_err(), "nobody comes back to what was whole");
+    }
+
+    #[tokio::test]
+    async fn whoever_comes_back_hears_the_rest_of_that_stream_and_nothing_else() {
+        let streams = streams();
+        let (one, two) = (opened(&streams, 1), opened(&streams, 2));
+        assert_eq!(one.begin(true).unwrap(), "id: c-1-0\nretry: 1000\ndata: \n\n");
+        two.begin(true);
+        say_about(&streams, LOG, 1).await;
+        assert_eq!(event(&one).await.unwrap(), written("c-1-1", LOG));
+        drop(one);
+        let (more, answer) = (r#"{"method":"m"}"#, r#"{"id":1,"result":{}}"#);
+        say_about(&streams, more, 1).await;
+        say_about(&streams, r#"{"method":"other"}"#, 2).await;
+        let back = streams.resume("c-1-1").unwrap();
+        assert_eq!(event(&back).await.unwrap(), written("c-1-2", more));
+        drop(back);
+        say(&streams, answer).await;
+        assert!(streams.open(&request(1, "").0, &request(1, "").1).is_some(), "it was answered");
+        // From the beginning, from the middle, and when all was heard.
+        let told = [written("c-1-1", LOG), written("c-1-2", more), written("c-1-3", answer)];
+        for last in 0..=3 {
+            let back = streams.resume(&format!("c-1-{last}")).unwrap();
+            for expected in &told[last..] {
+                assert_eq!(event(&back).await.as_ref(), Some(expected), "after {last}");
+            }
+            assert_eq!(event(&back).await, None, "the answer is the end");
+        }
+    }
+
+    #[tokio::test]
+    async fn ids_that_this_client_never_had_lead_nowhere() {
+        let streams = streams();
+        let told = opened(&streams, 1);
+        assert!(streams.resume("c-1-0").is_err(), "it is no stream yet");
+        told.begin(true);
+        for id in ["", "nonsense", "d-1-0", "c-1-1", "c-2-0", "c-0-0", "c-01-0", "C-1-0"] {
+            assert!(streams.resume(id).is_err(), "{id}");
+        }
+        assert!(streams.resume("c-1-0").is_ok());
+    }
+
+    #[tokio::test]
+    async fn of_two_readers_the_later_one_hears() {
+        let streams = streams();
+        let first = opened(&streams, 1);
+        first.begin(true);
+        let second = streams.resume("c-1-0").unwrap();
+        say_about(&streams, LOG, 1).await;
+        assert_eq!(event(&first).await, None);
+        // Its leaving is not that of the one who came after it.
+        drop(first);
+        assert_eq!(event(&second).await.unwrap(), written("c-1-1", LOG));
+        say(&streams, r#"{"id":1,"result":{}}"#).await;
+        assert!(event(&second).await.unwrap().contains("result"));
+        let (one, two) = (streams.listen(), streams.listen());
+        say(&streams, LOG).await;
+        assert_eq!(event(&one).await, None);
+        assert_eq!(event(&two).await.unwrap(), written("c-0-1", LOG));
+    }
+
+    #[tokio::test]
+    async fn what_nobody_hears_is_kept_up_to_a_bound_and_the_gap_is_told() {
+        let streams = streams();
+        for number in 1..=KEPT.events + 3 {
+            say(&streams, &format!(r#"{{"method":"m{number}"}}"#)).await;
+        }
+        say(&streams, r#"{"id":9,"result":{}}"#).await;
+        let own = streams.listen();
+        assert_eq!(event(&own).await.unwrap(), "event: gap\ndata: {\"lost\":3}\n\n");
+        assert_eq!(event(&own).await.unwrap(), written("c-0-4", r#"{"method":"m4"}"#));
         assert!(!streams.is_idle());
         drop(own);
         assert!(streams.is_idle());
+        // Who comes back to what is gone is told, too.
+        let back = streams.resume("c-0-1").unwrap();
+        assert_eq!(event(&back).await.unwrap(), "event: gap\ndata: {\"lost\":2}\n\n");
+        let within = streams.lock().kept;
+        assert!(within.events <= KEPT.events && within.bytes <= KEPT.bytes, "{within:?}");
+    }
+
+    #[tokio::test]
+    async fn an_answer_too_large_to_be_kept_is_told_as_lost() {
+        let streams = streams();
+        let (one, two) = (opened(&streams, 1), opened(&streams, 2));
+        one.begin(true);
+        two.begin(true);
+        drop(one);
+        drop(two);
+        let pad = "x".repeat(KEPT.bytes);
+        say(&streams, &format!(r#"{{"id":1,"result":{{"pad":"{pad}"}}}}"#)).await;
+        say(&streams, r#"{"id":2,"result":{}}"#).await;
+        assert_eq!(streams.lock().kept.events, 2);
+        let back = streams.resume("c-1-0").unwrap();
+        let lost = event(&back).await.unwrap();
+        assert!(lost.starts_with("id: c-1-1\n") && lost.contains(r#""id":1,"error""#), "{lost}");
+        assert_eq!(event(&back).await, None);
+        let back = streams.resume("c-2-0").unwrap();
+        assert_eq!(event(&back).await.unwrap(), written("c-2-1", r#"{"id":2,"result":{}}"#));
+    }
+
+    #[tokio::test]
+    async fn a_client_that_never_comes_back_leaves_little_behind() {
+        let streams = streams();
+        let text = format!(r#"{{"method":"m","params":"{}"}}"#, "x".repeat(64 << 10));
+        for id in 0..=255 {
+            let told = opened(&streams, id);
+            told.begin(true);
+            drop(told);
+            say_about(&streams, &text, id).await;
+            say(&streams, &format!(r#"{{"id":{id},"result":{{}}}}"#)).await;
+        }
+        assert!(streams.is_idle(), "nothing is under way");
+        let open = streams.lock();
+        assert!(open.kept.events <= KEPT.events && open.kept.bytes <= KEPT.bytes);
+        let counted: usize = open.streams.iter().map(|stream| stream.size().1).sum();
+        assert_eq!(counted, open.kept.bytes, "what is counted is what there is");
+        assert!(open.streams.len() <= KEPT.events);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_is_let_go_and_finds_the_rest_when_it_comes_back() {
+        let streams = streams();
+        let told = opened(&streams, 1);
+        told.begin(true);
+        for number in 1..=100 {
+            say_about(&streams, &format!(r#"{{"method":"m{number}"}}"#), 1).await;
+        }
+        say(&streams, r#"{"id":1,"result":{}}"#).await;
+        assert_eq!(event(&told).await, None);
+        let back = streams.resume("c-1-98").unwrap();
+        assert_eq!(event(&back).await.unwrap(), written("c-1-99", r#"{"method":"m99"}"#));
+    }
+
+    #[tokio::test]
+    async fn a_server_that_closes_its_stream_has_ours_closed_where_its_client_can_come_back() {
+        let streams = streams();
+        // Before it began, and with a message that was said before.
+        let told = opened(&streams, 1);
+        say_about(&streams, LOG, 1).await;
+        streams.flows(&request(1, "").1, Flow::Paused);
+        assert!(matches!(told.due().await, Due::Stream));
+        told.begin(true);
+        assert_eq!(event(&told).await.unwrap(), written("c-1-1", LOG));
+        assert_eq!(event(&told).await, None);
+        drop(told);
+        let back = streams.resume("c-1-1").unwrap();
+        say(&streams, r#"{"id":1,"result":{}}"#).await;
+        assert!(event(&back).await.unwrap().contains("result"));
+        // A client that knows no event has nothing to come back with.
+        let told = opened(&streams, 2);
+        told.begin(false);
+        streams.flows(&request(2, "").1, Flow::Paused);
+        say(&streams, r#"{"id":2,"result":{}}"#).await;
+        assert!(event(&told).await.unwrap().contains("result"));
+    }
+
+    #[tokio::test]
+    async fn what_is_given_up_is_forgotten_and_what_was_answered_is_read_to_its_end() {
+        let streams = streams();
+        let (one, two) = (opened(&streams, 1), opened(&streams, 2));
+        one.begin(true);
+        assert!(streams.close(&request(1, "").1) && !streams.close(&request(1, "").1));
+        assert_eq!(event(&one).await, None);
+        assert!(streams.resume("c-1-0").is_err());
+        say(&streams, r#"{"id":2,"result":{}}"#).await;
+        streams.end();
+        assert!(matches!(two.due().await, Due::Whole(_)));
+    }
+
+    #[tokio::test]
+    async fn clients_that_share_what_comes_have_nothing_to_come_back_to() {
+        let streams = Arc::new(Streams::shared());
+        let told = opened(&streams, 1);
+        assert!(told.begin(true).is_none());
+        drop(told);
+        assert!(streams.resume("-1-0").is_err());
+        say(&streams, LOG).await;
+        assert!(streams.lock().streams.is_empty());
     }
 }

@@ -26,6 +26,11 @@ pub(super) fn schema() -> Value {
             MODES,
             "What happens to a tool whose definition is not the one that was first seen.",
         ),
+        "answers": words(
+            &["as_needed", "stream", "poll"],
+            "How requests of clients with sessions are answered over HTTP: with a stream where there is need, with a \
+             stream always, or with one that ends when it is quiet and whose client comes back for the rest.",
+        ),
         "allow": names("The tools that there are; others look absent. * at the end stands for any rest."),
         "deny": names("Tools that look absent. * at the end stands for any rest."),
         "largest_message": number(1 << 10, 1 << 30, "The largest message, in bytes."),

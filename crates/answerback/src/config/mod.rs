@@ -27,6 +27,8 @@ mod ledger;
 mod setting;
 mod settings;
 mod store;
+#[cfg(feature = "yaml")]
+mod written;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -305,7 +307,9 @@ fn parse(file: &str, text: &str) -> Result<Value, ConfigError> {
         // The rest of the parser's text quotes the file, and a configuration may hold secrets.
         problems: vec![format!("not YAML that we read: {}", first_line(&error.to_string()))],
     })?;
-    Ok(parsed.unwrap_or_default())
+    let mut parsed = parsed.unwrap_or_default();
+    written::keep_texts(&mut parsed, text);
+    Ok(parsed)
 }
 
 #[cfg(feature = "yaml")]

@@ -44,6 +44,28 @@ impl CallLine {
         Self { tool: tool.into(), arguments: arguments.into(), ..Self::default() }
     }
 
+    /// A call of a tool whose arguments are JSON, as they are written.
+    ///
+    /// # Errors
+    ///
+    /// When they are not JSON, or beyond the limits.
+    pub fn written(
+        tool: impl Into<String>,
+        arguments: &str,
+        limits: Limits,
+    ) -> Result<Self, CallLineError> {
+        let document = json::read(arguments.as_bytes(), limits)?;
+        let mut line = Self::new(tool, document.value);
+        for finding in document.findings {
+            let place = finding.field_path.clone();
+            if !place.is_root() {
+                let is_repeated = finding.error_code == codes::DUPLICATE_NAME.code;
+                line.findings.push(within(finding, place, is_repeated));
+            }
+        }
+        Ok(line)
+    }
+
     /// Sets the call's id.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
@@ -214,6 +236,29 @@ mod tests {
         assert_eq!(line, Ok(expected));
         let least = read(r#"{"tool": "a", "turn": null, "conversation": null}"#);
         assert_eq!(least, Ok(CallLine::new("a", None)));
+    }
+
+    #[test]
+    fn written_arguments_are_those_of_a_line() {
+        for arguments in [
+            "{}",
+            "null",
+            "[1, 2]",
+            r#"{"x": {"y": 1.50}}"#,
+            r#"{"x": 1, "x": 2}"#,
+            r#"{"a/b": [{"x": 1, "x": 2}]}"#,
+            r#"{"n": 123456789012345678901234567890}"#,
+        ] {
+            let line = read(&format!(r#"{{"tool": "a", "arguments": {arguments}}}"#));
+            assert_eq!(CallLine::written("a", arguments, Limits::default()), line, "{arguments}");
+        }
+        let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        let limits = Limits::default().with_max_depth(4);
+        for levels in [3, 4, 5] {
+            let line = format!(r#"{{"tool": "a", "arguments": {}}}"#, deep(levels));
+            let line = CallLine::read(line.as_bytes(), limits).is_ok();
+            assert_eq!(CallLine::written("a", &deep(levels), limits).is_ok(), line, "{levels}");
+        }
     }
 
     #[test]

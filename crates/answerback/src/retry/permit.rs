@@ -2,10 +2,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Digest, UuidV7};
 
-/// Lets the arguments that a person corrected run once, where they hold more than the model may see.
+/// Lets the arguments that a person corrected run once.
 ///
-/// The model is told the arguments with marks for what is hidden. When it sends them as it was told, whoever keeps the
-/// state opens the sealed ones and runs those. The key with which they are sealed is never in the state.
+/// Where they hold more than the model may see, it is told them with marks for what is hidden. When it sends them as it
+/// was told, whoever keeps the state opens the sealed ones and runs those. The key with which they are sealed is never
+/// in the state.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Permit {
@@ -13,7 +14,7 @@ pub struct Permit {
     pub case: UuidV7,
     /// The digest of the arguments as the model is told them.
     pub digest: Digest,
-    /// The arguments that run, encrypted.
+    /// The arguments that run, encrypted; empty, where the model is told all of them.
     pub sealed: String,
 }
 
@@ -25,5 +26,15 @@ impl Permit {
     pub fn new(case: UuidV7, digest: Digest, sealed: impl Into<String>) -> Option<Self> {
         let sealed = sealed.into();
         (sealed.len() <= Self::MAX_BYTES).then_some(Self { case, digest, sealed })
+    }
+
+    /// A permit for arguments of which nothing is hidden from the model: what was recorded of the decision has them.
+    pub fn of_told(case: UuidV7, digest: Digest) -> Self {
+        Self { case, digest, sealed: String::new() }
+    }
+
+    /// Whether the model is told less than what runs.
+    pub fn hides(&self) -> bool {
+        !self.sealed.is_empty()
     }
 }

@@ -38,7 +38,7 @@ pub struct State {
     /// A person's words for the model, said once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     guidance: Option<String>,
-    /// A person's corrected arguments, where a model may not see all of them.
+    /// A person's corrected arguments, which run once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     permit: Option<Permit>,
     /// When it is forgotten, in milliseconds since 1970.
@@ -178,10 +178,10 @@ impl State {
         self.permit.as_ref()
     }
 
-    /// Keeps arguments that a person corrected, and tells the model how to ask for them.
+    /// Keeps arguments that a person corrected, and tells the model how to ask for what is hidden in them.
     #[must_use]
     pub fn with_permit(mut self, permit: Permit) -> Self {
-        if let Some(guidance) = &mut self.guidance {
+        if let Some(guidance) = self.guidance.as_mut().filter(|_| permit.hides()) {
             *guidance = bounded(format!("{guidance}{FILLED_IN}"), GUIDANCE_BYTES);
         }
         self.permit = Some(permit);

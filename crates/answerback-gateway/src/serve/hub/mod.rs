@@ -19,7 +19,7 @@ use super::merge::{self, text, with_text};
 use super::names::Names;
 use super::{Backend, Current, NameFile, partner, stated};
 use crate::outlet::Outlet;
-use crate::relay::Relay;
+use crate::relay::{Relay, cancellation};
 use crate::{Client, Gateway};
 use listening::Listening;
 use tools::Known;
@@ -30,6 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LATE: Duration = Duration::from_secs(1);
 /// The most pages of one list.
 const PAGES: usize = 1000;
+/// Why a server is told that nobody waits for its answer.
+const TOO_LONG: &str = "it took too long";
 /// How the ids of servers' requests begin, as the client sees them.
 const OF_SERVER: char = 's';
 
@@ -185,9 +187,13 @@ impl Hub {
                 }
                 Shape::Request { id, .. } => {
                     // Servers count on their own: an id says whose it is.
-                    let ours = Id::of_text(&format!("{OF_SERVER}{index}/{}", id.as_json()));
+                    let ours = as_seen(index, id);
                     let message = incoming.message.with_id(&ours);
                     self.tell(message, incoming.about).await;
+                }
+                Shape::Notification { method } if method == "notifications/cancelled" => {
+                    let message = taken_back(index, &incoming.message);
+                    self.tell(message.unwrap_or(incoming.message), incoming.about).await;
                 }
                 Shape::Notification { method } => {
                     if method == "notifications/tools/list_changed" {
@@ -280,6 +286,10 @@ impl Hub {
         let is_modern = stated::version(&message).is_some();
         let params = splice::at(message.text(), &["params"]).unwrap_or("{}").to_owned();
         match method.as_str() {
+            // Without sessions there is none of these, and each server by itself would say so.
+            "initialize" | "ping" | "logging/setLevel" if is_modern => {
+                self.fail(&id, code::METHOD_NOT_FOUND, "this revision has no such method").await;
+            }
             "initialize" | "server/discover" => self.greet(&id, &method, &params).await,
             "ping" => self.answer(&id, "{}").await,
             "tools/list" => {
@@ -306,6 +316,9 @@ impl Hub {
                 self.answer(&id, "{}").await;
             }
             "subscriptions/listen" => self.listen(&id, message).await,
+            "tasks/get" | "tasks/result" | "tasks/update" | "tasks/cancel" => {
+                self.about_task(&id, message, &params).await;
+            }
             _ => self.ask_in_turn(&id, message).await,
         }
     }
@@ -341,7 +354,7 @@ impl Hub {
         let answer = tokio::time::timeout(most, answer).await;
         if answer.is_err() {
             lock(&self.waiting).remove(&id);
-            self.servers[server].relay.hear(cancelled(&id)).await;
+            self.servers[server].relay.hear(cancellation(&id, TOO_LONG)).await;
         }
         answer.ok()?.ok()
     }
@@ -570,6 +583,19 @@ impl Hub {
         }
     }
 
+    /// Sends a request about a task to the server that has it: where it was made through a gateway, that is known.
+    async fn about_task(self: &Arc<Self>, id: &Id, message: Message, params: &str) {
+        if let Some(task) = text(params, "taskId") {
+            for (index, server) in self.servers.iter().enumerate() {
+                let known = self.gateway.task(&self.client, server.backend.name(), &task).await;
+                if matches!(known, Ok(Some(_))) {
+                    return self.forward(index, id, message).await;
+                }
+            }
+        }
+        self.ask_in_turn(id, message).await;
+    }
+
     async fn complete(self: &Arc<Self>, id: &Id, message: Message, params: &str) {
         let reference: Value = serde_json::from_str::<Value>(params).unwrap_or_default();
         let reference = &reference["ref"];
@@ -613,7 +639,7 @@ impl Hub {
                 Err(_) => {
                     lock(&self.waiting).remove(id);
                     lock(&self.routes).remove(id);
-                    self.servers[server].relay.hear(cancelled(id)).await;
+                    self.servers[server].relay.hear(cancellation(id, TOO_LONG)).await;
                     let text = format!("no server answered within {} seconds", most.as_secs());
                     return self.fail(id, code::INTERNAL_ERROR, &text).await;
                 }
@@ -648,11 +674,17 @@ impl Server {
     }
 }
 
-/// Takes a request back.
-fn cancelled(id: &Id) -> Message {
-    let request: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
-    let params = json!({"requestId": request, "reason": "it took too long"});
-    Message::notification("notifications/cancelled", &params)
+/// The id of a server's request, as the client sees it.
+fn as_seen(server: usize, theirs: &Id) -> Id {
+    Id::of_text(&format!("{OF_SERVER}{server}/{}", theirs.as_json()))
+}
+
+/// What a server says of a request of its own that it takes back, under the id that the client knows.
+fn taken_back(server: usize, message: &Message) -> Option<Message> {
+    let place = ["params", "requestId"];
+    let theirs = splice::id_at(message.text(), &place)?;
+    let text = splice::with(message.text(), &place, as_seen(server, &theirs).as_json()).ok()?;
+    Some(message.clone().with_text(text))
 }
 
 /// Whose request it is that has this id, and what its server calls it.
@@ -696,8 +728,11 @@ mod tests {
     fn an_id_says_whose_it_is() {
         for theirs in ["7", r#""a/b""#] {
             let theirs = Id::read(theirs).unwrap();
-            let ours = Id::of_text(&format!("{OF_SERVER}3/{}", theirs.as_json()));
-            assert_eq!(of_server(&ours), Some((3, theirs)));
+            assert_eq!(of_server(&as_seen(3, &theirs)), Some((3, theirs.clone())));
+            let said = cancellation(&theirs, "no more");
+            let told = taken_back(3, &said).unwrap();
+            let told = splice::id_at(told.text(), &["params", "requestId"]).unwrap();
+            assert_eq!(of_server(&told), Some((3, theirs)));
         }
         assert_eq!(of_server(&Id::of_text("x")), None);
         assert_eq!(of_server(&Id::of_text("sx/1")), None);

@@ -1,0 +1,262 @@
+//! `POST /api/calls/check` with a conversation: attempts that are counted in the store, and the person who is asked.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::gateway::{Gateway, Session};
+use crate::original::stored;
+use crate::serve::{one_stub, two_stubs};
+use crate::wrap::{Desk, contains, meta};
+
+const SECRET: &str = "correct horse battery";
+const MARK: &str = "[redacted: password]";
+const TOKENS: &str = "  tokens:\n    desk: {scopes: [read, decide], file: desk.token}\n    other: {scopes: [call, read, ingest], file: other.token}\n    reader: {scopes: [read], file: reader.token}\n";
+
+fn start(desk: &Desk) -> Gateway {
+    Gateway::start(desk, &format!("{}{TOKENS}", one_stub()), &[])
+}
+
+fn bearer(desk: &Desk, name: &str) -> String {
+    let token = fs::read_to_string(desk.path(&format!("{name}.token"))).unwrap();
+    format!("Bearer {}", token.trim())
+}
+
+/// A call of a tool that no server has, as some program would have it judged.
+fn line(arguments: &Value) -> Value {
+    let schema = json!({
+        "type": "object",
+        "properties": {"user": {"type": "string"}, "password": {"type": "string"}, "word": {"writeOnly": true}},
+        "required": ["user", "password"],
+    });
+    json!({"id": "a", "tool": "log_in", "arguments": arguments, "schema": schema, "conversation": "c"})
+}
+
+fn check(gateway: &Gateway, line: &Value) -> Value {
+    let answer = gateway.send("POST", "/api/calls/check", &[], &line.to_string());
+    assert_eq!(answer.status, 200, "{:?}", answer.events);
+    answer.last().clone()
+}
+
+fn wrong() -> Value {
+    line(&json!({"user": 7, "password": SECRET, "word": "xyzzy"}))
+}
+
+/// Checks until a person is asked, and gives the case.
+fn escalate(gateway: &Gateway) -> Value {
+    for attempt in 1..=2 {
+        let told = check(gateway, &wrong());
+        assert_eq!(
+            (&told["status"], &told["attempt"]),
+            (&json!("retry"), &json!(attempt)),
+            "{told}"
+        );
+    }
+    let told = check(gateway, &wrong());
+    assert_eq!((&told["status"], &told["attempt"]), (&json!("blocked"), &json!(3)), "{told}");
+    let id = told["escalation"]["id"].as_str().unwrap();
+    let content = told["result"]["content"].as_str().unwrap();
+    assert!(content.contains(&format!("A person was asked: case {id}.")), "{told}");
+    let shown = gateway.send("GET", &format!("/api/cases/{id}"), &[], "");
+    assert_eq!(shown.status, 200, "{:?}", shown.events);
+    shown.last().clone()
+}
+
+fn path(case: &Value) -> String {
+    format!("/api/cases/{}", case["case"]["id"].as_str().unwrap())
+}
+
+fn decide(desk: &Desk, gateway: &Gateway, case: &Value, mut decision: Value) {
+    decision["digest"] = case["case"]["digest"].clone();
+    decision["revision"] = case["case"]["revision"].clone();
+    let headers = [("Authorization", bearer(desk, "desk"))];
+    let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let path = format!("{}/decision", path(case));
+    let decided = gateway.send("POST", &path, &headers, &decision.to_string());
+    assert_eq!(decided.status, 201, "{:?}", decided.events);
+}
+
+#[test]
+fn attempts_are_counted_in_the_store_by_all_who_serve_it() {
+    let desk = Desk::new();
+    let (one, other) = (start(&desk), start(&desk));
+    assert_eq!(check(&one, &wrong())["attempt"], 1);
+    assert_eq!(check(&other, &wrong())["attempt"], 2);
+    // Another conversation, another tool and another token are counted apart; without a conversation nothing is.
+    let mut apart = wrong();
+    apart["conversation"] = "d".into();
+    assert_eq!(check(&one, &apart)["attempt"], 1);
+    apart["conversation"] = "c".into();
+    apart["tool"] = "log_out".into();
+    assert_eq!(check(&one, &apart)["attempt"], 1);
+    let bearer = bearer(&desk, "other");
+    let headers = [("Authorization", bearer.as_str())];
+    let others = one.send("POST", "/api/calls/check", &headers, &wrong().to_string());
+    assert_eq!(others.last()["attempt"], 1);
+    let mut alone = wrong();
+    alone.as_object_mut().unwrap().remove("conversation");
+    assert_eq!(check(&one, &alone)["attempt"], 1);
+    drop((one, other));
+    let again = start(&desk);
+    let told = check(&again, &wrong());
+    assert_eq!((&told["status"], &told["attempt"]), (&json!("blocked"), &json!(3)), "{told}");
+    // Each that was counted is in the record, and nothing of what it hides.
+    let leaves = desk.leaves();
+    let checked: Vec<&Value> =
+        leaves.iter().filter(|leaf| leaf["upstream"] == "api/calls/check").collect();
+    let outcomes: Vec<&Value> = checked
+        .iter()
+        .filter(|leaf| leaf["kind"] == "validation")
+        .map(|leaf| &leaf["outcome"])
+        .collect();
+    assert_eq!(outcomes, ["retry", "retry", "retry", "retry", "retry", "blocked"]);
+    let asked: Vec<_> = checked.iter().filter(|leaf| leaf["kind"] == "escalation").collect();
+    assert_eq!((asked.len(), &asked[0]["principal"]), (1, &json!("local")), "{asked:?}");
+    assert!(!contains(&stored(&desk), SECRET.as_bytes()) && !contains(&stored(&desk), b"xyzzy"));
+    desk.good(&["ledger", "verify"]);
+}
+
+#[test]
+fn calls_of_the_gateway_are_counted_apart() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &two_stubs(), &[]);
+    let mut session = Session::begin(&gateway, "/mcp");
+    session.ask("tools/list", json!({}));
+    let called = json!({"name": "count", "arguments": {"n": 0}, "_meta": {"dev.answerback/conversation": "c"}});
+    let answer = session.ask("tools/call", called);
+    assert_eq!(meta(&answer, "retry")["attempt"], 1, "{answer}");
+    // Of two servers with a tool of one name each has attempts of its own.
+    for tool in ["count", "two_count"] {
+        let line = json!({"tool": tool, "arguments": {"n": 0}, "conversation": "c"});
+        assert_eq!(check(&gateway, &line)["attempt"], 1, "{tool}");
+    }
+}
+
+#[test]
+fn what_is_approved_passes_once() {
+    let desk = Desk::new();
+    let gateway = start(&desk);
+    let case = escalate(&gateway);
+    // While nobody decided, all calls wait.
+    let good = line(&json!({"user": "ada", "password": SECRET}));
+    let told = check(&gateway, &good);
+    assert_eq!((&told["status"], &told["valid"]), (&json!("blocked"), &json!(true)), "{told}");
+    decide(&desk, &gateway, &case, json!({"decision": "approve"}));
+    let told = check(&gateway, &wrong());
+    assert_eq!(
+        (&told["status"], &told["valid"], &told["waived"], &told["result"]),
+        (&json!("ok"), &json!(true), &json!(true), &Value::Null),
+        "{told}"
+    );
+    assert_eq!(told["errors"][0]["severity"], "warning", "{told}");
+    let told = check(&gateway, &wrong());
+    assert_eq!((&told["status"], &told["attempt"]), (&json!("retry"), &json!(1)), "{told}");
+    assert_eq!(told.get("waived"), None, "{told}");
+    let outcomes: Vec<_> = desk.leaves().iter().map(|leaf| leaf["outcome"].clone()).collect();
+    assert!(outcomes.contains(&json!("waived")), "{outcomes:?}");
+    desk.good(&["ledger", "verify"]);
+}
+
+/// Who asked gets the corrected arguments whole: with the next check, once, and from the case until it was heard.
+#[test]
+fn what_is_corrected_is_given_once_and_whole_to_who_asked() {
+    let desk = Desk::new();
+    let gateway = start(&desk);
+    let case = escalate(&gateway);
+    let shown = case.to_string();
+    assert!(shown.contains(MARK) && !shown.contains(SECRET) && !shown.contains("xyzzy"), "{shown}");
+    let corrected = json!({"user": "ada", "password": MARK, "word": "[redacted]"});
+    decide(&desk, &gateway, &case, json!({"decision": "modify", "arguments": corrected}));
+    let whole = json!({"user": "ada", "password": SECRET, "word": "xyzzy"});
+    let waited = format!("{}/decision?wait=5", path(&case));
+    let heard = |name: Option<&str>| {
+        let bearer = name.map(|name| bearer(&desk, name));
+        let headers = bearer.iter().map(|it| ("Authorization", it.as_str())).collect::<Vec<_>>();
+        let told = gateway.send("GET", &waited, &headers, "").last().clone();
+        told["case"]["state"]["submission"]["arguments"].clone()
+    };
+    assert_eq!(heard(None), whole);
+    assert_eq!(heard(Some("other")), corrected, "another token is told what is recorded");
+    // Somebody else's calls are not concerned, though they name the same conversation.
+    let bearer = bearer(&desk, "other");
+    let headers = [("Authorization", bearer.as_str())];
+    let others = gateway.send("POST", "/api/calls/check", &headers, &wrong().to_string());
+    assert_eq!((&others.last()["attempt"], others.last().get("arguments")), (&json!(1), None));
+    let told = check(&gateway, &wrong());
+    assert_eq!(
+        (&told["status"], &told["valid"], &told["arguments"]),
+        (&json!("ok"), &json!(true), &whole),
+        "{told}"
+    );
+    let told = check(&gateway, &wrong());
+    assert_eq!((&told["status"], &told["attempt"]), (&json!("retry"), &json!(1)), "{told}");
+    assert_eq!(told.get("arguments"), None, "{told}");
+    let seen = gateway.send("POST", &format!("{}/acknowledgement", path(&case)), &[], "{}");
+    assert_eq!(seen.status, 201, "{:?}", seen.events);
+    assert_eq!(heard(None), corrected, "who has heard needs it no more");
+    assert!(!contains(&stored(&desk), SECRET.as_bytes()));
+    desk.good(&["ledger", "verify"]);
+}
+
+/// A model that sends what it was told gets what that stands for; one that mends its call by itself is judged by that.
+#[test]
+fn a_call_that_fits_by_itself_is_judged_as_it_is() {
+    for (arguments, expected) in [
+        (
+            json!({"user": "ada", "password": MARK}),
+            Some(json!({"user": "ada", "password": SECRET})),
+        ),
+        (json!({"user": "bob", "password": "another horse"}), None),
+    ] {
+        let desk = Desk::new();
+        let gateway = start(&desk);
+        let case = escalate(&gateway);
+        let corrected = json!({"user": "ada", "password": MARK});
+        decide(&desk, &gateway, &case, json!({"decision": "modify", "arguments": corrected}));
+        let told = check(&gateway, &line(&arguments));
+        assert_eq!((&told["status"], told.get("arguments")), (&json!("ok"), expected.as_ref()));
+        let guidance = told["guidance"].as_str().unwrap_or_default();
+        assert_eq!(guidance.contains("A person corrected this call"), expected.is_none(), "{told}");
+        let told = check(&gateway, &wrong());
+        assert_eq!((&told["attempt"], told.get("arguments")), (&json!(1), None), "{told}");
+    }
+}
+
+#[test]
+fn words_are_told_once_and_a_rejection_stops() {
+    let desk = Desk::new();
+    let gateway = start(&desk);
+    let case = escalate(&gateway);
+    let answer = json!({"decision": "respond", "message": "the user is a name"});
+    decide(&desk, &gateway, &case, answer);
+    let told = check(&gateway, &wrong());
+    let content = told["result"]["content"].as_str().unwrap();
+    assert!(content.starts_with("A person answered: the user is a name"), "{told}");
+    let good = line(&json!({"user": "ada", "password": SECRET}));
+    let told = check(&gateway, &good);
+    assert_eq!((&told["status"], told.get("guidance")), (&json!("ok"), None), "{told}");
+    // A call that is right at once has the words beside it.
+    let case = escalate(&gateway);
+    decide(&desk, &gateway, &case, json!({"decision": "respond", "message": "well done"}));
+    assert_eq!(check(&gateway, &good)["guidance"], "well done");
+    let case = escalate(&gateway);
+    decide(&desk, &gateway, &case, json!({"decision": "reject", "reason": "not today"}));
+    let told = check(&gateway, &good);
+    assert_eq!(told["status"], "blocked", "{told}");
+    assert!(told["result"]["content"].as_str().unwrap().contains("not today"), "{told}");
+}
+
+#[test]
+fn who_may_only_read_has_nothing_counted() {
+    let desk = Desk::new();
+    let gateway = start(&desk);
+    let bearer = bearer(&desk, "reader");
+    let headers = [("Authorization", bearer.as_str())];
+    let refused = gateway.send("POST", "/api/calls/check", &headers, &wrong().to_string());
+    assert_eq!((refused.status, &refused.last()["data"]["code"]), (403, &json!("FORBIDDEN")));
+    let mut alone = wrong();
+    alone.as_object_mut().unwrap().remove("conversation");
+    let told = gateway.send("POST", "/api/calls/check", &headers, &alone.to_string());
+    assert_eq!((told.status, &told.last()["attempt"]), (200, &json!(1)));
+    assert_eq!(check(&gateway, &wrong())["attempt"], 1);
+}

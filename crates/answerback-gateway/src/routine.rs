@@ -1,0 +1,158 @@
+//! Envelopes of results about which there is nothing to say.
+//!
+//! Of one tool they differ in three places: when, how long, and the id of the call. So the first one is built and checked
+//! as any envelope is, and the others are its text with these places filled in.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use answerback::contract::tool::EnvelopeResponse;
+use answerback::{Timestamp, UuidV4};
+use answerback_mcp::wire::splice;
+
+/// What differs from one such envelope to the next. None of it can break a rule of the contract.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Occasion<'a> {
+    pub(crate) now: Timestamp,
+    pub(crate) duration_ms: u64,
+    pub(crate) correlation_id: &'a UuidV4,
+}
+
+/// The envelopes of a server's tools, by the tool and by where the result is that they stand beside.
+#[derive(Debug, Default)]
+pub(crate) struct Routines {
+    /// Nothing, where the contract does not know the tool's name. Only tools of the catalogue are called.
+    made: RwLock<HashMap<String, HashMap<&'static str, Option<Routine>>>>,
+}
+
+impl Routines {
+    /// The text of an envelope; nothing, where there is none. The first one is made by `build`.
+    pub(crate) fn text(
+        &self,
+        tool: &str,
+        place: &'static str,
+        occasion: Occasion<'_>,
+        build: impl FnOnce() -> Option<EnvelopeResponse>,
+    ) -> Option<String> {
+        let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(routine) = made.get(tool).and_then(|places| places.get(place)) {
+            return routine.as_ref().map(|routine| routine.text(occasion));
+        }
+        drop(made);
+        let text = build().map(|envelope| envelope.to_text());
+        let routine = text.as_deref().map(Routine::of);
+        // What cannot be taken apart is built each time.
+        if !matches!(routine, Some(None)) {
+            let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
+            made.entry(tool.to_owned()).or_default().insert(place, routine.flatten());
+        }
+        text
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Gap {
+    Timestamp,
+    Duration,
+    Correlation,
+}
+
+/// The text of an envelope with gaps.
+#[derive(Debug)]
+struct Routine {
+    /// Each piece, and the gap behind it.
+    pieces: Vec<(String, Gap)>,
+    end: String,
+}
+
+impl Routine {
+    fn of(text: &str) -> Option<Self> {
+        let place = |name: &str, gap: Gap| {
+            // It is a piece of the text, so the distance of their beginnings says where it lies.
+            let value = splice::at(text, &["audit", name])?;
+            let start = value.as_ptr() as usize - text.as_ptr() as usize;
+            Some((start..start + value.len(), gap))
+        };
+        let mut gaps = [
+            place("timestamp", Gap::Timestamp)?,
+            place("duration_ms", Gap::Duration)?,
+            place("correlation_id", Gap::Correlation)?,
+        ];
+        gaps.sort_by_key(|(place, _)| place.start);
+        let mut from = 0;
+        let mut pieces = Vec::new();
+        for (place, gap) in gaps {
+            pieces.push((text[from..place.start].to_owned(), gap));
+            from = place.end;
+        }
+        Some(Self { pieces, end: text[from..].to_owned() })
+    }
+
+    fn text(&self, occasion: Occasion<'_>) -> String {
+        let mut text = String::with_capacity(512);
+        for (piece, gap) in &self.pieces {
+            text.push_str(piece);
+            match gap {
+                Gap::Timestamp => quote(&mut text, &occasion.now.to_utc_seconds()),
+                Gap::Duration => text.push_str(&occasion.duration_ms.to_string()),
+                Gap::Correlation => quote(&mut text, occasion.correlation_id.as_str()),
+            }
+        }
+        text.push_str(&self.end);
+        text
+    }
+}
+
+/// Writes a text in which there is nothing to escape.
+fn quote(text: &mut String, plain: &str) {
+    text.push('"');
+    text.push_str(plain);
+    text.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use answerback::contract::tool::{EnvelopeBuilder, McpHost};
+
+    use super::*;
+
+    #[test]
+    fn what_is_filled_in_is_what_would_be_built() {
+        let routines = Routines::default();
+        for (millis, duration_ms, byte) in
+            [(1_767_362_220_000, 0, 7), (0, 18_446_744_073_709, 9), (1_800_000_000_999, 12, 255)]
+        {
+            let now = Timestamp::from_unix_millis(millis);
+            let correlation_id = UuidV4::from_random([byte; 16]);
+            for (tool, host) in [("read", None), ("solution.info", McpHost::detect(|_| true))] {
+                let build = || {
+                    EnvelopeBuilder::new(tool, "1.2.3")
+                        .summary(format!("{tool} ran."))
+                        // Names of the audit elsewhere are no gaps.
+                        .data("audit", serde_json::json!({"timestamp": 1, "duration_ms": 2}))
+                        .source("upstreams/\"quoted\"")
+                        .duration_ms(duration_ms)
+                        .host(host)
+                        .correlation_id(correlation_id.as_str())
+                        .build(now)
+                        .ok()
+                };
+                let occasion = Occasion { now, duration_ms, correlation_id: &correlation_id };
+                let text = routines.text(tool, "/content", occasion, build);
+                assert_eq!(text, build().map(|envelope| envelope.to_text()), "{tool}");
+                assert!(text.is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn a_tool_without_envelopes_has_none_and_is_not_built_again() {
+        let routines = Routines::default();
+        let correlation_id = UuidV4::from_random([1; 16]);
+        let now = Timestamp::from_unix_millis(0);
+        let occasion = Occasion { now, duration_ms: 1, correlation_id: &correlation_id };
+        assert_eq!(routines.text("no tool", "/content", occasion, || None), None);
+        let again = || panic!("it is known that there is none");
+        assert_eq!(routines.text("no tool", "/content", occasion, again), None);
+    }
+}

@@ -1,0 +1,199 @@
+//! A call that a program has judged, with its attempts counted in the store.
+
+use answerback::finding::Severity;
+use answerback::judge::{Answer, CallLine, Catalogue, Judged, judge};
+use answerback::retry::{Outcome, Permit, Turn};
+use answerback::{ToolResult, UuidV4};
+use answerback_ledger::Part;
+use answerback_record::{Hide, surroundings};
+use answerback_store::StoreError;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::answering::asked;
+use crate::attempt::Attempt;
+use crate::counting::Counting;
+use crate::permitted::Claim;
+use crate::record::About;
+use crate::{Gateway, Recorder};
+
+/// What such calls are recorded under. No server behind the gateway can have this name.
+const UPSTREAM: &str = "api/calls/check";
+
+/// The answer: a line of `answerback replay`, and what a person decided where that counts.
+#[derive(Debug, Serialize)]
+pub(super) struct Checked {
+    #[serde(flatten)]
+    pub(super) line: Answer,
+    /// A person let the call run although the check failed, this once.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    waived: bool,
+    /// What the call runs with instead of what was sent, whole: a person corrected it, for this once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Value>,
+    /// A person's words for the model, to go with the result of a call that runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guidance: Option<String>,
+}
+
+impl From<Answer> for Checked {
+    fn from(line: Answer) -> Self {
+        Self { line, waived: false, arguments: None, guidance: None }
+    }
+}
+
+/// A call to be checked.
+pub(super) struct Checking<'a> {
+    pub(super) gateway: &'a Gateway,
+    pub(super) catalogue: &'a Catalogue,
+    /// The server behind the gateway whose tool is meant; none, where the schema came with the call.
+    pub(super) server: Option<&'a str>,
+    /// Who asks.
+    pub(super) principal: &'a str,
+    pub(super) line: CallLine,
+}
+
+impl Checking<'_> {
+    /// Judges the call as one by itself.
+    pub(super) fn alone(self) -> std::io::Result<Checked> {
+        let random = surroundings::random()?;
+        let judged = self.judged(self.line.clone());
+        let outcome = judged.as_attempt(1, surroundings::now(), random);
+        Ok(judged.answer(outcome).into())
+    }
+
+    /// Judges the call as one of a conversation. Its attempts are counted where those of the gateway are: all processes on
+    /// one store count together, and a restart forgets nothing.
+    pub(super) async fn counted(mut self, conversation: &str) -> Result<Checked, StoreError> {
+        // Four members: no call of the gateway is counted under such a key, whatever its server and client are called.
+        let key = json!([self.principal, UPSTREAM, self.server, conversation]).to_string();
+        self.line = self.line.with_conversation(key);
+        let Some(recorder) = &self.gateway.recorder else { return self.in_memory() };
+        let judged = self.judged(self.line.clone());
+        let claim = match judged.arguments.value() {
+            Some(sent) if judged.is_valid() => Claim::of_told(sent),
+            _ => Some(Claim::Next),
+        };
+        if let Some(claim) = claim
+            && let Some((permit, arguments)) = recorder.permitted(claim, judged.key()).await
+        {
+            let mut line = self.line.clone();
+            line.arguments = Some(arguments.clone());
+            let corrected = self.judged(line);
+            match self.count(recorder, corrected, Some(permit)).await {
+                Ok(mut checked) => {
+                    let runs = checked.line.result.is_none();
+                    checked.arguments = runs.then_some(arguments);
+                    // What it says is done with it.
+                    checked.guidance = checked.guidance.filter(|_| !runs);
+                    return Ok(checked);
+                }
+                // Somebody else was faster, so it is judged as it came.
+                Err(StoreError::Unit(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.count(recorder, judged, None).await
+    }
+
+    fn judged(&self, line: CallLine) -> Judged<'_> {
+        judge(self.catalogue, line, &self.gateway.validation, self.gateway.limits)
+    }
+
+    fn in_memory(&self) -> Result<Checked, StoreError> {
+        let random = surroundings::random().map_err(unit)?;
+        let judged = self.judged(self.line.clone());
+        let outcome = judged.track(&self.gateway.tracker, surroundings::now(), random);
+        Ok(answered(judged, outcome))
+    }
+
+    async fn count(
+        &self,
+        recorder: &Recorder,
+        judged: Judged<'_>,
+        permit: Option<Permit>,
+    ) -> Result<Checked, StoreError> {
+        let random = surroundings::random().map_err(unit)?;
+        let correlation_id = surroundings::uuid().map_err(unit)?;
+        // A call that names no turn is one of its own.
+        let turn = judged.call(random).turn;
+        let turn = turn.unwrap_or_else(|| Turn::from(correlation_id.to_string().as_str()));
+        let attempt = Attempt::of(&judged, turn, &correlation_id.to_string(), random);
+        let attempt = attempt.with_permit(permit);
+        let counting = Counting {
+            attempt: attempt.clone(),
+            about: self.about(&judged, &correlation_id),
+            parts: self.parts(recorder, &judged)?,
+            is_awaited: true,
+            entry: Attempt::entry,
+        };
+        let (wording, tool) = (judged.wording(), judged.tool.clone());
+        let console = self.gateway.console.clone();
+        let answer = move |outcome: &Outcome| {
+            let told = wording.result(outcome).map(|mut told| {
+                if let Outcome::Blocked(blocked) = outcome {
+                    let case = blocked.escalation.id.to_string();
+                    told.content.push_str(&asked(&tool, &case, console.as_deref()));
+                }
+                told
+            });
+            (told.as_ref().and_then(|told| serde_json::to_string(told).ok()), told)
+        };
+        let counted = counting.count(recorder, answer).await;
+        let (outcome, told): (Outcome, Option<ToolResult>) = match counted {
+            Ok(counted) => (counted.outcome, counted.answer),
+            Err(error @ StoreError::Unit(_)) => return Err(error),
+            Err(error) => {
+                // Unrecorded, by configuration: what the check says still holds.
+                recorder.store().excuse(error)?;
+                let outcome = judged.as_attempt(1, surroundings::now(), random);
+                return Ok(answered(judged, outcome));
+            }
+        };
+        self.gateway.observe(&attempt, &outcome);
+        let mut checked = answered(judged, outcome);
+        checked.line.result = told;
+        Ok(checked)
+    }
+
+    fn about(&self, judged: &Judged<'_>, correlation_id: &UuidV4) -> About {
+        let id = About::id_of(correlation_id);
+        About {
+            id,
+            correlation: id,
+            upstream: UPSTREAM.to_owned(),
+            principal: self.principal.to_owned(),
+            tool: (judged.tool.clone(), !judged.is_unknown_tool()),
+        }
+    }
+
+    /// The call as it came, and what it is judged by instead where a person corrected it.
+    fn parts(&self, recorder: &Recorder, judged: &Judged<'_>) -> Result<Vec<Part>, StoreError> {
+        let schema = self.catalogue.schema(&judged.tool).and_then(Result::ok);
+        let hide = schema.map(|schema| Hide { member: "arguments", schema });
+        let CallLine { id, tool, arguments, .. } = &self.line;
+        let seen = json!({"id": id, "tool": tool, "arguments": arguments});
+        recorder.parts("seen", &seen.to_string(), hide)
+    }
+}
+
+/// The line that answers a call, and what a person decided about it.
+fn answered(judged: Judged<'_>, outcome: Outcome) -> Checked {
+    let (waived, guidance) = match &outcome {
+        Outcome::Proceed(proceed) => (proceed.waived, proceed.guidance.clone()),
+        _ => (false, None),
+    };
+    let mut line = judged.answer(outcome);
+    if waived {
+        // What is wrong is told all the same, and stops nobody.
+        line.valid = true;
+        for finding in &mut line.errors {
+            finding.severity = finding.severity.max(Severity::Warning);
+        }
+    }
+    Checked { line, waived, arguments: None, guidance }
+}
+
+fn unit(error: std::io::Error) -> StoreError {
+    StoreError::unit(error.to_string())
+}

@@ -1,0 +1,101 @@
+use std::fmt;
+
+use answerback_mcp::wire::Message;
+use axum::body::Bytes;
+
+/// How long a client is asked to wait before it comes back to a stream that ended early, in milliseconds.
+const RETRY: u32 = 1000;
+
+/// What an event is called: whose it is, of which stream, and the how-manieth there.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct EventId<'a> {
+    pub(super) client: &'a str,
+    pub(super) stream: u64,
+    pub(super) number: u64,
+}
+
+impl<'a> EventId<'a> {
+    /// Reads what [`Display`](fmt::Display) wrote.
+    pub(super) fn read(text: &'a str) -> Option<Self> {
+        let (rest, number) = text.rsplit_once('-')?;
+        let (client, stream) = rest.rsplit_once('-')?;
+        let number_of = |digits: &str| {
+            let number: u64 = digits.parse().ok()?;
+            // One event has one id.
+            (number.to_string() == digits).then_some(number)
+        };
+        Some(Self { client, stream: number_of(stream)?, number: number_of(number)? })
+    }
+}
+
+impl fmt::Display for EventId<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}-{}", self.client, self.stream, self.number)
+    }
+}
+
+/// An event without a message: from here a client can go on, and so long it is asked to wait before.
+pub(super) fn priming(id: &EventId<'_>) -> Bytes {
+    Bytes::from(format!("id: {id}\nretry: {RETRY}\ndata: \n\n"))
+}
+
+/// Says how many messages are missing. Its kind is another than that of messages, which clients pass over.
+pub(super) fn gap(lost: u64) -> Bytes {
+    Bytes::from(format!("event: gap\ndata: {{\"lost\":{lost}}}\n\n"))
+}
+
+/// A message as an event with an id.
+pub(super) fn message(id: &EventId<'_>, message: &Message) -> Bytes {
+    written(format!("id: {id}\nevent: message\ndata: "), message)
+}
+
+/// A message as an event that nobody comes back to.
+pub(super) fn passing(message: &Message) -> Bytes {
+    written("event: message\ndata: ".to_owned(), message)
+}
+
+/// A message behind the head of its event. A line end between two members of it is one of the event's, too.
+fn written(mut event: String, message: &Message) -> Bytes {
+    let text = message.text();
+    event.reserve(text.len() + 32);
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            event.push_str("\ndata: ");
+        }
+        event.push_str(line.strip_suffix('\r').unwrap_or(line));
+    }
+    event.push_str("\n\n");
+    Bytes::from(event)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: EventId<'_> = EventId { client: "c0ffee", stream: 3, number: 7 };
+
+    #[test]
+    fn an_event_has_the_message_whole() {
+        let read = |text: &str| Message::read(text.to_owned()).unwrap();
+        let plain = read(r#"{"method":"m"}"#);
+        assert_eq!(passing(&plain), "event: message\ndata: {\"method\":\"m\"}\n\n".as_bytes());
+        assert_eq!(
+            passing(&read("{\r\n \"method\":\n\"m\"}")),
+            "event: message\ndata: {\ndata:  \"method\":\ndata: \"m\"}\n\n".as_bytes()
+        );
+        assert_eq!(
+            message(&ID, &plain),
+            "id: c0ffee-3-7\nevent: message\ndata: {\"method\":\"m\"}\n\n".as_bytes()
+        );
+        assert_eq!(priming(&ID), "id: c0ffee-3-7\nretry: 1000\ndata: \n\n".as_bytes());
+    }
+
+    #[test]
+    fn an_id_is_read_as_it_was_written_and_in_no_other_way() {
+        assert_eq!(EventId::read("c0ffee-3-7"), Some(ID));
+        for other in ["", "-", "c0ffee-3", "c0ffee-3-", "c0ffee-03-7", "c0ffee-3-+7", "c0ffee-3-7 "]
+        {
+            assert_eq!(EventId::read(other), None, "{other:?}");
+        }
+    }
+}
