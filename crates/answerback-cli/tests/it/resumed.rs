@@ -268,13 +268,13 @@ fn without_sessions_there_is_nothing_to_come_back_to() {
 }
 
 /// A server behind a URL that streams, and ends its stream early.
-struct Streaming {
+pub(crate) struct Streaming {
     child: Child,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Streaming {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/streaming_server.py");
         let mut command = Command::new("python3");
         let mut child = command.arg(file).stdout(Stdio::piped()).spawn().unwrap();

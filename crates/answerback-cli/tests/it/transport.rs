@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, MODERN, PATIENCE, Session, json_of, stateless};
+use crate::resumed::Streaming;
 use crate::wrap::{Client, Desk, meta, text};
 
 pub(crate) fn moody() -> PathBuf {
@@ -369,4 +370,49 @@ fn a_batch_of_a_server_among_several_is_taken_apart() {
     }
     drop(gateway);
     desk.good(&["ledger", "verify"]);
+}
+
+/// So is one of a server behind a URL, as a body or as an event: the answer reaches whoever asked, the rest comes in its order.
+#[test]
+fn a_batch_of_a_server_behind_a_url_is_taken_apart() {
+    let desk = Desk::new();
+    let server = Streaming::start();
+    let config = format!("gateway:\n  upstreams:\n    far: {{url: \"{}\"}}\n", server.url);
+    let gateway = Gateway::start(&desk, &config, &[]);
+    let client = Session::begin(&gateway, "/mcp");
+    let listening = listening(&gateway, &client);
+    for (id, tool) in [(1, "batched"), (2, "batched_stream")] {
+        let params = json!({"name": tool, "arguments": {}});
+        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        let answer = client.send("POST", &call.to_string());
+        let [before, answer] = &answer.events[..] else { panic!("{:?}", answer.events) };
+        assert_eq!(before["params"]["data"], "before", "{before}");
+        assert_eq!((&answer["id"], text(answer)), (&json!(id), tool), "{answer}");
+        assert!(meta(answer, "receipt")["index"].is_u64(), "{answer}");
+        // What comes behind the answer belongs to no request any more.
+        let after = listening.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(after["params"]["data"], "after", "{after}");
+    }
+    let (_, said) = gateway.stop();
+    let told =
+        said.iter().filter(|line| line.contains("a batch with something that is no message"));
+    assert_eq!(told.count(), 2, "{said:?}");
+    desk.good(&["ledger", "verify"]);
+}
+
+/// What a session is told that belongs to no request.
+fn listening(gateway: &Gateway, client: &Session<'_>) -> Receiver<Value> {
+    let request = ureq::get(gateway.url("/mcp"));
+    let request = request.header("Authorization", format!("Bearer {}", gateway.token));
+    let request = request.header("Accept", "text/event-stream");
+    let answer = request.header("Mcp-Session-Id", &client.name).call().unwrap();
+    let (sender, said) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(answer.into_body().into_reader()).lines().map_while(Result::ok) {
+            if let Some(message) = line.strip_prefix("data: ").filter(|data| !data.is_empty()) {
+                let _ = sender.send(json_of(message));
+            }
+        }
+    });
+    said
 }

@@ -128,6 +128,55 @@ async fn what_a_server_says_by_itself_is_heard_and_goes_on_where_it_broke() {
     assert_eq!(from, ["-", "e0", "e0", "e2"]);
 }
 
+/// One revision had batches: each message in one comes as if it had come alone, wherever the server puts it.
+#[tokio::test]
+async fn a_batch_is_taken_apart() {
+    let said = |words: &str| format!(r#"{{"jsonrpc":"2.0","method":"{words}"}}"#);
+    let batch = move |asked: &Asked| {
+        let answer = asked.result(json!({"n": 1}));
+        format!("[{} , 7,\n{answer},[{}],{}]", said("before"), said("inner"), said("after"))
+    };
+    let (remote, log) = serve(move |asked: Asked| async move {
+        match (asked.what().as_str(), asked.header("last-event-id")) {
+            ("whole", _) => json_answer(batch(&asked)),
+            ("refused", _) => plain(400, "application/json", batch(&asked)),
+            ("streamed", _) => {
+                let lines = batch(&asked).replace('\n', "\ndata: ");
+                pieces(vec![format!("data: {lines}\n\n")], false)
+            }
+            ("empty", _) => json_answer(format!("[{}]", said("before"))),
+            ("GET", "-") => pieces(vec![format!("id: e\ndata: [{},1]\n\n", said("own"))], false),
+            _ => usual(&asked),
+        }
+    })
+    .await;
+    let mut link = initialized(&remote).await;
+    assert_eq!(told(&mut link).await, r#"- {"jsonrpc":"2.0","method":"own"}"#);
+    for (id, method) in [(1, "whole"), (2, "streamed"), (3, "refused")] {
+        link.to.send(request(id, method, json!({}))).await.unwrap();
+        let expected = [
+            format!(r#"{id} {{"jsonrpc":"2.0","method":"before"}}"#),
+            format!(r#"{id} {{"jsonrpc":"2.0","id":{id},"result":{{"n":1}}}}"#),
+            r#"- {"jsonrpc":"2.0","method":"after"}"#.to_owned(),
+        ];
+        for expected in expected {
+            assert_eq!(told(&mut link).await, expected, "{method}");
+        }
+    }
+    // Whoever asked directly has the answer from the link, in its order.
+    log.wait_for("GET").await;
+    let answering = link.direct.ask(request(4, "whole", json!({})), None).ok().unwrap();
+    assert!(answering.await.is_none());
+    assert!(told(&mut link).await.contains("before"));
+    assert!(told(&mut link).await.starts_with(r#"4 {"jsonrpc":"2.0","id":4"#));
+    assert!(told(&mut link).await.contains("after"));
+    // One without the answer leaves nobody waiting.
+    link.to.send(request(5, "empty", json!({}))).await.unwrap();
+    assert!(told(&mut link).await.contains("before"));
+    let failed = told(&mut link).await;
+    assert!(failed.contains("the server's batch has no answer to this request"), "{failed}");
+}
+
 #[tokio::test]
 async fn an_answer_whose_stream_broke_is_fetched() {
     let (remote, log) =

@@ -16,7 +16,7 @@ use super::fault::Fault;
 use super::server::{Kind, Server, drain, kind};
 use crate::link::Incoming;
 use crate::link::direct::{Flow, Watch};
-use crate::wire::{Id, Message, MessageError, Shape};
+use crate::wire::{Id, Message, MessageError, Messages, Shape};
 
 /// How often in a row a broken stream is taken up again without anything new on it.
 const RESUMPTIONS: u32 = 5;
@@ -66,8 +66,8 @@ impl Exchange {
         self.id
     }
 
-    /// Asks, and gives the answer to whoever asked directly; nothing, where the server streams: then it has more to say,
-    /// and all of it is passed on in its order.
+    /// Asks, and gives the answer to whoever asked directly; nothing, where the server streams or sends a batch: then it
+    /// has more to say, and all of it is passed on in its order.
     pub(super) async fn answer(
         self,
         message: Message,
@@ -89,7 +89,7 @@ impl Exchange {
         }
     }
 
-    /// Asks. The answer, where it is one message; nothing, where it was a stream and passed on.
+    /// Asks. The answer, where it is one message; nothing, where there were several and all were passed on.
     async fn ask(
         &self,
         message: Message,
@@ -108,7 +108,7 @@ impl Exchange {
                 self.flows(Flow::Begun);
                 self.take_events(response.into_body()).await.map(|()| None)
             }
-            Kind::Json if !status.is_redirection() => self.take_json(response).await.map(Some),
+            Kind::Json if !status.is_redirection() => self.take_json(response).await,
             _ => {
                 let words = told_of(&response);
                 drain(response.into_body()).await;
@@ -118,8 +118,8 @@ impl Exchange {
     }
 
     /// Takes an answer that is one message, whatever its status: the modern era has errors of the protocol come with a
-    /// status that says the same.
-    async fn take_json(&self, response: Response<Body>) -> Result<Message, Fault> {
+    /// status that says the same. Nothing, where it was a batch and passed on.
+    async fn take_json(&self, response: Response<Body>) -> Result<Option<Message>, Fault> {
         let status = response.status();
         let text = match self.read_all(response.into_body()).await {
             Ok(text) => text,
@@ -129,7 +129,13 @@ impl Exchange {
         };
         let refusal = (!status.is_success()).then(|| refused_with(status, &text));
         let fault = match String::from_utf8(text).map(read) {
-            Ok(Ok(answer)) if self.is_answer(&answer) => return Ok(answer),
+            Ok(Ok(answer)) if self.is_answer(&answer) => return Ok(Some(answer)),
+            Ok(Ok(batch)) if *batch.shape() == Shape::Batch => {
+                if self.pass_on_all(batch, false).await {
+                    return Ok(None);
+                }
+                "the server's batch has no answer to this request".to_owned()
+            }
             Ok(Ok(_)) => "the server's answer is none to this request".to_owned(),
             Ok(Err(error)) => format!("the server's answer is no message: {error}"),
             Err(_) => "the server's answer is not UTF-8".to_owned(),
@@ -189,12 +195,10 @@ impl Exchange {
             let mut bytes = &bytes[..];
             while let Some(event) = events.next(&mut bytes) {
                 let message = read_event(event, self.server.most).map_err(Fault::new)?;
-                if self.is_answer(&message) {
-                    self.pass_on_as(message, true).await;
+                if self.pass_on_all(message, true).await {
                     drain(body).await;
                     return Ok(Ended::Answered);
                 }
-                self.pass_on(message).await;
             }
         }
     }
@@ -235,6 +239,21 @@ impl Exchange {
         if let Some(watch) = &self.watch {
             watch(flow);
         }
+    }
+
+    /// Passes on what a text has, in its order. Says whether the answer was in it.
+    async fn pass_on_all(&self, message: Message, is_streamed: bool) -> bool {
+        let mut is_answered = false;
+        for message in apart(&self.server.name, message) {
+            if is_answered {
+                // What comes behind the answer is about nothing that is open.
+                let _ = self.server.say.send(Incoming::from(message)).await;
+                continue;
+            }
+            is_answered = self.is_answer(&message);
+            self.pass_on_as(message, is_answered && is_streamed).await;
+        }
+        is_answered
     }
 
     async fn pass_on(&self, message: Message) {
@@ -290,6 +309,17 @@ pub(super) fn read_event(event: Event, most: usize) -> Result<Message, String> {
         Event::TooLong => Err(too_long(most)),
         Event::NotText => Err("the server sent an event that is not UTF-8".to_owned()),
     }
+}
+
+/// The messages of a text, each as if it had come alone. What stands among them and is none is told to whoever operates us.
+pub(super) fn apart(server: &str, message: Message) -> impl Iterator<Item = Message> {
+    Messages::from(message).filter_map(move |read| match read {
+        Ok(message) => Some(message),
+        Err(error) => {
+            tracing::warn!(upstream = %server, %error, "the server sent a batch with something that is no message");
+            None
+        }
+    })
 }
 
 /// Reads a message. On most ways on it has to be one line: where JSON has a line's end, it may as well have a space.

@@ -5,7 +5,7 @@ use http_body_util::BodyExt;
 
 use super::connections::Body;
 use super::events::EventReader;
-use super::exchange::{is_stream, read_event};
+use super::exchange::{apart, is_stream, read_event};
 use super::fault::Fault;
 use super::server::Server;
 use crate::link::Incoming;
@@ -48,8 +48,10 @@ async fn pass_on(server: &Server, mut body: Body, events: &mut EventReader) -> b
         while let Some(event) = events.next(&mut bytes) {
             match read_event(event, server.most) {
                 Ok(message) => {
-                    if server.say.send(Incoming::from(message)).await.is_err() {
-                        return false;
+                    for message in apart(&server.name, message) {
+                        if server.say.send(Incoming::from(message)).await.is_err() {
+                            return false;
+                        }
                     }
                 }
                 Err(fault) => {
