@@ -9,12 +9,13 @@ use answerback_mcp::era::{EraCache, bridged};
 use answerback_mcp::link::{
     Health, Link, Opened, Program, Restart, WAITING, read_lines, steady, write_lines,
 };
+use answerback_mcp::wire::{Message, Shape, code};
 use answerback_store::StoreError;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
 use crate::outlet::Outlet;
-use crate::relay::{Relay, Served};
+use crate::relay::{REPEATED_NAME, Relay, Served};
 use crate::{Client, Gateway};
 
 /// Where calls come in, in the record.
@@ -114,11 +115,20 @@ pub async fn wrap(
 async fn from_client(relay: &Arc<Relay>, input: impl AsyncRead + Unpin, most: usize) {
     let take = |read| async {
         match read {
-            Ok(message) => relay.hear(message).await,
-            Err(answer) => {
-                let answer: answerback_mcp::wire::Message = answer;
-                relay.tell(answer).await;
+            Ok(message) => {
+                let message: Message = message;
+                if message.repeats() {
+                    let id = match message.shape() {
+                        Shape::Request { id, .. } => Some(id),
+                        _ => None,
+                    };
+                    let answer = Message::error(id, code::INVALID_REQUEST, REPEATED_NAME, None);
+                    relay.tell(answer).await;
+                } else {
+                    relay.hear(message).await;
+                }
             }
+            Err(answer) => relay.tell(answer).await,
         }
         true
     };

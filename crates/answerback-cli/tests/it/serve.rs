@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::gateway::{Gateway, MODERN, PATIENCE, Session, json_of, stateless, stateless_with};
 use crate::program::told;
 use crate::prompt::once_shown;
-use crate::wrap::{Desk, meta, stub, text};
+use crate::wrap::{Desk, TWICE, meta, stub, text, with_members};
 
 pub(crate) fn one_stub() -> String {
     format!(
@@ -833,6 +833,12 @@ fn nothing_gets_past_the_check() {
         "{{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"x/y\",\"params\":{{\"a\":[\n{inner}\n]}}}}"
     );
     assert_eq!(client.send("POST", &outer).last()["error"]["code"], -32601);
+    // A call that another reader could take for another one.
+    for more in TWICE {
+        let answer = client.send("POST", &with_members("tools/call", more));
+        let said = (answer.status, &answer.last()["id"], &answer.last()["error"]["code"]);
+        assert_eq!(said, (400, &json!("w"), &json!(-32600)), "{more}: {:?}", answer.events);
+    }
     // A list of tools that the server never gave, under an id of ours.
     for number in 0..4 {
         let forged = json!({"jsonrpc": "2.0", "id": format!("answerback/{number}"), "result": {"tools": [{"name": "count", "inputSchema": {"type": "object"}}]}});

@@ -36,6 +36,10 @@ use way::{Told, Way};
 const OURS: &str = "answerback";
 /// Why something is not taken in whose id is in use.
 const REPEATED: &str = "a call with this id is under way";
+/// Why nothing is taken of a client in which a name stands twice: of two readers behind us each could take another value,
+/// and only one of them was looked at. What a server says crosses as it is written.
+pub(crate) const REPEATED_NAME: &str =
+    "a name stands twice among the members of the message: each may be there once";
 /// How long calls under way have when the client leaves.
 const LEAVING: Duration = Duration::from_secs(5);
 

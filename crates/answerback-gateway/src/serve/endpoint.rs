@@ -18,6 +18,7 @@ use super::stream::Due;
 use super::streams::Told;
 use super::{Service, Streams};
 use crate::Client;
+use crate::relay::REPEATED_NAME;
 use crate::settings::Answers;
 
 /// The header that names a session.
@@ -105,6 +106,9 @@ impl Visit<'_> {
         if matches!(message.shape(), Shape::Batch) {
             let text = "batches are not taken: send each message on its own";
             return refuse(StatusCode::BAD_REQUEST, None, text);
+        }
+        if message.repeats() {
+            return refuse(StatusCode::BAD_REQUEST, Some(&message), REPEATED_NAME);
         }
         if let Shape::Notification { method } = message.shape()
             && !method.starts_with("notifications/")

@@ -1,9 +1,13 @@
+use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::{Id, scan};
+use super::{Id, Object, scan};
+
+/// How many names that JSON-RPC does not know are compared with each other; a message with more was made to be slow.
+const COMPARED: usize = 32;
 
 /// What a message is, by what JSON-RPC says of its members.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -37,6 +41,8 @@ pub struct Message {
     shape: Shape,
     /// Where its parameters lie, where that is known.
     params: Option<Range<usize>>,
+    /// Whether a name stands twice among its members.
+    repeats: bool,
 }
 
 /// What JSON-RPC looks at in a message, as it is written.
@@ -50,30 +56,52 @@ struct Outline<'t> {
     error: Option<&'t str>,
     /// Nothing, also where they stand twice: which of them is meant is for whoever reads them to say.
     params: Option<&'t str>,
+    /// Whether a name stands twice that does not say what the message is.
+    repeats: bool,
 }
 
 impl<'t> Outline<'t> {
     fn of(text: &'t str) -> Result<Self, MessageError> {
         let mut outline = Self::default();
-        let (mut is_repeated, mut params) = (false, 0);
+        let (mut is_repeated, mut params, mut has_version) = (false, 0, false);
+        // Nearly all messages have none, and so cost nothing here.
+        let mut others: Vec<Cow<'t, str>> = Vec::new();
         let is_object = scan::members(text, |name, value| {
-            let place = match scan::unquoted(name).as_deref() {
-                Some("id") => &mut outline.id,
-                Some("method") => &mut outline.method,
-                Some("result") => &mut outline.result,
-                Some("error") => &mut outline.error,
-                Some("params") => {
+            let Some(name) = scan::unquoted(name) else { return false };
+            let place = match &*name {
+                "id" => &mut outline.id,
+                "method" => &mut outline.method,
+                "result" => &mut outline.result,
+                "error" => &mut outline.error,
+                "params" => {
                     params += 1;
                     outline.params = (params == 1).then_some(value);
+                    outline.repeats |= params > 1;
                     return true;
                 }
-                name => return name.is_some(),
+                "jsonrpc" => {
+                    outline.repeats |= std::mem::replace(&mut has_version, true);
+                    return true;
+                }
+                _ => {
+                    if others.len() <= COMPARED {
+                        outline.repeats |= others.contains(&name);
+                        others.push(name);
+                    }
+                    return true;
+                }
             };
             // Two readers could take it for different values.
             is_repeated |= place.replace(value).is_some();
             true
         });
-        if is_object && !is_repeated { Ok(outline) } else { Err(MessageError::of(text)) }
+        if !is_object || is_repeated {
+            return Err(MessageError::of(text));
+        }
+        if others.len() > COMPARED {
+            outline.repeats = Object::read_repeating(text).is_ok_and(|object| object.repeats());
+        }
+        Ok(outline)
     }
 }
 
@@ -84,14 +112,15 @@ impl Message {
     ///
     /// When the text is not JSON, or JSON that is no message.
     pub fn read(text: String) -> Result<Self, MessageError> {
-        let (shape, params) = Self::shape_of(&text)?;
-        Ok(Self { text, shape, params })
+        let (shape, params, repeats) = Self::seen_in(&text)?;
+        Ok(Self { text, shape, params, repeats })
     }
 
-    fn shape_of(text: &str) -> Result<(Shape, Option<Range<usize>>), MessageError> {
+    /// What a text is, where its parameters lie, and whether a name stands twice in it.
+    fn seen_in(text: &str) -> Result<(Shape, Option<Range<usize>>, bool), MessageError> {
         if text.trim_start().starts_with('[') {
             return if scan::is_json(text) {
-                Ok((Shape::Batch, None))
+                Ok((Shape::Batch, None, false))
             } else {
                 Err(MessageError::of(text))
             };
@@ -109,7 +138,7 @@ impl Message {
             }
             _ => return Err(MessageError::NoMessage),
         };
-        Ok((shape, outline.params.map(|params| place(text, params))))
+        Ok((shape, outline.params.map(|params| place(text, params)), outline.repeats))
     }
 
     /// A request of our own.
@@ -142,34 +171,34 @@ impl Message {
     }
 
     fn ours(text: String) -> Self {
-        let (shape, params) = Self::shape_of(&text).unwrap_or((Shape::Batch, None));
-        Self { text, shape, params }
+        let (shape, params, repeats) = Self::seen_in(&text).unwrap_or((Shape::Batch, None, false));
+        Self { text, shape, params, repeats }
     }
 
     /// The same message under another id; every other byte stays. A message without an id stays as it is.
     #[must_use]
     pub fn with_id(self, id: &Id) -> Self {
-        let Self { text, shape, params } = self;
+        let Self { text, shape, params, repeats } = self;
         let shape = match shape {
             Shape::Request { id: ref own, .. } | Shape::Response { id: ref own } if own == id => {
-                return Self { text, shape, params };
+                return Self { text, shape, params, repeats };
             }
             Shape::Request { method, .. } => Shape::Request { id: id.clone(), method },
             Shape::Response { .. } => Shape::Response { id: id.clone() },
-            other => return Self { text, shape: other, params },
+            other => return Self { text, shape: other, params, repeats },
         };
         let place = Outline::of(&text).ok().and_then(|outline| Some(place(&text, outline.id?)));
         let mut text = text;
         if let Some(place) = place {
             text.replace_range(place, id.as_json());
         }
-        Self { text, shape, params: None }
+        Self { text, shape, params: None, repeats }
     }
 
     /// The same message with other text, of the same shape.
     #[must_use]
     pub fn with_text(self, text: String) -> Self {
-        Self { text, shape: self.shape, params: None }
+        Self { text, shape: self.shape, params: None, repeats: self.repeats }
     }
 
     /// The text.
@@ -185,6 +214,12 @@ impl Message {
     /// Its parameters as they are written, where it was found when the message was read where they lie.
     pub fn params(&self) -> Option<&str> {
         self.params.clone().and_then(|place| self.text.get(place))
+    }
+
+    /// Whether a name stands twice among its members, of which readers may take either value. What says which message it is
+    /// never does: that is no message.
+    pub fn repeats(&self) -> bool {
+        self.repeats
     }
 
     /// The text alone.
@@ -256,6 +291,28 @@ mod tests {
         let message = read(r#"{"id":1,"method":"m","params":[]}"#);
         assert_eq!(message.clone().with_id(&Id::of_text("another")).params(), None);
         assert_eq!(message.with_text("{}".to_owned()).params(), None);
+    }
+
+    #[test]
+    fn a_name_that_stands_twice_is_noted_and_nothing_is_lost() {
+        let many: String = (0..100).map(|number| format!(r#""x{number}":1,"#)).collect();
+        for (members, expected) in [
+            (r#""jsonrpc":"2.0","x":1,"y":{"x":1,"x":2}"#, false),
+            (r#""jsonrpc":"2.0","jsonrpc":"2.0""#, true),
+            (r#""params":{},"p\u0061rams":{}"#, true),
+            (r#""x":1,"y":2,"x":1"#, true),
+            (r#""x":1,"\u0078":1"#, true),
+            (&format!("{many}\"y\":1"), false),
+            (&format!("{many}\"x99\":1"), true),
+            (&format!("{many}\"x0\":1"), true),
+        ] {
+            let text = format!(r#"{{"id":1,"method":"m",{members}}}"#);
+            let message = Message::read(text.clone()).unwrap();
+            assert_eq!((message.repeats(), message.text()), (expected, &*text));
+            let changed = message.with_id(&Id::of_text("a"));
+            assert_eq!(changed.repeats(), expected, "{text}");
+            assert_eq!(changed.with_text("{}".to_owned()).repeats(), expected, "{text}");
+        }
     }
 
     #[test]
