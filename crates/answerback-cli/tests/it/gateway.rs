@@ -1,6 +1,7 @@
 //! A gateway that runs, and the clients of both eras that talk to it.
 
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -219,6 +220,22 @@ impl<'g> Session<'g> {
 
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.ask("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// Sends a request on a connection of its own, which ends with the answer. Whoever drops it has left.
+    pub(crate) fn sent(&self, method: &str, body: &str) -> TcpStream {
+        let url = self.gateway.url("");
+        let address = url.trim_start_matches("http://");
+        let mut connection = TcpStream::connect(address).unwrap();
+        let (path, token, name) = (self.path, &self.gateway.token, &self.name);
+        let length = body.len();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\
+             Mcp-Session-Id: {name}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\
+             Accept: application/json, text/event-stream\r\n\r\n{body}"
+        );
+        connection.write_all(request.as_bytes()).unwrap();
+        connection
     }
 
     /// Sends a request whose answer is a stream, and gives what comes in it as it comes.

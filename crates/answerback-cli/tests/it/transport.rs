@@ -1,6 +1,6 @@
 //! What is carried well however difficult a server is: over `answerback wrap` and `answerback serve`.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -169,6 +169,37 @@ fn a_server_that_never_answers_stalls_no_other() {
     let heard = heard(&desk, "mute");
     assert!(heard.contains("initialize") && !heard.contains("tools/list"), "{heard}");
     assert!(!heard.contains("notifications/initialized"), "{heard}");
+}
+
+/// Whose a call is may have to be found out first. What is given up meanwhile is nobody's.
+#[test]
+fn a_call_that_is_given_up_while_tools_are_listed_reaches_no_server() {
+    let desk = Desk::new();
+    let gate = desk.path("listing");
+    let listing = [("MOODY_LISTING", gate.as_path())];
+    let config = format!(
+        "gateway:\n  upstreams:\n{}{}",
+        upstream(&desk, "one", "legacy", &listing),
+        upstream(&desk, "two", "legacy", &listing)
+    );
+    let gateway = Gateway::start(&desk, &config, &["--no-record"]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    let params = json!({"name": "echo", "arguments": {"text": "given up"}});
+    let call = json!({"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": params});
+    let mut calling = client.sent("POST", &call.to_string());
+    until("the tools are listed", || heard(&desk, "one").contains("tools/list"));
+    let cancelled =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"w"}}"#;
+    assert_eq!(client.send("POST", cancelled).status, 202);
+    let mut answer = String::new();
+    calling.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("the request was given up"), "{answer}");
+    std::fs::write(&gate, "").unwrap();
+    assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
+    // Whatever is under way when the gateway ends is carried out before.
+    gateway.stop();
+    let heard = heard(&desk, "one");
+    assert!(heard.contains(r#""text":"a""#) && !heard.contains("given up"), "{heard}");
 }
 
 #[test]

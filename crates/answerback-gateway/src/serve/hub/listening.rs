@@ -95,7 +95,10 @@ impl Hub {
     pub(super) async fn listen(self: &Arc<Self>, id: &Id, message: Message) {
         let listening = Listening::at(self.servers.len(), message.clone());
         lock(&self.listening).insert(id.clone(), listening);
-        lock(&self.routes).insert(id.clone(), Route::All);
+        if !self.goes(id, Route::All) {
+            lock(&self.listening).remove(id);
+            return;
+        }
         for server in &self.servers {
             server.relay.hear(message.clone()).await;
         }

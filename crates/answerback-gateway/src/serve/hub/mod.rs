@@ -32,6 +32,8 @@ const LATE: Duration = Duration::from_secs(1);
 const PAGES: usize = 1000;
 /// Why a server is told that nobody waits for its answer.
 const TOO_LONG: &str = "it took too long";
+/// Why a server is told so about a request that it has just got.
+const GIVEN_UP: &str = "the client gave it up";
 /// How the ids of servers' requests begin, as the client sees them.
 const OF_SERVER: char = 's';
 
@@ -47,7 +49,7 @@ pub(crate) struct Hub {
     waiting: Mutex<HashMap<Id, (usize, oneshot::Sender<Message>)>>,
     /// What begins the ids of our own, which nobody can guess.
     prefix: String,
-    /// Where a request of the client went.
+    /// The client's requests that are open, and where each went.
     routes: Mutex<HashMap<Id, Route>>,
     /// What the client listens for at all servers.
     listening: Mutex<HashMap<Id, Listening>>,
@@ -85,6 +87,10 @@ enum Greeting {
 /// Where a request of the client went.
 #[derive(Clone, Copy)]
 enum Route {
+    /// Nowhere yet: whose it is has to be found out, or we answer it ourselves.
+    Undecided,
+    /// Nowhere, and it is not to go anywhere: the client gave it up before that was found out.
+    GivenUp,
     One(usize),
     All,
 }
@@ -172,7 +178,6 @@ impl Hub {
                     if self.heard_last(index, id, &incoming.message).await {
                         continue;
                     }
-                    lock(&self.routes).remove(id);
                     let waits = {
                         let mut waiting = lock(&self.waiting);
                         let is_asked = waiting.get(id).is_some_and(|(server, _)| *server == index);
@@ -182,7 +187,10 @@ impl Hub {
                         Some((_, waits)) => {
                             let _ = waits.send(incoming.message);
                         }
-                        None => self.outlet.send(incoming).await,
+                        None => {
+                            lock(&self.routes).remove(id);
+                            self.outlet.send(incoming).await;
+                        }
                     }
                 }
                 Shape::Request { id, .. } => {
@@ -218,18 +226,26 @@ impl Hub {
         self.outlet.send(said).await;
     }
 
+    /// Gives the client the answer to a request, which is not open any more then.
+    async fn close(&self, id: &Id, answer: Message) {
+        lock(&self.routes).remove(id);
+        self.outlet.send(answer.into()).await;
+    }
+
     async fn answer(&self, id: &Id, result: &str) {
-        self.outlet.send(Message::result(id, result).into()).await;
+        self.close(id, Message::result(id, result)).await;
     }
 
     async fn fail(&self, id: &Id, code: i32, text: &str) {
-        self.outlet.send(Message::error(Some(id), code, text, None).into()).await;
+        self.close(id, Message::error(Some(id), code, text, None)).await;
     }
 
     /// Takes a message of the client.
     pub(crate) async fn hear(self: &Arc<Self>, message: Message) {
         match message.shape() {
-            Shape::Request { .. } => {
+            Shape::Request { id, .. } => {
+                // Known before anything else is heard: the client may give it up in its next message.
+                lock(&self.routes).insert(id.clone(), Route::Undecided);
                 let hub = Arc::clone(self);
                 let mut tasks = lock(&self.tasks);
                 while tasks.try_join_next().is_some() {}
@@ -268,7 +284,13 @@ impl Hub {
     async fn cancel(&self, id: &Id, message: Message) {
         lock(&self.waiting).remove(id);
         lock(&self.listening).remove(id);
-        let route = lock(&self.routes).remove(id);
+        let route = {
+            let mut routes = lock(&self.routes);
+            match routes.get_mut(id) {
+                Some(route @ Route::Undecided) => Some(std::mem::replace(route, Route::GivenUp)),
+                _ => routes.remove(id),
+            }
+        };
         self.outlet.close(id);
         match route {
             Some(Route::One(server)) => self.servers[server].relay.hear(message).await,
@@ -277,7 +299,25 @@ impl Hub {
                     server.relay.hear(message.clone()).await;
                 }
             }
-            None => {}
+            // Whoever finds out where it was to go sees it.
+            Some(Route::Undecided | Route::GivenUp) | None => {}
+        }
+    }
+
+    /// Notes how far a request is. Says whether it is still wanted: one that the client gave up is forgotten, and goes
+    /// nowhere.
+    fn goes(&self, id: &Id, route: Route) -> bool {
+        let mut routes = lock(&self.routes);
+        match routes.get_mut(id) {
+            Some(Route::GivenUp) => {
+                routes.remove(id);
+                false
+            }
+            Some(before) => {
+                *before = route;
+                true
+            }
+            None => false,
         }
     }
 
@@ -323,10 +363,35 @@ impl Hub {
         }
     }
 
-    /// Sends a request of the client on to a server.
+    /// Sends a request of the client on to a server, unless the client gave it up meanwhile.
     async fn forward(&self, server: usize, id: &Id, message: Message) {
-        lock(&self.routes).insert(id.clone(), Route::One(server));
-        self.servers[server].relay.hear(message).await;
+        self.is_forwarded(server, id, message).await;
+    }
+
+    /// Sends a request of the client on to a server, and says whether the client still wants its answer.
+    async fn is_forwarded(&self, server: usize, id: &Id, message: Message) -> bool {
+        // Whoever gives it up before the server has it is heard below.
+        if !self.goes(id, Route::Undecided) {
+            return false;
+        }
+        let relay = &self.servers[server].relay;
+        relay.hear(message).await;
+        let is_given_up = {
+            let mut routes = lock(&self.routes);
+            match routes.get_mut(id) {
+                Some(Route::GivenUp) => routes.remove(id).is_some(),
+                Some(route) => {
+                    *route = Route::One(server);
+                    false
+                }
+                // It was answered already.
+                None => false,
+            }
+        };
+        if is_given_up {
+            relay.hear(cancellation(id, GIVEN_UP)).await;
+        }
+        !is_given_up
     }
 
     /// Asks a server something of our own, which it takes for the client's. Where nothing is said, it has as long as a
@@ -626,10 +691,13 @@ impl Hub {
         for server in order {
             let (sender, answer) = oneshot::channel();
             lock(&self.waiting).insert(id.clone(), (server, sender));
-            self.forward(server, id, message.clone()).await;
+            if !self.is_forwarded(server, id, message.clone()).await {
+                lock(&self.waiting).remove(id);
+                return;
+            }
             match tokio::time::timeout_at(end, answer).await {
                 Ok(Ok(answer)) if result(&answer).is_some() => {
-                    return self.outlet.send(answer.into()).await;
+                    return self.close(id, answer).await;
                 }
                 Ok(Ok(answer)) => {
                     refused.get_or_insert(answer);
@@ -638,7 +706,6 @@ impl Hub {
                 Ok(Err(_)) => return,
                 Err(_) => {
                     lock(&self.waiting).remove(id);
-                    lock(&self.routes).remove(id);
                     self.servers[server].relay.hear(cancellation(id, TOO_LONG)).await;
                     let text = format!("no server answered within {} seconds", most.as_secs());
                     return self.fail(id, code::INTERNAL_ERROR, &text).await;
@@ -646,7 +713,7 @@ impl Hub {
             }
         }
         match refused {
-            Some(answer) => self.outlet.send(answer.into()).await,
+            Some(answer) => self.close(id, answer).await,
             None => self.fail(id, code::INTERNAL_ERROR, "there is no server").await,
         }
     }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::super::merge::{self, text, with_text};
 use super::super::names::Names;
-use super::{Hub, Server, lock, meta_of, renamed};
+use super::{Hub, Route, Server, lock, meta_of, renamed};
 use crate::{Admission, Pins, ToolCall, Toolbox, Upstream};
 
 /// When a server that did not list its tools is asked again.
@@ -168,6 +168,10 @@ impl Hub {
         if let Some((server, name)) = tools.names.behind(&called) {
             return self.forward_call(server, name, &called, id, message).await;
         }
+        // That took its time: what nobody wants any more is no attempt, either.
+        if !self.goes(id, Route::Undecided) {
+            return;
+        }
         let call = match ToolCall::read(message) {
             Ok(call) => call,
             Err(error) => return self.fail(id, code::INVALID_PARAMS, &error.to_string()).await,
@@ -181,7 +185,7 @@ impl Hub {
             }
         };
         self.client.answered();
-        self.outlet.send(answer.into()).await;
+        self.close(id, answer).await;
     }
 
     async fn forward_call(
