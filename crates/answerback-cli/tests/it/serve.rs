@@ -214,6 +214,31 @@ fn servers_are_one_and_each_is_itself() {
     assert_eq!(prompts["result"]["prompts"], json!([]), "nobody has any");
 }
 
+/// Two stubs, each with a variable that has its name for a value, and one that has nothing of that.
+fn stubs_with(variable: &str) -> String {
+    let stub = stub();
+    let stub = stub.display();
+    let one = |name: &str| {
+        format!("    {name}: {{command: python3, args: [{stub}], env: {{{variable}: {name}}}}}\n")
+    };
+    let without = format!("    without: {{command: python3, args: [{stub}]}}\n");
+    format!("gateway:\n  upstreams:\n{without}{}{}", one("one"), one("two"))
+}
+
+/// Also where it is the first thing that anybody asks about prompts.
+#[test]
+fn a_prompt_is_completed_by_the_server_that_has_it() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &stubs_with("STUB_PROMPTS"), &["--no-record"]);
+    for (shown, server) in [("two_greet", "two"), ("greet", "one")] {
+        let mut client = Session::begin(&gateway, "/mcp");
+        let reference = json!({"type": "ref/prompt", "name": shown});
+        let params = json!({"ref": reference, "argument": {"name": "who", "value": "a"}});
+        let answer = client.ask("completion/complete", params);
+        assert_eq!(answer["result"]["completion"]["values"], json!([server, "greet"]), "{answer}");
+    }
+}
+
 #[test]
 fn a_name_that_was_given_out_stays_with_its_server() {
     let desk = Desk::new();

@@ -598,15 +598,27 @@ impl Hub {
 
     async fn get_prompt(self: &Arc<Self>, id: &Id, message: Message, params: &str) {
         let shown = text(params, "name").unwrap_or_default();
+        self.about_prompt(id, message, &shown, &["params", "name"]).await;
+    }
+
+    /// Sends a request about a prompt to the server that has it, with the server's own name for it in this place.
+    async fn about_prompt(
+        self: &Arc<Self>,
+        id: &Id,
+        message: Message,
+        shown: &str,
+        place: &[&str],
+    ) {
         let known = self.prompts.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let names = if known.behind(&shown).is_some() {
+        let names = if known.behind(shown).is_some() {
             known
         } else {
+            let params = splice::at(message.text(), &["params"]).unwrap_or("{}");
             self.all_prompts(&meta_of(params)).await.0
         };
-        match names.behind(&shown) {
+        match names.behind(shown) {
             Some((server, name)) => {
-                let renamed = renamed(&message, name);
+                let renamed = with(&message, place, &Value::from(name).to_string());
                 self.forward(server, id, renamed.unwrap_or(message)).await;
             }
             None => self.ask_in_turn(id, message).await,
@@ -662,19 +674,12 @@ impl Hub {
     }
 
     async fn complete(self: &Arc<Self>, id: &Id, message: Message, params: &str) {
-        let reference: Value = serde_json::from_str::<Value>(params).unwrap_or_default();
-        let reference = &reference["ref"];
-        if let Some(uri) = reference["uri"].as_str() {
-            return self.about_resource(id, message, uri).await;
+        if let Some(uri) = splice::string_at(params, &["ref", "uri"]) {
+            return self.about_resource(id, message, &uri).await;
         }
-        let names = self.prompts.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let behind = reference["name"].as_str().and_then(|name| names.behind(name));
-        match behind {
-            Some((server, name)) => {
-                let mut reference = reference.clone();
-                reference["name"] = name.into();
-                let renamed = with_params(&message, "ref", &reference.to_string());
-                self.forward(server, id, renamed.unwrap_or(message)).await;
+        match splice::string_at(params, &["ref", "name"]) {
+            Some(shown) => {
+                self.about_prompt(id, message, &shown, &["params", "ref", "name"]).await;
             }
             None => self.ask_in_turn(id, message).await,
         }
@@ -779,11 +784,12 @@ fn result(answer: &Message) -> Option<String> {
 
 /// A request about a thing under its server's own name.
 fn renamed(message: &Message, name: &str) -> Option<Message> {
-    with_params(message, "name", &Value::from(name).to_string())
+    with(message, &["params", "name"], &Value::from(name).to_string())
 }
 
-fn with_params(message: &Message, member: &str, value: &str) -> Option<Message> {
-    let text = splice::with(message.text(), &["params", member], value).ok()?;
+/// A request with another value in this place.
+fn with(message: &Message, place: &[&str], value: &str) -> Option<Message> {
+    let text = splice::with(message.text(), place, value).ok()?;
     Some(message.clone().with_text(text))
 }
 
