@@ -240,6 +240,28 @@ fn a_prompt_is_completed_by_the_server_that_has_it() {
 }
 
 #[test]
+fn the_tasks_of_all_servers_are_one_list() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &stubs_with("STUB_TASKS"), &["--no-record"]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    let listed = client.ask("tasks/list", json!({}))["result"].clone();
+    let tasks = listed["tasks"].as_array().unwrap();
+    let ids: Vec<_> = tasks.iter().map(|task| task["taskId"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["one-0", "one-1", "one-2", "two-0", "two-1", "two-2"]);
+    assert_eq!((&listed["nextCursor"], &tasks[3]["ttl"]), (&Value::Null, &json!(60000)));
+    // Each can be asked about, whoever made it.
+    for id in ids {
+        let task = client.ask("tasks/get", json!({"taskId": id}));
+        assert_eq!(task["result"]["taskId"], id, "{task}");
+    }
+    // Where no server has any, that is what is said.
+    let other = Desk::new();
+    let without = Gateway::start(&other, &two_stubs(), &["--no-record"]);
+    let refused = Session::begin(&without, "/mcp").ask("tasks/list", json!({}));
+    assert_eq!(refused["error"]["code"], -32601, "{refused}");
+}
+
+#[test]
 fn a_name_that_was_given_out_stays_with_its_server() {
     let desk = Desk::new();
     let servers = |names: &[&str]| {

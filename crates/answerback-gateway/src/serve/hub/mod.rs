@@ -356,6 +356,7 @@ impl Hub {
                 self.answer(&id, "{}").await;
             }
             "subscriptions/listen" => self.listen(&id, message).await,
+            "tasks/list" => self.list_tasks(&id, message, &params, is_modern).await,
             "tasks/get" | "tasks/result" | "tasks/update" | "tasks/cancel" => {
                 self.about_task(&id, message, &params).await;
             }
@@ -658,6 +659,23 @@ impl Hub {
             Some(server) => self.forward(server, id, message).await,
             None => self.ask_in_turn(id, message).await,
         }
+    }
+
+    /// The tasks of all servers. Each keeps its id: who asks about one is led to the server that has it.
+    async fn list_tasks(
+        self: &Arc<Self>,
+        id: &Id,
+        message: Message,
+        params: &str,
+        is_modern: bool,
+    ) {
+        let lists = self.lists("tasks/list", "tasks", params).await;
+        let items: Vec<String> = lists.into_iter().flat_map(|(_, items)| items).collect();
+        if items.is_empty() {
+            // Whether there are none, or nobody here has such a thing as tasks, is for the servers to say.
+            return self.ask_in_turn(id, message).await;
+        }
+        self.answer(id, &merge::page("tasks", &items, is_modern)).await;
     }
 
     /// Sends a request about a task to the server that has it: where it was made through a gateway, that is known.
