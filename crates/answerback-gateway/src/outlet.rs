@@ -11,6 +11,8 @@ use crate::serve::Streams;
 pub(crate) enum Outlet {
     /// One after the other.
     Queue(mpsc::Sender<Incoming>),
+    /// One after the other, to what makes several servers one for a client that hears through another outlet.
+    OneOfMany { queue: mpsc::Sender<Incoming>, client: Box<Self> },
     /// Each message into the answer that it belongs to.
     Streams(Arc<Streams>),
 }
@@ -20,6 +22,16 @@ impl Outlet {
     pub(crate) fn close(&self, request: &Id) {
         if let Self::Streams(streams) = self {
             streams.close(request);
+        }
+    }
+
+    /// Whether somebody waits for the answer to a request, or can come back for it. On a pair of streams the client is there
+    /// until it leaves, which is told otherwise.
+    pub(crate) fn is_waited_for(&self, request: &Id) -> bool {
+        match self {
+            Self::Queue(_) => true,
+            Self::OneOfMany { client, .. } => client.is_waited_for(request),
+            Self::Streams(streams) => streams.is_waited_for(request),
         }
     }
 
@@ -37,14 +49,14 @@ impl Outlet {
                 let (streams, request) = (Arc::clone(streams), request.clone());
                 Some(Box::new(move |flow| streams.flows(&request, flow)))
             }
-            Self::Streams(_) | Self::Queue(_) => None,
+            Self::Streams(_) | Self::Queue(_) | Self::OneOfMany { .. } => None,
         }
     }
 
     pub(crate) async fn send(&self, said: Incoming) {
         match self {
             // A client that is gone hears nothing.
-            Self::Queue(queue) => {
+            Self::Queue(queue) | Self::OneOfMany { queue, .. } => {
                 let _ = queue.send(said).await;
             }
             Self::Streams(streams) => streams.send(said).await,

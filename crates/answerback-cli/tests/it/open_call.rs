@@ -1,12 +1,15 @@
 //! A call that is open while somebody decides about it: at its client, at the desk, or both.
 
+use std::io::Read as _;
+use std::path::Path;
 use std::sync::mpsc::Receiver;
 
 use serde_json::{Value, json};
 
 use crate::console::Person;
-use crate::gateway::{Gateway, PATIENCE, Session, stateless};
+use crate::gateway::{Gateway, PATIENCE, Session, stateless, until};
 use crate::original::decide;
+use crate::resumed::{POLLING, Stream};
 use crate::serve::{one_stub, two_stubs};
 use crate::wrap::{Client, Desk, meta, stub, text};
 
@@ -330,6 +333,103 @@ fn an_answer_over_http_is_before_the_desk() {
     assert_eq!(decide_by_http(&desk, &gateway, &case, late), 409);
     assert_eq!(reached(&desk), [json!({"n": 4})]);
     assert_eq!(recorded(&desk)["surface"], "elicitation");
+}
+
+/// A wrong call in a conversation of its own, so that attempts are counted over sessions.
+fn wrong_call(tool: &str) -> Value {
+    let meta = json!({"dev.answerback/conversation": "c"});
+    let params = json!({"name": tool, "arguments": {"n": 0}, "_meta": meta});
+    json!({"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": params})
+}
+
+/// Servers that list their tools once this file is there.
+fn listing(gate: &Path, names: &[&str]) -> String {
+    let (stub, gate) = (stub(), gate.display());
+    let one = |name: &&str| {
+        let stub = stub.display();
+        format!("    {name}: {{command: python3, args: [{stub}], env: {{STUB_LISTING: {gate}}}}}\n")
+    };
+    format!("gateway:\n  upstreams:\n{}{DESK}", names.iter().map(one).collect::<String>())
+}
+
+/// A client whose answer was to be one body, and that closed its connection, has no event to come back with: nothing runs
+/// for it, and the decision is for its next call.
+#[test]
+fn a_decision_for_a_client_that_cannot_come_back_waits_for_its_next_call() {
+    for (servers, tool) in [(&["one"][..], "count"), (&["one", "two"], "two_count")] {
+        let desk = Desk::new();
+        let gate = desk.path("listing");
+        let gateway = Gateway::start(&desk, &listing(&gate, servers), &[]);
+        std::fs::write(&gate, "").unwrap();
+        let wrong = wrong_call(tool).to_string();
+        let mut before = Session::begin(&gateway, "/mcp");
+        before.ask("tools/list", json!({}));
+        for _ in 0..2 {
+            before.send("POST", &wrong);
+        }
+        // The third call is held up, because its session has to hear of the tools first.
+        std::fs::remove_file(&gate).unwrap();
+        let mut client = Session::begin_with(&gateway, "/mcp", &json!({"elicitation": {}}));
+        let connection = client.sent("POST", &wrong);
+        assert!(until(|| desk.path("listing.waits").exists()), "it is taken in");
+        drop(connection);
+        // Its answer is not open any more, but it is still looked at.
+        let is_left = || {
+            let again = client.send("POST", &wrong);
+            again.last()["error"]["message"] == "a call with this id is under way"
+        };
+        assert!(until(is_left), "it is left");
+        std::fs::write(&gate, "").unwrap();
+        let is_waiting = || !desk.good(&["inbox", "list", "--format", "json"]).trim().is_empty();
+        assert!(until(is_waiting), "a person is asked");
+        let approved = json!({"decision": "approve"});
+        assert_eq!(decide_by_http(&desk, &gateway, &waiting(&desk), approved), 201);
+        let echo = if servers.len() == 1 { "echo" } else { "two_echo" };
+        assert_eq!(text(&client.call(echo, json!({"text": "a"}))), "a");
+        assert_eq!(reached(&desk), [json!({"text": "a"})]);
+        let answer = client.send("POST", &wrong);
+        assert_eq!(text(answer.last()), "0 kg", "{:?}", answer.events);
+        assert_eq!(reached(&desk), [json!({"text": "a"}), json!({"n": 0})]);
+    }
+}
+
+/// A client that has an event to come back with has its call open, as long as its session lasts.
+#[test]
+fn a_decision_for_a_client_that_can_come_back_runs_its_call() {
+    for is_ended in [false, true] {
+        let desk = Desk::new();
+        let gateway = Gateway::start(&desk, &format!("{}{DESK}", one_stub()), &[]);
+        let client = Session::begin_with(&gateway, "/mcp", &json!({"elicitation": {}}));
+        let wrong = wrong_call("count");
+        for _ in 0..2 {
+            client.send("POST", &wrong.to_string());
+        }
+        let mut stream = Stream::open(&gateway, &client.name, POLLING, None, Some(&wrong));
+        stream.primed();
+        let (last, form) = stream.message();
+        assert_eq!(form["method"], "elicitation/create", "{form}");
+        drop(stream);
+        let case = waiting(&desk);
+        let decision = json!({"decision": "modify", "arguments": {"n": 4}});
+        if is_ended {
+            let mut ending = client.sent("DELETE", "");
+            // It is ended before what is under way is.
+            let said = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
+            assert!(until(|| client.send("POST", said).status == 404));
+            assert_eq!(decide_by_http(&desk, &gateway, &case, decision), 201);
+            let mut answer = String::new();
+            ending.read_to_string(&mut answer).unwrap();
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            assert_eq!(reached(&desk), Vec::<Value>::new());
+            continue;
+        }
+        assert_eq!(decide_by_http(&desk, &gateway, &case, decision), 201);
+        let mut back = Stream::open(&gateway, &client.name, POLLING, Some(&last), None);
+        is_withdrawn(&back.message().1, &form);
+        let (_, answer) = back.message();
+        assert_eq!((&answer["id"], text(&answer)), (&json!("w"), "4 kg"), "{answer}");
+        assert_eq!(reached(&desk), [json!({"n": 4})]);
+    }
 }
 
 /// A client without a session finds its case decided when it comes back, whatever it brings along.

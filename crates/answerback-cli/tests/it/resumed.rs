@@ -11,7 +11,7 @@ use crate::transport::upstream;
 use crate::wrap::{Desk, text};
 
 /// The revision whose clients come back to a stream that ends early.
-const POLLING: &str = "2025-11-25";
+pub(crate) const POLLING: &str = "2025-11-25";
 
 /// A call of a tool that waits until the gate is there, and says before that it does.
 fn waiting() -> Value {
@@ -35,7 +35,7 @@ struct Event {
 }
 
 /// An answer that is a stream, read as it comes. Whoever drops it has left.
-struct Stream {
+pub(crate) struct Stream {
     status: u16,
     is_events: bool,
     lines: Lines<BufReader<ureq::BodyReader<'static>>>,
@@ -43,7 +43,7 @@ struct Stream {
 
 impl Stream {
     /// Asks in a session, as a client of this revision.
-    fn open(
+    pub(crate) fn open(
         gateway: &Gateway,
         session: &str,
         revision: &str,
@@ -113,14 +113,14 @@ impl Stream {
         None
     }
 
-    fn message(&mut self) -> (String, Value) {
+    pub(crate) fn message(&mut self) -> (String, Value) {
         let event = self.next().expect("a message");
         assert_eq!(event.kind, "message");
         (event.id, json_of(&event.data))
     }
 
     /// The event that says where to go on.
-    fn primed(&mut self) -> String {
+    pub(crate) fn primed(&mut self) -> String {
         let event = self.next().expect("an event to begin with");
         assert!(self.is_events && event.data.is_empty() && !event.id.is_empty(), "{event:?}");
         assert_eq!(event.retry, "1000");

@@ -97,8 +97,9 @@ impl Relay {
     /// model. Without a decision the case waits in the inbox.
     pub(super) async fn ask_person(&self, upstream: &Upstream, asked: Asked) -> Admission {
         let Asked { answer, call, escalation } = asked;
-        // Without a session the answer itself asks, where the client can.
-        if call.is_modern || !self.can_ask.load(Ordering::Acquire) {
+        // Without a session the answer itself asks, where the client can. Who has left is not there to be asked.
+        let can_ask = !call.is_modern && self.can_ask.load(Ordering::Acquire);
+        if !can_ask || !self.is_open(&call.id) {
             return Admission::Answer(answer);
         }
         if !self.is_decided_meanwhile(&call, &escalation).await {
@@ -127,7 +128,7 @@ impl Relay {
             () = recorder.decided(case) => form.withdraw("it was decided elsewhere").await,
         }
         // Nothing runs for a client that does not wait for it: the decision is for its next call then.
-        !self.is_given_up(&call.id) && recorder.is_decided(case).await
+        recorder.is_decided(case).await && self.is_open(&call.id)
     }
 
     /// Records what a person said at the client about a call, where it is a decision and the first one.
@@ -160,6 +161,11 @@ impl Relay {
             }
             notified.await;
         }
+    }
+
+    /// Whether a call that is not forwarded yet is still open: its client has neither given it up nor left for good.
+    fn is_open(&self, call: &Id) -> bool {
+        !self.is_given_up(call) && self.to_client.is_waited_for(call)
     }
 
     fn is_given_up(&self, call: &Id) -> bool {

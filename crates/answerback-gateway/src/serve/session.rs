@@ -52,6 +52,7 @@ impl Session {
     }
 
     async fn end(&self) {
+        self.streams.begin_end();
         self.partner.leave().await;
         self.streams.end();
     }

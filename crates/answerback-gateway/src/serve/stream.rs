@@ -28,7 +28,7 @@ pub(super) struct Stream {
     next: u64,
     /// The number of the last event that was read.
     last: u64,
-    /// Whether it is kept when its reader leaves: its client has heard of an event, and may come back.
+    /// Whether what was read of it is kept: its client may come back, once it has heard of an event.
     pub(super) is_kept: bool,
     /// Whether its client was told an id at once, and so comes back where it ends early.
     pub(super) is_primed: bool,
@@ -137,6 +137,11 @@ impl Stream {
 
     pub(super) const fn has_reader(&self) -> bool {
         self.reader.is_some()
+    }
+
+    /// Whether its client has the id of an event to come back with. What belongs to no request is read without one, too.
+    pub(super) const fn has_way_back(&self) -> bool {
+        self.is_kept && (self.request.is_none() || self.is_primed || self.last > 0)
     }
 
     /// Takes the turn from whoever reads.

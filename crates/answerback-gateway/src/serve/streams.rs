@@ -44,6 +44,8 @@ struct Open {
     turns: u64,
     /// How much the streams that are kept have.
     kept: Bound,
+    /// Whether the session ends, so that nobody comes back to anything.
+    is_ending: bool,
 }
 
 /// A number of events and of bytes.
@@ -86,6 +88,16 @@ impl Open {
         if let Some(id) = stream.request.as_ref().filter(|_| !stream.is_answered) {
             self.forget_token(id);
         }
+    }
+
+    /// Lets go of the reader of a stream. The stream goes on without it, where somebody can come back to it.
+    fn let_go(&mut self, place: usize) {
+        if self.streams[place].has_way_back() && !self.is_ending {
+            self.streams[place].leave();
+        } else {
+            self.remove(place);
+        }
+        self.make_room();
     }
 
     /// Keeps what a stream has, and what comes, when its reader leaves.
@@ -202,6 +214,12 @@ impl Streams {
         place.is_some()
     }
 
+    /// Whether the answer to a request is waited for: somebody reads it, or can come back to read it. A client that left
+    /// without an event to come back with never hears it.
+    pub(crate) fn is_waited_for(&self, id: &Id) -> bool {
+        self.lock().request(id).is_some()
+    }
+
     /// Whether a client can come back to its streams.
     pub(crate) const fn can_resume(&self) -> bool {
         self.client.is_some()
@@ -259,6 +277,15 @@ impl Streams {
         !self.lock().streams.iter().any(is_open)
     }
 
+    /// Begins the end of a session: whoever reads is answered, and nobody comes back.
+    pub(crate) fn begin_end(&self) {
+        let mut open = self.lock();
+        open.is_ending = true;
+        while let Some(place) = open.streams.iter().position(|stream| !stream.has_reader()) {
+            open.remove(place);
+        }
+    }
+
     /// Ends every stream. What was answered is still read.
     pub(crate) fn end(&self) {
         let mut open = self.lock();
@@ -314,16 +341,12 @@ impl Streams {
         Told { streams: Arc::clone(self), number, turn }
     }
 
-    /// Lets go of a reader that does not read. Where it can come back, the stream goes on without it.
+    /// Lets go of a reader that does not read.
     fn cut(&self, number: u64) {
         let mut open = self.lock();
-        let place = open.streams.iter().position(|stream| stream.number == number);
-        match place {
-            Some(place) if open.streams[place].is_kept => open.streams[place].leave(),
-            Some(place) => open.remove(place),
-            None => {}
+        if let Some(place) = open.streams.iter().position(|stream| stream.number == number) {
+            open.let_go(place);
         }
-        open.make_room();
     }
 }
 
@@ -352,8 +375,8 @@ impl Told {
         poll_fn(|context| self.poll(None, |stream, _| stream.poll_message(context.waker()))).await
     }
 
-    /// Begins a stream, which is kept when its reader leaves. A client that understands it hears the id of an event at
-    /// once, and can come back from then on.
+    /// Begins a stream, which is kept when its reader leaves with the id of an event. A client that understands it hears
+    /// one at once, and can come back from then on.
     pub(crate) fn begin(&self, is_primed: bool) -> Option<Bytes> {
         let client = self.streams.client.as_deref()?;
         self.streams.lock().keep(self.number, is_primed);
@@ -401,13 +424,8 @@ impl Drop for Told {
         let mut open = self.streams.lock();
         let is_ours =
             |stream: &Stream| stream.number == self.number && stream.is_turn_of(self.turn);
-        match open.streams.iter().position(is_ours) {
-            Some(place) if open.streams[place].is_kept => {
-                open.streams[place].leave();
-                open.make_room();
-            }
-            Some(place) => open.remove(place),
-            None => {}
+        if let Some(place) = open.streams.iter().position(is_ours) {
+            open.let_go(place);
         }
     }
 }
@@ -673,6 +691,33 @@ mod tests {
         streams.flows(&request(2, "").1, Flow::Paused);
         say(&streams, r#"{"id":2,"result":{}}"#).await;
         assert!(event(&told).await.unwrap().contains("result"));
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_waited_for_by_whoever_reads_or_can_come_back() {
+        let streams = streams();
+        let is_waited_for = |id| streams.is_waited_for(&request(id, "").1);
+        let (whole, unheard, heard, primed) =
+            (opened(&streams, 1), opened(&streams, 2), opened(&streams, 3), opened(&streams, 4));
+        for (told, is_primed) in [(&unheard, false), (&heard, false), (&primed, true)] {
+            told.begin(is_primed);
+        }
+        say_about(&streams, LOG, 2).await;
+        say_about(&streams, LOG, 3).await;
+        assert!(event(&heard).await.is_some());
+        assert!((1..=4).all(is_waited_for) && !is_waited_for(5));
+        drop((whole, unheard, heard, primed));
+        assert_eq!([1, 2, 3, 4].map(is_waited_for), [false, false, true, true]);
+        say(&streams, r#"{"id":3,"result":{}}"#).await;
+        assert!(!is_waited_for(3), "it was answered");
+        // With its session nobody comes back, and whoever reads is answered.
+        let read = opened(&streams, 6);
+        read.begin(true);
+        streams.begin_end();
+        assert_eq!([4, 6].map(is_waited_for), [false, true]);
+        drop(read);
+        assert!(!is_waited_for(6) && streams.lock().streams.is_empty());
+        assert_eq!(streams.lock().kept.events, 0);
     }
 
     #[tokio::test]

@@ -110,7 +110,8 @@ impl Hub {
                 queues.push(said);
                 let mut backend = backend.clone();
                 backend.served.is_one_of_many = true;
-                let relay = partner::relay(&backend, gateway, client, Outlet::Queue(queue));
+                let to_us = Outlet::OneOfMany { queue, client: Box::new(outlet.clone()) };
+                let relay = partner::relay(&backend, gateway, client, to_us);
                 let (is_listing, greeting) = (AtomicBool::new(false), Mutex::new(Greeting::Done));
                 Server { backend, relay, is_listing, greeting }
             })
