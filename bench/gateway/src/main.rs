@@ -8,6 +8,7 @@
 #![expect(clippy::print_stdout, reason = "it is a program that prints figures")]
 
 mod column;
+mod commits;
 mod link;
 mod load;
 mod process;
