@@ -44,7 +44,9 @@ pub(crate) async fn measure(ground: &Ground, rounds: usize) -> anyhow::Result<()
             turn[COLUMNS.len()] = commits.milliseconds(COMMITTED)?;
             turns.push(turn);
         }
-        let of = |figure: fn(&[f64; COLUMNS.len() + 1]) -> f64| median(turns.iter().map(figure).collect());
+        let of = |figure: fn(&[f64; COLUMNS.len() + 1]) -> f64| {
+            median(turns.iter().map(figure).collect())
+        };
         println!(
             "| {workers} | {:.3} | {:.3} | {:.3} | {:.3} | {:.2} | {:.3} | {:.3} | {:.3} |",
             of(|turn| turn[0]),

@@ -68,10 +68,7 @@ struct Routine {
 impl Routine {
     fn of(text: &str) -> Option<Self> {
         let place = |name: &str, gap: Gap| {
-            // It is a piece of the text, so the distance of their beginnings says where it lies.
-            let value = splice::at(text, &["audit", name])?;
-            let start = value.as_ptr() as usize - text.as_ptr() as usize;
-            Some((start..start + value.len(), gap))
+            Some((splice::place(text, splice::at(text, &["audit", name])?), gap))
         };
         let mut gaps = [
             place("timestamp", Gap::Timestamp)?,

@@ -4,6 +4,7 @@ use std::ops::Range;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::splice::place;
 use super::{Id, Object, scan};
 
 /// How many names that JSON-RPC does not know are compared with each other; a message with more was made to be slow.
@@ -226,12 +227,6 @@ impl Message {
     pub fn into_text(self) -> String {
         self.text
     }
-}
-
-/// Where a piece of a text lies in it: the distance of their beginnings says it.
-fn place(text: &str, piece: &str) -> Range<usize> {
-    let start = piece.as_ptr() as usize - text.as_ptr() as usize;
-    start..start + piece.len()
 }
 
 /// A text that is no message.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use serde::de::{Error as _, IgnoredAny};
 
 use super::scan;
+use super::splice::place;
 
 /// A JSON object as text, with the places of its members: one of them can be replaced or added, and every other byte
 /// stays as it is.
@@ -93,7 +94,7 @@ impl<'t> Object<'t> {
         let mut text = String::with_capacity(self.text.len() + name.len() + value.len() + 8);
         match self.get(name) {
             Some(old) => {
-                let Range { start, end } = self.place(old);
+                let Range { start, end } = place(self.text, old);
                 text.push_str(&self.text[..start]);
                 text.push_str(value);
                 text.push_str(&self.text[end..]);
@@ -118,7 +119,7 @@ impl<'t> Object<'t> {
         let Some(index) = self.members.iter().rposition(|(member, _)| member == name) else {
             return self.text.to_owned();
         };
-        let after = |index: usize| self.place(self.members[index].1).end;
+        let after = |index: usize| place(self.text, self.members[index].1).end;
         // From the end of the member before, or from the opening brace, to where the next member begins.
         let start = match index.checked_sub(1) {
             Some(before) => after(before),
@@ -132,12 +133,6 @@ impl<'t> Object<'t> {
             end += comma + 1;
         }
         format!("{}{}", &self.text[..start], &self.text[end..])
-    }
-
-    /// Where a value lies in the text: it is a piece of it, so the distance of their beginnings says it.
-    fn place(&self, value: &str) -> Range<usize> {
-        let start = value.as_ptr() as usize - self.text.as_ptr() as usize;
-        start..start + value.len()
     }
 }
 

@@ -1,10 +1,18 @@
 //! Members deep in a message, read and replaced without touching the rest of its text.
 
+use std::ops::Range;
+
 use super::{Id, Object, ObjectError};
 
 /// The text of a member of a member.
 pub fn at<'t>(text: &'t str, path: &[&str]) -> Option<&'t str> {
     path.iter().try_fold(text, |text, name| Object::read(text).ok()?.get(name))
+}
+
+/// Where a piece of a text lies in it: the distance of their beginnings says it.
+pub fn place(text: &str, piece: &str) -> Range<usize> {
+    let start = piece.as_ptr() as usize - text.as_ptr() as usize;
+    start..start + piece.len()
 }
 
 /// A string somewhere in a text.

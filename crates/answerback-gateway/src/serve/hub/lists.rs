@@ -1,0 +1,187 @@
+//! What servers have beside tools, each kind as one list: prompts, resources and tasks, and who is asked about one of them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+use answerback_mcp::wire::{Id, Message, Object, splice};
+use serde_json::Value;
+
+use super::super::merge::{self, text, with_text};
+use super::super::names::Names;
+use super::{Hub, PATIENCE, meta_of, result, says_unknown, with};
+
+/// The most pages of one list.
+const PAGES: usize = 1000;
+
+impl Hub {
+    /// All items of a list of a server, page by page; nothing, where it has no such list.
+    pub(super) async fn items(
+        self: Arc<Self>,
+        server: usize,
+        method: String,
+        member: &'static str,
+        params: String,
+    ) -> Option<Vec<String>> {
+        let mut params = Object::read(&params).ok()?.without("cursor");
+        let mut items = Vec::new();
+        for _ in 0..PAGES {
+            let answer = self.ask(server, &method, &params, PATIENCE).await?;
+            let Some(page) = result(&answer) else {
+                // A server that does not know the method has nothing to list, and has said so.
+                return says_unknown(&answer).then_some(items);
+            };
+            items.extend(merge::items(&page, member));
+            let Some(cursor) = text(&page, "nextCursor") else { return Some(items) };
+            params = with_text(&params, "cursor", &cursor)?;
+        }
+        None
+    }
+
+    pub(super) async fn lists(
+        self: &Arc<Self>,
+        method: &str,
+        member: &'static str,
+        params: &str,
+    ) -> Vec<(usize, Vec<String>)> {
+        self.of_all(|hub, server| hub.items(server, method.to_owned(), member, params.to_owned()))
+            .await
+    }
+
+    pub(super) async fn list_prompts(self: &Arc<Self>, id: &Id, params: &str, is_modern: bool) {
+        let names = self.all_prompts(params).await;
+        let mut items = Vec::new();
+        for (server, item) in names.1 {
+            let name = text(&item, "name").unwrap_or_default();
+            let shown = names.0.shown(server, &name).unwrap_or(&name);
+            items.push(if shown == name {
+                item
+            } else {
+                with_text(&item, "name", shown).unwrap_or(item)
+            });
+        }
+        self.answer(id, &merge::page("prompts", &items, is_modern)).await;
+    }
+
+    async fn all_prompts(self: &Arc<Self>, params: &str) -> (Arc<Names>, Vec<(usize, String)>) {
+        let lists = self.lists("prompts/list", "prompts", params).await;
+        let by_server: HashMap<usize, &Vec<String>> =
+            lists.iter().map(|(server, items)| (*server, items)).collect();
+        let claimed = self.servers.iter().enumerate().map(|(index, server)| {
+            let items = by_server.get(&index).map(|items| items.as_slice()).unwrap_or_default();
+            let names = items.iter().filter_map(|item| text(item, "name")).collect();
+            (server.backend.name(), names)
+        });
+        let names = Arc::new(Names::assign(claimed));
+        *self.prompts.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&names);
+        let items = lists
+            .into_iter()
+            .flat_map(|(server, items)| items.into_iter().map(move |item| (server, item)));
+        (names, items.collect())
+    }
+
+    pub(super) async fn get_prompt(self: &Arc<Self>, id: &Id, message: Message, params: &str) {
+        let shown = text(params, "name").unwrap_or_default();
+        self.about_prompt(id, message, &shown, &["params", "name"]).await;
+    }
+
+    /// Sends a request about a prompt to the server that has it, with the server's own name for it in this place.
+    async fn about_prompt(
+        self: &Arc<Self>,
+        id: &Id,
+        message: Message,
+        shown: &str,
+        place: &[&str],
+    ) {
+        let known = self.prompts.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let names = if known.behind(shown).is_some() {
+            known
+        } else {
+            let params = splice::at(message.text(), &["params"]).unwrap_or("{}");
+            self.all_prompts(&meta_of(params)).await.0
+        };
+        match names.behind(shown) {
+            Some((server, name)) => {
+                let renamed = with(&message, place, &Value::from(name).to_string());
+                self.forward(server, id, renamed.unwrap_or(message)).await;
+            }
+            None => self.ask_in_turn(id, message).await,
+        }
+    }
+
+    pub(super) async fn list_resources(
+        self: &Arc<Self>,
+        id: &Id,
+        method: &str,
+        (member, key): (&'static str, &str),
+        params: &str,
+        is_modern: bool,
+    ) {
+        let lists = self.lists(method, member, params).await;
+        let mut items = Vec::new();
+        {
+            let mut resources = self.resources.write().unwrap_or_else(PoisonError::into_inner);
+            for (server, listed) in lists {
+                for item in listed {
+                    let Some(uri) = text(&item, key) else { continue };
+                    let owner = *resources.entry(uri).or_insert(server);
+                    // Of two servers with one address the first has it.
+                    if owner == server {
+                        items.push(item);
+                    }
+                }
+            }
+        }
+        self.answer(id, &merge::page(member, &items, is_modern)).await;
+    }
+
+    pub(super) async fn about_resource(self: &Arc<Self>, id: &Id, message: Message, uri: &str) {
+        let owner =
+            || self.resources.read().unwrap_or_else(PoisonError::into_inner).get(uri).copied();
+        match owner() {
+            Some(server) => self.forward(server, id, message).await,
+            None => self.ask_in_turn(id, message).await,
+        }
+    }
+
+    /// The tasks of all servers. Each keeps its id: who asks about one is led to the server that has it.
+    pub(super) async fn list_tasks(
+        self: &Arc<Self>,
+        id: &Id,
+        message: Message,
+        params: &str,
+        is_modern: bool,
+    ) {
+        let lists = self.lists("tasks/list", "tasks", params).await;
+        let items: Vec<String> = lists.into_iter().flat_map(|(_, items)| items).collect();
+        if items.is_empty() {
+            // Whether there are none, or nobody here has such a thing as tasks, is for the servers to say.
+            return self.ask_in_turn(id, message).await;
+        }
+        self.answer(id, &merge::page("tasks", &items, is_modern)).await;
+    }
+
+    /// Sends a request about a task to the server that has it: where it was made through a gateway, that is known.
+    pub(super) async fn about_task(self: &Arc<Self>, id: &Id, message: Message, params: &str) {
+        if let Some(task) = text(params, "taskId") {
+            for (index, server) in self.servers.iter().enumerate() {
+                let known = self.gateway.task(&self.client, server.backend.name(), &task).await;
+                if matches!(known, Ok(Some(_))) {
+                    return self.forward(index, id, message).await;
+                }
+            }
+        }
+        self.ask_in_turn(id, message).await;
+    }
+
+    pub(super) async fn complete(self: &Arc<Self>, id: &Id, message: Message, params: &str) {
+        if let Some(uri) = splice::string_at(params, &["ref", "uri"]) {
+            return self.about_resource(id, message, &uri).await;
+        }
+        match splice::string_at(params, &["ref", "name"]) {
+            Some(shown) => {
+                self.about_prompt(id, message, &shown, &["params", "ref", "name"]).await;
+            }
+            None => self.ask_in_turn(id, message).await,
+        }
+    }
+}
