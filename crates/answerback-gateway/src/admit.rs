@@ -13,6 +13,7 @@ use answerback_store::StoreError;
 use serde_json::Value;
 
 use crate::answering::Answering;
+use crate::aside;
 use crate::attempt::Attempt;
 use crate::call::ToolCall;
 use crate::counting::Counting;
@@ -239,7 +240,9 @@ impl Desk<'_> {
         let conversation =
             self.client.conversation(&self.upstream.name, call.conversation.as_deref());
         let line = line.with_conversation(conversation.clone());
-        let judged = judge(self.upstream.tools.inputs(), line, &gateway.validation, gateway.limits);
+        let much = call.arguments.as_deref().map_or(0, str::len);
+        let inputs = self.upstream.tools.inputs();
+        let judged = aside::work(much, || judge(inputs, line, &gateway.validation, gateway.limits));
         if mode == CheckMode::Warn {
             let (warnings, notes) = warned(&judged);
             return self.forward(call, warnings, notes).await;
@@ -257,7 +260,6 @@ impl Desk<'_> {
             Some((permit, arguments)) => {
                 let line = CallLine::new(&call.name, arguments).with_id(call.id.as_json());
                 let line = line.with_conversation(conversation);
-                let inputs = self.upstream.tools.inputs();
                 (judge(inputs, line, &gateway.validation, gateway.limits), Some(permit))
             }
             None => (judged, None),

@@ -18,8 +18,11 @@ pub(crate) fn form(escalation: &Escalation) -> Value {
     let summary: Vec<String> =
         escalation.summary.lines().map(|line| shown_text(line, SUMMARY)).collect();
     let first = shown_text(&escalation.original_call.arguments, SUMMARY);
+    let last = escalation.last_call.as_ref().map_or_else(String::new, |call| {
+        format!("\n\nThe last call had the arguments {}", shown_text(&call.arguments, SUMMARY))
+    });
     json!({
-        "message": format!("{}\n\nThe first call had the arguments {first}", summary.join("\n")),
+        "message": format!("{}\n\nThe first call had the arguments {first}{last}", summary.join("\n")),
         "requestedSchema": {
             "type": "object",
             "properties": {

@@ -10,6 +10,7 @@
 mod admit;
 mod advice;
 mod answering;
+mod aside;
 mod ask;
 mod attempt;
 mod attest;

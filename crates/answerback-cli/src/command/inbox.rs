@@ -256,6 +256,10 @@ fn push_escalation(
     writeln!(text, "Came in {}, {}", record.created.to_utc_seconds(), until(record))?;
     writeln!(text, "\n{}", lines(said(content, "summary")))?;
     writeln!(text, "\nThe first call: {}", sanitise(call))?;
+    // Whoever approves lets this one run.
+    if let Some(last) = content.pointer("/last_call/arguments").and_then(Value::as_str) {
+        writeln!(text, "The last call: {}", sanitise(last))?;
+    }
     Ok(())
 }
 

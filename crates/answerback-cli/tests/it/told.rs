@@ -471,6 +471,30 @@ fn what_a_person_approved_runs_once_and_says_so() {
 }
 
 #[test]
+fn a_person_approves_what_they_were_shown() {
+    let desk = Desk::new();
+    let mut client = client(&desk, "gateway: {}\n");
+    client.call("count", json!({"n": 0}));
+    client.call("count", json!({"n": 0}));
+    client.call("count", json!({"n": -666}));
+    let store = desk.path("state/answerback/ledger.db");
+    let store = store.to_str().unwrap();
+    let listed = desk.good(&["inbox", "list", "--format", "json", "--store", store]);
+    let case: Value = serde_json::from_str(listed.trim()).unwrap();
+    let id = case["case"]["id"].as_str().unwrap();
+    let shown = desk.good(&["inbox", "show", id, "--store", store]);
+    assert!(shown.contains(r#"The first call: {"n":0}"#), "{shown}");
+    assert!(shown.contains(r#"The last call: {"n":-666}"#), "{shown}");
+    let mut approve = desk.command();
+    approve.args(["inbox", "approve", id, "--store", store]);
+    assert_eq!(at_a_terminal(approve, "y\n").0, 0);
+    assert_eq!(meta(&client.call("count", json!({"n": -667})), "retry")["attempt"], 1);
+    assert_eq!(text(&client.call("count", json!({"n": -666}))), "-666 kg");
+    assert_eq!(desk.reached().len(), 1);
+    client.leave();
+}
+
+#[test]
 fn a_served_text_has_a_link_for_the_person() {
     let desk = Desk::new();
     let config = format!(

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::answering::asked;
+use crate::aside;
 use crate::attempt::Attempt;
 use crate::counting::Counting;
 use crate::permitted::Claim;
@@ -97,7 +98,10 @@ impl Checking<'_> {
     }
 
     fn judged(&self, line: CallLine) -> Judged<'_> {
-        judge(self.catalogue, line, &self.gateway.validation, self.gateway.limits)
+        let much = line.arguments.as_ref().map_or(0, aside::text_in);
+        aside::work(much, || {
+            judge(self.catalogue, line, &self.gateway.validation, self.gateway.limits)
+        })
     }
 
     fn in_memory(&self) -> Result<Checked, StoreError> {

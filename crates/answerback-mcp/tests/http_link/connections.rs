@@ -76,3 +76,40 @@ async fn a_request_is_not_lost_to_a_connection_that_the_server_closed_meanwhile(
     }
     assert_eq!(connections.load(Ordering::SeqCst), 5);
 }
+
+#[tokio::test]
+async fn an_answer_to_another_request_is_the_last_on_its_connection() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    // Behind its first answer on a connection it is one answer late.
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut late = None;
+                let mut asked = vec![0; 4096];
+                while let Ok(read @ 1..) = stream.read(&mut asked).await {
+                    let asked = String::from_utf8_lossy(&asked[..read]).into_owned();
+                    let (_, body) = asked.split_once("\r\n\r\n").unwrap();
+                    let message: serde_json::Value = serde_json::from_str(body).unwrap();
+                    let answer =
+                        json!({"jsonrpc": "2.0", "id": message["id"], "result": {}}).to_string();
+                    let said = late.replace(answer.clone()).unwrap_or(answer);
+                    let head =
+                        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length";
+                    let text = format!("{head}: {}\r\n\r\n{said}", said.len());
+                    if stream.write_all(text.as_bytes()).await.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    let link = remote(&url).connect("up", MOST);
+    let told = async |id| answered(&link, id).await.contains("\"result\"");
+    let mut answers = Vec::new();
+    for id in 0..5 {
+        answers.push(told(id).await);
+    }
+    // Each second one finds its connection one answer late; none of the others suffers from it.
+    assert_eq!(answers, [true, false, true, false, true]);
+}

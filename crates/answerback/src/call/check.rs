@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use super::effort::{self, Effort};
 use super::expected::{described, names, options as listed};
+use super::lengthy;
 use super::outline::{NodeId, Outline};
-use super::schema::{Schema, SchemaError};
+use super::schema::{LONG_TEXT, Schema, SchemaError};
 use super::shown::shown;
 use super::types::Types;
 use super::union::Judge;
@@ -96,6 +97,12 @@ pub fn check(
         findings.too_deep();
         return Ok(findings.list);
     }
+    for place in lengthy::find(&schema.outline, arguments) {
+        findings.too_long(place);
+    }
+    if !findings.list.is_empty() {
+        return Ok(findings.list);
+    }
     match effort::of(&schema.outline, arguments) {
         Effort::Listing => {
             for error in schema.validator.iter_errors(arguments) {
@@ -112,7 +119,7 @@ pub fn check(
 
 /// Whether nothing is wrong, without saying what.
 pub(super) fn is_valid(schema: &Schema, arguments: &Value) -> Result<bool, SchemaError> {
-    if is_too_deep(arguments, DEEPEST) {
+    if is_too_deep(arguments, DEEPEST) || !lengthy::find(&schema.outline, arguments).is_empty() {
         return Ok(false);
     }
     if effort::of(&schema.outline, arguments) == Effort::TooMuch {
@@ -498,6 +505,17 @@ impl Findings<'_> {
             .with_expected(format!("exactly one of {} options", context.len()))
             .with_actual(shown)
             .with_schema_path(schema_path);
+        self.push(finding);
+    }
+
+    fn too_long(&mut self, place: Pointer) {
+        let value = place.find(self.arguments).unwrap_or(&Value::Null);
+        let shown = shown(value, &place, self.schema, &self.preview);
+        let finding = ValidationError::of(&val::PATTERN_MISMATCH, place)
+            .with_message(wording::TOO_LONG_TO_MATCH)
+            .with_expected(format!("at most {LONG_TEXT} bytes of text"))
+            .with_actual(shown)
+            .with_schema_path(Pointer::root());
         self.push(finding);
     }
 

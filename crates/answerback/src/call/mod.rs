@@ -9,6 +9,7 @@ mod check;
 mod documents;
 mod effort;
 mod expected;
+mod lengthy;
 mod outline;
 mod parse;
 mod schema;

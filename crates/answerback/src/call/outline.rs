@@ -57,6 +57,8 @@ pub(super) struct Node {
     pub(super) opaque: bool,
     /// Rules on scalars, such as `pattern` and `minimum`, which only the validator judges.
     pub(super) constrained: bool,
+    /// A `pattern` that only the backtracking engine takes.
+    pub(super) goes_back: bool,
     pub(super) title: Option<String>,
 }
 
@@ -97,6 +99,7 @@ pub(super) struct Outline {
     has_secrets: bool,
     multiplies: bool,
     recurses: bool,
+    goes_back: bool,
 }
 
 /// Beyond so many ways through a schema, listing every branch's findings is weighed first.
@@ -106,17 +109,19 @@ impl Outline {
     pub(super) const ROOT: NodeId = NodeId(0);
 
     /// Outlines a schema the validator has accepted. `documents` are those it may refer to;
-    /// `compile_pattern` makes a validator of a pattern.
+    /// `compile_pattern` makes a validator of a pattern, `goes_back` tells one that the linear engine does not take.
     pub(super) fn new(
         schema: &Value,
         draft: Draft,
         documents: &Documents,
         compile_pattern: &dyn Fn(&str) -> Option<Validator>,
+        goes_back: &dyn Fn(&str) -> bool,
     ) -> Self {
         let mut builder = Builder {
             schema,
             draft,
             compile_pattern,
+            goes_back,
             nodes: Vec::new(),
             known: HashMap::new(),
             waiting: Vec::new(),
@@ -140,14 +145,16 @@ impl Outline {
             NodeId(u32::try_from(nodes.len() - 1).unwrap_or(u32::MAX))
         });
         let has_secrets = nodes.iter().any(|node| node.secret);
+        let goes_back = nodes.iter().any(|node| node.goes_back);
         let mut by_place: Vec<NodeId> = (0..).map(NodeId).take(nodes.len()).collect();
         by_place.sort_unstable_by(|one, other| {
             nodes[one.0 as usize].place.cmp(&nodes[other.0 as usize].place)
         });
         let branches =
             nodes.iter().any(|node| node.unions.iter().any(|union| union.branches.len() > 1));
+        let (multiplies, recurses) = (false, false);
         let mut outline =
-            Self { nodes, by_place, elsewhere, has_secrets, multiplies: false, recurses: false };
+            Self { nodes, by_place, elsewhere, has_secrets, multiplies, recurses, goes_back };
         if branches {
             // A union's branches are all looked at when it fails. Where unions lie within unions, by
             // recursion or by a ladder of references, the findings multiply with every level.
@@ -174,6 +181,11 @@ impl Outline {
             let Some((parent, _)) = place.rsplit_once('/') else { return Self::ROOT };
             place = parent;
         }
+    }
+
+    /// Whether a `pattern` anywhere is one that only the backtracking engine takes.
+    pub(super) fn goes_back(&self) -> bool {
+        self.goes_back
     }
 
     pub(super) fn has_secrets(&self) -> bool {
@@ -307,6 +319,7 @@ struct Builder<'s> {
     schema: &'s Value,
     draft: Draft,
     compile_pattern: &'s dyn Fn(&str) -> Option<Validator>,
+    goes_back: &'s dyn Fn(&str) -> bool,
     nodes: Vec<Node>,
     /// The subschemas met so far, by where they lie in memory.
     known: HashMap<*const Value, NodeId>,
@@ -420,6 +433,10 @@ impl<'s> Builder<'s> {
             }
             "not" => {
                 node.negated = Some(self.below(place, keyword, value));
+                node.constrained = true;
+            }
+            "pattern" => {
+                node.goes_back = value.as_str().is_some_and(self.goes_back);
                 node.constrained = true;
             }
             "$dynamicRef" | "$recursiveRef" => node.opaque = true,

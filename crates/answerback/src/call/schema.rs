@@ -21,6 +21,8 @@ const MOST_VALUES: usize = 2_000_000;
 const MOST_WAYS: u64 = 1_000_000;
 /// How often the backtracking engine may go back in one match.
 const BACKTRACK_LIMIT: usize = 100_000;
+/// The longest text that is matched by the backtracking engine, in bytes: what it does may grow with the square of that.
+pub(super) const LONG_TEXT: usize = 4096;
 /// The largest compiled pattern, in bytes.
 const PATTERN_SIZE: usize = 4 << 20;
 
@@ -77,14 +79,18 @@ impl Schema {
         let linear = options(documents)
             .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_SIZE));
         let backtracking = || backtracking(documents);
-        let validator = linear.build(&source).or_else(|_| backtracking().build(&source));
+        let validator = linear.build(&source);
+        let is_linear = validator.is_ok();
+        let validator = validator.or_else(|_| backtracking().build(&source));
         let validator = validator.map_err(|error| SchemaError::uncompiled(&error))?;
         let draft = Draft::default().detect(&source);
-        let outline = Outline::new(&source, draft, documents, &|pattern| {
-            let schema = json!({"type": "string", "pattern": pattern});
-            let validator = linear.build(&schema).or_else(|_| backtracking().build(&schema));
-            validator.ok()
-        });
+        let of_pattern = |pattern: &str| json!({"type": "string", "pattern": pattern});
+        let compile_pattern = |pattern: &str| {
+            let schema = of_pattern(pattern);
+            linear.build(&schema).or_else(|_| backtracking().build(&schema)).ok()
+        };
+        let goes_back = |pattern: &str| !is_linear && linear.build(&of_pattern(pattern)).is_err();
+        let outline = Outline::new(&source, draft, documents, &compile_pattern, &goes_back);
         if outline.ways_in_place() > MOST_WAYS {
             return Err(SchemaError::too_complex());
         }
@@ -250,6 +256,9 @@ impl SchemaError {
     pub(super) fn while_checking(error: &jsonschema::ValidationError<'_>) -> Option<Self> {
         let place = error.schema_path().as_str();
         match error.kind() {
+            // A pattern that goes back too often on a short text is its author's fault. How long a text is is the caller's:
+            // who could switch a check off by sending more of it would.
+            ValidationErrorKind::BacktrackLimitExceeded { .. } if is_long(error.instance()) => None,
             ValidationErrorKind::BacktrackLimitExceeded { .. }
             | ValidationErrorKind::RegexEngineFailure { .. } => Some(SchemaErrorKind::Backtracking.of(
                 format!("the pattern at {place} could not be matched within {BACKTRACK_LIMIT} steps back"),
@@ -261,6 +270,11 @@ impl SchemaError {
             _ => None,
         }
     }
+}
+
+/// Whether a text is so long that matching it may take more steps than there are, whatever the pattern.
+fn is_long(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.len() > LONG_TEXT)
 }
 
 /// A foreign text, short and without characters that act.

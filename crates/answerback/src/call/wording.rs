@@ -20,13 +20,16 @@ pub(super) fn rule(kind: &ValidationErrorKind) -> &'static Rule {
         Kind::MinItems { .. } | Kind::MaxItems { .. } | Kind::UniqueItems => {
             &val::ARRAY_LENGTH_VIOLATION
         }
-        Kind::Pattern { .. } => &val::PATTERN_MISMATCH,
+        Kind::Pattern { .. } | Kind::BacktrackLimitExceeded { .. } => &val::PATTERN_MISMATCH,
         Kind::Enum { .. } | Kind::Constant { .. } => &val::INVALID_ENUM_VALUE,
         Kind::MinLength { .. } | Kind::MaxLength { .. } => &val::STRING_LENGTH_VIOLATION,
         Kind::Format { .. } => &val::FORMAT_VIOLATION,
         _ => &val::CONSTRAINT_VIOLATION,
     }
 }
+
+/// What is said of a text that is too long for a pattern that goes back.
+pub(super) const TOO_LONG_TO_MATCH: &str = "Value is too long to be matched against its pattern";
 
 /// The sentence for a broken rule. `shown` is the value as it may be shown.
 pub(super) fn message(kind: &ValidationErrorKind, value: &Value, shown: &str) -> String {
@@ -72,6 +75,7 @@ pub(super) fn message(kind: &ValidationErrorKind, value: &Value, shown: &str) ->
             format!("Object has {} fields, more than the maximum {limit}", length(value))
         }
         Kind::Pattern { pattern } => format!("Value doesn't match pattern: {}", text(pattern)),
+        Kind::BacktrackLimitExceeded { .. } => TOO_LONG_TO_MATCH.to_owned(),
         Kind::Enum { .. } | Kind::Constant { .. } => {
             format!("Invalid enum value {}", quoted(shown))
         }

@@ -24,6 +24,9 @@ pub struct Escalation {
     pub attempts: Vec<EscalatedAttempt>,
     /// The call that began it, redacted.
     pub original_call: OriginalCall,
+    /// The call that failed last, redacted, where it is another: this is what runs when the check is waived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_call: Option<OriginalCall>,
     /// What the person can do.
     pub options: Vec<DecisionKind>,
 }
@@ -61,6 +64,7 @@ impl Escalation {
             summary: summary(state.tool(), &attempts, 0),
             attempts,
             original_call: state.original_call().clone(),
+            last_call: state.last_call().cloned(),
             options: CaseKind::Escalation.allowed().to_vec(),
         }
     }

@@ -164,11 +164,6 @@ impl Attempt {
         }
     }
 
-    /// The calls of this attempt that are kept for comparison.
-    pub(super) fn prints(&self) -> impl Iterator<Item = Fingerprint> {
-        self.prints.iter().map(|(call, _)| *call)
-    }
-
     fn has_call(&self, call: Fingerprint) -> bool {
         self.prints.iter().any(|(known, _)| *known == call)
     }

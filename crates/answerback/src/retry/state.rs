@@ -8,6 +8,8 @@ use crate::{Digest, Timestamp, UuidV7};
 
 /// Room for the preview of the original call, in bytes of JSON.
 const PREVIEW_BYTES: usize = 2048;
+/// Room for the preview of the call that a person is asked about, in bytes of JSON.
+const LAST_BYTES: usize = 1024;
 /// Room for the name of a tool, in bytes of JSON.
 const TOOL_BYTES: usize = 128;
 /// Room for an id or a reference of the caller's, in bytes of JSON.
@@ -30,6 +32,9 @@ pub struct State {
     phase: Phase,
     attempts: Vec<Attempt>,
     original: OriginalCall,
+    /// The call that a person is asked about, where it is another than the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last: Option<Box<OriginalCall>>,
     /// Whether the model has the answer to the last attempt.
     answered: bool,
     /// Calls that a person let run once although they fail.
@@ -86,14 +91,14 @@ pub(super) enum Phase {
     },
 }
 
-/// The first call that failed, as a person may see it.
+/// A call that failed, as a person may see it: the first, or the one that they are asked about.
 #[derive(Clone, Debug, Eq, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OriginalCall {
     /// The id of that call.
     pub tool_call_id: String,
-    /// Its arguments: redacted, on one line, at most 2 KB.
+    /// Its arguments: redacted, on one line, at most 2 KB of the first call and 1 KB of another.
     pub arguments: String,
     /// The digest of its arguments, whole and as sent.
     pub digest: Digest,
@@ -103,14 +108,14 @@ pub struct OriginalCall {
 }
 
 impl OriginalCall {
-    fn of(call: &Call<'_>, digest: Digest, redactor: &dyn Redactor) -> Self {
+    fn of(call: &Call<'_>, digest: Digest, redactor: &dyn Redactor, room: usize) -> Self {
         let shown = match (call.shown, call.arguments) {
             (Some(value), _) | (None, Sent::Value(value)) => redactor.value(value).to_string(),
             (None, Sent::Text(text)) => redactor.text(&secrets::redact_cut(text)),
         };
         Self {
             tool_call_id: bounded(call.tool_call_id, REFERENCE_BYTES),
-            arguments: bounded(shown, PREVIEW_BYTES),
+            arguments: bounded(shown, room),
             digest,
             record: call.record.map(|record| bounded(record, REFERENCE_BYTES)),
         }
@@ -138,6 +143,11 @@ impl State {
     /// The first call that failed.
     pub fn original_call(&self) -> &OriginalCall {
         &self.original
+    }
+
+    /// The call that a person is asked about, where it is another than the first.
+    pub fn last_call(&self) -> Option<&OriginalCall> {
+        self.last.as_deref()
     }
 
     /// The tool, in at most 128 bytes.
@@ -201,7 +211,8 @@ impl State {
             tool: bounded(call.tool, TOOL_BYTES),
             phase: Phase::Open,
             attempts: Vec::new(),
-            original: OriginalCall::of(call, digest, redactor),
+            original: OriginalCall::of(call, digest, redactor, PREVIEW_BYTES),
+            last: None,
             answered: false,
             waived: Vec::new(),
             guidance: None,
@@ -263,9 +274,19 @@ impl State {
         self.attempts.get_mut(index)
     }
 
-    pub(super) fn block(&mut self, case: UuidV7) {
+    /// Asks a person, about this call.
+    pub(super) fn block(
+        &mut self,
+        case: UuidV7,
+        call: &Call<'_>,
+        digest: Digest,
+        redactor: &dyn Redactor,
+    ) {
         self.phase = Phase::Blocked { case };
         self.permit = None;
+        let is_another = digest != self.original.digest;
+        let shown = || Box::new(OriginalCall::of(call, digest, redactor, LAST_BYTES));
+        self.last = is_another.then(shown);
     }
 
     pub(super) fn stop(&mut self, reason: Option<&str>, redactor: &dyn Redactor) {
@@ -274,16 +295,14 @@ impl State {
         self.permit = None;
         // What a stopped key did no longer matters, and the reason needs the room.
         self.attempts.clear();
+        self.last = None;
     }
 
-    /// Lets the calls that the person saw run once: the original one and those of the last attempt.
+    /// Lets the calls that the person saw run once: the first one and the one that they were asked about. Others that
+    /// were made beside it nobody saw.
     pub(super) fn waive(&mut self) {
-        let last = self.attempts.last().into_iter().flat_map(Attempt::prints);
-        self.waived = last.collect();
-        let original = Fingerprint::from(self.original.digest);
-        if !self.waived.contains(&original) {
-            self.waived.push(original);
-        }
+        let seen = std::iter::once(&self.original).chain(self.last.as_deref());
+        self.waived = seen.map(|call| Fingerprint::from(call.digest)).collect();
     }
 
     pub(super) fn is_waived(&self, call: &Call<'_>) -> bool {
@@ -294,6 +313,7 @@ impl State {
     pub(super) fn reopen(&mut self, guidance: Option<&str>) {
         self.phase = Phase::Open;
         self.attempts.clear();
+        self.last = None;
         self.answered = true;
         self.permit = None;
         self.guidance = guidance.map(|guidance| bounded(guidance, GUIDANCE_BYTES));

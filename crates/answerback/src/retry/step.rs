@@ -136,7 +136,8 @@ fn on_failure(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> S
     let guidance = state.take_guidance();
     let circles = policy.escalate_on_repetition && repetition != Repetition::None;
     if circles || state.attempt_count() >= policy.max_attempts() {
-        state.block(UuidV7::from_time(context.now, call.random));
+        let case = UuidV7::from_time(context.now, call.random);
+        state.block(case, call, prints.digest, context.redactor);
         state.keep(context.now, policy.blocked_seconds);
         return blocked(state, context, true, repetition);
     }
@@ -309,7 +310,7 @@ mod tests {
         ");
         let mut record = serde_json::to_value(&blocked.escalation).unwrap();
         record["summary"] = "…".into();
-        insta::assert_snapshot!(record, @r#"{"id":"01a3185c-5000-7707-8707-070707070707","tool":"read_file","status":"Blocked","summary":"…","attempts":[{"attempt":1,"summary":"Missing required field 'path'","errors":[{"code":"VAL-001","path":"/path","count":1}],"omitted":0},{"attempt":2,"summary":"Type mismatch on 'path' (got: integer)","errors":[{"code":"VAL-002","path":"/path","count":1}],"omitted":0},{"attempt":3,"summary":"String too long for 'path' (max: 4096)","errors":[{"code":"VAL-009","path":"/path","count":1}],"omitted":0}],"original_call":{"tool_call_id":"call_1","arguments":"{}","digest":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"},"options":["approve","modify","respond","reject","defer"]}"#);
+        insta::assert_snapshot!(record, @r#"{"id":"01a3185c-5000-7707-8707-070707070707","tool":"read_file","status":"Blocked","summary":"…","attempts":[{"attempt":1,"summary":"Missing required field 'path'","errors":[{"code":"VAL-001","path":"/path","count":1}],"omitted":0},{"attempt":2,"summary":"Type mismatch on 'path' (got: integer)","errors":[{"code":"VAL-002","path":"/path","count":1}],"omitted":0},{"attempt":3,"summary":"String too long for 'path' (max: 4096)","errors":[{"code":"VAL-009","path":"/path","count":1}],"omitted":0}],"original_call":{"tool_call_id":"call_1","arguments":"{}","digest":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"},"last_call":{"tool_call_id":"call_1","arguments":"{\"path\":\"x\"}","digest":"4c99d722e6918fb1adbd4c0e5e6636d5bdc9de54404afc2a5b4ab7877ec83db0"},"options":["approve","modify","respond","reject","defer"]}"#);
         let result = third.tool_result("read_file", "call_9", 2000).unwrap();
         assert_eq!(serde_json::to_value(&result).unwrap()["status"], "Blocked");
         assert_eq!((result.tool_call_id.as_str(), result.is_error), ("call_9", true));
@@ -400,6 +401,23 @@ mod tests {
         let mut key = Key::new(Policy::from(5).with_escalate_on_repetition(true));
         key.call(&json!({}), &errors, Some(1));
         assert_eq!(told(&key.call(&json!({}), &errors, Some(2))), "escalate 2");
+    }
+
+    #[test]
+    fn approval_waives_what_the_person_saw_and_nothing_else() {
+        let errors = [finding("VAL-001", "/path", Severity::Error)];
+        let [first, last, beside] = [1, 2, 3].map(|number| json!({"n": number}));
+        for (sent, outcome) in [(&first, "waived"), (&last, "waived"), (&beside, "retry 1/2")] {
+            let mut key = Key::new(2);
+            key.call(&first, &errors, Some(1));
+            let Outcome::Blocked(blocked) = key.call(&last, &errors, Some(2)) else { panic!() };
+            let shown = blocked.escalation.last_call.map(|call| call.arguments);
+            assert_eq!(shown.as_deref(), Some(r#"{"n":2}"#));
+            // Made in the same turn, and shown to nobody.
+            assert_eq!(told(&key.call(&beside, &errors, Some(2))), "blocked");
+            key.decide(&Decision::Approve);
+            assert_eq!(told(&key.call(sent, &errors, Some(3))), outcome, "{sent}");
+        }
     }
 
     #[test]

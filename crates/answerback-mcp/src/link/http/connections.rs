@@ -200,20 +200,29 @@ impl Connection {
         });
         let answer = answer.await?;
         let unused = Arc::clone(unused);
-        Ok(answer.map(|body| Body { body, connection: Some((self, unused)) }))
+        Ok(answer.map(|body| Body { body, connection: Some((self, unused)), is_whole: false }))
     }
 }
 
-/// The body of an answer, with the connection on which it comes. When it was read whole, the connection is free for
-/// another request; one that is left before that is closed.
+/// The body of an answer, with the connection on which it comes. When it was read whole and whoever read it is done with
+/// it, the connection is free for another request; one that is left before that is closed.
 pub(super) struct Body {
     body: Incoming,
     connection: Option<(Connection, Arc<Unused>)>,
+    is_whole: bool,
 }
 
 impl Body {
-    fn set_free(&mut self) {
+    /// Closes the connection: what came on it was not what had been asked for, so what comes next would not be either.
+    pub(super) fn spoil(&mut self) {
+        self.connection = None;
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
         if let Some((mut connection, unused)) = self.connection.take()
+            && self.is_whole
             && connection.is_ready()
         {
             unused.put(connection);
@@ -237,9 +246,7 @@ impl hyper::body::Body for Body {
             connection.drive(context);
             frame = Pin::new(&mut self.body).poll_frame(context);
         }
-        if matches!(frame, Poll::Ready(None)) {
-            self.set_free();
-        }
+        self.is_whole |= matches!(frame, Poll::Ready(None));
         frame
     }
 

@@ -121,7 +121,8 @@ impl Exchange {
     /// status that says the same. Nothing, where it was a batch and passed on.
     async fn take_json(&self, response: Response<Body>) -> Result<Option<Message>, Fault> {
         let status = response.status();
-        let text = match self.read_all(response.into_body()).await {
+        let mut body = response.into_body();
+        let text = match self.read_all(&mut body).await {
             Ok(text) => text,
             // Then the status is what we know.
             Err(_) if !status.is_success() => Vec::new(),
@@ -140,6 +141,10 @@ impl Exchange {
             Ok(Err(error)) => format!("the server's answer is no message: {error}"),
             Err(_) => "the server's answer is not UTF-8".to_owned(),
         };
+        // A server that refuses a request need not say which. One that answers another is not where we are.
+        if status.is_success() {
+            body.spoil();
+        }
         Err(Fault::of_answer(status, refusal.unwrap_or(fault)))
     }
 
@@ -189,7 +194,10 @@ impl Exchange {
         loop {
             let bytes = match self.next_bytes(&mut body).await {
                 Ok(Some(bytes)) => bytes,
-                Ok(None) => return Ok(Ended::Closed),
+                Ok(None) => {
+                    body.spoil();
+                    return Ok(Ended::Closed);
+                }
                 Err(reason) => return Ok(Ended::Broken(reason)),
             };
             let mut bytes = &bytes[..];
@@ -204,9 +212,9 @@ impl Exchange {
     }
 
     /// The whole of an answer.
-    async fn read_all(&self, mut body: Body) -> Result<Vec<u8>, Fault> {
+    async fn read_all(&self, body: &mut Body) -> Result<Vec<u8>, Fault> {
         let mut whole = Vec::new();
-        while let Some(bytes) = self.next_bytes(&mut body).await? {
+        while let Some(bytes) = self.next_bytes(body).await? {
             if whole.len() + bytes.len() > self.server.most {
                 return Err(Fault::new(too_long(self.server.most)));
             }

@@ -280,17 +280,24 @@ impl<'d> Envelope<'_, 'd> {
         let Some(word) = self.report.one_of(&rule::STATUS_WRONG, &place, status, words) else {
             return;
         };
-        // With a list missing or malformed there is nothing to compute the status from.
-        if let (Some(errors), Some(warnings)) = (errors, warnings) {
-            let computed = Status::of(errors, warnings).as_str();
-            if word != computed {
-                let message = format!(
-                    "status is {word:?}, but {errors} errors and {warnings} warnings make it {computed:?}"
-                );
-                let found = self.report.add(&rule::STATUS_MISMATCH, &place, message);
-                found.expected_value = Some(computed.to_owned());
-                found.actual_value = Some(word.to_owned());
-            }
+        // A list that is missing or malformed may have held anything: the status is then no milder than what is there.
+        let computed = Status::of(errors.unwrap_or(0), warnings.unwrap_or(0));
+        let is_known = errors.is_some_and(|errors| errors > 0 || warnings.is_some());
+        let is_milder =
+            words.iter().take_while(|it| **it != computed.as_str()).any(|it| *it == word);
+        if is_milder || (is_known && word != computed.as_str()) {
+            let computed = computed.as_str();
+            let counted = |count: Option<usize>, one: &str| match count {
+                None => format!("no list of {one}s"),
+                Some(1) => format!("1 {one}"),
+                Some(count) => format!("{count} {one}s"),
+            };
+            let (errors, warnings) = (counted(errors, "error"), counted(warnings, "warning"));
+            let message =
+                format!("status is {word:?}, but {errors} and {warnings} make it {computed:?}");
+            let found = self.report.add(&rule::STATUS_MISMATCH, &place, message);
+            found.expected_value = Some(computed.to_owned());
+            found.actual_value = Some(word.to_owned());
         }
     }
 

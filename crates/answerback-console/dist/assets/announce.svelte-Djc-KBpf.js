@@ -1,1 +1,0 @@
-import{B as e,nt as t,tt as n}from"./Icon-BcN5v6a5.js";var r=new class{#e=t(``);get polite(){return e(this.#e)}set polite(e){n(this.#e,e,!0)}#t=t(``);get assertive(){return e(this.#t)}set assertive(e){n(this.#t,e,!0)}};function i(e,t){r[e]=r[e]===t?`${t}\u00a0`:t}function a(e){i(`polite`,e)}function o(e){i(`assertive`,e)}export{a as n,r,o as t};
