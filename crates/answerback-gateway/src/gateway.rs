@@ -32,7 +32,7 @@ pub struct Upstream {
 impl Upstream {
     /// A server of this name with these tools.
     pub fn new(name: impl Into<String>, version: Option<&str>, tools: Toolbox) -> Self {
-        let version = version.filter(|version| is_semver(version)).unwrap_or("0.0.0").to_owned();
+        let version = version.map_or(NO_VERSION, semver).to_owned();
         let name = name.into();
         let figures = Figures::of(&name, &tools);
         let routines = Routines::default();
@@ -46,6 +46,11 @@ impl Upstream {
         self
     }
 
+    /// Whether this is the version that it gives itself.
+    pub(crate) fn has_version(&self, version: &str) -> bool {
+        self.version == semver(version)
+    }
+
     /// Whether a tool says something else of itself than when it was first seen.
     pub fn has_changed(&self, tool: &str) -> bool {
         let definition = self.tools.definition(tool);
@@ -53,6 +58,14 @@ impl Upstream {
             .zip(self.pins.as_ref())
             .is_some_and(|(digest, pins)| pins.has_changed(tool, digest))
     }
+}
+
+/// The version of a server that gives itself none.
+const NO_VERSION: &str = "0.0.0";
+
+/// A version by a server's own word, where that is one.
+fn semver(version: &str) -> &str {
+    if is_semver(version) { version } else { NO_VERSION }
 }
 
 /// Three numbers with dots; what may follow them is left to the envelope's check.

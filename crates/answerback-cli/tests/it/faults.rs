@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::gateway::{Gateway, MODERN, PATIENCE, Session, json_of};
 use crate::serve::{one_stub, two_stubs};
 use crate::transport::{moody, upstream};
-use crate::wrap::{Client, Desk, text};
+use crate::wrap::{Client, Desk, meta, text};
 
 /// Waits for something that comes about by itself.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -224,6 +224,24 @@ fn wrapped_stubborn(desk: &Desk) -> (Client, Vec<u32>) {
     let ids = stubborn(desk);
     assert_eq!(ids.len(), 2);
     (client, ids)
+}
+
+#[test]
+fn a_server_that_ended_is_started_again_whoever_holds_its_output() {
+    let desk = Desk::new();
+    let pids = desk.path("pids");
+    let config = format!(
+        "gateway:\n  upstreams:\n{}",
+        upstream(&desk, "one", "stubborn", &[("MOODY_PIDS", &pids)])
+    );
+    let gateway = Gateway::start(&desk, &config, &["--no-record"]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
+    let first = stubborn(&desk);
+    let died = client.call("die", json!({}));
+    assert_eq!(meta(&died, "retry")["code"], "NO_RESULT", "{died}");
+    until_gone(&first);
+    until("the server is there again", || text(&client.call("echo", json!({"text": "b"}))) == "b");
 }
 
 #[test]

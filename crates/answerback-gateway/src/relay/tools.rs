@@ -116,7 +116,13 @@ impl Relay {
         };
         self.server.remember(pages.iter().flat_map(|page| merge::items(page, "tools")).collect());
         let known = self.server.known.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(known) = known.filter(|known| known.tools.digest() == tools.digest()) {
+        let version = self.version.read().unwrap_or_else(PoisonError::into_inner).clone();
+        // Who was not told a version knows no other.
+        let is_same = |known: &Arc<Upstream>| {
+            version.as_deref().is_none_or(|version| known.has_version(version))
+                && known.tools.digest() == tools.digest()
+        };
+        if let Some(known) = known.filter(is_same) {
             self.take_over(&known, changes);
             return Some(known);
         }
@@ -130,7 +136,6 @@ impl Relay {
             tracing::warn!(upstream = %name, %error, "the list of tools could not be recorded");
             return None;
         }
-        let version = self.version.read().unwrap_or_else(PoisonError::into_inner).clone();
         let pins = self.pins(&tools);
         if let Some(names) = &self.server.names {
             let own = tools.definitions().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();

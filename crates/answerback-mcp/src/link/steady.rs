@@ -1,6 +1,7 @@
 //! A link that outlives its server: what ends is started again.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +25,8 @@ const PROVEN: Duration = Duration::from_mins(1);
 const GREETING: Duration = Duration::from_secs(30);
 /// How long a server that reads needs for it at most. One that does not is left when its client leaves.
 const READING: Duration = Duration::from_secs(2);
+/// How long what a server said before it ended may take to be read. What it started may hold its output for much longer.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A server that was started or reached.
 #[derive(Debug)]
@@ -325,15 +328,23 @@ impl Keeper {
             tokio::select! {
                 left = &mut inward => left,
                 left = outward => left,
+                left = gone(child.as_mut()) => left,
             }
         };
         self.direct.set(Direct::default());
         drop(to);
-        // What the server said before it went is still heard.
-        let last_words = async {
-            self.inward(&mut from).await;
+        // What the server said before it went is still heard, but whoever else holds its output is not waited for.
+        let mut last_words = pin!(self.inward(&mut from));
+        let mut ending = pin!(self.end(child.as_mut()));
+        let is_heard = tokio::select! {
+            _ = &mut last_words => true,
+            () = &mut ending => false,
         };
-        tokio::join!(self.end(child.as_mut()), last_words);
+        if is_heard {
+            ending.await;
+        } else {
+            let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
+        }
         left
     }
 
@@ -447,6 +458,20 @@ impl Keeper {
             }
         }
     }
+}
+
+/// Waits until a process ended and what it said was read, whoever holds its output beyond that.
+async fn gone(child: Option<&mut Child>) -> Left {
+    let has_ended = match child {
+        Some(child) => child.wait().await.is_ok(),
+        None => false,
+    };
+    if !has_ended {
+        // Who is no process, or cannot be waited for, ends with its output.
+        std::future::pending::<()>().await;
+    }
+    tokio::time::sleep(LAST_WORDS).await;
+    Left::Server
 }
 
 /// Room for a message to a server, as soon as it reads; nothing, when it does not and the client has left.
