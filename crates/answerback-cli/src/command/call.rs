@@ -15,7 +15,7 @@ use crate::configuration::{ConfigurationOptions, for_all};
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::LimitOptions;
-use crate::output::{push_line, quiet_json, sanitise, say};
+use crate::output::{Leavable, push_line, quiet_json, sanitise, say};
 use answerback_record::surroundings::{now, random};
 
 /// Judge one tool call, and print what the model would be told
@@ -145,7 +145,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         (None, false) => Exit::NotGood,
     };
     let told = told(judged, arguments, &text)?;
-    io::stdout().lock().write_all(told.as_bytes())?;
+    Leavable::new(io::stdout()).write_all(told.as_bytes())?;
     Ok(exit)
 }
 

@@ -14,7 +14,7 @@ use super::ledger::location::Location;
 use crate::decider::DeciderOptions;
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::output::{push_line, sanitise, say};
+use crate::output::{Leavable, push_line, sanitise, say};
 use answerback_record::surroundings;
 
 /// How many cases are read at a time.
@@ -163,7 +163,7 @@ fn list(store: &Store, all: bool, format: Format) -> anyhow::Result<Exit> {
     if count == 0 && format == Format::Text {
         text.push_str("Nothing waits.\n");
     }
-    anstream::stdout().write_all(text.as_bytes())?;
+    Leavable::new(anstream::stdout()).write_all(text.as_bytes())?;
     Ok(Exit::Good)
 }
 
@@ -241,7 +241,7 @@ fn show(store: &Store, record: &CaseRecord, format: Format) -> anyhow::Result<Ex
             }
         }
     }
-    anstream::stdout().write_all(text.as_bytes())?;
+    Leavable::new(anstream::stdout()).write_all(text.as_bytes())?;
     Ok(Exit::Good)
 }
 
@@ -335,7 +335,7 @@ fn decide(arguments: &Arguments, case: &str, decision: Decision) -> anyhow::Resu
     if kind != DecisionKind::Defer {
         writeln!(text, "{}", effect(decided.case.kind))?;
     }
-    anstream::stdout().write_all(text.as_bytes())?;
+    Leavable::new(anstream::stdout()).write_all(text.as_bytes())?;
     Ok(Exit::Good)
 }
 

@@ -96,7 +96,7 @@ fn a_line_that_is_too_long_does_not_hide_the_next() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_reader_that_goes_away_is_told_nothing() {
     use std::io::Read;
     let mut command = crate::program::program(DOCUMENTS);
     let mut child = command
@@ -114,5 +114,5 @@ fn a_reader_that_goes_away_is_no_error() {
     let mut errors = String::new();
     child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
     assert_eq!(errors, "");
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(child.wait().unwrap().code(), Some(1));
 }

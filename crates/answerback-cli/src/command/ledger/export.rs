@@ -61,7 +61,7 @@ enum Layout {
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
-    let to_stdout = arguments.to.as_os_str() == "-";
+    let to_stdout = arguments.only_prints();
     if arguments.format == Layout::Tiles {
         if arguments.from.is_some() || arguments.size.is_some() || arguments.otel || to_stdout {
             bail!(
@@ -95,6 +95,11 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
 }
 
 impl Arguments {
+    /// Whether it goes to standard output.
+    pub(super) fn only_prints(&self) -> bool {
+        self.to.as_os_str() == "-"
+    }
+
     fn export(&self) -> Export {
         let mut export = Export::new().with_otel(self.otel);
         if let Some(from) = self.from {

@@ -18,7 +18,7 @@ use super::location::Location;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::{Format, LimitOptions};
-use crate::output::{push_line, say};
+use crate::output::{Leavable, push_line, say};
 use answerback_record::surroundings::random;
 
 /// Record replies in the ledger, and print their receipts
@@ -150,7 +150,7 @@ fn print(store: &Store, index: u64, kind: Kind, format: Format) -> anyhow::Resul
             line
         }
     };
-    let mut output = std::io::stdout().lock();
+    let mut output = Leavable::new(std::io::stdout().lock());
     output.write_all(text.as_bytes())?;
     Ok(output.flush()?)
 }
