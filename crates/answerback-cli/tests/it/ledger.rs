@@ -418,11 +418,20 @@ fn receipts_are_verified_without_the_log() {
     );
     assert_eq!(ledger.code(&["verify", "--receipt", &file]), 0);
     let changed = ledger.write("changed.txt", receipt.replace("index 4", "index 3"));
+    for (format, said) in [("text", "FAILS   "), ("json", "{\"valid\":false,\"level\":\"root\",")] {
+        let failed = empty
+            .run(&[&["verify", "--receipt", &changed, "--format", format], &verify[3..]].concat());
+        let (out, errors) = (String::from_utf8(failed.stdout), String::from_utf8(failed.stderr));
+        assert!(out.unwrap().starts_with(said));
+        assert_eq!((failed.status.code(), errors.unwrap().as_str()), (Some(12), ""));
+    }
     assert_eq!(ledger.code(&["verify", "--receipt", &changed]), 12);
     let stranger = Ledger::filled().good(&["checkpoint", "--vkey"]);
     assert_eq!(ledger.code(&["verify", "--receipt", &file, "--vkey", stranger.trim()]), 11);
     let cut = ledger.write("cut.txt", &receipt[..40]);
-    assert_eq!(ledger.code(&["verify", "--receipt", &cut]), 2);
+    let unread = ledger.run(&["verify", "--receipt", &cut, "--format", "json"]);
+    let said: Value = serde_json::from_slice(&unread.stdout).unwrap();
+    assert_eq!((unread.status.code(), &said["level"]), (Some(2), &Value::Null));
     assert_eq!(empty.code(&["verify", "--receipt", &file]), 2, "no key and no store");
 }
 

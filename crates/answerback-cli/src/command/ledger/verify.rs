@@ -191,14 +191,26 @@ impl Arguments {
             }
         }
         let Some(error) = failure else { bail!("there is no key to verify the receipt with") };
-        say(&format!("FAILS   {error}"));
-        match error {
-            ReceiptError::Signature | ReceiptError::Origin { .. } => {
-                Ok(Exit::LevelFailed(Level::Signatures))
+        let level = match error {
+            ReceiptError::Signature | ReceiptError::Origin { .. } => Some(Level::Signatures),
+            ReceiptError::Proof => Some(Level::Root),
+            _ => None,
+        };
+        let mut output = Leavable::new(anstream::stdout().lock());
+        match self.format {
+            Format::Text => {
+                let line = format!("FAILS   {error}");
+                let style = style(&line);
+                writeln!(output, "{style}{}{style:#}", sanitise(&line))?;
             }
-            ReceiptError::Proof => Ok(Exit::LevelFailed(Level::Root)),
-            _ => Ok(Exit::CouldNotJudge),
+            Format::Json => {
+                let mut line = String::new();
+                let value = json!({"valid": false, "level": level, "error": error.to_string()});
+                push_line(&mut line, &value)?;
+                output.write_all(line.as_bytes())?;
+            }
         }
+        Ok(level.map_or(Exit::CouldNotJudge, Exit::LevelFailed))
     }
 }
 
