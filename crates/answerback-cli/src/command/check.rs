@@ -140,6 +140,7 @@ impl<W: Write> Judge<W> {
         let mut reader = BufReader::with_capacity(1 << 16, input.open()?);
         let mut progress = Progress::new("documents");
         let mut buffer = Vec::new();
+        let mut is_empty = true;
         for number in 1.. {
             buffer.clear();
             let most = self.limits.max_bytes as u64;
@@ -148,6 +149,7 @@ impl<W: Write> Judge<W> {
                 break;
             }
             progress.step(read as u64);
+            is_empty &= buffer.trim_ascii().is_empty();
             if read as u64 > most && !buffer.ends_with(b"\n") {
                 let error = format!("more than {most} bytes in one line, the limit --max-bytes");
                 self.could_not(&name, Some(number), &error)?;
@@ -163,6 +165,9 @@ impl<W: Write> Judge<W> {
             }
         }
         progress.finish();
+        if is_empty {
+            self.could_not(&name, None, "it holds no documents")?;
+        }
         Ok(())
     }
 

@@ -65,6 +65,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    if arguments.tools.as_os_str() == "-" && arguments.calls.as_os_str() == "-" {
+        bail!("tools and calls cannot both come from standard input");
+    }
     let limits = arguments.limits.limits();
     let config = arguments.configuration.read()?;
     let tools = Input::new(&arguments.tools);
@@ -97,7 +100,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     }
     ran?;
     if writer.calls == 0 {
-        say(&format!("warning: {} holds no calls", input.name()));
+        say(&format!("error: {} holds no calls", input.name()));
+        writer.exit = Exit::CouldNotJudge;
     }
     if let Some(summary) = replay.summary {
         let summary = summary.into_inner().unwrap_or_else(PoisonError::into_inner);

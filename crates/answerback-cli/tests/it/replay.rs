@@ -101,6 +101,7 @@ fn what_cannot_be_judged() {
     insta::assert_snapshot!("replay-no-list", replay(&["--tools", "-", "calls.ndjson"], "{}"));
     insta::assert_snapshot!("replay-no-log", replay(&["--tools", "tools.json", "none.ndjson"], ""));
     insta::assert_snapshot!("replay-empty", replay(&["--tools", "tools.json", "-"], "\n\n"));
+    insta::assert_snapshot!("replay-both", replay(&["--tools", "-", "-"], "[]"));
     let small = ["--tools", "tools.json", "--max-bytes", "2000", "-"];
     let long = format!("{{\"tool\": \"search\", \"arguments\": \"{}\"}}\n", "x".repeat(3000));
     insta::assert_snapshot!("replay-long-line", replay(&small, &long));
