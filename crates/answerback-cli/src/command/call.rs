@@ -28,7 +28,7 @@ use answerback_record::surroundings::{now, random};
   echo \"{'path': 'a'}\" | answerback call --tool read_file --schema read_file.json -
   answerback call --tool read_file --schema read_file.json --attempt 3 '{}'
 
-At the last attempt the call is escalated: the model is told that a person is asked.
+At the last attempt the call is escalated: the text sums up the attempts and asks a person to intervene.
 Exit codes: 0 the call is valid, 1 it is not, 2 it could not be judged.")]
 pub(crate) struct Arguments {
     /// The tool's name

@@ -35,8 +35,9 @@ use answerback_record::surroundings::random;
   answerback ledger record --manifest prompt-manifest.json --lock prompt-lock.json --handoff handoff.json response.json
   answerback ledger record --format json replies/*.json
 
-The ledger and its key begin with the first record. A response that is in the log is not recorded again.
-Another one under its id is recorded as rejected.
+The ledger and its key begin with the first record. A response that is in the log under its response
+id is not recorded again, and another one under that id is recorded as rejected; a document without such an id is
+recorded each time.
 Exit codes: 0 recorded, 1 recorded as rejected, 2 not recorded.")]
 pub(crate) struct Arguments {
     /// The documents; '-' is standard input
