@@ -11,7 +11,6 @@ use crate::command;
     version,
     about,
     propagate_version = true,
-    disable_help_subcommand = true,
     after_help = "Exit codes: 0 good, 1 judged and not good, 2 could not judge (usage, unreadable, not JSON).\n\
                   A reader that leaves, as 'head' does, makes nothing good that is not.\n\
                   Data goes to standard output, everything else to standard error; '-' reads standard input."

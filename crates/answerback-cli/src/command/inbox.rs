@@ -116,12 +116,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         }
         Command::Approve { case } => decide(arguments, case, Decision::Approve),
         Command::Modify { case, arguments: text } => {
-            let corrected: Value = serde_json::from_str(text).context(
-                "the corrected arguments are not JSON; write them as one argument, in quotes",
-            )?;
+            let corrected: Value = serde_json::from_str(text).unwrap_or_default();
             if !corrected.is_object() {
                 bail!(
-                    "the corrected arguments are a JSON object, such as '{{\"path\": \"a.txt\"}}'"
+                    "the corrected arguments are a JSON object, written as one argument in quotes: '{{\"path\": \"a.txt\"}}'"
                 );
             }
             decide(arguments, case, Decision::Modify { arguments: corrected })

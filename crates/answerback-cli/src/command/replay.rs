@@ -6,7 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use answerback::config::ValidationConfig;
 use answerback::json::{Limits, ReadError};
-use answerback::judge::{Answer, CallLine, CallLineError, Catalogue, Judged, Summary, judge};
+use answerback::judge::{
+    Answer, CallLine, CallLineError, Catalogue, CatalogueError, Judged, Summary, judge,
+};
 use answerback::retry::Outcome;
 use answerback::{Digest, RetryTracker, Timestamp};
 use anyhow::{Context, bail};
@@ -71,8 +73,16 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let limits = arguments.limits.limits();
     let config = arguments.configuration.read()?;
     let tools = Input::new(&arguments.tools);
-    let catalogue =
-        Catalogue::read(&tools.document(limits)?.value).with_context(|| tools.name())?;
+    let catalogue = match Catalogue::read(&tools.document(limits)?.value) {
+        // Nothing in it looks like a tool of anybody's.
+        Err(CatalogueError::Shape(error)) if error.place.is_root() => {
+            bail!(
+                "{}: not a list of tools; write [{{\"name\": …, \"inputSchema\": {{…}}}}], or the list that a model is given",
+                tools.name()
+            )
+        }
+        catalogue => catalogue.with_context(|| tools.name())?,
+    };
     let input = Input::new(&arguments.calls);
     let log = input.open()?;
     let summary = arguments.summary.then(|| Mutex::new(Summary::default()));
