@@ -102,7 +102,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let ran = pipeline::run(&input.name(), log, limits.max_bytes, &replay, |done| {
         writer.write(done)?;
         // What was found stays, but nothing is called good that was not seen.
-        if writer.output.is_left() && !has_end { bail!(NOBODY_READS) } else { Ok(()) }
+        if writer.output.is_left() && !has_end {
+            bail!(NOBODY_READS);
+        }
+        Ok(())
     });
     writer.progress.finish();
     if ran.is_err() && writer.output.is_left() && writer.exit != Exit::Good {
