@@ -420,14 +420,21 @@ def main():
                 given.append((line["checkpoint"], path))
         log = source(arguments.log)
         failures = verify(log, arguments.vkey, given)
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, sqlite3.Error) as error:
-        print(f"cannot be judged: {error!r}", file=sys.stderr)
+    except OSError as error:
+        print(f"cannot be judged: {error.filename or arguments.log}: {error.strerror}", file=sys.stderr)
+        return 2
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, sqlite3.Error) as error:
+        why = f"{error} is missing" if isinstance(error, KeyError) else error
+        print(f"cannot be judged: {arguments.log} is not a whole database, export or directory of tiles: {why}",
+              file=sys.stderr)
         return 2
     for level, what in sorted(failures):
         print(f"level {level} fails: {what}")
     if not arguments.vkey:
         print("note: the key was taken from the log itself", file=sys.stderr)
     print(f"{log.origin}: {log.tree.size} entries, root {log.tree.root().hex()}")
+    if not failures:
+        print("levels 1 to 4 hold: signatures, root, content, consistency")
     return 10 + min(failures)[0] if failures else 0
 
 

@@ -11,8 +11,8 @@ use crate::command;
     version,
     about,
     propagate_version = true,
-    disable_help_subcommand = true,
     after_help = "Exit codes: 0 good, 1 judged and not good, 2 could not judge (usage, unreadable, not JSON).\n\
+                  A reader that leaves, as 'head' does, makes nothing good that is not.\n\
                   Data goes to standard output, everything else to standard error; '-' reads standard input."
 )]
 pub(crate) struct Arguments {
@@ -43,4 +43,33 @@ pub(crate) enum Command {
     Explain(command::explain::Arguments),
     Completions(command::completions::Arguments),
     Man(command::man::Arguments),
+}
+
+impl Command {
+    /// Whether it is done when nobody reads what it prints: its exit code is no verdict.
+    pub(crate) fn only_prints(&self) -> bool {
+        match self {
+            Self::Check(_)
+            | Self::Call(_)
+            | Self::Replay(_)
+            | Self::Convert(_)
+            | Self::Show(_)
+            | Self::Doctor(_)
+            | Self::Inbox(_)
+            | Self::Validate(_)
+            | Self::Lock(_) => false,
+            Self::Ledger(arguments) => arguments.only_prints(),
+            Self::Wrap(_)
+            | Self::Serve(_)
+            | Self::Watch(_)
+            | Self::Link(_)
+            | Self::Init(_)
+            | Self::Trust(_)
+            | Self::Tools(_)
+            | Self::Schema(_)
+            | Self::Explain(_)
+            | Self::Completions(_)
+            | Self::Man(_) => true,
+        }
+    }
 }

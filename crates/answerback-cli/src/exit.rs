@@ -11,7 +11,8 @@ pub(crate) enum Exit {
     Good,
     /// 1: the input was judged and is not good.
     NotGood,
-    /// 2: we could not judge it: wrong usage, unreadable, not JSON, or a needed input is missing.
+    /// 2: we could not judge it: wrong usage, unreadable, not JSON, a needed input is missing, or nobody read the
+    /// output any more before standard input had ended.
     /// clap ends with the same code.
     CouldNotJudge,
     /// 11 to 15: the lowest level at which a ledger does not hold.

@@ -29,6 +29,14 @@ impl Input {
         }
     }
 
+    /// Whether it surely ends: what others still write to, such as a pipe, may go on for ever.
+    pub(crate) fn has_end(&self) -> bool {
+        match self {
+            Self::Stdin => false,
+            Self::File(path) => path.is_file(),
+        }
+    }
+
     /// Opens it for reading piece by piece.
     pub(crate) fn open(&self) -> anyhow::Result<Box<dyn Read + Send>> {
         match self {

@@ -39,9 +39,11 @@ fn main() -> ExitCode {
         return command::warden::run().into();
     }
     let arguments = arguments::Arguments::parse();
+    // Elsewhere a closed pipe is another program's, such as a database's.
+    let only_prints = arguments.command.only_prints();
     match command::run(arguments.command) {
         Ok(exit) => exit.into(),
-        Err(error) if exit::is_closed_pipe(&error) => exit::Exit::Good.into(),
+        Err(error) if only_prints && exit::is_closed_pipe(&error) => exit::Exit::Good.into(),
         Err(error) => {
             output::say(&format!("error: {error:#}"));
             exit::Exit::CouldNotJudge.into()

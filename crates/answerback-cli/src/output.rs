@@ -20,6 +20,55 @@ pub(crate) fn say(text: &str) {
         io::Write::write_all(&mut anstream::stderr(), format!("{}\n", sanitise(text)).as_bytes());
 }
 
+/// Why the rest of an input without an end was not judged.
+pub(crate) const NOBODY_READS: &str = "nobody reads the output any more; the rest was not judged";
+
+/// An output whose reader may leave, as `head` does. What is written after that goes nowhere, so that the work goes on
+/// to its verdict: nobody reads it, but the exit code tells it.
+pub(crate) struct Leavable<W> {
+    output: W,
+    is_left: bool,
+}
+
+impl<W> Leavable<W> {
+    pub(crate) const fn new(output: W) -> Self {
+        Self { output, is_left: false }
+    }
+
+    /// Whether the reader was found to be gone.
+    pub(crate) const fn is_left(&self) -> bool {
+        self.is_left
+    }
+
+    fn unless_left<T>(&mut self, done: io::Result<T>, otherwise: T) -> io::Result<T> {
+        match done {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.is_left = true;
+                Ok(otherwise)
+            }
+            done => done,
+        }
+    }
+}
+
+impl<W: io::Write> io::Write for Leavable<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_left {
+            return Ok(bytes.len());
+        }
+        let written = self.output.write(bytes);
+        self.unless_left(written, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.is_left {
+            return Ok(());
+        }
+        let flushed = self.output.flush();
+        self.unless_left(flushed, ())
+    }
+}
+
 /// JSON with every character escaped that would act on a terminal, or end a line for readers that know
 /// more line ends than JSON does: the same document, quiet.
 pub(crate) fn quiet_json(json: &str) -> Cow<'_, str> {
@@ -77,6 +126,30 @@ fn first_acting(json: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A pipe whose reader takes one piece and leaves.
+    struct Head(usize);
+
+    impl io::Write for Head {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += 1;
+            if self.0 > 1 { Err(io::ErrorKind::BrokenPipe.into()) } else { Ok(bytes.len()) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_leaves_is_noticed_once_and_ends_nothing() {
+        let mut output = Leavable::new(Head(0));
+        for is_left in [false, true, true] {
+            io::Write::write_all(&mut output, b"line").unwrap();
+            assert_eq!(output.is_left(), is_left);
+        }
+        assert_eq!(output.output.0, 2);
+    }
 
     #[test]
     fn quiet_json_is_the_same_document() {

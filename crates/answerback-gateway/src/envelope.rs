@@ -66,6 +66,11 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     Policy::default().with_catalogue(catalogue)
 });
 
+/// The codes that the gateway adds to those of the tool envelope, with what they say.
+pub fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    OURS.iter().copied()
+}
+
 /// What one of our codes says.
 pub(crate) fn meaning(code: &str) -> Option<&'static str> {
     if code == found::INVALID_PARAMETER {

@@ -54,6 +54,7 @@ pub use call::{CallError, ToolCall};
 pub use catalogue::{Toolbox, ToolboxError};
 pub use client::Client;
 pub use decide::{as_given, decide};
+pub use envelope::codes;
 pub use gateway::{Gateway, Upstream};
 pub use pins::{PinError, Pins};
 pub use record::Recorder;

@@ -10,28 +10,53 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 ///
-/// When the file system refuses; the file is then as it was.
+/// When the file system refuses, or what is there is no regular file; it is then as it was.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    replace_with(path, |file| file.write_all(bytes))
+}
+
+/// Replaces a file as [`replace`] does by what `write` writes.
+///
+/// # Errors
+///
+/// When `write` fails, the file system refuses, or what is there is no regular file; it is then as it was.
+pub fn replace_with<T, E: From<io::Error>>(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> Result<T, E>,
+) -> Result<T, E> {
+    let target = target(path)?;
     let beside = beside(&target);
-    let written = write(&beside, bytes).and_then(|()| {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
+    let written = write(&mut file).and_then(|written| {
+        file.sync_all()?;
         if let Ok(present) = fs::metadata(&target) {
             fs::set_permissions(&beside, present.permissions())?;
         }
-        fs::rename(&beside, &target)
+        fs::rename(&beside, &target)?;
+        Ok(written)
     });
     if written.is_err() {
         // The reason for the failure is what counts; a leftover is only untidy.
         let _ = fs::remove_file(&beside);
     }
-    written?;
-    keep_name(&target)
+    let written = written?;
+    keep_name(&target)?;
+    Ok(written)
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+/// The file itself, where the path is a link. A rename would take away a device or a pipe, which others use.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    let refused = |reason| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    match fs::metadata(path) {
+        Ok(present) if present.is_file() => fs::canonicalize(path),
+        Ok(present) if present.is_dir() => refused("it is a directory; name a file in it"),
+        Ok(_) => refused("it is no regular file and stays as it is; name a file"),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Err(_) if path.is_symlink() => {
+            refused("it is a link that leads to nothing; name the file itself")
+        }
+        Err(_) => Ok(path.to_owned()),
+    }
 }
 
 /// A name in the same folder, which is on the same file system.
@@ -66,6 +91,29 @@ mod tests {
         fs::create_dir(beside(&fs::canonicalize(&path).unwrap())).unwrap();
         replace(&path, b"third").unwrap_err();
         assert_eq!(fs::read_to_string(&path).unwrap(), "second");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_stays_and_a_link_leads_to_the_file() {
+        let folder =
+            std::env::temp_dir().join(format!("answerback-replace-links-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (file, link, lost) = (folder.join("file"), folder.join("link"), folder.join("lost"));
+        fs::write(&file, "first").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        std::os::unix::fs::symlink(folder.join("nothing"), &lost).unwrap();
+        let socket = folder.join("socket");
+        let _bound = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        replace(&link, b"second").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "second");
+        for path in [&lost, &socket, &folder] {
+            assert_eq!(replace(path, b"third").unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        }
+        assert!(lost.is_symlink() && !folder.join("nothing").exists());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 4);
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -15,7 +15,7 @@ use crate::configuration::{ConfigurationOptions, for_all};
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::LimitOptions;
-use crate::output::{push_line, quiet_json, sanitise, say};
+use crate::output::{Leavable, push_line, quiet_json, sanitise, say};
 use answerback_record::surroundings::{now, random};
 
 /// Judge one tool call, and print what the model would be told
@@ -28,7 +28,7 @@ use answerback_record::surroundings::{now, random};
   echo \"{'path': 'a'}\" | answerback call --tool read_file --schema read_file.json -
   answerback call --tool read_file --schema read_file.json --attempt 3 '{}'
 
-At the last attempt the call is escalated: the model is told that a person is asked.
+At the last attempt the call is escalated: the text sums up the attempts and asks a person to intervene.
 Exit codes: 0 the call is valid, 1 it is not, 2 it could not be judged.")]
 pub(crate) struct Arguments {
     /// The tool's name
@@ -145,7 +145,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         (None, false) => Exit::NotGood,
     };
     let told = told(judged, arguments, &text)?;
-    io::stdout().lock().write_all(told.as_bytes())?;
+    Leavable::new(io::stdout()).write_all(told.as_bytes())?;
     Ok(exit)
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::{Format, LimitOptions, ProfileName};
-use crate::output::{quiet_json, sanitise, say};
+use crate::output::{Leavable, NOBODY_READS, quiet_json, sanitise, say};
 use crate::progress::Progress;
 use crate::together::Verdict as Outcome;
 use crate::together::{Together, TogetherOptions, verification_json, verification_lines};
@@ -81,16 +81,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         most: if arguments.all { usize::MAX } else { 50 },
         limits: arguments.limits.limits(),
         together: Together::read(&arguments.together, arguments.limits.limits())?,
-        out: BufWriter::with_capacity(1 << 16, stdout),
+        out: BufWriter::with_capacity(1 << 16, Leavable::new(stdout)),
         exit: Exit::Good,
     };
     for file in &arguments.files {
         let input = Input::new(file);
         let judged = if arguments.ndjson { judge.lines(&input) } else { judge.file(&input) };
         if let Err(error) = judged {
-            if crate::exit::is_closed_pipe(&error) {
-                return Err(error);
-            }
             // What goes wrong with an input names it already.
             let error = format!("{error:#}");
             judge.not_judged(&input.name(), None, &error, &error)?;
@@ -119,7 +116,7 @@ struct Verdict<'a> {
     error: Option<&'a str>,
 }
 
-struct Judge<W> {
+struct Judge<W: Write> {
     contract: Option<Contract>,
     profile: Profile,
     format: Format,
@@ -127,7 +124,7 @@ struct Judge<W> {
     most: usize,
     limits: Limits,
     together: Together,
-    out: W,
+    out: BufWriter<Leavable<W>>,
     exit: Exit,
 }
 
@@ -139,10 +136,11 @@ impl<W: Write> Judge<W> {
 
     /// Judges line by line, holding one line at a time.
     fn lines(&mut self, input: &Input) -> anyhow::Result<()> {
-        let name = input.name();
+        let (name, has_end) = (input.name(), input.has_end());
         let mut reader = BufReader::with_capacity(1 << 16, input.open()?);
         let mut progress = Progress::new("documents");
         let mut buffer = Vec::new();
+        let mut is_empty = true;
         for number in 1.. {
             buffer.clear();
             let most = self.limits.max_bytes as u64;
@@ -151,6 +149,7 @@ impl<W: Write> Judge<W> {
                 break;
             }
             progress.step(read as u64);
+            is_empty &= buffer.trim_ascii().is_empty();
             if read as u64 > most && !buffer.ends_with(b"\n") {
                 let error = format!("more than {most} bytes in one line, the limit --max-bytes");
                 self.could_not(&name, Some(number), &error)?;
@@ -160,9 +159,24 @@ impl<W: Write> Judge<W> {
             if !buffer.trim_ascii().is_empty() {
                 self.judge(&name, Some(number), buffer.trim_ascii_end())?;
             }
+            if self.out.get_ref().is_left() && !has_end {
+                self.stop();
+                break;
+            }
         }
         progress.finish();
+        if is_empty {
+            self.could_not(&name, None, "it holds no documents")?;
+        }
         Ok(())
+    }
+
+    /// Ends before the input does: what was found stays, but nothing is called good that was not seen.
+    fn stop(&mut self) {
+        if self.exit == Exit::Good {
+            self.exit = Exit::CouldNotJudge;
+            say(&format!("error: {NOBODY_READS}"));
+        }
     }
 
     fn judge(&mut self, name: &str, line: Option<u64>, bytes: &[u8]) -> anyhow::Result<()> {

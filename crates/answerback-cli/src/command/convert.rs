@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::LimitOptions;
-use crate::output::{quiet_json, sanitise};
+use crate::output::{Leavable, quiet_json, sanitise};
 use crate::together::document;
 use answerback_record::surroundings::random;
 
@@ -182,7 +182,7 @@ fn print(document: &Value, layout: Layout) -> anyhow::Result<Exit> {
         Layout::Pretty => serde_json::to_string_pretty(document)?,
         Layout::Json => serde_json::to_string(document)?,
     };
-    writeln!(io::stdout(), "{}", quiet_json(&text))?;
+    writeln!(Leavable::new(io::stdout()), "{}", quiet_json(&text))?;
     Ok(Exit::Good)
 }
 

@@ -14,7 +14,7 @@ use super::ledger::location::Location;
 use crate::decider::DeciderOptions;
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::output::{push_line, sanitise, say};
+use crate::output::{Leavable, push_line, sanitise, say};
 use answerback_record::surroundings;
 
 /// How many cases are read at a time.
@@ -116,12 +116,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         }
         Command::Approve { case } => decide(arguments, case, Decision::Approve),
         Command::Modify { case, arguments: text } => {
-            let corrected: Value = serde_json::from_str(text).context(
-                "the corrected arguments are not JSON; write them as one argument, in quotes",
-            )?;
+            let corrected: Value = serde_json::from_str(text).unwrap_or_default();
             if !corrected.is_object() {
                 bail!(
-                    "the corrected arguments are a JSON object, such as '{{\"path\": \"a.txt\"}}'"
+                    "the corrected arguments are a JSON object, written as one argument in quotes: '{{\"path\": \"a.txt\"}}'"
                 );
             }
             decide(arguments, case, Decision::Modify { arguments: corrected })
@@ -163,7 +161,7 @@ fn list(store: &Store, all: bool, format: Format) -> anyhow::Result<Exit> {
     if count == 0 && format == Format::Text {
         text.push_str("Nothing waits.\n");
     }
-    anstream::stdout().write_all(text.as_bytes())?;
+    Leavable::new(anstream::stdout()).write_all(text.as_bytes())?;
     Ok(Exit::Good)
 }
 
@@ -241,7 +239,7 @@ fn show(store: &Store, record: &CaseRecord, format: Format) -> anyhow::Result<Ex
             }
         }
     }
-    anstream::stdout().write_all(text.as_bytes())?;
+    Leavable::new(anstream::stdout()).write_all(text.as_bytes())?;
     Ok(Exit::Good)
 }
 
@@ -339,7 +337,7 @@ fn decide(arguments: &Arguments, case: &str, decision: Decision) -> anyhow::Resu
     if kind != DecisionKind::Defer {
         writeln!(text, "{}", effect(decided.case.kind))?;
     }
-    anstream::stdout().write_all(text.as_bytes())?;
+    Leavable::new(anstream::stdout()).write_all(text.as_bytes())?;
     Ok(Exit::Good)
 }
 

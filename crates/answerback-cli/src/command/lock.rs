@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::{Format, LimitOptions, ProfileName};
-use crate::output::{quiet_json, sanitise};
+use crate::output::{Leavable, quiet_json, sanitise};
 use crate::prompts::PromptFolder;
 use crate::replace::replace;
 use crate::together::document;
@@ -146,7 +146,7 @@ fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
     let lock = Lock::of(&manifest, &files, version).context("prompts that the manifest names")?;
     let text = lock.to_text();
     if to_stdout {
-        write!(io::stdout(), "{}", quiet_json(&text))?;
+        write!(Leavable::new(io::stdout()), "{}", quiet_json(&text))?;
         return Ok(Exit::Good);
     }
     let name = path.display().to_string();
@@ -164,7 +164,7 @@ fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
         replace(&path, text.as_bytes()).with_context(|| format!("cannot write {name}"))?;
     }
     let changes = Changes::between(before, &lock);
-    let out = &mut anstream::AutoStream::auto(io::stdout().lock());
+    let out = &mut Leavable::new(anstream::AutoStream::auto(io::stdout().lock()));
     match set.format {
         Format::Json => {
             let told = json!({
@@ -277,7 +277,7 @@ impl Report {
 
     /// Says why nothing was written.
     fn refused(&self, set: &SetOptions, told: &str) -> anyhow::Result<Exit> {
-        let out = &mut anstream::AutoStream::auto(io::stdout().lock());
+        let out = &mut Leavable::new(anstream::AutoStream::auto(io::stdout().lock()));
         match set.format {
             Format::Json => {
                 let lock = set.lock().display().to_string();
@@ -294,7 +294,7 @@ impl Report {
 
     /// Says what came of comparing.
     fn verified(&self, set: &SetOptions, lock: &Path, prompts: usize) -> anyhow::Result<Exit> {
-        let out = &mut anstream::AutoStream::auto(io::stdout().lock());
+        let out = &mut Leavable::new(anstream::AutoStream::auto(io::stdout().lock()));
         let errors = self.findings.iter().filter(|(_, finding)| finding.is_error()).count();
         let (manifest, lock) = (set.manifest.display().to_string(), lock.display().to_string());
         match set.format {

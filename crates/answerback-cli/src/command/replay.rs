@@ -6,16 +6,18 @@ use std::sync::{Mutex, PoisonError};
 
 use answerback::config::ValidationConfig;
 use answerback::json::{Limits, ReadError};
-use answerback::judge::{Answer, CallLine, CallLineError, Catalogue, Judged, Summary, judge};
+use answerback::judge::{
+    Answer, CallLine, CallLineError, Catalogue, CatalogueError, Judged, Summary, judge,
+};
 use answerback::retry::Outcome;
 use answerback::{Digest, RetryTracker, Timestamp};
-use anyhow::Context;
+use anyhow::{Context, bail};
 
 use crate::configuration::ConfigurationOptions;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::{Format, LimitOptions};
-use crate::output::{push_line, sanitise, say};
+use crate::output::{Leavable, NOBODY_READS, push_line, sanitise, say};
 use crate::pipeline::{self, Piece, Work};
 use crate::progress::Progress;
 use crate::report;
@@ -65,11 +67,22 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
+    if arguments.tools.as_os_str() == "-" && arguments.calls.as_os_str() == "-" {
+        bail!("tools and calls cannot both come from standard input");
+    }
     let limits = arguments.limits.limits();
     let config = arguments.configuration.read()?;
     let tools = Input::new(&arguments.tools);
-    let catalogue =
-        Catalogue::read(&tools.document(limits)?.value).with_context(|| tools.name())?;
+    let catalogue = match Catalogue::read(&tools.document(limits)?.value) {
+        // Nothing in it looks like a tool of anybody's.
+        Err(CatalogueError::Shape(error)) if error.place.is_root() => {
+            bail!(
+                "{}: not a list of tools; write [{{\"name\": …, \"inputSchema\": {{…}}}}], or the list that a model is given",
+                tools.name()
+            )
+        }
+        catalogue => catalogue.with_context(|| tools.name())?,
+    };
     let input = Input::new(&arguments.calls);
     let log = input.open()?;
     let summary = arguments.summary.then(|| Mutex::new(Summary::default()));
@@ -85,10 +98,23 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         format,
     };
     let mut writer = Writer::new(arguments.summary);
-    pipeline::run(&input.name(), log, limits.max_bytes, &replay, |done| writer.write(done))?;
+    let has_end = input.has_end();
+    let ran = pipeline::run(&input.name(), log, limits.max_bytes, &replay, |done| {
+        writer.write(done)?;
+        // What was found stays, but nothing is called good that was not seen.
+        if writer.output.is_left() && !has_end {
+            bail!(NOBODY_READS);
+        }
+        Ok(())
+    });
     writer.progress.finish();
+    if ran.is_err() && writer.output.is_left() && writer.exit != Exit::Good {
+        return Ok(writer.exit);
+    }
+    ran?;
     if writer.calls == 0 {
-        say(&format!("warning: {} holds no calls", input.name()));
+        say(&format!("error: {} holds no calls", input.name()));
+        writer.exit = Exit::CouldNotJudge;
     }
     if let Some(summary) = replay.summary {
         let summary = summary.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -249,7 +275,7 @@ fn push_text(text: &mut String, answer: &Answer) {
 
 /// Writes what the workers have made.
 struct Writer {
-    output: io::StdoutLock<'static>,
+    output: Leavable<io::StdoutLock<'static>>,
     progress: Progress,
     /// One tool's schema is complained of once, not once a call.
     told: BTreeSet<String>,
@@ -262,6 +288,7 @@ impl Writer {
         let output = io::stdout().lock();
         // Answers on a terminal are progress enough.
         let progress = Progress::new("calls").with_watched(is_summary || !output.is_terminal());
+        let output = Leavable::new(output);
         Self { output, progress, told: BTreeSet::new(), calls: 0, exit: Exit::Good }
     }
 

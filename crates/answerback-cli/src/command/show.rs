@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::{Format, LimitOptions};
-use crate::output::{quiet_json, say};
+use crate::output::{Leavable, quiet_json, say};
 use crate::show::{self, Charset, Sheet};
 
 /// Draw envelopes on the terminal: tables, charts, documents, code, timelines
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let in_colour = choice != ColorChoice::Never;
     let sheet = arguments.sheet();
     let is_several = arguments.files.len() > 1 && arguments.format == Format::Text;
-    let mut output = AutoStream::new(output.lock(), choice);
+    let mut output = Leavable::new(AutoStream::new(output.lock(), choice));
     let mut exit = Exit::Good;
     for (index, file) in arguments.files.iter().enumerate() {
         let input = Input::new(file);
@@ -111,7 +111,8 @@ pub(crate) fn draw(contract: Contract, document: &Value) -> anyhow::Result<()> {
     let choice = AutoStream::choice(&output);
     let sheet = Sheet { width: terminal_width(), rows: 50, charset: Charset::Unicode };
     let text = show::draw(sheet, contract, document, choice != ColorChoice::Never);
-    AutoStream::new(output.lock(), choice).write_all(text.as_bytes()).context("cannot write")
+    let mut output = Leavable::new(AutoStream::new(output.lock(), choice));
+    output.write_all(text.as_bytes()).context("cannot write")
 }
 
 /// The terminal's columns, else 80.

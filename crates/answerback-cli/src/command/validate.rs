@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::output::quiet_json;
+use crate::output::{Leavable, quiet_json};
 use answerback_record::surroundings::now;
 
 /// Run one of the three ATDF validators
@@ -74,7 +74,7 @@ fn print(answer: &EnrichedResponse, format: Option<Format>) -> anyhow::Result<()
     match format {
         Format::Json => {
             let text = serde_json::to_string_pretty(&document)?;
-            writeln!(io::stdout(), "{}", quiet_json(&text))?;
+            writeln!(Leavable::new(io::stdout()), "{}", quiet_json(&text))?;
         }
         Format::Text => crate::command::show::draw(Contract::Atdf, &document)?,
     }

@@ -35,7 +35,8 @@ const LONGEST: usize = 200;
   answerback watch berth-watch --after 120 --format json
   answerback watch berth-watch --no-follow
 
-Exit codes: 0 the stream ended or was read to its present end, 2 there is no such stream.")]
+A stream that is not there yet is waited for. Exit codes: 0 the stream ended or was read to its present end, 2 with
+--no-follow, when there is no such stream.")]
 pub(crate) struct Arguments {
     /// The stream's name
     #[arg(value_name = "STREAM")]

@@ -86,6 +86,17 @@ fn lines_are_documents_of_their_own() {
 }
 
 #[test]
+fn lines_without_a_document_are_not_judged() {
+    for (name, format, lines) in
+        [("text", "text", ""), ("blank", "text", "\n \r\n"), ("json", "json", "")]
+    {
+        let arguments = ["check", "--ndjson", "--format", format, "-"];
+        let output = run_with(DOCUMENTS, &arguments, lines);
+        insta::assert_snapshot!(format!("check-ndjson-empty-{name}"), told(&output));
+    }
+}
+
+#[test]
 fn a_line_that_is_too_long_does_not_hide_the_next() {
     let lines = format!(
         "{}\n{{\"status\":\"success\",\"data\":{{\"message\":\"m\"}},\"meta\":{{\"timestamp\":\"2026-01-02T03:04:05Z\"}}}}\n",
@@ -96,7 +107,7 @@ fn a_line_that_is_too_long_does_not_hide_the_next() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_reader_that_goes_away_is_told_nothing() {
     use std::io::Read;
     let mut command = crate::program::program(DOCUMENTS);
     let mut child = command
@@ -114,5 +125,5 @@ fn a_reader_that_goes_away_is_no_error() {
     let mut errors = String::new();
     child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
     assert_eq!(errors, "");
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(child.wait().unwrap().code(), Some(1));
 }

@@ -9,6 +9,8 @@ fn codes_are_explained() {
     for (name, arguments) in [
         ("one", &["explain", "TOOL-014"][..]),
         ("json", &["explain", "tool-014", "--format", "json"]),
+        ("word", &["explain", "CALLS_BLOCKED"]),
+        ("word-json", &["explain", "hash_verification_failure", "--format", "json"]),
         ("unknown-number", &["explain", "TOOL-999"]),
         ("unknown", &["explain", "whatever"]),
     ] {
@@ -19,6 +21,31 @@ fn codes_are_explained() {
     let lines = String::from_utf8(run(".", &["explain", "--format", "json"]).stdout).unwrap();
     assert_eq!(lines.lines().count(), all.lines().count());
     assert!(lines.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
+}
+
+/// Whoever meets a code in the documentation can have it explained.
+#[test]
+fn every_code_of_the_documentation_is_explained() {
+    let known: Vec<Value> = String::from_utf8(run(".", &["explain", "--format", "json"]).stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let mut codes = 0;
+    for name in ["gateway", "governance", "tools"] {
+        let path = format!("{}/../../docs/{name}.md", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let tables = text.lines().filter(|line| line.starts_with('|'));
+        for word in tables.flat_map(|line| line.split('`').skip(1).step_by(2)) {
+            let is_code = word.contains('_')
+                && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+            if is_code {
+                codes += 1;
+                assert!(known.iter().any(|known| known["code"] == word), "{name}: {word}");
+            }
+        }
+    }
+    assert!(codes > 40, "{codes}");
 }
 
 #[test]

@@ -65,6 +65,14 @@ fn every_command_helps_at_three_widths() {
 }
 
 #[test]
+fn help_is_a_command_too() {
+    for command in [&[][..], &["check"], &["ledger", "verify"]] {
+        let asked = run(".", &[&["help"], command].concat());
+        assert_eq!(told(&asked), told(&run(".", &[command, &["--help"]].concat())));
+    }
+}
+
+#[test]
 fn wrong_usage_says_what_is_right() {
     for (name, arguments) in [
         ("no-command", &[][..]),
@@ -74,6 +82,7 @@ fn wrong_usage_says_what_is_right() {
         ("unknown-target", &["convert", "--to", "html", "x.json"]),
         ("bad-tool", &["convert", "--to", "tool", "--tool", "nameless", "x.json"]),
         ("agent-without-lock", &["convert", "--to", "governed", "--agent", "a", "x.json"]),
+        ("modify-no-object", &["inbox", "modify", "01a3185c", "not json"]),
         ("bad-depth", &["check", "--max-depth", "9999", "x.json"]),
     ] {
         insta::assert_snapshot!(format!("usage-{name}"), told(&run(".", arguments)));

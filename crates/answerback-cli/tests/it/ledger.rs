@@ -362,6 +362,48 @@ fn tampering_ends_with_the_level_that_fails() {
     insta::assert_snapshot!("ledger-record-behind", ledger.told(&["record", "ui-least.json"]));
 }
 
+/// A rename would take away what others use: a pipe is written into, and a link stays a link.
+#[cfg(unix)]
+#[test]
+fn only_files_are_replaced_by_an_export() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let ledger = Ledger::filled();
+    let expected = ledger.good(&["export", "--to", "-"]);
+    let name = |name: &str| ledger.path(name).to_str().unwrap().to_owned();
+    let pipe = name("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for force in [&["--force"][..], &[]] {
+        let reading = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read_to_string(pipe).unwrap()
+        });
+        ledger.good(&[&["export", "--to", &pipe], force].concat());
+        assert_eq!(reading.join().unwrap(), expected);
+        assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+    }
+    let (file, link, lost) = (ledger.write("file.jsonl", "old"), name("link"), name("lost"));
+    symlink(&file, &link).unwrap();
+    symlink(name("nothing"), &lost).unwrap();
+    assert_eq!(ledger.code(&["export", "--to", &link]), 2);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+    ledger.good(&["export", "--to", &link, "--force"]);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read_to_string(&file).unwrap(), expected);
+    let socket = name("socket");
+    let _bound = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    for (place, format) in [(&lost, "jsonl"), (&socket, "jsonl"), (&pipe, "parquet")] {
+        for force in [&["--force"][..], &[]] {
+            let arguments = ["export", "--to", place, "--format", format];
+            let refused = ledger.run(&[&arguments, force].concat());
+            let said = String::from_utf8(refused.stderr).unwrap();
+            assert_eq!(refused.status.code(), Some(2), "{said}");
+            assert!(!said.contains("--force") && said.contains("; name "), "{said}");
+            assert!(!fs::symlink_metadata(place).unwrap().is_file());
+        }
+    }
+    assert!(!ledger.path("nothing").exists());
+}
+
 #[test]
 fn receipts_are_verified_without_the_log() {
     let ledger = Ledger::filled();
@@ -376,11 +418,20 @@ fn receipts_are_verified_without_the_log() {
     );
     assert_eq!(ledger.code(&["verify", "--receipt", &file]), 0);
     let changed = ledger.write("changed.txt", receipt.replace("index 4", "index 3"));
+    for (format, said) in [("text", "FAILS   "), ("json", "{\"valid\":false,\"level\":\"root\",")] {
+        let failed = empty
+            .run(&[&["verify", "--receipt", &changed, "--format", format], &verify[3..]].concat());
+        let (out, errors) = (String::from_utf8(failed.stdout), String::from_utf8(failed.stderr));
+        assert!(out.unwrap().starts_with(said));
+        assert_eq!((failed.status.code(), errors.unwrap().as_str()), (Some(12), ""));
+    }
     assert_eq!(ledger.code(&["verify", "--receipt", &changed]), 12);
     let stranger = Ledger::filled().good(&["checkpoint", "--vkey"]);
     assert_eq!(ledger.code(&["verify", "--receipt", &file, "--vkey", stranger.trim()]), 11);
     let cut = ledger.write("cut.txt", &receipt[..40]);
-    assert_eq!(ledger.code(&["verify", "--receipt", &cut]), 2);
+    let unread = ledger.run(&["verify", "--receipt", &cut, "--format", "json"]);
+    let said: Value = serde_json::from_slice(&unread.stdout).unwrap();
+    assert_eq!((unread.status.code(), &said["level"]), (Some(2), &Value::Null));
     assert_eq!(empty.code(&["verify", "--receipt", &file]), 2, "no key and no store");
 }
 

@@ -8,6 +8,7 @@ mod call;
 mod check;
 #[cfg(unix)]
 mod checked_call;
+mod closed_pipe;
 mod configured;
 #[cfg(unix)]
 mod console;

@@ -73,9 +73,11 @@ fn a_configuration_is_found_above() {
         told("tools: {validation: {retry: {max_attempts: 7}, formating: {}}}\nconsole: {}\n");
     let bad = told("tools: {validation: {retry: {max_attempts: 11}}}\n");
     let no_yaml = told("tools: [\n");
+    let twice = told("tools: {}\ntools: {}\n");
     std::fs::remove_dir_all(&folder).unwrap();
     insta::assert_snapshot!("replay-config-found", good);
     insta::assert_snapshot!("replay-config-out-of-range", bad);
+    assert!(twice.ends_with("line 2 column 1: duplicate mapping key: tools\n"), "{twice}");
     assert!(no_yaml.starts_with("exit: 2") && no_yaml.contains("not YAML"), "{no_yaml}");
 }
 
@@ -101,6 +103,7 @@ fn what_cannot_be_judged() {
     insta::assert_snapshot!("replay-no-list", replay(&["--tools", "-", "calls.ndjson"], "{}"));
     insta::assert_snapshot!("replay-no-log", replay(&["--tools", "tools.json", "none.ndjson"], ""));
     insta::assert_snapshot!("replay-empty", replay(&["--tools", "tools.json", "-"], "\n\n"));
+    insta::assert_snapshot!("replay-both", replay(&["--tools", "-", "-"], "[]"));
     let small = ["--tools", "tools.json", "--max-bytes", "2000", "-"];
     let long = format!("{{\"tool\": \"search\", \"arguments\": \"{}\"}}\n", "x".repeat(3000));
     insta::assert_snapshot!("replay-long-line", replay(&small, &long));

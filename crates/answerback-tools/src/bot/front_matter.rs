@@ -51,6 +51,9 @@ fn parsed(yaml: &str) -> FrontMatter {
             // The first line says what and where; the rest draws the place.
             let told = error.to_string();
             let first = told.lines().next().unwrap_or_default();
+            // The parser advises whoever programs with it.
+            let first =
+                first.split_once(", set DuplicateKeyPolicy").map_or(first, |(said, _)| said);
             FrontMatter::Unreadable(plain(first, LONGEST_REASON))
         }
     }

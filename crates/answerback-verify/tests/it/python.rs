@@ -41,6 +41,7 @@ fn judged(ledger: &Ledger) -> i32 {
         let (code, printed) = python(&[path.to_str().unwrap()]);
         assert_eq!(code, i32::from(ours.exit_code()), "{}\n{printed}\n{ours}", path.display());
         assert!(code != 0 || printed.contains(&ours.root), "{printed}");
+        assert_eq!(printed.contains("levels 1 to 4 hold"), code == 0, "{printed}");
         codes.push(code);
     }
     assert_eq!(codes[0], codes[1]);
@@ -127,6 +128,17 @@ fn python_takes_keys_and_anchors() {
     assert_eq!(python(&[&new, "--vkey", &writer.ledger.vkey, "--checkpoint", &anchor]).0, 0);
     assert_eq!(python(&[&old, "--checkpoint", &anchor]).0, 14, "rolled back");
     assert_eq!(python(&[&new, "--vkey", &vkey(&writer.ledger.origin, &key(9))]).0, 11);
-    assert_eq!(python(&[&at("none", "{}\n")]).0, 2);
+    let none = at("none", "{}\n");
+    let missing = format!("{none}.jsonl");
+    for (path, said) in [
+        (
+            &none,
+            " is not a whole database, export or directory of tiles: 'answerback_ledger' is missing",
+        ),
+        (&missing, ": No such file or directory"),
+    ] {
+        let expected = format!("cannot be judged: {path}{said}\n");
+        assert_eq!(python(&[path]), (2, expected));
+    }
     assert_eq!(python(&[&at("cut", &writer.ledger.jsonl()[..900])]).0, 2);
 }

@@ -315,6 +315,8 @@ fn parse(file: &str, text: &str) -> Result<Value, ConfigError> {
 #[cfg(feature = "yaml")]
 fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
+    // The parser advises whoever programs with it.
+    let line = line.split_once(", set DuplicateKeyPolicy").map_or(line, |(said, _)| said);
     crate::finding::secrets::redact(line.trim_start_matches("error: ")).into_owned()
 }
 

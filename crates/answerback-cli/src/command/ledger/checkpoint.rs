@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use super::location::Location;
 use super::witness;
 use crate::exit::Exit;
+use crate::output::Leavable;
 use crate::replace::replace;
 
 /// Print the newest signed checkpoint
@@ -42,7 +43,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
     if arguments.vkey {
-        writeln!(std::io::stdout(), "{}", location.read()?.verifier_key()?)?;
+        writeln!(Leavable::new(std::io::stdout()), "{}", location.read()?.verifier_key()?)?;
         return Ok(Exit::Good);
     }
     let (note, exit) = if arguments.witness {
@@ -51,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         (location.read()?.checkpoint()?, Exit::Good)
     };
     match &arguments.publish {
-        None => write!(std::io::stdout(), "{note}")?,
+        None => write!(Leavable::new(std::io::stdout()), "{note}")?,
         Some(path) => {
             publish(&note, path).with_context(|| format!("cannot publish {}", path.display()))?;
         }

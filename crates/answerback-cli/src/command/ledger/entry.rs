@@ -10,7 +10,11 @@ use crate::options::Format;
 use crate::output::{push_line, sanitise};
 
 /// Prints entries, one a line.
-pub(super) fn print(entries: &[Entry], format: Format) -> anyhow::Result<()> {
+pub(super) fn print(
+    output: &mut impl Write,
+    entries: &[Entry],
+    format: Format,
+) -> anyhow::Result<()> {
     let mut lines = String::new();
     for entry in entries {
         match format {
@@ -21,7 +25,6 @@ pub(super) fn print(entries: &[Entry], format: Format) -> anyhow::Result<()> {
             Format::Json => push_line(&mut lines, &value(entry))?,
         }
     }
-    let mut output = std::io::stdout().lock();
     output.write_all(lines.as_bytes())?;
     Ok(output.flush()?)
 }

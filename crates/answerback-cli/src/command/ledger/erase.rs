@@ -10,7 +10,7 @@ use super::confirm::confirm;
 use super::location::Location;
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::output::say;
+use crate::output::{Leavable, say};
 
 /// Erase a part of an entry for good; every proof stays valid
 ///
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         store.update_text()?;
     }
     let (by, is_gone) = (erased.entry.index, store.is_scrubbed()?);
-    let mut output = std::io::stdout().lock();
+    let mut output = Leavable::new(std::io::stdout().lock());
     match arguments.format {
         Format::Text => {
             writeln!(output, "erased part {part} of entry {index}; entry {by} says so")?;

@@ -1,6 +1,6 @@
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use answerback_store::{Export, ExportProgress, Exported, Store};
 use anyhow::{Context, bail};
@@ -10,6 +10,7 @@ use super::location::Location;
 use crate::exit::Exit;
 use crate::output::say;
 use crate::progress::Progress;
+use crate::replace::replace_with;
 
 /// Export the log so that anybody can verify it
 ///
@@ -45,7 +46,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     otel: bool,
 
-    /// Replace a file that is there
+    /// Replace a file that is there; a link stays, and what it leads to is replaced
     #[arg(long)]
     force: bool,
 }
@@ -61,7 +62,7 @@ enum Layout {
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
-    let to_stdout = arguments.to.as_os_str() == "-";
+    let to_stdout = arguments.only_prints();
     if arguments.format == Layout::Tiles {
         if arguments.from.is_some() || arguments.size.is_some() || arguments.otel || to_stdout {
             bail!(
@@ -70,8 +71,8 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         }
     } else if arguments.format == Layout::Parquet && to_stdout {
         bail!("a Parquet file is written beside its place first; name a file");
-    } else if !to_stdout && arguments.to.exists() && !arguments.force {
-        bail!("{} is there already; name another file, or say --force", arguments.to.display());
+    } else if !to_stdout {
+        arguments.check_place()?;
     }
     let store = location.read()?;
     let mut progress = Progress::new("entries");
@@ -95,6 +96,11 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
 }
 
 impl Arguments {
+    /// Whether it goes to standard output.
+    pub(super) fn only_prints(&self) -> bool {
+        self.to.as_os_str() == "-"
+    }
+
     fn export(&self) -> Export {
         let mut export = Export::new().with_otel(self.otel);
         if let Some(from) = self.from {
@@ -106,34 +112,64 @@ impl Arguments {
         export
     }
 
-    /// Writes beside the file and puts it into place when it is whole and on the disk.
+    /// Refuses a place that cannot be written, or only with --force, before the log is read.
+    fn check_place(&self) -> anyhow::Result<()> {
+        let name = self.to.display();
+        let Ok(present) = fs::metadata(&self.to) else { return Ok(()) };
+        if present.is_dir() {
+            bail!("{name} is a directory; name a file in it");
+        }
+        if present.is_file() && !self.force {
+            bail!("{name} is there already; name another file, or say --force");
+        }
+        if !present.is_file() && (self.format == Layout::Parquet || !is_pipe(&present)) {
+            bail!("{name} is no regular file and stays as it is; name a file");
+        }
+        Ok(())
+    }
+
+    /// Writes beside the file and puts it into place when it is whole and on the disk. What runs on to another program
+    /// is written as it comes.
     fn write(
         &self,
         store: &Store,
         tell: &mut dyn FnMut(ExportProgress),
     ) -> anyhow::Result<Exported> {
-        let mut beside = self.to.as_os_str().to_owned();
-        beside.push(".part");
-        let beside = Path::new(&beside);
         let cannot = || format!("cannot write {}", self.to.display());
-        let mut output =
-            BufWriter::with_capacity(1 << 16, File::create(beside).with_context(cannot)?);
-        let written = match self.format {
-            Layout::Parquet => parquet(store, self.export(), &mut output, tell),
-            _ => Ok(store.export_jsonl(self.export(), &mut output, tell)?),
-        };
-        let placed = written.and_then(|exported| {
-            output.flush().with_context(cannot)?;
-            output.get_ref().sync_all().with_context(cannot)?;
-            fs::rename(beside, &self.to).with_context(cannot)?;
-            Ok(exported)
-        });
-        if placed.is_err() {
-            // What is not whole is not an export; that it cannot be removed either says nothing more.
-            let _ = fs::remove_file(beside);
+        if fs::metadata(&self.to).is_ok_and(|present| is_pipe(&present)) {
+            let mut pipe = OpenOptions::new().write(true).open(&self.to).with_context(cannot)?;
+            return self.write_into(&mut pipe, store, tell);
         }
-        placed
+        replace_with(&self.to, |file| self.write_into(file, store, tell)).with_context(cannot)
     }
+
+    fn write_into(
+        &self,
+        file: &mut File,
+        store: &Store,
+        tell: &mut dyn FnMut(ExportProgress),
+    ) -> anyhow::Result<Exported> {
+        let mut output = BufWriter::with_capacity(1 << 16, file);
+        let exported = match self.format {
+            Layout::Parquet => parquet(store, self.export(), &mut output, tell)?,
+            _ => store.export_jsonl(self.export(), &mut output, tell)?,
+        };
+        output.flush()?;
+        Ok(exported)
+    }
+}
+
+/// Whether what is written there runs on to another program or a terminal: nothing is replaced by it.
+#[cfg(unix)]
+fn is_pipe(present: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = present.file_type();
+    kind.is_fifo() || kind.is_char_device()
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Metadata) -> bool {
+    false
 }
 
 #[cfg(feature = "parquet")]

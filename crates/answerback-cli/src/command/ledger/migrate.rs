@@ -8,6 +8,7 @@ use serde_json::json;
 use super::location::Location;
 use crate::exit::Exit;
 use crate::options::Format;
+use crate::output::Leavable;
 use crate::progress::Progress;
 
 /// Move the ledger from its file into a `PostgreSQL` database
@@ -55,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     progress.finish();
     let moved = moved?;
     let (after, key, anchor) = (moved.head()?, location.key()?, location.anchor()?);
-    let mut output = std::io::stdout().lock();
+    let mut output = Leavable::new(std::io::stdout().lock());
     match arguments.format {
         Format::Text => {
             writeln!(

@@ -11,7 +11,7 @@ use super::location::Location;
 use super::moment::{DAY, micros, span};
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::output::say;
+use crate::output::{Leavable, say};
 use crate::progress::Progress;
 use answerback_record::surroundings::now;
 
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     }
     let is_gone = store.is_scrubbed()?;
     let (removed, by) = (pruned.removed, pruned.entry.index);
-    let mut output = std::io::stdout().lock();
+    let mut output = Leavable::new(std::io::stdout().lock());
     match arguments.format {
         Format::Text => {
             writeln!(output, "removed {removed} entries below {below}; entry {by} says so")?;

@@ -18,7 +18,7 @@ use super::location::Location;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::{Format, LimitOptions};
-use crate::output::{push_line, say};
+use crate::output::{Leavable, push_line, say};
 use answerback_record::surroundings::random;
 
 /// Record replies in the ledger, and print their receipts
@@ -35,8 +35,9 @@ use answerback_record::surroundings::random;
   answerback ledger record --manifest prompt-manifest.json --lock prompt-lock.json --handoff handoff.json response.json
   answerback ledger record --format json replies/*.json
 
-The ledger and its key begin with the first record. A response that is in the log is not recorded again.
-Another one under its id is recorded as rejected.
+The ledger and its key begin with the first record. A response that is in the log under its response
+id is not recorded again, and another one under that id is recorded as rejected; a document without such an id is
+recorded each time.
 Exit codes: 0 recorded, 1 recorded as rejected, 2 not recorded.")]
 pub(crate) struct Arguments {
     /// The documents; '-' is standard input
@@ -150,7 +151,7 @@ fn print(store: &Store, index: u64, kind: Kind, format: Format) -> anyhow::Resul
             line
         }
     };
-    let mut output = std::io::stdout().lock();
+    let mut output = Leavable::new(std::io::stdout().lock());
     output.write_all(text.as_bytes())?;
     Ok(output.flush()?)
 }

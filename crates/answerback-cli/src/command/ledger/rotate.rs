@@ -6,6 +6,7 @@ use super::confirm::confirm;
 use super::location::Location;
 use crate::exit::Exit;
 use crate::options::Format;
+use crate::output::Leavable;
 
 /// Change to a new signing key
 ///
@@ -39,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let changed = store.rotate_key()?.wait()?.value;
     let entry = store.entry(changed.index)?;
     let new = entry.as_ref().and_then(|entry| entry.leaf.text("vkey")).unwrap_or_default();
-    let mut output = std::io::stdout().lock();
+    let mut output = Leavable::new(std::io::stdout().lock());
     match arguments.format {
         Format::Text => {
             writeln!(output, "{new}\nsigns from now on; entry {} says so", changed.index)?;

@@ -11,7 +11,7 @@ use super::location::Location;
 use super::moment::{micros, moment};
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::output::say;
+use crate::output::{Leavable, say};
 use answerback_record::surroundings::now;
 
 /// Find entries: by agent, tool, outcome, kind, time, id, or words of their content
@@ -100,11 +100,12 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     while let (true, Some(next)) = (page.entries.is_empty(), page.next) {
         page = store.entries(&filter, Some(next), usize::from(arguments.limit))?;
     }
-    entry::print(&page.entries, arguments.format)?;
+    let mut output = Leavable::new(std::io::stdout());
+    entry::print(&mut output, &page.entries, arguments.format)?;
     if let Some(next) = page.next {
         match arguments.format {
             Format::Text => say(&format!("there are more: --cursor {next}")),
-            Format::Json => writeln!(std::io::stdout(), "{}", json!({"next": next.to_string()}))?,
+            Format::Json => writeln!(output, "{}", json!({"next": next.to_string()}))?,
         }
     }
     Ok(if page.entries.is_empty() { Exit::NotGood } else { Exit::Good })

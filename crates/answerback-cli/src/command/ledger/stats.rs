@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::location::Location;
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::output::{push_line, sanitise};
+use crate::output::{Leavable, push_line, sanitise};
 
 /// Show how large the ledger is, and how it is
 ///
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
             }
         }
     }
-    std::io::stdout().lock().write_all(text.as_bytes())?;
+    Leavable::new(std::io::stdout()).write_all(text.as_bytes())?;
     let is_good = figures.trouble.is_none() && !figures.anchor.is_trouble();
     Ok(if is_good { Exit::Good } else { Exit::NotGood })
 }

@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let page = store.entries(&Filter::default().newest_first(), end, limit)?;
     let mut entries = page.entries;
     entries.reverse();
-    entry::print(&entries, arguments.format)?;
+    entry::print(&mut std::io::stdout(), &entries, arguments.format)?;
     if !arguments.follow {
         return Ok(Exit::Good);
     }
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         let page = store.entries(&Filter::default(), newest, PAGE)?;
         if let Some(last) = page.entries.last() {
             newest = Some(last.index);
-            entry::print(&page.entries, arguments.format)?;
+            entry::print(&mut std::io::stdout(), &page.entries, arguments.format)?;
         } else if end.is_some_and(|end| Instant::now() >= end) {
             return Ok(Exit::Good);
         } else {

@@ -15,7 +15,7 @@ use super::source;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::Format;
-use crate::output::{push_line, sanitise, say};
+use crate::output::{Leavable, push_line, sanitise, say};
 use crate::progress::Progress;
 
 /// The largest receipt or file of checkpoints that is read, in bytes.
@@ -123,7 +123,7 @@ fn print(report: &Report, format: Format) -> anyhow::Result<Exit> {
         None => Exit::Good,
         Some(level) => Exit::LevelFailed(*level),
     };
-    let mut output = anstream::stdout().lock();
+    let mut output = Leavable::new(anstream::stdout().lock());
     match format {
         Format::Json => {
             let mut line = String::new();
@@ -165,7 +165,7 @@ impl Arguments {
                     let leaf: serde_json::Value =
                         serde_json::from_slice(&proven.leaf).unwrap_or_default();
                     let (index, size) = (proven.index, proven.checkpoint.size);
-                    let mut output = std::io::stdout().lock();
+                    let mut output = Leavable::new(std::io::stdout().lock());
                     match self.format {
                         Format::Text => writeln!(
                             output,
@@ -191,14 +191,26 @@ impl Arguments {
             }
         }
         let Some(error) = failure else { bail!("there is no key to verify the receipt with") };
-        say(&format!("FAILS   {error}"));
-        match error {
-            ReceiptError::Signature | ReceiptError::Origin { .. } => {
-                Ok(Exit::LevelFailed(Level::Signatures))
+        let level = match error {
+            ReceiptError::Signature | ReceiptError::Origin { .. } => Some(Level::Signatures),
+            ReceiptError::Proof => Some(Level::Root),
+            _ => None,
+        };
+        let mut output = Leavable::new(anstream::stdout().lock());
+        match self.format {
+            Format::Text => {
+                let line = format!("FAILS   {error}");
+                let style = style(&line);
+                writeln!(output, "{style}{}{style:#}", sanitise(&line))?;
             }
-            ReceiptError::Proof => Ok(Exit::LevelFailed(Level::Root)),
-            _ => Ok(Exit::CouldNotJudge),
+            Format::Json => {
+                let mut line = String::new();
+                let value = json!({"valid": false, "level": level, "error": error.to_string()});
+                push_line(&mut line, &value)?;
+                output.write_all(line.as_bytes())?;
+            }
         }
+        Ok(level.map_or(Exit::CouldNotJudge, Exit::LevelFailed))
     }
 }
 

@@ -42,6 +42,24 @@ words! {
 }
 
 impl RefusalReason {
+    /// What it says, in a line.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::OutOfScope => "the request is not for this agent's domain",
+            Self::BoundaryViolation => "the request would have the agent do another domain's work",
+            Self::QualityCannotBeMet => "the agent's standards cannot be met",
+            Self::HashVerificationFailure => "a prompt's hash is not the one in the lock",
+            Self::InvalidAgentReference => "an agent is named that the manifest does not know",
+            Self::CompositionViolation => "an archetype's composition breaks its rules",
+            Self::ImmutabilityViolation => "something immutable was to be changed",
+            Self::InsufficientContext => "the request does not say enough",
+            Self::AmbiguousRequest => "the request can be understood in several ways",
+            Self::MultipleValidApproaches => {
+                "several ways lead there, and the choice is not the agent's"
+            }
+        }
+    }
+
     /// How grave it is.
     pub const fn severity(self) -> RefusalSeverity {
         match self {

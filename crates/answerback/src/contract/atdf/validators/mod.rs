@@ -9,6 +9,16 @@ pub use date_range::{DateLimits, validate_date_range};
 pub use email::validate_email;
 pub use password::validate_password_strength;
 
+/// The codes that the validators answer with, and what they say.
+pub const CODES: [(&str, &str); 6] = [
+    ("INVALID_DATE_FORMAT", "a date is not ISO 8601 with an offset"),
+    ("INVALID_DATE_RANGE", "the dates are not in order, or not in the future"),
+    ("EMPTY_EMAIL", "the address is empty"),
+    ("INVALID_EMAIL_FORMAT", "the address has not the form of one"),
+    ("EMPTY_PASSWORD", "the password is empty"),
+    ("WEAK_PASSWORD", "the password is not strong enough"),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,6 +53,8 @@ mod tests {
         for answer in answers {
             let document = answer.to_document();
             assert_eq!(Contract::Atdf.check(&document, Profile::Strict), [], "{document}");
+            let is_listed = |code| CODES.iter().any(|(listed, _)| *listed == code);
+            assert!(answer.code().is_none_or(is_listed), "{document}");
         }
     }
 }
