@@ -15,6 +15,7 @@ mod operating;
 mod options;
 mod output;
 mod pipeline;
+mod programs;
 mod progress;
 mod prompts;
 mod report;

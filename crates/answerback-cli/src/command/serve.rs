@@ -31,6 +31,7 @@ use crate::folders;
 use crate::gateway::GatewayOptions;
 use crate::operating::{log, log_from, stop};
 use crate::output::say;
+use crate::programs;
 use crate::tokens::{LAUNCHER, LAUNCHER_FILE, OWN, OWN_FILE, OWN_SCOPES, with_named};
 use crate::webhook::Webhook;
 
@@ -375,7 +376,8 @@ impl Asked {
 /// Who is served and what lies behind, by the configuration.
 fn settings(configuration: &Configuration) -> anyhow::Result<ServiceSettings> {
     let (settings, warnings) = configuration.service()?;
-    for warning in warnings {
+    // A server that is missing keeps nobody from the others.
+    for warning in warnings.into_iter().chain(programs::missing(configuration, &settings)) {
         say(&format!("warning: {warning}"));
     }
     Ok(settings)
