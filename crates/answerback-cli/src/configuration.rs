@@ -69,6 +69,11 @@ impl ConfigOption {
         Self { config: Some(file) }
     }
 
+    /// The file that was named on the command line.
+    pub(crate) fn option(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
     /// The file that is read, where there is one.
     pub(crate) fn file(&self) -> Option<PathBuf> {
         self.config.clone().or_else(found)

@@ -19,6 +19,7 @@ mod programs;
 mod progress;
 mod prompts;
 mod report;
+mod shell;
 mod show;
 mod together;
 mod tokens;

@@ -572,7 +572,9 @@ fn a_newcomer_at_a_terminal_is_told_how_to_connect() {
     let desk = Desk::new();
     let mut command = desk.command();
     command.args(["serve", "--listen", "127.0.0.1:0"]);
-    once_shown(command, "(opens once", |shown| {
+    let store = desk.path("state/answerback/ledger.db");
+    let another = format!("another: answerback link --store {})", store.display());
+    once_shown(command, &another, |shown| {
         let line =
             shown.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{shown}"));
         let client = &json_of(line)["mcpServers"]["answerback"];
@@ -590,7 +592,6 @@ fn a_newcomer_at_a_terminal_is_told_how_to_connect() {
             .header("Content-Type", "application/json");
         let request = request.header("Accept", "application/json, text/event-stream");
         assert_eq!(request.send(hello.to_string()).unwrap().status(), 200);
-        let store = desk.path("state/answerback/ledger.db");
         let inbox = format!("answerback inbox list --store {}", store.display());
         for words in
             [format!("endpoint {url}"), "servers  tools".to_owned(), inbox, "/#t=".to_owned()]

@@ -13,6 +13,7 @@ use anyhow::{Context, bail};
 use super::witness;
 use crate::configuration::{ConfigOption, Configuration};
 use crate::folders;
+use crate::shell::file_option;
 
 /// The variable that names a store.
 const VARIABLE: &str = "ANSWERBACK_STORE";
@@ -107,6 +108,35 @@ impl Location {
             );
         }
         Ok(path)
+    }
+
+    /// The options by which another command finds the same ledger, as they were given to this one. Where none was, none
+    /// is needed.
+    pub(crate) fn options(&self) -> String {
+        let mut options = String::new();
+        let is_url = |path: &Path| path.to_str().is_some_and(StoreConfig::is_url);
+        match &self.store {
+            // It may hold a password.
+            Some(store) if is_url(store) => options.push_str(" --store URL"),
+            Some(store) => options.push_str(&file_option("store", store)),
+            None => {}
+        }
+        let config = self.config.option();
+        let named =
+            [("key", self.key.as_deref()), ("anchor", self.anchor.as_deref()), ("config", config)];
+        for (option, file) in named {
+            options.extend(file.map(|file| file_option(option, file)));
+        }
+        options
+    }
+
+    /// The option by which a command finds this ledger from any folder; nothing, where it is in a database whose
+    /// configuration was not named.
+    pub(crate) fn option_anywhere(&self) -> Option<String> {
+        match self.url() {
+            Ok(None) => Some(file_option("store", &self.path().ok()?)),
+            _ => self.config.option().map(|file| file_option("config", file)),
+        }
     }
 
     /// The folder for what belongs to the store and is no part of it.
