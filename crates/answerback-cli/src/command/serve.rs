@@ -316,7 +316,7 @@ fn console_of(address: SocketAddr) -> Option<String> {
 }
 
 /// What governed replies are verified against.
-fn governance(configuration: &Configuration) -> anyhow::Result<Governance> {
+pub(super) fn governance(configuration: &Configuration) -> anyhow::Result<Governance> {
     let governance = &configuration.config.governance;
     let (Some(manifest), Some(lock)) = (&governance.manifest, &governance.lock) else {
         return Ok(Governance::default());

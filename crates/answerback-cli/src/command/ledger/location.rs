@@ -17,6 +17,8 @@ use crate::shell::file_option;
 
 /// The variable that names a store.
 const VARIABLE: &str = "ANSWERBACK_STORE";
+/// What is said of a file that nobody wrote to.
+pub(crate) const EMPTY: &str = "the file is empty, not a ledger";
 
 /// Which ledger is meant.
 #[derive(Debug, clap::Args)]
@@ -106,6 +108,9 @@ impl Location {
                  --store FILE or $ANSWERBACK_STORE names another",
                 path.display()
             );
+        }
+        if is_empty(&path) {
+            bail!("{}: {EMPTY}", path.display());
         }
         Ok(path)
     }
@@ -210,6 +215,16 @@ impl Location {
         })
     }
 
+    /// Whether a ledger in a file could begin here. Nothing is made.
+    pub(crate) fn could_start(&self) -> anyhow::Result<()> {
+        for file in [self.path()?, self.key()?, self.anchor()?] {
+            if !file.exists() {
+                folders::could_make(&file)?;
+            }
+        }
+        Ok(())
+    }
+
     fn start_with(
         &self,
         more: impl FnOnce(Settings) -> anyhow::Result<Settings>,
@@ -241,6 +256,11 @@ impl Location {
             None => settings,
         })
     }
+}
+
+/// Whether a file has nothing in it: it is none of ours, though it could become one.
+pub(crate) fn is_empty(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0)
 }
 
 /// A name for the anchor of the store at this path: two stores of one name have two anchors.
