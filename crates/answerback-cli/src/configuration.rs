@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use answerback::config::{Config, StoreConfig, ToolSettings, Trust, ValidationConfig};
-use answerback_gateway::ServiceSettings;
+use answerback_gateway::{GatewaySettings, ServiceSettings};
 use anyhow::{Context, anyhow, bail};
 use serde_json::json;
 
@@ -69,6 +69,11 @@ impl ConfigOption {
         Self { config: Some(file) }
     }
 
+    /// The file that was named on the command line.
+    pub(crate) fn option(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
     /// The file that is read, where there is one.
     pub(crate) fn file(&self) -> Option<PathBuf> {
         self.config.clone().or_else(found)
@@ -116,6 +121,16 @@ impl Configuration {
     pub(crate) fn service(&self) -> anyhow::Result<(ServiceSettings, Vec<String>)> {
         let parsed = json!({ "gateway": self.config.gateway });
         Ok(ServiceSettings::from_value("the configuration", &parsed)?)
+    }
+
+    /// Reads all that is said of the gateway, as whoever serves does: who is served and what lies behind, with warnings
+    /// about every key of the file that means nothing.
+    pub(crate) fn as_served(&self, file: &str) -> anyhow::Result<(ServiceSettings, Vec<String>)> {
+        let parsed = json!({ "gateway": self.config.gateway });
+        let (_, of_gateway) = GatewaySettings::from_value(file, &parsed)?;
+        let (settings, of_service) = ServiceSettings::from_value(file, &parsed)?;
+        let warnings = self.config.warnings().iter().map(ToString::to_string);
+        Ok((settings, warnings.chain(of_gateway).chain(of_service).collect()))
     }
 
     /// The variables in which there are secrets, by what the configuration says: no server inherits them.

@@ -25,6 +25,7 @@ use crate::command::ledger::source;
 use crate::input::Input;
 use crate::output::say;
 use crate::prompts::PromptFolder;
+use crate::shell::file_option;
 use crate::show::{Charset, Sheet, draw};
 
 /// How wide a reply is drawn for the page that shows it as a terminal would.
@@ -66,7 +67,7 @@ impl Server {
         if self.ledger.to_str().is_some_and(StoreConfig::is_url) {
             return format!("answerback {words} --config FILE");
         }
-        format!("answerback {words} --store {}", self.ledger.display())
+        format!("answerback {words}{}", file_option("store", &self.ledger))
     }
 }
 

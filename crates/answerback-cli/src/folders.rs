@@ -50,3 +50,14 @@ pub(crate) fn make_for(file: &Path) -> anyhow::Result<()> {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder).with_context(|| format!("cannot create {}", folder.display()))
 }
+
+/// Whether a file that is not there could be made, with the folders that it needs. Nothing is left behind.
+pub(crate) fn could_make(file: &Path) -> anyhow::Result<()> {
+    let file = std::path::absolute(file)?;
+    let folder = file.ancestors().skip(1).find(|folder| folder.exists());
+    let folder = folder.with_context(|| format!("there is no folder for {}", file.display()))?;
+    let trial = folder.join(format!(".answerback-{}", std::process::id()));
+    let tried = fs::OpenOptions::new().write(true).create_new(true).open(&trial);
+    tried.with_context(|| format!("cannot write in {}", folder.display()))?;
+    fs::remove_file(&trial).with_context(|| trial.display().to_string())
+}

@@ -114,7 +114,7 @@ fn tracer() -> anyhow::Result<Option<std::sync::Arc<answerback_gateway::Tracer>>
 }
 
 /// The agent under whose identity results are given, where there is one.
-fn attestor(configuration: &Configuration) -> anyhow::Result<Option<Attestor>> {
+pub(crate) fn attestor(configuration: &Configuration) -> anyhow::Result<Option<Attestor>> {
     let governance = &configuration.config.governance;
     let Some(agent) = &governance.agent else { return Ok(None) };
     let (Some(manifest), Some(lock)) = (&governance.manifest, &governance.lock) else {

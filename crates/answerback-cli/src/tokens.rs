@@ -1,6 +1,6 @@
 //! The tokens of a server: our own, and those that the configuration names.
 
-use answerback_gateway::{Secret, ServiceSettings};
+use answerback_gateway::{Secret, ServiceSettings, TokenSettings};
 use answerback_http::{Scope, Scopes, Token, Tokens};
 use anyhow::Context;
 
@@ -28,7 +28,7 @@ pub(crate) fn with_named(
 ) -> anyhow::Result<Tokens> {
     for named in &settings.tokens {
         let context = || format!("gateway.tokens.{}", named.name);
-        let scopes = scopes(&named.scopes).with_context(|| format!("{}.scopes", context()))?;
+        let scopes = scopes(named)?;
         tokens = match &named.secret {
             Secret::File(path) => {
                 let path = configuration.path(path);
@@ -80,6 +80,12 @@ pub(crate) fn known(location: &Location) -> anyhow::Result<Tokens> {
     with_named(tokens, configuration, &that_are_there(configuration, &settings, is_set))
 }
 
-fn scopes(words: &[String]) -> Result<Scopes, answerback_http::UnknownScope> {
-    words.iter().map(|word| word.parse::<Scope>()).collect()
+/// Whether every token may do what there is, whether it is there or not.
+pub(crate) fn check_scopes(settings: &ServiceSettings) -> anyhow::Result<()> {
+    settings.tokens.iter().try_for_each(|named| scopes(named).map(drop))
+}
+
+fn scopes(named: &TokenSettings) -> anyhow::Result<Scopes> {
+    let read: Result<Scopes, _> = named.scopes.iter().map(|word| word.parse::<Scope>()).collect();
+    read.with_context(|| format!("gateway.tokens.{}.scopes", named.name))
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use answerback_mcp::era::{EraCache, bridged};
 use answerback_mcp::link::{
-    Health, Link, Opened, Program, Restart, WAITING, read_lines, steady, write_lines,
+    Health, Link, Opened, Program, Restart, WAITING, broken, read_lines, steady, write_lines,
 };
-use answerback_mcp::wire::{Message, Shape, code};
+use answerback_mcp::wire::{Id, Message, Shape, code};
 use answerback_store::StoreError;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
@@ -20,6 +20,8 @@ use crate::{Client, Gateway};
 
 /// Where calls come in, in the record.
 const SURFACE: &str = "wrap";
+/// How long a client is still heard whose server ended before it answered anything: it may only be about to ask.
+const LAST_REQUESTS: Duration = Duration::from_secs(2);
 
 /// The server that is wrapped.
 #[derive(Clone, Debug)]
@@ -49,7 +51,7 @@ impl Wrapped {
 pub enum Ended {
     /// The client left, and the server was ended.
     Client,
-    /// The server left by itself before it had answered anything: as it said, where it is known.
+    /// The server ended before it had answered anything: as it said, where it is known.
     Server(Option<ExitStatus>),
 }
 
@@ -88,19 +90,27 @@ pub async fn wrap(
         Arc::new(Relay::new(gateway, Arc::new(client), served, Outlet::Queue(to_client), to));
     relay.note_start(SURFACE).await.map_err(WrapError::Record)?;
     let mut from_server = tokio::spawn(Arc::clone(&relay).from_server(from));
-    let has_server_left = {
+    let left = {
         let from_client = from_client(&relay, input, most);
         tokio::pin!(from_client, stop);
         tokio::select! {
-            () = &mut from_client => false,
-            () = &mut stop => false,
-            _ = &mut from_server => true,
+            () = &mut from_client => Left::Client,
+            () = &mut stop => Left::Stopped,
+            unanswered = &mut from_server => {
+                answer_for_server(&relay, unanswered.unwrap_or_default()).await;
+                let _ = tokio::time::timeout(LAST_REQUESTS, from_client).await;
+                Left::Server
+            }
         }
     };
-    // The server's input ends, and the server with it. Calls that it does not answer any more are answered by us.
+    // The server's input ends, and the server with it. What it does not answer any more is answered by us.
     relay.close();
+    let mut has_server_left = matches!(left, Left::Server);
     if !has_server_left {
-        let _ = from_server.await;
+        let unanswered = from_server.await.unwrap_or_default();
+        let is_left_waiting = matches!(left, Left::Client) && !unanswered.is_empty();
+        has_server_left = is_left_waiting && !health.has_answered();
+        answer_for_server(&relay, unanswered).await;
     }
     relay.finish().await;
     relay.note_stop(SURFACE).await.map_err(WrapError::Record)?;
@@ -109,6 +119,20 @@ pub async fn wrap(
     // What was answered is written, unless the client is gone.
     let _ = tokio::time::timeout(Duration::from_secs(5), client_writer).await;
     Ok(ended)
+}
+
+/// Who ends it.
+enum Left {
+    Client,
+    Stopped,
+    Server,
+}
+
+/// Answers what the server left without an answer.
+async fn answer_for_server(relay: &Relay, unanswered: Vec<Id>) {
+    for id in unanswered {
+        relay.tell(broken(&id, "the server ended before it answered", None)).await;
+    }
 }
 
 /// Reads what the client says until it leaves.

@@ -3,20 +3,23 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 
 use answerback_gateway::serve::Backend;
-use answerback_gateway::{GatewaySettings, ServiceSettings, Weight, remarks};
+use answerback_gateway::{Secret, ServiceSettings, Weight, remarks};
 use answerback_http::{ListenSettings, Listener, Principal, Tokens};
 use anyhow::Context;
 use serde_json::json;
 
-use super::ledger::location::Location;
+use super::ledger::location::{EMPTY, Location, is_empty};
 use super::serve;
 use crate::exit::Exit;
 use crate::folders;
+use crate::gateway::attestor;
 use crate::options::Format;
 use crate::output::{push_line, sanitise};
-use crate::tokens::{that_are_there, with_named};
+use crate::shell::quoted;
+use crate::tokens::{check_scopes, that_are_there, with_named};
 
 /// Check the configuration, the servers, their tools' schemas and the store, and say how to mend what is wrong
 ///
@@ -135,6 +138,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     // Where the store is, the configuration says.
     if arguments.location.configuration().is_ok() {
         look_at_store(arguments, &mut findings);
+        look_at_governance(arguments, &mut findings);
     }
     findings.tell(arguments.format)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -191,29 +195,29 @@ fn look_at_configuration(
             return None;
         }
     };
-    let file = arguments.location.configuration_file();
-    match &file {
-        Some(path) => findings.good(ABOUT, path.display().to_string()),
-        None => findings.add(
+    let Some(file) = arguments.location.configuration_file() else {
+        findings.add(
             Standing::Good,
             ABOUT,
             "none; the defaults hold and `answerback tools` is served",
             Some("`answerback init` writes one with everything explained"),
-        ),
-    }
+        );
+        return Some(ServiceSettings::default());
+    };
+    let shown = file.display().to_string();
     let config = &configuration.config;
     if !config.ignored.is_empty() {
-        let what = format!("is not trusted, so it does not set {}", config.ignored.join(", "));
-        findings.add(Standing::Problem, ABOUT, what, Some("read it, then: answerback trust"));
+        let ignored = config.ignored.join(", ");
+        let what = format!("{shown} is not trusted, so it does not set {ignored}");
+        let mend = format!("read it, then: answerback trust {}", quoted(&shown));
+        findings.add(Standing::Problem, ABOUT, what, Some(&mend));
     }
-    let file = file.map_or_else(|| ABOUT.to_owned(), |path| path.display().to_string());
-    let parsed = json!({ "gateway": config.gateway });
-    let read = GatewaySettings::from_value(&file, &parsed)
-        .and_then(|(_, warnings)| Ok((warnings, ServiceSettings::from_value(&file, &parsed)?)));
-    match read {
-        Ok((warnings, (settings, more))) => {
-            let known = config.warnings().iter().map(ToString::to_string);
-            for warning in known.chain(warnings).chain(more) {
+    match configuration.as_served(&shown) {
+        Ok((settings, warnings)) => {
+            if config.ignored.is_empty() && warnings.is_empty() {
+                findings.good(ABOUT, shown);
+            }
+            for warning in warnings {
                 findings.add(
                     Standing::Problem,
                     ABOUT,
@@ -224,7 +228,7 @@ fn look_at_configuration(
             Some(settings)
         }
         Err(error) => {
-            findings.problem(ABOUT, &error.into(), "mend what is named");
+            findings.problem(ABOUT, &error, "mend what is named");
             None
         }
     }
@@ -235,6 +239,12 @@ fn look_at_tokens(arguments: &Arguments, settings: &ServiceSettings, findings: &
         return;
     }
     let read = arguments.location.configuration().and_then(|configuration| {
+        check_scopes(settings)?;
+        for token in &settings.tokens {
+            if let Secret::File(path) = &token.secret {
+                could_be(&configuration.path(path))?;
+            }
+        }
         let there = that_are_there(configuration, settings, |_| true);
         with_named(Tokens::new(), configuration, &there)
     });
@@ -261,22 +271,59 @@ fn look_at_tokens(arguments: &Arguments, settings: &ServiceSettings, findings: &
     }
 }
 
+/// A file that is there, or could be made.
+fn could_be(file: &Path) -> anyhow::Result<()> {
+    if file.exists() { Ok(()) } else { folders::could_make(file) }
+}
+
+/// What replies are verified against, and who answers for results.
+fn look_at_governance(arguments: &Arguments, findings: &mut Findings) {
+    let read = arguments.location.configuration().and_then(|configuration| {
+        let attestor = attestor(configuration)?;
+        Ok((serve::governance(configuration)?.in_force.is_some(), attestor.is_some()))
+    });
+    match read {
+        Ok((false, _)) => {}
+        Ok((true, is_attested)) => {
+            let what = if is_attested {
+                "manifest and lock are there, and the agent may speak under them"
+            } else {
+                "manifest and lock are there"
+            };
+            findings.good("governance", what);
+        }
+        Err(error) => {
+            findings.problem(
+                "governance",
+                &error,
+                "mend governance of the configuration, or the file it names",
+            );
+        }
+    }
+}
+
 fn look_at_store(arguments: &Arguments, findings: &mut Findings) {
     const ABOUT: &str = "store";
     let location = &arguments.location;
-    let is_there = match location.path() {
-        Ok(path) => path.exists() || matches!(location.url(), Ok(Some(_))),
+    let path = match location.path() {
+        Ok(path) => path,
         Err(error) => return findings.problem(ABOUT, &error, "name one with --store FILE"),
     };
-    if !is_there {
+    let is_file = !matches!(location.url(), Ok(Some(_)));
+    if is_file && !path.exists() {
         // What cannot be made will not be made by the first call, either.
-        match location.path().and_then(|path| folders::make_for(&path).map(|()| path)) {
-            Ok(path) => {
+        match location.could_start() {
+            Ok(()) => {
                 findings.good(ABOUT, format!("none yet; the first call makes {}", path.display()));
             }
             Err(error) => findings.problem(ABOUT, &error, "name another place with --store FILE"),
         }
         return;
+    }
+    if is_file && is_empty(&path) {
+        let mend = "a gateway makes it one when it starts; name another with --store FILE";
+        let what = format!("{}: {EMPTY}", path.display());
+        return findings.add(Standing::Advice, ABOUT, what, Some(mend));
     }
     // Opening compares the store with its key and its anchor, as before every first word of a gateway.
     let opened = location
@@ -284,14 +331,16 @@ fn look_at_store(arguments: &Arguments, findings: &mut Findings) {
         .and_then(|store| Ok((store.origin()?, store.head()?.size, store.stats().warnings)));
     match opened {
         Ok((origin, size, warnings)) => {
-            findings.good(ABOUT, format!("{origin}, {size} entries"));
+            let entries = if size == 1 { "entry" } else { "entries" };
+            findings.good(ABOUT, format!("{origin}, {size} {entries}"));
             for warning in warnings {
                 let mend = "set it in the configuration of the database";
                 findings.add(Standing::Advice, ABOUT, warning, Some(mend));
             }
         }
         Err(error) => {
-            findings.problem(ABOUT, &error, "see what is wrong with: answerback ledger verify");
+            let verify = format!("answerback ledger verify{}", location.options());
+            findings.problem(ABOUT, &error, &format!("see what is wrong with: {verify}"));
         }
     }
 }
@@ -305,7 +354,7 @@ async fn look_at_port(settings: &ServiceSettings, findings: &mut Findings) {
             Standing::Advice,
             "port",
             format!("{:#}", anyhow::Error::from(error)),
-            Some("a gateway may be running already; otherwise choose another with --listen"),
+            Some("a gateway may be running already; otherwise set gateway.listen, or start with: answerback serve --listen"),
         ),
     }
 }
@@ -322,7 +371,8 @@ async fn look_at_server(backend: &Backend, findings: &mut Findings) {
     let said = |member: &str| inspected.info[member].as_str().unwrap_or("?").to_owned();
     let (name, version, revision) = (said("name"), said("version"), &inspected.revision);
     let count = inspected.tools.len();
-    findings.good(&about, format!("{name} {version}, revision {revision}, {count} tools"));
+    let tools = if count == 1 { "tool" } else { "tools" };
+    findings.good(&about, format!("{name} {version}, revision {revision}, {count} {tools}"));
     for tool in &inspected.tools {
         let name = answerback::finding::shown_name(tool["name"].as_str().unwrap_or("(nameless)"));
         for remark in remarks(tool) {

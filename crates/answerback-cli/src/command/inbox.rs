@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         Command::List { all, format } => list(&location.read()?, *all, *format),
         Command::Show { case, format } => {
             let store = location.read()?;
-            show(&store, &find(&store, case)?, *format)
+            show(&store, &find(&store, case)?, *format, &location.options())
         }
         Command::Approve { case } => decide(arguments, case, Decision::Approve),
         Command::Modify { case, arguments: text } => {
@@ -171,7 +171,8 @@ fn push_row(text: &mut String, store: &Store, record: &CaseRecord) -> anyhow::Re
         CaseKind::Escalation => {
             let tool = content["tool"].as_str().unwrap_or("-");
             let tried = content["attempts"].as_array().map_or(0, Vec::len);
-            format!("{}  {}  {tried} attempts", server(store, record), sanitise(tool))
+            let attempts = if tried == 1 { "attempt" } else { "attempts" };
+            format!("{}  {}  {tried} {attempts}", server(store, record), sanitise(tool))
         }
         CaseKind::Proposal => format!("proposal  {}", sanitise(said(&content, "title"))),
         CaseKind::Question => format!("question  {}", sanitise(said(&content, "question"))),
@@ -210,7 +211,7 @@ fn until(record: &CaseRecord) -> String {
     }
 }
 
-fn show(store: &Store, record: &CaseRecord, format: Format) -> anyhow::Result<Exit> {
+fn show(store: &Store, record: &CaseRecord, format: Format, options: &str) -> anyhow::Result<Exit> {
     let mut text = String::new();
     match format {
         Format::Json => push_line(&mut text, &document(store, record)?)?,
@@ -229,12 +230,10 @@ fn show(store: &Store, record: &CaseRecord, format: Format) -> anyhow::Result<Ex
             } else {
                 writeln!(text, "\nYou can decide:")?;
                 for kind in &record.case.allowed {
-                    writeln!(
-                        text,
-                        "  answerback inbox {kind} {}: {}",
-                        record.case.id,
-                        meaning(record.case.kind, *kind)
-                    )?;
+                    let (id, words) = (&record.case.id, words(*kind));
+                    writeln!(text, "  {}:", meaning(record.case.kind, *kind))?;
+                    let options = sanitise(options);
+                    writeln!(text, "    answerback inbox {kind} {id}{words}{options}")?;
                 }
             }
         }
@@ -301,6 +300,16 @@ const fn meaning(case: CaseKind, decision: DecisionKind) -> &'static str {
         (_, DecisionKind::Reject) => "do not do it",
         (_, DecisionKind::Respond) => "answer in words",
         (_, DecisionKind::Defer) => "decide later; the agent waits",
+    }
+}
+
+/// What a person has to say with a decision, in the form that the command takes it.
+const fn words(decision: DecisionKind) -> &'static str {
+    match decision {
+        // Not JSON yet, so that nobody decides with it by accident.
+        DecisionKind::Modify => " '{\"NAME\": VALUE}'",
+        DecisionKind::Respond => " 'TEXT'",
+        DecisionKind::Approve | DecisionKind::Reject | DecisionKind::Defer => "",
     }
 }
 

@@ -5,6 +5,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use answerback::finding::codes;
+use answerback::json;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
@@ -136,11 +138,19 @@ fn rewrite(client: ClientName, arguments: &Arguments) -> anyhow::Result<Exit> {
     let shown = path.display();
     let text = fs::read_to_string(&path)
         .with_context(|| format!("cannot read {shown}; --file FILE names another"))?;
-    let mut document: Value = serde_json::from_str(&text).with_context(|| {
-        format!("{shown} is not plain JSON (comments are not kept, so a file with comments is left alone)")
-    })?;
     let me = env::current_exe().context("this program does not know where it lies")?;
     let me = me.to_string_lossy().into_owned();
+    let mut document: Value = serde_json::from_str(&text).with_context(|| {
+        let line = json!({"command": me, "args": ["wrap", "--name", "NAME", "--", "COMMAND", "ARGUMENT"]});
+        format!(
+            "{shown} is not plain JSON (comments are not kept, so a file with comments is left alone); write for each \
+             server that is a command: {line}"
+        )
+    })?;
+    // Of two that have one name only one would be written back.
+    if let Some(repeated) = repeated(&text) {
+        bail!("{shown} has {repeated} twice; remove one of them");
+    }
     let servers = document.get_mut(client.servers()).and_then(Value::as_object_mut);
     let servers = servers.with_context(|| format!("{shown} has no {:?}", client.servers()))?;
     for name in &arguments.only {
@@ -179,6 +189,14 @@ fn rewrite(client: ClientName, arguments: &Arguments) -> anyhow::Result<Exit> {
     replace(&path, new.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
     say(&format!("{shown} is rewritten; as it was: {}. Restart the client.", backup.display()));
     Ok(Exit::Good)
+}
+
+/// Where a name stands that is there twice in one object.
+fn repeated(text: &str) -> Option<String> {
+    let read = json::read(text.as_bytes(), json::Limits::default()).ok()?;
+    let mut findings = read.findings.into_iter();
+    let found = findings.find(|finding| finding.error_code == codes::DUPLICATE_NAME.code)?;
+    Some(found.field_path.to_string())
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

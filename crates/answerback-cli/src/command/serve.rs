@@ -31,6 +31,7 @@ use crate::folders;
 use crate::gateway::GatewayOptions;
 use crate::operating::{log, log_from, stop};
 use crate::output::say;
+use crate::programs;
 use crate::tokens::{LAUNCHER, LAUNCHER_FILE, OWN, OWN_FILE, OWN_SCOPES, with_named};
 use crate::webhook::Webhook;
 
@@ -315,7 +316,7 @@ fn console_of(address: SocketAddr) -> Option<String> {
 }
 
 /// What governed replies are verified against.
-fn governance(configuration: &Configuration) -> anyhow::Result<Governance> {
+pub(super) fn governance(configuration: &Configuration) -> anyhow::Result<Governance> {
     let governance = &configuration.config.governance;
     let (Some(manifest), Some(lock)) = (&governance.manifest, &governance.lock) else {
         return Ok(Governance::default());
@@ -335,14 +336,10 @@ fn greet_person(
     if arguments.demo || std::io::stderr().is_terminal() {
         let token = sessions.launch()?;
         say(&format!("console  http://{}/#t={}", listener.address(), token.text()));
-        say("         (opens once, within five minutes; another: answerback link)");
+        let another = command(arguments, "link");
+        say(&format!("         (opens once, within five minutes; another: {another})"));
     } else {
-        match arguments.gateway.location.path() {
-            Ok(store) if store.is_absolute() => {
-                say(&format!("console  answerback link --store {}", store.display()));
-            }
-            _ => say("console  answerback link, with the same --store or --config"),
-        }
+        say(&format!("console  {}", command(arguments, "link")));
     }
     Ok(())
 }
@@ -375,7 +372,8 @@ impl Asked {
 /// Who is served and what lies behind, by the configuration.
 fn settings(configuration: &Configuration) -> anyhow::Result<ServiceSettings> {
     let (settings, warnings) = configuration.service()?;
-    for warning in warnings {
+    // A server that is missing keeps nobody from the others.
+    for warning in warnings.into_iter().chain(programs::missing(configuration, &settings)) {
         say(&format!("warning: {warning}"));
     }
     Ok(settings)
@@ -491,15 +489,15 @@ fn greet(
         say("");
     }
     if !arguments.gateway.no_record {
-        match arguments.gateway.location.path() {
-            Ok(store) if store.is_absolute() => {
-                let store = store.display();
-                say(&format!("What waits for a person: answerback inbox list --store {store}"));
-            }
-            // A database's URL may hold a password.
-            _ => say(
-                "What waits for a person: answerback inbox list, with the same --store or --config",
-            ),
-        }
+        say(&format!("What waits for a person: {}", command(arguments, "inbox list")));
+    }
+}
+
+/// A command about the record of this server.
+fn command(arguments: &Arguments, words: &str) -> String {
+    match arguments.gateway.location.option_anywhere() {
+        Some(option) => format!("answerback {words}{option}"),
+        // A database's URL may hold a password.
+        None => format!("answerback {words}, with the same --store or --config"),
     }
 }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use crate::configuration::{Configuration, Content, found};
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::output::{push_line, sanitise};
+use crate::output::{push_line, sanitise, say};
+use crate::tokens::check_scopes;
 use crate::trusted::{Standing, Trusted};
 
 /// Trust a configuration that was found, so that it may set more than how calls are judged
@@ -62,6 +63,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let content = Content::read(file)?;
     // What cannot be read would be an error of every command from now on.
     let configuration = content.trusted()?;
+    let (settings, warnings) = configuration.as_served(&content.path().display().to_string())?;
+    check_scopes(&settings)?;
+    for warning in warnings {
+        say(&format!("warning: {warning}"));
+    }
     let wants = content.wants_trust()?;
     let grants = grants(&configuration, &wants)?;
     let digest = trusted.add(content.path(), content.bytes())?;

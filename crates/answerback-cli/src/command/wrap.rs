@@ -81,10 +81,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     runtime.shutdown_background();
     Ok(match ended? {
         Ended::Client => Exit::Good,
-        Ended::Server(Some(status)) if status.success() => Exit::Good,
         Ended::Server(status) => {
             let status = status.map(|status| format!(": {status}")).unwrap_or_default();
-            say(&format!("error: the server ended before it answered anything{status}"));
+            say(&format!(
+                "error: the server ended before it answered anything{status}; run its command by hand and see what it says"
+            ));
             Exit::CouldNotJudge
         }
     })

@@ -5,6 +5,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
+use crate::program::told;
 use crate::wrap::{Desk, stub};
 
 /// What the doctor found with this configuration, and how it ended.
@@ -137,5 +138,75 @@ for line in sys.stdin:
             told.contains("server named") && !told.contains(['\u{202e}', '\u{9b}']),
             "{told:?}"
         );
+    }
+}
+
+/// What `serve` refuses, the doctor calls a problem.
+#[test]
+fn what_cannot_be_served_is_a_problem() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("taken"), "a file, not a folder").unwrap();
+    for (config, said) in [
+        (
+            "gateway:\n  tokens: {desk: {scopes: [reed], file: desk.token}}\n",
+            "gateway.tokens.desk.scopes",
+        ),
+        ("gateway:\n  tokens: {desk: {scopes: [read], file: taken/desk.token}}\n", "taken"),
+        ("governance: {manifest: m.json, lock: l.json}\n", "m.json"),
+        ("governance: {agent: domain-01-a}\n", "name governance.manifest and governance.lock"),
+        ("store: taken/below/ledger.db\n", "taken"),
+        ("ledger: {key: taken/ledger.key}\n", "taken"),
+    ] {
+        let (code, found) = found(&desk, config);
+        assert_eq!(code, 1, "{config}: {found:#?}");
+        assert!(is_a_problem(&found, said), "{config}: {found:#?}");
+        let mut serve = desk.command();
+        serve.args(["serve", "--listen", "127.0.0.1:0", "--config", "config.yml"]);
+        let output = serve.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{config}: {}", told(&output));
+    }
+    assert!(!desk.path("desk.token").exists(), "who only looks makes nothing");
+}
+
+/// One word about the configuration, and not two that contradict each other.
+#[test]
+fn a_configuration_is_good_or_a_problem() {
+    let desk = Desk::new();
+    for (config, standing) in
+        [("gateway: {input: maybe}\n", "problem"), ("gateway: {input: warn}\n", "good")]
+    {
+        let (_, found) = found(&desk, config);
+        let about = found.iter().filter(|finding| finding["about"] == "configuration");
+        let standings: Vec<&str> = about.map(|it| it["standing"].as_str().unwrap()).collect();
+        assert_eq!(standings, [standing], "{found:#?}");
+    }
+}
+
+#[test]
+fn a_ledger_that_is_none_is_told_with_a_command_that_looks_at_it() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("no ledger.json"), "{}").unwrap();
+    let output = desk.command().args(["doctor", "--store", "no ledger.json"]).output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let file = std::fs::canonicalize(desk.path("no ledger.json")).unwrap();
+    let verify = format!("answerback ledger verify --store '{}'", file.display());
+    assert!(shown.contains(&verify), "{shown}");
+}
+
+/// Looking at a file that nobody wrote to does not make it a ledger.
+#[test]
+fn an_empty_file_stays_one() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("empty.db"), "").unwrap();
+    for words in ["doctor", "ledger stats", "ledger rotate --yes", "ledger tail", "inbox list"] {
+        let mut command = desk.command();
+        command.args(words.split(' ')).args(["--store", "empty.db"]);
+        let output = command.output().unwrap();
+        let said = told(&output);
+        assert!(said.contains("the file is empty, not a ledger"), "{words}: {said}");
+        let code = if words == "doctor" { 0 } else { 2 };
+        assert_eq!(output.status.code(), Some(code), "{words}: {said}");
+        assert_eq!(std::fs::metadata(desk.path("empty.db")).unwrap().len(), 0, "{words}");
+        assert!(!desk.path("empty.key").exists(), "{words}");
     }
 }

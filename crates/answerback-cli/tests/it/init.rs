@@ -78,6 +78,13 @@ fn what_cannot_be_rewritten_is_left_alone() {
     let file = folder.path().join("mcp.json");
     for (text, expected) in [
         ("{ // a comment\n}", "is not plain JSON"),
+        // Whoever has to do it by hand is shown how.
+        ("{ // a comment\n}", r#""args":["wrap","--name","NAME","--","COMMAND","ARGUMENT"]"#),
+        // Writing back one of two would lose the other.
+        (
+            r#"{"mcpServers": {"b": {"command": "x"}, "b": {"command": "y"}}}"#,
+            "has /mcpServers/b twice",
+        ),
         ("{}", "has no \"mcpServers\""),
         (r#"{"mcpServers": {"a": {"command": "x"}}}"#, "has no server \"b\"; it has a"),
     ] {

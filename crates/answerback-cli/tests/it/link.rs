@@ -1,6 +1,7 @@
 //! `answerback link` from outside.
 
 use std::fs;
+use std::path::PathBuf;
 
 use crate::console::link;
 use crate::gateway::Gateway;
@@ -24,7 +25,10 @@ fn a_server_that_was_killed_is_not_asked_for_a_link() {
     assert!(link(&desk).starts_with("http://127.0.0.1:"));
     gateway.child.kill().unwrap();
     gateway.child.wait().unwrap();
-    let address = fs::read_to_string(desk.path("state/answerback/serve.address")).unwrap();
+    let files =
+        fs::read_dir(desk.path("state/answerback")).unwrap().map(|file| file.unwrap().path());
+    let is_address = |path: &PathBuf| path.extension().is_some_and(|end| end == "address");
+    let address = fs::read_to_string(files.into_iter().find(is_address).unwrap()).unwrap();
     let other = std::net::TcpListener::bind(&address).unwrap();
     other.set_nonblocking(true).unwrap();
     let store = desk.path("state/answerback/ledger.db");
@@ -33,4 +37,23 @@ fn a_server_that_was_killed_is_not_asked_for_a_link() {
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(told.contains("no server runs here") && told.contains("has ended"), "{told}");
     assert!(other.accept().is_err(), "nobody was connected to");
+}
+
+/// Two servers of one store: a link leads to one that runs, in whichever way the other went.
+#[test]
+fn a_server_that_ends_takes_no_other_servers_link_away() {
+    let desk = Desk::new();
+    let leads_to = |gateway: &Gateway| link(&desk).starts_with(&gateway.url("/#"));
+    let first = Gateway::start(&desk, "gateway: {}\n", &[]);
+    let second = Gateway::start(&desk, "gateway: {}\n", &[]);
+    assert!(leads_to(&second));
+    assert_eq!(second.stop().0, 0);
+    assert!(leads_to(&first));
+    let mut third = Gateway::start(&desk, "gateway: {}\n", &[]);
+    third.child.kill().unwrap();
+    third.child.wait().unwrap();
+    assert!(leads_to(&first));
+    let fourth = Gateway::start(&desk, "gateway: {}\n", &[]);
+    assert_eq!(first.stop().0, 0);
+    assert!(leads_to(&fourth));
 }

@@ -572,7 +572,9 @@ fn a_newcomer_at_a_terminal_is_told_how_to_connect() {
     let desk = Desk::new();
     let mut command = desk.command();
     command.args(["serve", "--listen", "127.0.0.1:0"]);
-    once_shown(command, "(opens once", |shown| {
+    let store = desk.path("state/answerback/ledger.db");
+    let another = format!("another: answerback link --store {})", store.display());
+    once_shown(command, &another, |shown| {
         let line =
             shown.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{shown}"));
         let client = &json_of(line)["mcpServers"]["answerback"];
@@ -590,7 +592,6 @@ fn a_newcomer_at_a_terminal_is_told_how_to_connect() {
             .header("Content-Type", "application/json");
         let request = request.header("Accept", "application/json, text/event-stream");
         assert_eq!(request.send(hello.to_string()).unwrap().status(), 200);
-        let store = desk.path("state/answerback/ledger.db");
         let inbox = format!("answerback inbox list --store {}", store.display());
         for words in
             [format!("endpoint {url}"), "servers  tools".to_owned(), inbox, "/#t=".to_owned()]
@@ -932,4 +933,31 @@ fn what_is_given_up_is_not_delivered() {
     let outcomes: Vec<_> = desk.leaves().iter().map(|leaf| leaf["outcome"].clone()).collect();
     assert!(outcomes.contains(&json!("no_result")), "{outcomes:?}");
     assert_eq!(client.send("DELETE", "").status, 200);
+}
+
+/// A command that is not there is told at once, and keeps nobody from the other servers.
+#[test]
+fn a_server_whose_program_is_missing_is_told_when_the_gateway_starts() {
+    let desk = Desk::new();
+    std::fs::write(desk.path("plain"), "not a program").unwrap();
+    let config = format!(
+        "gateway:\n  upstreams:\n    gone: {{command: no-such-program-here}}\n    plain: {{command: {}}}\n    stub: {{command: python3, args: [{}]}}\n",
+        desk.path("plain").display(),
+        stub().display()
+    );
+    let gateway = Gateway::start(&desk, &config, &["--no-record"]);
+    Session::begin(&gateway, "/mcp/stub").call("echo", json!({"text": "a"}));
+    drop(gateway);
+    let config = desk.config(&config);
+    let mut command = desk.command();
+    command.args(["serve", "--listen", "203.0.113.1:0", "--config", &config]);
+    // Where it listens is refused, after what was read was told.
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    for server in ["gone", "plain"] {
+        let warning =
+            format!("warning: the server {server} cannot be started: there is no program");
+        assert!(told.contains(&warning), "{told}");
+    }
+    assert!(!told.contains("the server stub"), "{told}");
 }

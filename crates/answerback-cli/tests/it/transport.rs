@@ -1,6 +1,6 @@
 //! What is carried well however difficult a server is: over `answerback wrap` and `answerback serve`.
 
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -86,6 +86,41 @@ fn a_wrapped_program_that_never_was_a_server_is_told() {
         told.contains("the server ended before it answered anything: exit status: 5"),
         "{told}"
     );
+}
+
+/// Whether it ends badly or well, before it is asked or over it: nobody waits for an answer that does not come.
+#[test]
+fn who_asks_a_program_that_never_was_a_server_is_answered() {
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}});
+    for script in ["exit 0", "echo hello; sleep 1", "read line; exit 0", "read line; exit 3"] {
+        let desk = Desk::new();
+        let mut command = desk.command();
+        command.args(["wrap", "--no-record", "--", "sh", "-c", script]);
+        let mut client = Client::spawn(command);
+        std::thread::sleep(Duration::from_millis(300));
+        let answer = client.ask("initialize", hello.clone());
+        assert_eq!(answer["error"]["code"], -32603, "{script}: {answer}");
+        let (code, told) = client.leave();
+        assert_eq!(code, 2, "{script}: {told}");
+        assert!(told.contains("the server ended before it answered anything"), "{script}: {told}");
+    }
+}
+
+#[test]
+fn who_asks_and_leaves_is_answered_by_a_program_that_never_was_a_server() {
+    let desk = Desk::new();
+    let mut command = desk.command();
+    command.args(["wrap", "--no-record", "--", "sh", "-c", "cat > /dev/null"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let asked = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"0"}}}"#;
+    child.stdin.take().unwrap().write_all(format!("{asked}\n").as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32603)), "{answer}");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("the server ended before it answered anything"), "{told}");
 }
 
 #[test]

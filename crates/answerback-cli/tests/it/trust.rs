@@ -117,3 +117,23 @@ fn a_file_that_wants_nothing_needs_no_trust() {
     assert!(!String::from_utf8(output.stderr).unwrap().contains("trust"));
     insta::assert_snapshot!("trust-nothing", project.told(&["trust"]));
 }
+
+/// What no server would start with is not trusted; what means nothing is told.
+#[test]
+fn a_file_is_read_as_a_server_reads_it_before_it_is_trusted() {
+    for (config, code, said) in [
+        ("gateway: {input: maybe}\n", 2, "gateway.input is \"maybe\""),
+        ("gateway: {listen: here}\n", 2, "gateway.listen is \"here\""),
+        ("gateway: {tokens: {desk: {scopes: [reed], file: a}}}\n", 2, "gateway.tokens.desk.scopes"),
+        ("a: 1\n", 0, "a is not a setting"),
+        ("gateway: {inputs: warn}\n", 0, "gateway.inputs"),
+    ] {
+        let project = Project::new(config);
+        let output = project.run(&["trust"]);
+        assert_eq!(output.status.code(), Some(code), "{config}: {}", told(&output));
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(errors.contains(said), "{config}: {errors}");
+        let listed = project.run(&["trust", "--list"]);
+        assert_eq!(listed.stdout.is_empty(), code != 0, "{config}: {}", told(&listed));
+    }
+}

@@ -674,6 +674,20 @@ fn a_case_waits_and_its_decision_takes_effect() {
     let shown = desk.good(&["inbox", "show", &id[..13]]);
     assert!(shown.contains("Server stub, tool count\nCame in 20"), "{shown}");
     assert!(shown.contains(", until 20"), "{shown}");
+    // Each decision is a line that can be pasted.
+    for decision in ["reject", "approve", "defer", "respond", "modify"] {
+        let words = match decision {
+            "respond" => " 'TEXT'",
+            "modify" => " '{\"NAME\": VALUE}'",
+            _ => "",
+        };
+        let line = format!("    answerback inbox {decision} {id}{words}");
+        assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
+    }
+    let store = desk.path("state/answerback/ledger.db");
+    let shown = desk.good(&["inbox", "show", &id, "--store", store.to_str().unwrap()]);
+    let reject = format!("    answerback inbox reject {id} --store {}\n", store.display());
+    assert!(shown.contains(&reject), "{shown}");
     // A program is no person.
     let output =
         desk.command().args(["inbox", "reject", &id]).stdin(Stdio::null()).output().unwrap();

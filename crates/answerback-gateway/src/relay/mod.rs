@@ -483,8 +483,12 @@ impl Relay {
         was_sent
     }
 
-    /// Reads what the server says until it leaves.
-    pub(crate) async fn from_server(self: Arc<Self>, mut from: mpsc::Receiver<Incoming>) {
+    /// Reads what the server says until it leaves. Gives the client's requests, other than calls, that it left without an
+    /// answer.
+    pub(crate) async fn from_server(
+        self: Arc<Self>,
+        mut from: mpsc::Receiver<Incoming>,
+    ) -> Vec<Id> {
         while let Some(incoming) = from.recv().await {
             self.pass(incoming).await;
         }
@@ -492,10 +496,9 @@ impl Relay {
         self.has_ended.send_replace(true);
         lock(&self.calls).retain(|_, stage| matches!(stage, Stage::Admitting { .. }));
         lock(&self.ours).clear();
-        let asked: Vec<Id> = lock(&self.asked).keys().cloned().collect();
-        for id in asked {
-            self.take_asked(&id);
-        }
+        let mut asked: Vec<Id> = lock(&self.asked).keys().cloned().collect();
+        asked.retain(|id| self.take_asked(id).is_some());
+        asked
     }
 
     async fn pass(&self, incoming: Incoming) {
@@ -626,7 +629,10 @@ impl Relay {
         most: Duration,
     ) -> Result<Message, String> {
         let (id, answer) = self.expect_answer(Answerer::Server);
-        self.to_server.tell(Message::request(&id, method, params));
+        if self.to_server.tell(Message::request(&id, method, params)) == Told::Gone {
+            lock(&self.ours).remove(&id);
+            return Err("the server has ended".to_owned());
+        }
         let answer = tokio::time::timeout(most, answer).await;
         lock(&self.ours).remove(&id);
         match answer {

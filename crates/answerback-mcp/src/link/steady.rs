@@ -55,6 +55,7 @@ pub struct Health {
     waiting: AtomicU32,
     /// Whether the last answer was that of a link without a server.
     is_unreachable: AtomicBool,
+    has_answered: AtomicBool,
     starts: AtomicU32,
     restarts: AtomicU32,
     ended: Mutex<Option<ExitStatus>>,
@@ -70,6 +71,12 @@ impl Health {
     fn heard(&self, answer: &Message) {
         let is_broken = broken_because(answer).is_some();
         self.is_unreachable.store(is_broken, Ordering::Release);
+        self.has_answered.fetch_or(!is_broken, Ordering::AcqRel);
+    }
+
+    /// Whether it ever answered anything.
+    pub fn has_answered(&self) -> bool {
+        self.has_answered.load(Ordering::Acquire)
     }
 
     /// How often it was started or reached.

@@ -13,9 +13,12 @@ use anyhow::{Context, bail};
 use super::witness;
 use crate::configuration::{ConfigOption, Configuration};
 use crate::folders;
+use crate::shell::file_option;
 
 /// The variable that names a store.
 const VARIABLE: &str = "ANSWERBACK_STORE";
+/// What is said of a file that nobody wrote to.
+pub(crate) const EMPTY: &str = "the file is empty, not a ledger";
 
 /// Which ledger is meant.
 #[derive(Debug, clap::Args)]
@@ -106,7 +109,39 @@ impl Location {
                 path.display()
             );
         }
+        if is_empty(&path) {
+            bail!("{}: {EMPTY}", path.display());
+        }
         Ok(path)
+    }
+
+    /// The options by which another command finds the same ledger, as they were given to this one. Where none was, none
+    /// is needed.
+    pub(crate) fn options(&self) -> String {
+        let mut options = String::new();
+        let is_url = |path: &Path| path.to_str().is_some_and(StoreConfig::is_url);
+        match &self.store {
+            // It may hold a password.
+            Some(store) if is_url(store) => options.push_str(" --store URL"),
+            Some(store) => options.push_str(&file_option("store", store)),
+            None => {}
+        }
+        let config = self.config.option();
+        let named =
+            [("key", self.key.as_deref()), ("anchor", self.anchor.as_deref()), ("config", config)];
+        for (option, file) in named {
+            options.extend(file.map(|file| file_option(option, file)));
+        }
+        options
+    }
+
+    /// The option by which a command finds this ledger from any folder; nothing, where it is in a database whose
+    /// configuration was not named.
+    pub(crate) fn option_anywhere(&self) -> Option<String> {
+        match self.url() {
+            Ok(None) => Some(file_option("store", &self.path().ok()?)),
+            _ => self.config.option().map(|file| file_option("config", file)),
+        }
     }
 
     /// The folder for what belongs to the store and is no part of it.
@@ -180,6 +215,16 @@ impl Location {
         })
     }
 
+    /// Whether a ledger in a file could begin here. Nothing is made.
+    pub(crate) fn could_start(&self) -> anyhow::Result<()> {
+        for file in [self.path()?, self.key()?, self.anchor()?] {
+            if !file.exists() {
+                folders::could_make(&file)?;
+            }
+        }
+        Ok(())
+    }
+
     fn start_with(
         &self,
         more: impl FnOnce(Settings) -> anyhow::Result<Settings>,
@@ -211,6 +256,11 @@ impl Location {
             None => settings,
         })
     }
+}
+
+/// Whether a file has nothing in it: it is none of ours, though it could become one.
+pub(crate) fn is_empty(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0)
 }
 
 /// A name for the anchor of the store at this path: two stores of one name have two anchors.
