@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::folders;
 use crate::gateway::attestor;
 use crate::options::Format;
-use crate::output::{push_line, sanitise};
+use crate::output::{Leavable, push_line, sanitise};
 use crate::shell::quoted;
 use crate::tokens::{check_scopes, that_are_there, with_named};
 
@@ -106,7 +106,7 @@ impl Findings {
             finding.push(&mut text, format)?;
         }
         self.told = self.all.len();
-        let mut output = anstream::stdout();
+        let mut output = Leavable::new(anstream::stdout());
         output.write_all(text.as_bytes())?;
         output.flush()?;
         Ok(())

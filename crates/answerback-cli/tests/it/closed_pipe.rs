@@ -83,6 +83,7 @@ fn a_ledger_keeps_its_verdict_and_gets_all_of_its_records() {
     assert_eq!(String::from_utf8(found.stdout).unwrap().lines().count(), 3);
     assert_eq!(code(&["ledger", "--store", &store, "search", "--kind", "decision"]), 1);
     assert_eq!(code(&["ledger", "--store", &store, "tail"]), 0);
+    assert_eq!(code(&["doctor", "--store", &store]), 0);
     assert_eq!(code(&["ledger", "--store", &store, "export", "--to", "-"]), 0);
     assert_eq!(code(&["ledger", "--store", &store, "verify"]), 0);
     let export = folder.path().join("export.jsonl").display().to_string();
