@@ -52,10 +52,11 @@ impl Search<'_> {
         }
         let is_lost = self.seen.len() > MOST;
         match value {
-            Value::String(text) if text.len() > LONG_TEXT => {
-                if is_lost || news.iter().any(|node| outline.node(*node).goes_back) {
-                    self.found.push(place.clone());
-                }
+            Value::String(text)
+                if text.len() > LONG_TEXT
+                    && (is_lost || news.iter().any(|node| outline.node(*node).goes_back)) =>
+            {
+                self.found.push(place.clone());
             }
             Value::Object(members) => {
                 for (name, value) in members.iter().filter(|(_, value)| has_long(value)) {

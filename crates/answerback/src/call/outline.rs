@@ -90,6 +90,7 @@ impl NamePattern {
 
 /// All subschemas of a schema.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what is so of any subschema, looked up once")]
 pub(super) struct Outline {
     nodes: Vec<Node>,
     /// The nodes, sorted by their place.

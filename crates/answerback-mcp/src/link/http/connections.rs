@@ -200,14 +200,18 @@ impl Connection {
         });
         let answer = answer.await?;
         let unused = Arc::clone(unused);
-        Ok(answer.map(|body| Body { body, connection: Some((self, unused)), is_whole: false }))
+        Ok(answer.map(|body| Body {
+            read: body,
+            connection: Some((self, unused)),
+            is_whole: false,
+        }))
     }
 }
 
 /// The body of an answer, with the connection on which it comes. When it was read whole and whoever read it is done with
 /// it, the connection is free for another request; one that is left before that is closed.
 pub(super) struct Body {
-    body: Incoming,
+    read: Incoming,
     connection: Option<(Connection, Arc<Unused>)>,
     is_whole: bool,
 }
@@ -239,19 +243,19 @@ impl hyper::body::Body for Body {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         // The connection reads on only when somebody asks for more, so it is asked before and after.
-        let mut frame = Pin::new(&mut self.body).poll_frame(context);
+        let mut frame = Pin::new(&mut self.read).poll_frame(context);
         if frame.is_pending()
             && let Some((connection, _)) = &mut self.connection
         {
             connection.drive(context);
-            frame = Pin::new(&mut self.body).poll_frame(context);
+            frame = Pin::new(&mut self.read).poll_frame(context);
         }
         self.is_whole |= matches!(frame, Poll::Ready(None));
         frame
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.read.is_end_stream()
     }
 }
 
