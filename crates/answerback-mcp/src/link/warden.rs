@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::group::{End, Group};
@@ -14,6 +15,9 @@ use super::group::{End, Group};
 pub(super) const GRACE: Duration = Duration::from_secs(3);
 /// How long it has after it was asked to.
 pub(super) const LAST_GRACE: Duration = Duration::from_secs(2);
+/// How long after its end another one is started, unless a server is started first: one that ends at once does not keep us
+/// busy.
+const AGAIN: Duration = Duration::from_secs(1);
 /// How often a warden looks whether servers are gone.
 const LOOKING: Duration = Duration::from_millis(20);
 
@@ -21,8 +25,8 @@ const LOOKING: Duration = Duration::from_millis(20);
 ///
 /// On a pipe it is told of every server's process group, and when one is over. Where the pipe ends while there are any,
 /// we ended without ending them: they have as long as we would have given them, and are made to go then, with all that
-/// they started. The process is a program with arguments that the host names; all it has to do is [`attend`]. It is
-/// started with the first server, and again where it is gone.
+/// they started. The process is a program with arguments that the host names; all it has to do is [`attend`], and to
+/// say nothing. It is started with the first server, and again when it is gone.
 ///
 /// Where there are no process groups there is nothing for it to do.
 #[derive(Clone, Debug)]
@@ -88,7 +92,7 @@ impl Drop for Ward {
 
 impl Held {
     /// Tells the warden something; one that has to be started first is told of everything.
-    fn tell(&mut self, post: &Post, words: &str) {
+    fn tell(&mut self, post: &Arc<Post>, words: &str) {
         if let Some((process, told)) = &mut self.process {
             let is_there = !words.is_empty() || matches!(process.try_wait(), Ok(None));
             // It never waits: a warden that does not read is as good as none.
@@ -102,12 +106,13 @@ impl Held {
                 return;
             }
         }
-        let started = post.start().and_then(|(process, mut told)| {
+        let started = post.start().and_then(|(process, mut told, said)| {
             let mut all = String::new();
             for group in &self.groups {
                 all.push_str(&begun(*group));
             }
             told.write_all(all.as_bytes())?;
+            post.watch(process.id(), said)?;
             Ok((process, told))
         });
         match started {
@@ -120,19 +125,43 @@ impl Held {
 }
 
 impl Post {
-    fn start(&self) -> io::Result<(Child, ChildStdin)> {
+    fn start(&self) -> io::Result<(Child, ChildStdin, ChildStdout)> {
         let mut command = Command::new(&self.path);
         // It outlives us by some seconds: it must not hold what others wait for the end of.
-        command.args(&self.arguments).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(&self.arguments).stdout(Stdio::piped()).stderr(Stdio::null());
         command.stdin(Stdio::piped()).env_clear().current_dir("/");
         // What ends us at once, as a terminal does, must not end it, too.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut process = command.spawn()?;
-        let told = process.stdin.take().ok_or_else(|| io::Error::other("it has no pipe"))?;
+        let missing = || io::Error::other("it has no pipe");
+        let told = process.stdin.take().ok_or_else(missing)?;
+        let said = process.stdout.take().ok_or_else(missing)?;
         #[cfg(unix)]
         rustix::io::ioctl_fionbio(&told, true)?;
-        Ok((process, told))
+        Ok((process, told, said))
+    }
+
+    /// Has another one started when this one ends, as long as there is anybody to end. It says nothing, so what is read of
+    /// it is its end.
+    fn watch(self: &Arc<Self>, id: u32, mut said: ChildStdout) -> io::Result<()> {
+        let post = Arc::downgrade(self);
+        let watching = move || {
+            let _ = io::copy(&mut said, &mut io::sink());
+            thread::sleep(AGAIN);
+            let Some(post) = post.upgrade() else { return };
+            let mut held = post.held.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some((mut process, _)) = held.process.take_if(|(process, _)| process.id() == id)
+            else {
+                return;
+            };
+            let _ = process.kill();
+            let _ = process.wait();
+            if !held.groups.is_empty() {
+                held.tell(&post, "");
+            }
+        };
+        thread::Builder::new().name("answerback-warden".to_owned()).spawn(watching).map(drop)
     }
 }
 
@@ -187,7 +216,7 @@ fn wait_for(left: &mut BTreeSet<Group>, most: Duration) {
         if left.is_empty() || Instant::now() >= end {
             return;
         }
-        std::thread::sleep(LOOKING);
+        thread::sleep(LOOKING);
     }
 }
 
