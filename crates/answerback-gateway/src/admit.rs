@@ -340,9 +340,11 @@ impl Desk<'_> {
         match &permit {
             // What ran already is not to be sent again.
             Some(_) if call.waited_for.is_some() => notes.push(corrected(&judged)),
-            _ => notes.extend(
-                proceed.guidance.as_ref().map(|words| format!("A person answered: {words}")),
-            ),
+            _ => {
+                let guidance = proceed.guidance.as_ref();
+                notes.extend(guidance.map(|words| format!("A person answered: {words}")));
+                notes.extend(proceed.correction.clone());
+            }
         }
         let message = forwarded.unwrap_or_else(|| call.message.clone());
         Admission::Forward(Box::new(self.run(call, message, warnings, notes, is_recorded)))

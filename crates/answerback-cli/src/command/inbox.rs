@@ -5,6 +5,7 @@ use std::io::Write as _;
 
 use answerback::UuidV7;
 use answerback::case::{CaseKind, CaseState, Decision, DecisionKind, Submission};
+use answerback::retry::{HideSecrets, can_be_told};
 use answerback_console::CaseDocument;
 use answerback_store::{CaseFilter, CaseRecord, CaseStatus, Store, StoreError};
 use anyhow::{Context, bail};
@@ -330,6 +331,7 @@ fn decide(arguments: &Arguments, case: &str, decision: Decision) -> anyhow::Resu
     let store = location.write()?;
     let record = find(&store, case)?;
     let kind = decision.kind();
+    let effect = effect(record.case.kind, &decision);
     let submission = Submission::about(&record.case, decision).with_by(who.by);
     let decided =
         answerback_gateway::decide(&store, record.case.id.clone(), submission, who.surface)?;
@@ -343,20 +345,34 @@ fn decide(arguments: &Arguments, case: &str, decision: Decision) -> anyhow::Resu
     };
     let mut text = String::new();
     writeln!(text, "Case {}: {kind}", decided.case.id)?;
-    if kind != DecisionKind::Defer {
-        writeln!(text, "{}", effect(decided.case.kind))?;
+    if let Some(effect) = effect {
+        writeln!(text, "{effect}")?;
     }
     Leavable::new(anstream::stdout()).write_all(text.as_bytes())?;
     Ok(Exit::Good)
 }
 
-const fn effect(case: CaseKind) -> &'static str {
-    match case {
-        CaseKind::Escalation => {
+/// When a decision takes effect, and how.
+fn effect(case: CaseKind, decision: &Decision) -> Option<&'static str> {
+    Some(match (case, decision) {
+        (_, Decision::Defer { .. }) => return None,
+        (CaseKind::Escalation, Decision::Modify { arguments })
+            if can_be_told(arguments, &HideSecrets) =>
+        {
+            "Where the call still waits at its client, it runs with these arguments now. Else the model is told them \
+             when its next call of the tool fails, and they run when it sends them. A program that has its calls \
+             checked gets them with its next check."
+        }
+        (CaseKind::Escalation, Decision::Modify { .. }) => {
+            "Where the call still waits at its client, it runs with these arguments now. Else they do not run: they are \
+             too long to be told to the model, which is told to ask for them. A program that has its calls checked \
+             gets them with its next check."
+        }
+        (CaseKind::Escalation, _) => {
             "It takes effect at once where the call still waits at its client, else with the model's next call of the tool."
         }
         _ => "The agent hears of it when it asks.",
-    }
+    })
 }
 
 /// The case that is meant.

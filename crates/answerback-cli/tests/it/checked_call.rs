@@ -216,7 +216,7 @@ fn a_call_that_fits_by_itself_is_judged_as_it_is() {
         let told = check(&gateway, &line(&arguments));
         assert_eq!((&told["status"], told.get("arguments")), (&json!("ok"), expected.as_ref()));
         let guidance = told["guidance"].as_str().unwrap_or_default();
-        assert_eq!(guidance.contains("A person corrected this call"), expected.is_none(), "{told}");
+        assert_eq!(guidance.contains("A person had corrected"), expected.is_none(), "{told}");
         let told = check(&gateway, &wrong());
         assert_eq!((&told["attempt"], told.get("arguments")), (&json!(1), None), "{told}");
     }

@@ -5,9 +5,10 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
+use crate::original::decide;
 use crate::program::told;
 use crate::prompt::at_a_terminal;
-use crate::wrap::Desk;
+use crate::wrap::{Desk, text};
 
 /// What an agent's shell would set to look like somebody else.
 const SOMEBODY_ELSE: &str = "somebody-else";
@@ -189,4 +190,34 @@ fn is_this_user(user: &Value) {
     let user = user.as_str().unwrap();
     let id = format!("uid {}", rustix::process::getuid().as_raw());
     assert!(user.contains(&id) && !user.contains(SOMEBODY_ELSE), "{user}");
+}
+
+/// The call is no longer open, so the model hears of the correction with its next call. It hears of nothing else.
+#[test]
+fn a_correction_is_all_that_the_next_wrong_call_is_told() {
+    let desk = Desk::new();
+    let mut client = desk.client(&[]);
+    let wrong = json!({"n": "3"});
+    let last = (0..3).map(|_| client.call("count", wrong.clone())).last().unwrap();
+    assert!(text(&last).contains("A person was asked"), "{last}");
+    let listed = desk.good(&["inbox", "list", "--format", "json"]);
+    let case: Value = serde_json::from_str(listed.trim()).unwrap();
+    let case = case["case"]["id"].as_str().unwrap();
+    let (code, told) = decide(&desk, &["modify", case, r#"{"n": 4}"#]);
+    assert_eq!(code, 0, "{told}");
+    assert!(told.contains("they run when it sends them"), "{told}");
+    for _ in 0..2 {
+        let answer = client.call("count", wrong.clone());
+        assert_eq!(
+            text(&answer),
+            "The call did not run. A person corrected it: call the tool 'count' again with exactly these arguments.\n\n\
+             {\"n\":4}"
+        );
+    }
+    assert!(desk.reached().is_empty());
+    let answer = client.call("count", json!({"n": 4}));
+    assert_eq!(text(&answer), "4 kg", "{answer}");
+    assert!(!answer.to_string().contains("A person"), "{answer}");
+    client.leave();
+    desk.good(&["ledger", "verify"]);
 }

@@ -85,8 +85,6 @@ impl Checking<'_> {
                 Ok(mut checked) => {
                     let runs = checked.line.result.is_none();
                     checked.arguments = runs.then_some(arguments);
-                    // What it says is done with it.
-                    checked.guidance = checked.guidance.filter(|_| !runs);
                     return Ok(checked);
                 }
                 // Somebody else was faster, so it is judged as it came.
@@ -184,7 +182,9 @@ impl Checking<'_> {
 /// The line that answers a call, and what a person decided about it.
 fn answered(judged: Judged<'_>, outcome: Outcome) -> Checked {
     let (waived, guidance) = match &outcome {
-        Outcome::Proceed(proceed) => (proceed.waived, proceed.guidance.clone()),
+        Outcome::Proceed(proceed) => {
+            (proceed.waived, proceed.guidance.clone().or_else(|| proceed.correction.clone()))
+        }
         _ => (false, None),
     };
     let mut line = judged.answer(outcome);

@@ -84,7 +84,7 @@ impl Judged<'_> {
     }
 
     /// The answer in the words of a formatter.
-    pub fn answer_with(self, outcome: Outcome, formatter: &dyn ErrorFormatter) -> Answer {
+    pub fn answer_with(mut self, outcome: Outcome, formatter: &dyn ErrorFormatter) -> Answer {
         let max_attempts = self.settings.retry.max_attempts();
         let limit = self.settings.formatting.message_length();
         let (status, attempt, result, escalation) = match outcome {
@@ -93,10 +93,13 @@ impl Judged<'_> {
                 (status, proceed.failed_attempts.saturating_add(1).min(max_attempts), None, None)
             }
             Outcome::Retry(retry) => {
+                let formatting = &self.settings.formatting;
                 let mut failure = self.failure();
                 failure.repair = self.repair.as_ref().map(Repair::words);
-                let content = message(failure, &retry, &self.settings.formatting, formatter);
+                let content = message(failure, &retry, formatting, formatter);
                 let result = ToolResult::error(self.tool_call_id.clone(), content);
+                // A person's arguments are the only ones that are proposed.
+                self.repair.take_if(|_| told_correction(&retry, formatting).is_some());
                 (Status::Retry, retry.attempt, Some(result), None)
             }
             Outcome::Blocked(blocked) => {
@@ -191,10 +194,18 @@ fn message(
     // An attempt that nothing is known of has no errors on record.
     failure.previous = Some(&retry.previous[..]).filter(|previous| !previous.is_empty());
     failure.previous_is_cut = retry.previous_is_cut;
-    match &retry.guidance {
-        Some(guidance) => guided(guidance, &failure, formatting, formatter),
-        None => formatter.format(&failure, formatting),
+    match (told_correction(retry, formatting), &retry.guidance) {
+        // Whoever is told what to send is told nothing else.
+        (Some(correction), _) => correction.to_owned(),
+        (None, Some(guidance)) => guided(guidance, &failure, formatting, formatter),
+        (None, None) => formatter.format(&failure, formatting),
     }
+}
+
+/// With what a person wants the call to be made again, where there is room for it.
+fn told_correction<'r>(retry: &'r Retry, formatting: &Formatting) -> Option<&'r str> {
+    let fits = |words: &&str| words.chars().count() < formatting.message_length();
+    retry.correction.as_deref().filter(fits)
 }
 
 /// Whether a repair may be printed: whoever has the call can apply its words, and nobody else has to
@@ -485,5 +496,35 @@ mod tests {
         tracker.decide(judged().key(), &case, &decision, now);
         let told = answer(judged(), &tracker, now, [1; 10]).result.unwrap().content;
         assert!(told.starts_with("A person answered: The file is README.md.\n\nValidation failed"));
+    }
+
+    #[test]
+    fn a_correction_is_all_that_is_told() {
+        let catalogue = catalogue();
+        let wrong = json!({"path": 7, "lines": [1, "2"]});
+        for (length, characters, is_told) in [(2000, 1, true), (500, 300, true), (500, 600, false)]
+        {
+            let config = config(json!({"formatting": {"max_message_length": length}}));
+            let (tracker, now) = (RetryTracker::new(&config), Timestamp::from_unix_millis(0));
+            let judged = || {
+                let line = CallLine::new("read_file", wrong.clone());
+                judge(&catalogue, line, &config, Limits::default())
+            };
+            let blocked = (0..3).map(|_| answer(judged(), &tracker, now, [1; 10])).last().unwrap();
+            let case = blocked.escalation.unwrap().id;
+            let arguments = json!({"path": "a".repeat(characters)});
+            let decision = Decision::Modify { arguments: arguments.clone() };
+            tracker.decide(judged().key(), &case, &decision, now);
+            let answer = answer(judged(), &tracker, now, [1; 10]);
+            let told = answer.result.unwrap().content;
+            assert!(told.chars().count() < length, "{told}");
+            // Nothing else may look like what to send.
+            for other in ["Proposed repair", "Please", "attempt 1"] {
+                assert_eq!(told.contains(other), !is_told, "{other}: {told}");
+            }
+            let pasted = told.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
+            assert_eq!(pasted, is_told.then_some(arguments), "{told}");
+            assert_eq!(answer.repair.is_some(), !is_told);
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! [`RetryTracker`] keeps states in memory. [`FailureTally`] finds the schemas that look wrong.
 //! The words of a retry message are made elsewhere, from the findings.
 
+mod correction;
 mod escalation;
 mod event;
 mod fingerprint;
@@ -20,6 +21,7 @@ mod step;
 mod tally;
 mod tracker;
 
+pub use correction::can_be_told;
 pub use escalation::{EscalatedAttempt, Escalation};
 pub use event::{Call, Event, Sent, Turn};
 pub use history::{Attempt, Noted, Repetition, noted_place};

@@ -33,6 +33,8 @@ pub struct Proceed {
     pub failed_attempts: u8,
     /// A person's words for the model, to go with the result.
     pub guidance: Option<String>,
+    /// That a person had corrected the call before it to other arguments, to go with the result.
+    pub correction: Option<String>,
 }
 
 /// A call that failed and may be made again.
@@ -53,6 +55,8 @@ pub struct Retry {
     pub previous_is_cut: bool,
     /// A person's words for the model, to go with the message.
     pub guidance: Option<String>,
+    /// With what a person wants the call to be made again. It is told instead of the message.
+    pub correction: Option<String>,
 }
 
 /// A call that was not even looked at closely, because a person is asked.

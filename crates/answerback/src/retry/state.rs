@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::correction::Correction;
 use super::fingerprint::Fingerprint;
 use super::redactor::bounded;
 use super::{Attempt, Call, Context, Escalation, Permit, Redactor, Sent};
@@ -15,10 +17,7 @@ const TOOL_BYTES: usize = 128;
 /// Room for an id or a reference of the caller's, in bytes of JSON.
 const REFERENCE_BYTES: usize = 128;
 /// Room for a person's words to the model, in bytes of JSON.
-pub(super) const GUIDANCE_BYTES: usize = 1024;
-/// What a model is told about marks in arguments that a person corrected.
-const FILLED_IN: &str =
-    " Send marks such as [redacted: token] as they are: what they stand for is filled in.";
+const GUIDANCE_BYTES: usize = 1024;
 
 /// All that is remembered of a key, in one value that stays under [`State::MAX_BYTES`] as JSON.
 ///
@@ -43,6 +42,9 @@ pub struct State {
     /// A person's words for the model, said once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     guidance: Option<String>,
+    /// A person's corrected arguments as the model is told them, until a call has run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    correction: Option<Correction>,
     /// A person's corrected arguments, which run once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     permit: Option<Permit>,
@@ -188,21 +190,23 @@ impl State {
         self.permit.as_ref()
     }
 
-    /// Keeps arguments that a person corrected, and tells the model how to ask for what is hidden in them.
+    /// Keeps arguments that a person corrected.
     #[must_use]
     pub fn with_permit(mut self, permit: Permit) -> Self {
-        if let Some(guidance) = self.guidance.as_mut().filter(|_| permit.hides()) {
-            *guidance = bounded(format!("{guidance}{FILLED_IN}"), GUIDANCE_BYTES);
-        }
         self.permit = Some(permit);
         self
     }
 
-    /// Forgets them: a permit is used once.
+    /// Forgets them: a permit is used once, and the model need not be told what ran.
     #[must_use]
     pub fn without_permit(mut self) -> Self {
-        self.permit = None;
+        self.forget_correction();
         self
+    }
+
+    fn forget_correction(&mut self) {
+        self.permit = None;
+        self.correction = None;
     }
 
     pub(super) fn open(call: &Call<'_>, digest: Digest, redactor: &dyn Redactor) -> Self {
@@ -216,6 +220,7 @@ impl State {
             answered: false,
             waived: Vec::new(),
             guidance: None,
+            correction: None,
             permit: None,
             expires: i64::MAX,
         }
@@ -283,7 +288,7 @@ impl State {
         redactor: &dyn Redactor,
     ) {
         self.phase = Phase::Blocked { case };
-        self.permit = None;
+        self.forget_correction();
         let is_another = digest != self.original.digest;
         let shown = || Box::new(OriginalCall::of(call, digest, redactor, LAST_BYTES));
         self.last = is_another.then(shown);
@@ -292,7 +297,7 @@ impl State {
     pub(super) fn stop(&mut self, reason: Option<&str>, redactor: &dyn Redactor) {
         let reason = reason.map(|reason| bounded(redactor.text(reason), GUIDANCE_BYTES));
         self.phase = Phase::Stopped { reason };
-        self.permit = None;
+        self.forget_correction();
         // What a stopped key did no longer matters, and the reason needs the room.
         self.attempts.clear();
         self.last = None;
@@ -315,8 +320,25 @@ impl State {
         self.attempts.clear();
         self.last = None;
         self.answered = true;
-        self.permit = None;
+        self.forget_correction();
         self.guidance = guidance.map(|guidance| bounded(guidance, GUIDANCE_BYTES));
+    }
+
+    /// The same with the arguments that the person wants to see.
+    pub(super) fn reopen_corrected(&mut self, arguments: &Value, redactor: &dyn Redactor) {
+        let correction = Correction::of(arguments, redactor);
+        self.reopen(correction.is_none().then_some(Correction::TOO_LONG));
+        self.correction = correction;
+    }
+
+    /// The person's arguments, where they are not used up.
+    pub(super) fn correction(&self) -> Option<&Correction> {
+        self.correction.as_ref()
+    }
+
+    /// Whether the model is told less of them than what runs.
+    pub(super) fn hides(&self) -> bool {
+        self.permit.as_ref().is_some_and(Permit::hides)
     }
 
     /// A person's words, to be said now. They are said once, which also keeps the state small.

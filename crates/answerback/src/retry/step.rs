@@ -1,9 +1,6 @@
-use serde_json::Value;
-
 use super::fingerprint::Prints;
 use super::history::{Attempt, repetition};
-use super::redactor::bounded;
-use super::state::{GUIDANCE_BYTES, Phase};
+use super::state::Phase;
 use super::{
     Blocked, Call, Event, Outcome, Policy, Proceed, Redactor, Repetition, Retry, State,
     WhileBlocked,
@@ -105,6 +102,7 @@ fn on_call(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> Step
                 waived: call.is_failing(),
                 failed_attempts: state.attempt_count(),
                 guidance: state.take_guidance(),
+                correction: state.correction().and_then(|it| it.beside_result(call)),
             };
             // An unchecked call says nothing about whether the model has learnt.
             let kept = call.unchecked.then_some(state);
@@ -134,6 +132,8 @@ fn on_failure(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> S
         state.push(attempt);
     }
     let guidance = state.take_guidance();
+    let correction = state.correction();
+    let correction = correction.map(|it| it.instead_of_message(state.tool(), state.hides()));
     let circles = policy.escalate_on_repetition && repetition != Repetition::None;
     if circles || state.attempt_count() >= policy.max_attempts() {
         let case = UuidV7::from_time(context.now, call.random);
@@ -145,8 +145,16 @@ fn on_failure(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> S
     let attempt = u8::try_from(index + 1).unwrap_or(u8::MAX);
     let max_attempts = policy.max_attempts();
     let is_new = shared.is_none();
-    let retry =
-        Retry { attempt, max_attempts, is_new, repetition, previous, previous_is_cut, guidance };
+    let retry = Retry {
+        attempt,
+        max_attempts,
+        is_new,
+        repetition,
+        previous,
+        previous_is_cut,
+        guidance,
+        correction,
+    };
     Step::new(state, Outcome::Retry(retry))
 }
 
@@ -185,7 +193,7 @@ fn on_decision(
             state.waive();
             state.reopen(None);
         }
-        Decision::Modify { arguments } => state.reopen(Some(&corrected(arguments, redactor))),
+        Decision::Modify { arguments } => state.reopen_corrected(arguments, redactor),
         Decision::Respond { message } => state.reopen(Some(&redactor.text(message))),
         Decision::Reject { reason } => state.stop(reason.as_deref(), redactor),
         Decision::Defer { until } => state.keep_until(*until),
@@ -193,22 +201,10 @@ fn on_decision(
     Step::new(state, Outcome::Applied)
 }
 
-/// A person's corrected arguments, as words for the model. Half of them would be worse than none.
-fn corrected(arguments: &Value, redactor: &dyn Redactor) -> String {
-    let arguments = redactor.value(arguments).to_string();
-    let text = format!("A person corrected this call. Send these arguments: {arguments}");
-    if bounded(&text, GUIDANCE_BYTES) == text {
-        text
-    } else {
-        "A person corrected the arguments of this call; they are too long to be repeated here."
-            .to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::super::{HideSecrets, Permit, Turn};
     use super::*;
@@ -434,16 +430,49 @@ mod tests {
     }
 
     #[test]
+    fn a_correction_is_said_until_a_call_runs() {
+        let corrected = || {
+            let mut key = Key::new(3);
+            (1..=3).for_each(|turn| drop(key.fail(turn)));
+            key.decide(&Decision::Modify { arguments: json!({"path": "a"}) });
+            key
+        };
+        let mut key = corrected();
+        for turn in [4, 5] {
+            let Outcome::Retry(retry) = key.fail(turn) else { panic!() };
+            assert_eq!(retry.guidance, None);
+            insta::allow_duplicates! {
+                insta::assert_snapshot!(retry.correction.unwrap(), @r#"
+                The call did not run. A person corrected it: call the tool 'read_file' again with exactly these arguments.
+
+                {"path":"a"}
+                "#);
+            }
+        }
+        // Whoever sends it has heard it …
+        let Outcome::Proceed(proceed) = key.call(&json!({"path": "a"}), &[], None) else {
+            panic!()
+        };
+        assert_eq!((proceed.correction, key.state), (None, None));
+        // … and whoever finds another way need not be sent round again.
+        let own_way = corrected().call(&json!({"path": "b"}), &[], None);
+        let Outcome::Proceed(proceed) = own_way else { panic!() };
+        insta::assert_snapshot!(proceed.correction.unwrap(), @r#"This call ran as it was sent. A person had corrected the one that failed before it to these arguments: {"path":"a"}"#);
+        // Who fails to the end asks anew.
+        let mut key = corrected();
+        (4..=6).for_each(|turn| drop(key.fail(turn)));
+        assert!(key.state.as_ref().unwrap().is_blocked());
+        assert_eq!(key.state.unwrap().correction(), None);
+    }
+
+    #[test]
     fn guidance_is_said_once() {
         let decisions = [
             (Decision::Respond { message: "try /tmp".into() }, "try /tmp".to_owned()),
             (
-                Decision::Modify { arguments: json!({"path": "a"}) },
-                "A person corrected this call. Send these arguments: {\"path\":\"a\"}".to_owned(),
-            ),
-            (
                 Decision::Modify { arguments: json!({"path": "a".repeat(2000)}) },
-                "A person corrected the arguments of this call; they are too long to be repeated here."
+                "A person corrected the arguments of this call; they are too long to be repeated here. Ask them for \
+                 the arguments."
                     .to_owned(),
             ),
         ];
@@ -648,9 +677,19 @@ mod tests {
             key
         };
         let mut key = corrected();
+        key.policy = Policy::from(2);
+        let Outcome::Retry(retry) = key.fail(2) else { panic!() };
+        insta::assert_snapshot!(retry.correction.unwrap(), @r#"
+        The call did not run. A person corrected it: call the tool 'read_file' again with exactly these arguments.
+
+        {"token":"[redacted: token]"}
+
+        Send marks such as [redacted: token] as they are: what they stand for is filled in.
+        "#);
+        // What ran is not told again.
+        key.state = key.state.map(State::without_permit);
         let Outcome::Proceed(proceed) = key.succeed() else { panic!() };
-        insta::assert_snapshot!(proceed.guidance.unwrap(), @r#"A person corrected this call. Send these arguments: {"token":"[redacted: token]"} Send marks such as [redacted: token] as they are: what they stand for is filled in."#);
-        assert_eq!(key.state, None);
+        assert_eq!((proceed.correction, key.state), (None, None));
         // A call that fails again asks anew, and what was allowed before is void.
         let mut key = corrected();
         assert!(key.state.as_ref().unwrap().permit().is_some());
@@ -690,7 +729,8 @@ mod tests {
                     longest = longest.max(serde_json::to_string(&key.state).unwrap().len());
                 }
             }
-            key.decide(&Decision::Approve);
+            key.decide(&Decision::Modify { arguments: json!({ "a": long[..240] }) });
+            assert!(key.state.as_ref().unwrap().correction().is_some());
         }
         assert!((8000..State::MAX_BYTES).contains(&longest), "{longest} bytes");
     }
