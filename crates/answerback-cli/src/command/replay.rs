@@ -41,7 +41,8 @@ A line of the answer:
   {\"tool_call_id\", \"tool\", \"valid\", \"attempt\", \"max_attempts\", \"status\": \"ok\"|\"retry\"|\"blocked\"|\"unchecked\",
    \"errors\": […], \"repair\": {…}|null, \"result\": {…}|null, \"escalation\": {…}|null}
 
-Exit codes: 0 all calls are valid, 1 some are not, 2 a line is no call, or nothing could be judged.")]
+Exit codes: 0 all calls are valid, 1 some are not, 2 a line is no call, or nothing could be judged: the schema of no
+tool that was called can be used (status 'unchecked').")]
 pub(crate) struct Arguments {
     /// The list of tools, in the form of MCP, `OpenAI`, Anthropic, Gemini or Bedrock
     #[arg(long, value_name = "TOOLS.json")]
@@ -115,6 +116,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     if writer.calls == 0 {
         say(&format!("error: {} holds no calls", input.name()));
         writer.exit = Exit::CouldNotJudge;
+    } else if writer.judged == 0 && writer.exit == Exit::Good {
+        say("error: no call could be judged: mend the schemas that are named above");
+        writer.exit = Exit::CouldNotJudge;
     }
     if let Some(summary) = replay.summary {
         let summary = summary.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -161,6 +165,8 @@ struct Done {
     notes: Vec<String>,
     exit: Option<Exit>,
     calls: u64,
+    /// How many of them could be held against something.
+    judged: u64,
     bytes: u64,
 }
 
@@ -218,6 +224,8 @@ impl Replay<'_> {
             done.notes.push(format!("warning: calls of {tool:?} are not checked: {fault}"));
         }
         let exit = if judged.is_valid() { Exit::Good } else { Exit::NotGood };
+        // A text that is no JSON is judged without any schema.
+        done.judged += u64::from(judged.unchecked.is_none() || exit == Exit::NotGood);
         done.exit = done.exit.max(Some(exit));
         if self.summary.is_some() {
             return;
@@ -280,6 +288,7 @@ struct Writer {
     /// One tool's schema is complained of once, not once a call.
     told: BTreeSet<String>,
     calls: u64,
+    judged: u64,
     exit: Exit,
 }
 
@@ -289,7 +298,7 @@ impl Writer {
         // Answers on a terminal are progress enough.
         let progress = Progress::new("calls").with_watched(is_summary || !output.is_terminal());
         let output = Leavable::new(output);
-        Self { output, progress, told: BTreeSet::new(), calls: 0, exit: Exit::Good }
+        Self { output, progress, told: BTreeSet::new(), calls: 0, judged: 0, exit: Exit::Good }
     }
 
     fn write(&mut self, done: Done) -> anyhow::Result<()> {
@@ -302,6 +311,7 @@ impl Writer {
             }
         }
         self.calls += done.calls;
+        self.judged += done.judged;
         self.progress.add(done.calls, done.bytes);
         Ok(())
     }

@@ -184,3 +184,32 @@ fn secrets_never_leave() {
         }
     }
 }
+
+/// A log of which nothing could be checked is not called good.
+#[test]
+fn a_log_of_unchecked_calls_could_not_be_judged() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = r#"[{"name": "odd", "inputSchema": {"type": "dict"}}, {"name": "t", "inputSchema": {"required": ["a"]}}]"#;
+    std::fs::write(folder.path().join("tools.json"), tools).unwrap();
+    let folder = folder.path().to_str().unwrap();
+    let odd = "{\"id\": \"1\", \"tool\": \"odd\", \"arguments\": {}}\n";
+    let good = "{\"id\": \"2\", \"tool\": \"t\", \"arguments\": {\"a\": 1}}\n";
+    let wrong = "{\"id\": \"3\", \"tool\": \"t\", \"arguments\": {}}\n";
+    for options in [&["--summary"][..], &[]] {
+        let arguments = [&["replay", "--tools", "tools.json"], options, &["-"]].concat();
+        for (log, expected) in [
+            (odd.to_owned(), 2),
+            (format!("{good}{odd}"), 0),
+            (format!("{odd}{wrong}"), 1),
+            (wrong.to_owned(), 1),
+            (good.to_owned(), 0),
+        ] {
+            let output = run_with(folder, &arguments, log.clone());
+            assert_eq!(output.status.code(), Some(expected), "{log}: {}", told(&output));
+            let errors = String::from_utf8(output.stderr).unwrap();
+            let is_told = errors.contains("calls of \"odd\" are not checked");
+            assert_eq!(is_told, log.contains("odd"), "{errors}");
+            assert_eq!(errors.contains("no call could be judged"), expected == 2, "{errors}");
+        }
+    }
+}
