@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
 use crate::exit::Exit;
-use crate::output::{sanitise, say};
+use crate::output::{Leavable, quiet_json, sanitise, say};
 use crate::replace::replace;
 
 /// The file that `init` writes.
@@ -24,7 +24,7 @@ const COMMENTED: &str = include_str!("init/config.yml");
 ///
 /// Without --client it writes .agent/config.yml here, with every setting explained. With it, the client's
 /// configuration is rewritten: each server that is a command is started through `answerback wrap`. --undo takes that
-/// back. The file as it was is kept beside it.
+/// back. The file as it was is kept beside it until then.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback init
@@ -49,7 +49,8 @@ pub(crate) struct Arguments {
     #[arg(long, requires = "client")]
     undo: bool,
 
-    /// Say what would be done, and do nothing
+    /// Show what would be written, and do nothing: of a client's file the entries that change, as they are and as they
+    /// would be
     #[arg(long)]
     dry_run: bool,
 }
@@ -117,7 +118,7 @@ fn write_configuration(dry_run: bool) -> anyhow::Result<Exit> {
         bail!("{CONFIGURATION} is there already; it was left as it is");
     }
     if dry_run {
-        anstream::stdout().write_all(COMMENTED.as_bytes())?;
+        Leavable::new(anstream::stdout()).write_all(COMMENTED.as_bytes())?;
         return Ok(Exit::Good);
     }
     if let Some(folder) = path.parent() {
@@ -159,35 +160,72 @@ fn rewrite(client: ClientName, arguments: &Arguments) -> anyhow::Result<Exit> {
             bail!("{shown} has no server {name:?}; it has {}", names.join(", "));
         }
     }
-    let mut changed = 0;
+    let mut changes = String::new();
     for (name, server) in servers {
         if !arguments.only.is_empty() && !arguments.only.contains(name) {
             continue;
         }
+        let before = server.clone();
         let done = server.as_object_mut().map_or(Change::NoCommand, |server| {
             if arguments.undo { unwrapped(server) } else { wrapped(name, server, &me) }
         });
-        changed += usize::from(done == Change::Done);
+        if done == Change::Done {
+            changes.push_str(&entry("---", name, &before)?);
+            changes.push_str(&entry("+++", name, server)?);
+        }
         say(&format!("{}: {}", sanitise(name), done.told(arguments.undo)));
     }
-    if changed == 0 {
+    if changes.is_empty() {
         say(&format!("{shown} is left as it is"));
         return Ok(Exit::Good);
     }
-    let as_it_was = if arguments.undo { as_it_was(client, &path, &document) } else { None };
-    let new = match as_it_was {
-        Some(text) => text,
-        None => serde_json::to_string_pretty(&document)? + "\n",
-    };
     if arguments.dry_run {
-        anstream::stdout().write_all(new.as_bytes())?;
+        Leavable::new(anstream::stdout()).write_all(changes.as_bytes())?;
+        say(&format!("{shown} is left as it is: without --dry-run it is rewritten like this"));
         return Ok(Exit::Good);
     }
+    let as_it_was = if arguments.undo { as_it_was(client, &path, &document) } else { None };
+    if let Some(as_it_was) = as_it_was {
+        return restore(&path, &as_it_was);
+    }
+    let kept: Vec<String> = kept(&path).map(|file| file.display().to_string()).collect();
     let backup = backup(&path);
     replace(&backup, text.as_bytes())
         .with_context(|| format!("cannot write {}", backup.display()))?;
+    let new = serde_json::to_string_pretty(&document)? + "\n";
     replace(&path, new.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
     say(&format!("{shown} is rewritten; as it was: {}. Restart the client.", backup.display()));
+    if arguments.undo && !kept.is_empty() {
+        say(&format!(
+            "It is not what it was before answerback, so that is kept: {}",
+            kept.join(", ")
+        ));
+    }
+    Ok(Exit::Good)
+}
+
+/// An entry below a line that says which it is. It can be pasted as it is.
+fn entry(mark: &str, name: &str, server: &Value) -> anyhow::Result<String> {
+    let key = Value::from(name).to_string();
+    let text = format!("{key}: {}", serde_json::to_string_pretty(server)?);
+    Ok(format!("{mark} {}\n{}\n", sanitise(name), quiet_json(&text)))
+}
+
+/// Writes the file as it was before us. What was kept of it is not needed any more then.
+fn restore(path: &Path, text: &str) -> anyhow::Result<Exit> {
+    let shown = path.display();
+    replace(path, text.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
+    say(&format!("{shown} is as it was before answerback. Restart the client."));
+    for kept in kept(path) {
+        let name = kept.display();
+        if fs::read(&kept).is_ok_and(|kept| kept == text.as_bytes()) {
+            fs::remove_file(&kept).with_context(|| format!("cannot remove {name}"))?;
+        } else {
+            say(&format!(
+                "{name} says something else, so it is left there; remove it if you do not need it"
+            ));
+        }
+    }
     Ok(Exit::Good)
 }
 
@@ -250,8 +288,7 @@ fn unwrapped(server: &mut Map<String, Value>) -> Change {
 
 /// The text from before us, where the file says what it said then: nobody edited it since.
 fn as_it_was(client: ClientName, path: &Path, document: &Value) -> Option<String> {
-    let kept = backups(path).take_while(|backup| backup.exists());
-    let texts = kept.filter_map(|backup| fs::read_to_string(backup).ok());
+    let texts = kept(path).filter_map(|backup| fs::read_to_string(backup).ok());
     let is_same = |text: &String| {
         let before = serde_json::from_str(text);
         before.is_ok_and(|before: Value| plain(client, &before) == plain(client, document))
@@ -287,6 +324,11 @@ fn original(server: &Map<String, Value>) -> Option<(Value, Vec<Value>)> {
 fn backup(path: &Path) -> PathBuf {
     let free = backups(path).find(|path| !path.exists());
     free.unwrap_or_else(|| path.with_extension("before-answerback"))
+}
+
+/// What is kept of a file as it was, oldest first.
+fn kept(path: &Path) -> impl Iterator<Item = PathBuf> {
+    backups(path).filter(|backup| backup.exists())
 }
 
 /// The places where a file is kept as it was, oldest first.

@@ -1,6 +1,7 @@
 //! `answerback init`: what it writes, and that it can be taken back.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -26,10 +27,17 @@ fn a_clients_servers_go_through_us_and_back() {
     };
     let shown = init(&["--dry-run"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    let shown = String::from_utf8(shown.stdout).unwrap();
     let output = init(&[]);
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     let after: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-    assert_eq!(after, serde_json::from_slice::<Value>(&shown.stdout).unwrap());
+    // Of what would be written only what changes is shown, as members that can be pasted.
+    let (as_it_is, as_it_would_be) =
+        shown.strip_prefix("--- files\n").unwrap().split_once("+++ files\n").unwrap();
+    for (pasted, document) in [(as_it_is, &before), (as_it_would_be, &after)] {
+        let pasted: Value = serde_json::from_str(&format!("{{{pasted}}}")).unwrap();
+        assert_eq!(pasted, json!({"files": document["mcpServers"]["files"]}));
+    }
     let server = &after["mcpServers"]["files"];
     assert_eq!(
         server["args"],
@@ -43,7 +51,34 @@ fn a_clients_servers_go_through_us_and_back() {
     assert_eq!(fs::read_to_string(&file).unwrap(), rewritten);
     assert_eq!(init(&["--undo"]).status.code(), Some(0));
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
-    assert_eq!(fs::read_to_string(folder.path().join("mcp.json.before-answerback")).unwrap(), text);
+    assert_eq!(files(folder.path()), ["mcp.json"], "what was kept of it is done with");
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name());
+    let mut names: Vec<String> = files.map(|name| name.into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// What was kept of another state is left, and named.
+#[test]
+fn undoing_leaves_what_it_did_not_restore() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mcp.json");
+    let text = r#"{"mcpServers": {"a": {"command": "x"}}}"#;
+    fs::write(&file, text).unwrap();
+    fs::write(folder.path().join("mcp.json.before-answerback"), "{}").unwrap();
+    let init = |options: &[&str]| {
+        let mut command = program(".");
+        command.args(["init", "--client", "cursor", "--file"]).arg(&file).args(options);
+        told(&command.output().unwrap())
+    };
+    init(&[]);
+    let told = init(&["--undo"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), text, "{told}");
+    assert_eq!(files(folder.path()), ["mcp.json", "mcp.json.before-answerback"]);
+    assert!(told.contains("mcp.json.before-answerback says something else"), "{told}");
 }
 
 /// However a file is written, undoing gives it back to the byte, unless somebody edited it since.
@@ -68,6 +103,9 @@ fn undoing_restores_the_file_to_the_byte() {
     let edited = init(&[]).replace("1.5", "2.5");
     fs::write(&file, edited).unwrap();
     let undone: Value = serde_json::from_str(&init(&["--undo"])).unwrap();
+    let kept = ["mcp.json", "mcp.json.before-answerback", "mcp.json.before-answerback.1"];
+    assert_eq!(files(folder.path()), kept);
+    assert_eq!(fs::read_to_string(folder.path().join(kept[1])).unwrap(), text);
     let expected = json!({"mcpServers": {"bare": {"command": "a"}, "empty": {"command": "b"}, "n": {"command": "c", "args": ["-x"], "timeout": 2.5}}});
     assert_eq!(undone, expected);
 }
