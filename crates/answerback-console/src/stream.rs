@@ -193,14 +193,15 @@ impl std::fmt::Display for StreamError {
             ),
             Self::Kind => write!(
                 formatter,
-                "an event has a kind of 1 to {LONGEST_KIND} letters, digits, dots, dashes or underscores, and not \"end\" or \"outcome\""
+                "the kind of an event has 1 to {LONGEST_KIND} letters, digits, dots, dashes or underscores, and is not \
+                 \"end\" or \"outcome\": whoever ends the stream says those"
             ),
             Self::Count(count) => {
-                write!(formatter, "1 to {MOST_EVENTS} events at a time; these are {count}")
+                write!(formatter, "there are 1 to {MOST_EVENTS} events in a request; this one has {count}")
             }
             Self::TooLarge(bytes) => write!(
                 formatter,
-                "an event has at most {LARGEST_BODY} bytes; this one has {bytes}. Hand the content in as a reply"
+                "an event has at most {LARGEST_BODY} bytes; this one has {bytes}: hand the content in as a reply"
             ),
             Self::Ended => formatter.write_str("the stream has ended"),
             Self::OfAnother => formatter.write_str(

@@ -136,7 +136,7 @@ pub(crate) fn subject_of(message: &Message) -> Result<Option<String>, Message> {
     let params = Object::read(message.text()).ok().and_then(|object| object.get("params"));
     let Some(params) = params.map(Object::read) else { return Ok(None) };
     let Ok(params) = params else {
-        let text = "the parameters cannot be read: a name stands twice in them";
+        let text = "the parameters cannot be read: a name stands twice in them; send each once";
         let id = match message.shape() {
             Shape::Request { id, .. } => Some(id),
             _ => None,

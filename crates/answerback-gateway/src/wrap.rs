@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
 use crate::outlet::Outlet;
-use crate::relay::{REPEATED_NAME, Relay, Served};
+use crate::relay::{Relay, Served, repeated_name};
 use crate::{Client, Gateway};
 
 /// Where calls come in, in the record.
@@ -146,7 +146,8 @@ async fn from_client(relay: &Arc<Relay>, input: impl AsyncRead + Unpin, most: us
                         Shape::Request { id, .. } => Some(id),
                         _ => None,
                     };
-                    let answer = Message::error(id, code::INVALID_REQUEST, REPEATED_NAME, None);
+                    let text = repeated_name(&message);
+                    let answer = Message::error(id, code::INVALID_REQUEST, &text, None);
                     relay.tell(answer).await;
                 } else {
                     relay.hear(message).await;

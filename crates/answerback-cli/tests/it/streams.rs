@@ -45,6 +45,44 @@ fn every_stream_is_listed_page_by_page() {
     assert_eq!((oldest.status, &oldest.last()["events"]), (200, &Value::from(1)));
 }
 
+/// Whoever sends something else is told where it is wrong, and what an event looks like.
+#[test]
+fn what_is_no_event_is_told_with_its_place() {
+    let desk = Desk::new();
+    let gateway = start(&desk, "");
+    let event = r#"{"kind": "note"}"#;
+    for (stream, body, said, solution) in [
+        ("a", "not json", "the body is not JSON: expected ident", "or a list of such events"),
+        (
+            "a",
+            "7",
+            "the event: an event is an object with a kind and a body",
+            "a list of such events",
+        ),
+        ("a", r#"{"body": 1}"#, "the event: missing field `kind`", "a list of such events"),
+        ("a", r#"{"kind": 1}"#, "the event: invalid type: integer `1`, expected a string", ""),
+        ("a", &format!("[{event}, 7]"), "event 2 of the list: an event is an object", ""),
+        (
+            "a",
+            &format!(r#"[{event}, {{"kind": "note", "text": "x"}}]"#),
+            "event 2 of the list: unknown field `text`, expected `kind` or `body`",
+            "",
+        ),
+        ("a", "[]", "there are 1 to 1000 events in a request; this one has 0", ""),
+        ("a", r#"{"kind": "end"}"#, "whoever ends the stream says those", "such as note"),
+        ("a", r#"{"kind": "a b"}"#, "letters, digits, dots, dashes or underscores", "such as note"),
+        ("answerback%2Fx", event, "does not begin with answerback/", "in the path"),
+    ] {
+        let path = format!("/api/streams/{stream}/events");
+        let answer = gateway.send("POST", &path, &[], body);
+        let told = answer.last().to_string();
+        assert_eq!(answer.status, 400, "{body}: {told}");
+        let data = &answer.last()["data"];
+        assert!(data["message"].as_str().unwrap().contains(said), "{body}: {told}");
+        assert!(told.contains(solution), "{body}: {told}");
+    }
+}
+
 #[test]
 fn a_stream_belongs_to_whoever_began_it() {
     let desk = Desk::new();
@@ -134,7 +172,7 @@ fn what_is_no_longer_kept_is_a_gap() {
     assert_eq!(reader.next().unwrap().1, Some(lost + 1));
     let short = gateway.send("GET", "/api/streams/short", &[], "").last().clone();
     assert_eq!((&short["digest"], &short["events"]), (&digest, &json!(1)), "{short}");
-    assert_eq!(short["warnings"], json!(["1 of its events are no longer kept"]));
+    assert_eq!(short["warnings"], json!(["1 of its events is no longer kept"]));
     let again = gateway.send("POST", "/api/streams/short/events", &[], &note(1));
     assert_eq!(again.status, 409, "what ended stays so");
     let artifact = format!("/api/artifacts/{}", kept["artifacts"][0]["id"].as_str().unwrap());

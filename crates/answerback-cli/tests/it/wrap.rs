@@ -517,6 +517,11 @@ fn a_message_in_which_a_name_stands_twice_is_refused_and_that_of_a_server_crosse
     }
     client.say(r#"{"jsonrpc":"2.0","method":"notifications/x","x":1,"x":2}"#);
     let answer = client.hear();
+    assert_eq!(
+        answer["error"]["message"],
+        "'x' stands twice among the members of the message, and readers may take either value: send the message again \
+         with each member once"
+    );
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32600)));
     assert_eq!(desk.reached(), Vec::<Value>::new());
     // A name that nobody knows may be there, once.

@@ -106,7 +106,8 @@ async fn show(State(console): State<Arc<Console>>, Path(id): Path<String>) -> An
         }
         let lost = info.events.saturating_sub(seen as u64);
         if lost > 0 && seen < MOST_FOLDED {
-            folded.warnings.insert(0, format!("{lost} of its events are no longer kept"));
+            let are = if lost == 1 { "is" } else { "are" };
+            folded.warnings.insert(0, format!("{lost} of its events {are} no longer kept"));
         }
         let mut told = told(&store, &info)?;
         told["envelope"] = folded.envelope.unwrap_or_default();
@@ -137,11 +138,28 @@ async fn events(
     ok(&json!({"events": events, "gap": gap, "after": page.after}))
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum OneOrMore {
-    More(Vec<NewEvent>),
-    One(NewEvent),
+/// What an event looks like, for whoever sent something else.
+const EVENT: &str = r#"Send {"kind": "note", "body": {"text": "…"}}, or a list of such events"#;
+
+/// One event, or a list of them.
+fn events_of(body: &[u8]) -> Result<Vec<NewEvent>, Problem> {
+    let read: Value = serde_json::from_slice(body)
+        .map_err(|error| bad("body", format!("the body is not JSON: {error}"), EVENT))?;
+    let event = |place: String, value: Value| {
+        if !value.is_object() {
+            let what = format!("{place}: an event is an object with a kind and a body");
+            return Err(bad("body", what, EVENT));
+        }
+        serde_json::from_value(value)
+            .map_err(|error| bad("body", format!("{place}: {error}"), EVENT))
+    };
+    match read {
+        Value::Array(list) => {
+            let list = list.into_iter().enumerate();
+            list.map(|(at, value)| event(format!("event {} of the list", at + 1), value)).collect()
+        }
+        one => Ok(vec![event("the event".to_owned(), one)?]),
+    }
 }
 
 async fn publish(
@@ -150,10 +168,7 @@ async fn publish(
     Path(id): Path<String>,
     body: Bytes,
 ) -> Answer {
-    let events = match ask::body(&body)? {
-        OneOrMore::More(events) => events,
-        OneOrMore::One(event) => vec![event],
-    };
+    let events = events_of(&body)?;
     let by = Publisher::from(&principal);
     let published = stream::publish(&console.store, &by, &id, events).await;
     let (first, last) = published.map_err(|error| problem(&error))?;
@@ -201,6 +216,15 @@ fn problem(error: &StreamError) -> Problem {
             .solution("Publish to a stream of another name, or with the token that began this one");
             Problem::told(ProblemKind::Forbidden, told)
         }
-        error => bad("body", error, "Send events as the route's description shows"),
+        StreamError::Name => {
+            bad("id", error, "Name the stream in the path: /api/streams/NAME/events")
+        }
+        StreamError::Kind => {
+            bad("kind", error, "Write a kind such as note, text, rows, signal, envelope or patch")
+        }
+        StreamError::Count(_) => bad("body", error, "Send the events in several requests"),
+        StreamError::TooLarge(_) => {
+            bad("body", error, "Hand the content in with POST /api/replies")
+        }
     }
 }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use answerback::finding::shown_name;
 use answerback_ledger::leaf::Subject;
 use answerback_mcp::link::{
     Answering, Direct, Flow, Incoming, WAITING, broken_because, was_unsent,
@@ -36,10 +37,6 @@ use way::{Told, Way};
 const OURS: &str = "answerback";
 /// Why something is not taken in whose id is in use.
 const REPEATED: &str = "a call with this id is under way";
-/// Why nothing is taken of a client in which a name stands twice: of two readers behind us each could take another value,
-/// and only one of them was looked at. What a server says crosses as it is written.
-pub(crate) const REPEATED_NAME: &str =
-    "a name stands twice among the members of the message: each may be there once";
 /// How long calls under way have when the client leaves.
 const LEAVING: Duration = Duration::from_secs(5);
 
@@ -665,6 +662,18 @@ async fn first_of(
 }
 
 /// How the ids of one relay's own requests begin. Without randomness there is no relay: its client has none, either.
+/// Why nothing is taken of a client in which a name stands twice: of two readers behind us each could take another value,
+/// and only one of them was looked at. What a server says crosses as it is written.
+pub(crate) fn repeated_name(message: &Message) -> String {
+    let object = Object::read_repeating(message.text()).ok();
+    let name = object.as_ref().and_then(Object::repeated).map(shown_name);
+    let name = name.unwrap_or_else(|| "a name".to_owned());
+    format!(
+        "{name} stands twice among the members of the message, and readers may take either value: send the message \
+         again with each member once"
+    )
+}
+
 fn own_prefix() -> String {
     let random: [u8; 8] = answerback_record::surroundings::random().unwrap_or_default();
     format!("{OURS}/{:016x}", u64::from_be_bytes(random))

@@ -18,7 +18,7 @@ use super::stream::Due;
 use super::streams::Told;
 use super::{Service, Streams};
 use crate::Client;
-use crate::relay::REPEATED_NAME;
+use crate::relay::repeated_name;
 use crate::settings::Answers;
 
 /// The header that names a session.
@@ -108,7 +108,7 @@ impl Visit<'_> {
             return refuse(StatusCode::BAD_REQUEST, None, text);
         }
         if message.repeats() {
-            return refuse(StatusCode::BAD_REQUEST, Some(&message), REPEATED_NAME);
+            return refuse(StatusCode::BAD_REQUEST, Some(&message), &repeated_name(&message));
         }
         if let Shape::Notification { method } = message.shape()
             && !method.starts_with("notifications/")

@@ -79,6 +79,13 @@ impl<'t> Object<'t> {
         self.repeats
     }
 
+    /// The first name that stands twice.
+    pub fn repeated(&self) -> Option<&str> {
+        let mut seen = HashSet::new();
+        let mut names = self.members.iter().filter(|_| self.repeats).map(|(name, _)| &**name);
+        names.find(|name| !seen.insert(*name))
+    }
+
     /// The value of a member, as it is written.
     pub fn get(&self, name: &str) -> Option<&'t str> {
         self.members.iter().rfind(|(member, _)| member == name).map(|(_, value)| *value)
@@ -193,7 +200,9 @@ mod tests {
         assert_eq!(object.get("a"), Some("3"));
         assert_eq!(object.with("a", "4"), r#"{"a":1,"b":2, "a" : 4}"#);
         assert_eq!(object.with("c", "4"), r#"{"a":1,"b":2, "a" : 3,"c":4}"#);
-        assert!(!Object::read_repeating(r#"{"a":1}"#).unwrap().repeats());
+        assert_eq!(object.repeated(), Some("a"));
+        let object = Object::read_repeating(r#"{"a":1}"#).unwrap();
+        assert!(!object.repeats() && object.repeated().is_none());
     }
 
     #[test]
