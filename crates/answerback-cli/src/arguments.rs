@@ -44,32 +44,3 @@ pub(crate) enum Command {
     Completions(command::completions::Arguments),
     Man(command::man::Arguments),
 }
-
-impl Command {
-    /// Whether it is done when nobody reads what it prints: its exit code is no verdict.
-    pub(crate) fn only_prints(&self) -> bool {
-        match self {
-            Self::Check(_)
-            | Self::Call(_)
-            | Self::Replay(_)
-            | Self::Convert(_)
-            | Self::Show(_)
-            | Self::Doctor(_)
-            | Self::Inbox(_)
-            | Self::Validate(_)
-            | Self::Lock(_) => false,
-            Self::Ledger(arguments) => arguments.only_prints(),
-            Self::Wrap(_)
-            | Self::Serve(_)
-            | Self::Watch(_)
-            | Self::Link(_)
-            | Self::Init(_)
-            | Self::Trust(_)
-            | Self::Tools(_)
-            | Self::Schema(_)
-            | Self::Explain(_)
-            | Self::Completions(_)
-            | Self::Man(_) => true,
-        }
-    }
-}

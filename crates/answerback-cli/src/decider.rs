@@ -9,6 +9,7 @@ use anyhow::bail;
 
 use crate::command::ledger::location::Location;
 use crate::folders;
+use crate::shell::file_option;
 use crate::tokens;
 
 /// The variable that holds a token. Servers do not inherit it.
@@ -29,6 +30,11 @@ pub(crate) struct Decider {
 }
 
 impl DeciderOptions {
+    /// The option by which another command decides as this one would.
+    pub(crate) fn options(&self) -> String {
+        self.token_file.as_deref().map(|file| file_option("token-file", file)).unwrap_or_default()
+    }
+
     /// Who decides; or why whoever was presented may not.
     ///
     /// A token that is named counts; one that merely is in the environment does not stand in a person's way.

@@ -29,11 +29,3 @@ impl From<Exit> for ExitCode {
         }
     }
 }
-
-/// Whether the reader of our output has gone away, as `head` does: nobody is left to tell.
-pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
-        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
-}

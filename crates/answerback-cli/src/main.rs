@@ -5,6 +5,7 @@ mod arguments;
 mod command;
 mod configuration;
 mod console;
+mod counted;
 mod decider;
 mod demo;
 mod exit;
@@ -21,6 +22,7 @@ mod prompts;
 mod report;
 mod shell;
 mod show;
+mod terminal;
 mod together;
 mod tokens;
 mod trusted;
@@ -41,11 +43,8 @@ fn main() -> ExitCode {
         return command::warden::run().into();
     }
     let arguments = arguments::Arguments::parse();
-    // Elsewhere a closed pipe is another program's, such as a database's.
-    let only_prints = arguments.command.only_prints();
     match command::run(arguments.command) {
         Ok(exit) => exit.into(),
-        Err(error) if only_prints && exit::is_closed_pipe(&error) => exit::Exit::Good.into(),
         Err(error) => {
             output::say(&format!("error: {error:#}"));
             exit::Exit::CouldNotJudge.into()

@@ -24,15 +24,23 @@ pub(crate) fn say(text: &str) {
 pub(crate) const NOBODY_READS: &str = "nobody reads the output any more; the rest was not judged";
 
 /// An output whose reader may leave, as `head` does. What is written after that goes nowhere, so that the work goes on
-/// to its verdict: nobody reads it, but the exit code tells it.
+/// to its verdict: nobody reads it, but the exit code tells it. All that we print goes through one: a closed pipe that is
+/// an error of ours is another program's, such as a database's.
 pub(crate) struct Leavable<W> {
     output: W,
     is_left: bool,
+    /// Whether work goes on that nobody reads.
+    goes_on: bool,
 }
 
 impl<W> Leavable<W> {
     pub(crate) const fn new(output: W) -> Self {
-        Self { output, is_left: false }
+        Self { output, is_left: false, goes_on: true }
+    }
+
+    /// For work without a verdict: it fails when the reader has left.
+    pub(crate) const fn ending(output: W) -> Self {
+        Self { output, is_left: false, goes_on: false }
     }
 
     /// Whether the reader was found to be gone.
@@ -44,7 +52,7 @@ impl<W> Leavable<W> {
         match done {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 self.is_left = true;
-                Ok(otherwise)
+                if self.goes_on { Ok(otherwise) } else { Err(error) }
             }
             done => done,
         }
@@ -53,7 +61,7 @@ impl<W> Leavable<W> {
 
 impl<W: io::Write> io::Write for Leavable<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.is_left {
+        if self.is_left && self.goes_on {
             return Ok(bytes.len());
         }
         let written = self.output.write(bytes);
@@ -61,7 +69,7 @@ impl<W: io::Write> io::Write for Leavable<W> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if self.is_left {
+        if self.is_left && self.goes_on {
             return Ok(());
         }
         let flushed = self.output.flush();
@@ -149,6 +157,10 @@ mod tests {
             assert_eq!(output.is_left(), is_left);
         }
         assert_eq!(output.output.0, 2);
+        let mut output = Leavable::ending(Head(0));
+        io::Write::write_all(&mut output, b"line").unwrap();
+        io::Write::write_all(&mut output, b"line").unwrap_err();
+        assert!(output.is_left());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use answerback::judge::{Share, Summary};
 
+use crate::counted::counted;
 use crate::output::sanitise;
 
 /// The longest list of a report; JSON has all of it.
@@ -15,8 +16,8 @@ pub(crate) fn summary(summary: &Summary) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "{} calls, {} failed ({})",
-        summary.calls,
+        "{}, {} failed ({})",
+        counted(summary.calls, "call"),
         summary.failed,
         percent(summary.failure_rate)
     );

@@ -9,6 +9,7 @@ use answerback::json::{Limits, locate, read};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::{Format, LimitOptions, ProfileName};
@@ -309,7 +310,7 @@ impl<W: Write> Judge<W> {
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}{}", if count == 1 { "" } else { "s" }))
+        .map(|(count, word)| counted(count, word))
         .collect();
         if !parts.is_empty() {
             write!(self.out, ", {}", parts.join(", "))?;

@@ -5,6 +5,7 @@ use clap_complete::Shell;
 
 use crate::arguments::Arguments as Program;
 use crate::exit::Exit;
+use crate::output::Leavable;
 
 /// Print completions for a shell
 #[derive(Debug, clap::Args)]
@@ -21,6 +22,6 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let mut text = Vec::new();
     clap_complete::generate(arguments.shell, &mut Program::command(), "answerback", &mut text);
-    io::Write::write_all(&mut io::stdout(), &text)?;
+    io::Write::write_all(&mut Leavable::new(io::stdout()), &text)?;
     Ok(Exit::Good)
 }

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::ledger::location::{EMPTY, Location, is_empty};
 use super::serve;
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::folders;
 use crate::gateway::attestor;
@@ -331,8 +332,7 @@ fn look_at_store(arguments: &Arguments, findings: &mut Findings) {
         .and_then(|store| Ok((store.origin()?, store.head()?.size, store.stats().warnings)));
     match opened {
         Ok((origin, size, warnings)) => {
-            let entries = if size == 1 { "entry" } else { "entries" };
-            findings.good(ABOUT, format!("{origin}, {size} {entries}"));
+            findings.good(ABOUT, format!("{origin}, {}", counted(size, "entry")));
             for warning in warnings {
                 let mend = "set it in the configuration of the database";
                 findings.add(Standing::Advice, ABOUT, warning, Some(mend));
@@ -370,9 +370,8 @@ async fn look_at_server(backend: &Backend, findings: &mut Findings) {
     };
     let said = |member: &str| inspected.info[member].as_str().unwrap_or("?").to_owned();
     let (name, version, revision) = (said("name"), said("version"), &inspected.revision);
-    let count = inspected.tools.len();
-    let tools = if count == 1 { "tool" } else { "tools" };
-    findings.good(&about, format!("{name} {version}, revision {revision}, {count} {tools}"));
+    let tools = counted(inspected.tools.len(), "tool");
+    findings.good(&about, format!("{name} {version}, revision {revision}, {tools}"));
     for tool in &inspected.tools {
         let name = answerback::finding::shown_name(tool["name"].as_str().unwrap_or("(nameless)"));
         for remark in remarks(tool) {

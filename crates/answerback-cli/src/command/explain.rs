@@ -11,6 +11,8 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::options::Format;
+use crate::output::Leavable;
+use crate::terminal::fitted;
 
 /// Explain what a code means and how to mend it
 ///
@@ -32,7 +34,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let mut out = anstream::AutoStream::auto(io::stdout().lock());
+    let mut out = Leavable::new(anstream::AutoStream::auto(io::stdout().lock()));
     match &arguments.code {
         Some(code) => match codes::find(code.trim()) {
             Some(rule) => explain(&mut out, rule, arguments.format)?,
@@ -46,20 +48,19 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
                 match arguments.format {
                     Format::Json => json_line(&mut out, rule)?,
                     Format::Text => {
-                        writeln!(
-                            out,
-                            "{:<9} {:<8} {}",
-                            rule.code,
-                            rule.severity.as_str(),
-                            rule.title
-                        )?;
+                        let (severity, title) = (rule.severity.as_str(), rule.title);
+                        let line = format!("{:<9} {severity:<8} {title}", rule.code);
+                        write!(out, "{}", fitted(&line, 19))?;
                     }
                 }
             }
             for word in Word::all() {
                 match arguments.format {
                     Format::Json => word.json_line(&mut out)?,
-                    Format::Text => writeln!(out, "{:<26} {}", word.code, word.meaning)?,
+                    Format::Text => {
+                        let line = format!("{:<26} {}", word.code, word.meaning);
+                        write!(out, "{}", fitted(&line, 27))?;
+                    }
                 }
             }
         }
@@ -110,12 +111,9 @@ impl Word {
         if format == Format::Json {
             return self.json_line(out);
         }
-        let bold = Style::new().bold();
-        writeln!(out, "{bold}{}{bold:#}  {}", self.code, self.meaning)?;
-        writeln!(out)?;
-        writeln!(out, "Where     {}", self.place)?;
-        writeln!(out, "More      {}", self.docs)?;
-        Ok(())
+        heading(out, &self.code, &self.meaning)?;
+        said(out, "Where", self.place)?;
+        said(out, "More", self.docs)
     }
 
     fn json_line(&self, out: &mut impl Write) -> anyhow::Result<()> {
@@ -129,12 +127,23 @@ fn explain(out: &mut impl Write, rule: &Rule, format: Format) -> anyhow::Result<
     if format == Format::Json {
         return json_line(out, rule);
     }
+    heading(out, rule.code, rule.title)?;
+    said(out, "Severity", &severity(rule))?;
+    said(out, "Why", rule.reason)?;
+    said(out, "Remedy", rule.remedy)
+}
+
+fn heading(out: &mut impl Write, code: &str, title: &str) -> anyhow::Result<()> {
+    let text = fitted(&format!("{code}  {title}"), 2);
     let bold = Style::new().bold();
-    writeln!(out, "{bold}{}{bold:#}  {}", rule.code, rule.title)?;
-    writeln!(out)?;
-    writeln!(out, "Severity  {}", severity(rule))?;
-    writeln!(out, "Why       {}", rule.reason)?;
-    writeln!(out, "Remedy    {}", rule.remedy)?;
+    // No terminal is too narrow for a code.
+    let rest = text.strip_prefix(code).unwrap_or(&text);
+    writeln!(out, "{bold}{code}{bold:#}{rest}")?;
+    Ok(())
+}
+
+fn said(out: &mut impl Write, label: &str, text: &str) -> anyhow::Result<()> {
+    write!(out, "{}", fitted(&format!("{label:<9} {text}"), 10))?;
     Ok(())
 }
 

@@ -12,10 +12,12 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 
 use super::ledger::location::Location;
+use crate::counted::counted;
 use crate::decider::DeciderOptions;
 use crate::exit::Exit;
 use crate::options::Format;
 use crate::output::{Leavable, push_line, sanitise, say};
+use crate::terminal;
 use answerback_record::surroundings;
 
 /// How many cases are read at a time.
@@ -108,12 +110,12 @@ enum Command {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let location = &arguments.location;
     match &arguments.command {
-        Command::List { all, format } => list(&location.read()?, *all, *format),
+        Command::List { all, format } => list(&arguments.location.read()?, *all, *format),
         Command::Show { case, format } => {
-            let store = location.read()?;
-            show(&store, &find(&store, case)?, *format, &location.options())
+            let store = arguments.location.read()?;
+            let options = arguments.options();
+            show(&store, &find(&store, case, &options)?, *format, &options)
         }
         Command::Approve { case } => decide(arguments, case, Decision::Approve),
         Command::Modify { case, arguments: text } => {
@@ -139,6 +141,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     }
 }
 
+impl Arguments {
+    /// What another command needs to find the same cases, and to decide them as the same.
+    fn options(&self) -> String {
+        self.location.options() + &self.decider.options()
+    }
+}
+
 fn list(store: &Store, all: bool, format: Format) -> anyhow::Result<Exit> {
     let filter = CaseFilter::default();
     let filter = if all { filter } else { filter.with_status(CaseStatus::Waiting) };
@@ -151,7 +160,7 @@ fn list(store: &Store, all: bool, format: Format) -> anyhow::Result<Exit> {
         for record in &page.cases {
             match format {
                 Format::Json => push_line(&mut text, &document(store, record)?)?,
-                Format::Text => push_row(&mut text, store, record)?,
+                Format::Text => push_row(&mut text, store, record),
             }
         }
         match page.next {
@@ -166,27 +175,26 @@ fn list(store: &Store, all: bool, format: Format) -> anyhow::Result<Exit> {
     Ok(Exit::Good)
 }
 
-fn push_row(text: &mut String, store: &Store, record: &CaseRecord) -> anyhow::Result<()> {
+fn push_row(text: &mut String, store: &Store, record: &CaseRecord) {
     let content = content(record);
     let about = match record.case.kind {
         CaseKind::Escalation => {
             let tool = content["tool"].as_str().unwrap_or("-");
             let tried = content["attempts"].as_array().map_or(0, Vec::len);
-            let attempts = if tried == 1 { "attempt" } else { "attempts" };
-            format!("{}  {}  {tried} {attempts}", server(store, record), sanitise(tool))
+            let attempts = counted(tried, "attempt");
+            format!("{}  {}  {attempts}", server(store, record), sanitise(tool))
         }
         CaseKind::Proposal => format!("proposal  {}", sanitise(said(&content, "title"))),
         CaseKind::Question => format!("question  {}", sanitise(said(&content, "question"))),
     };
-    writeln!(
-        text,
+    let row = format!(
         "{}  {}  {}  {about}  {}",
         record.case.id,
         record.created.to_utc_seconds(),
         standing(record),
         until(record)
-    )?;
-    Ok(())
+    );
+    text.push_str(&terminal::fitted(&row, 2));
 }
 
 fn said<'c>(content: &'c Value, member: &str) -> &'c str {
@@ -329,7 +337,7 @@ fn decide(arguments: &Arguments, case: &str, decision: Decision) -> anyhow::Resu
         }
     };
     let store = location.write()?;
-    let record = find(&store, case)?;
+    let record = find(&store, case, &arguments.options())?;
     let kind = decision.kind();
     let effect = effect(record.case.kind, &decision);
     let submission = Submission::about(&record.case, decision).with_by(who.by);
@@ -376,9 +384,10 @@ fn effect(case: CaseKind, decision: &Decision) -> Option<&'static str> {
 }
 
 /// The case that is meant.
-fn find(store: &Store, named: &str) -> anyhow::Result<CaseRecord> {
+fn find(store: &Store, named: &str, options: &str) -> anyhow::Result<CaseRecord> {
+    let listed = format!("see `answerback inbox list --all{options}`");
     if let Ok(id) = UuidV7::try_from(named.to_owned()) {
-        return store.case(&id)?.with_context(|| format!("there is no case {named}"));
+        return store.case(&id)?.with_context(|| format!("there is no case {named}; {listed}"));
     }
     let mut after: Option<UuidV7> = None;
     let mut found = Vec::new();
@@ -392,9 +401,9 @@ fn find(store: &Store, named: &str) -> anyhow::Result<CaseRecord> {
         }
     }
     match found.len() {
-        0 => bail!("no case begins with {named:?}; see `answerback inbox list --all`"),
+        0 => bail!("no case begins with {named:?}; {listed}"),
         1 => Ok(found.remove(0)),
-        _ => bail!("several cases begin with {named:?}; write more of the id"),
+        _ => bail!("several cases begin with {named:?}; write more of the id, {listed}"),
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::address::Address;
 use crate::command::ledger::location::Location;
 use crate::exit::Exit;
+use crate::output::Leavable;
 use crate::tokens::LAUNCHER_FILE;
 
 /// Print a link that opens the console of a running `answerback serve`, once
@@ -46,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let text = answer.body_mut().read_to_string().context("the server's answer")?;
     let told: Value = serde_json::from_str(&text).context("the server's answer")?;
     let fragment = told["fragment"].as_str().context("the server gave no link")?;
-    let mut output = std::io::stdout().lock();
+    let mut output = Leavable::new(std::io::stdout());
     writeln!(output, "http://{address}/#{fragment}")?;
     Ok(Exit::Good)
 }

@@ -12,6 +12,7 @@ use anyhow::Context;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::{Format, LimitOptions, ProfileName};
@@ -349,10 +350,6 @@ impl Report {
             })
             .collect()
     }
-}
-
-fn counted(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 const GOOD: Style = AnsiColor::Green.on_default().bold();

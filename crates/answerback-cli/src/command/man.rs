@@ -7,6 +7,7 @@ use clap::CommandFactory;
 
 use crate::arguments::Arguments as Program;
 use crate::exit::Exit;
+use crate::output::Leavable;
 
 /// Print the manual page, or write one page a command into a folder
 #[derive(Debug, clap::Args)]
@@ -25,7 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         None => {
             let mut page = Vec::new();
             clap_mangen::Man::new(program).render(&mut page)?;
-            io::stdout().write_all(&page)?;
+            Leavable::new(io::stdout()).write_all(&page)?;
         }
         Some(dir) => {
             fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;

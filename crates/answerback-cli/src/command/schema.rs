@@ -4,6 +4,7 @@ use answerback::schema;
 use anyhow::bail;
 
 use crate::exit::Exit;
+use crate::output::Leavable;
 
 /// Print a contract's JSON Schema
 ///
@@ -23,7 +24,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let mut out = io::stdout().lock();
+    let mut out = Leavable::new(io::stdout().lock());
     let Some(name) = &arguments.name else {
         for schema in schema::ALL {
             match arguments.format {

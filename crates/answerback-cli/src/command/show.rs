@@ -1,4 +1,4 @@
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anstream::{AutoStream, ColorChoice};
@@ -7,11 +7,13 @@ use answerback::json::Document;
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::{Format, LimitOptions};
 use crate::output::{Leavable, quiet_json, say};
 use crate::show::{self, Charset, Sheet};
+use crate::terminal;
 
 /// Draw envelopes on the terminal: tables, charts, documents, code, timelines
 ///
@@ -117,10 +119,7 @@ pub(crate) fn draw(contract: Contract, document: &Value) -> anyhow::Result<()> {
 
 /// The terminal's columns, else 80.
 fn terminal_width() -> usize {
-    let output = std::io::stdout();
-    let terminal = output.is_terminal().then(|| terminal_size::terminal_size_of(&output));
-    let columns = terminal.flatten().map_or(80, |(terminal_size::Width(columns), _)| columns);
-    usize::from(columns.max(20))
+    terminal::columns().unwrap_or(80)
 }
 
 impl Arguments {
@@ -162,9 +161,7 @@ fn tell_findings(input: &Input, contract: Contract, document: &Document) {
     let found = contract.check(&document.value, Profile::Strict);
     let all = || document.findings.iter().chain(&found);
     if all().any(answerback::ValidationError::is_error) {
-        let count = all().count();
-        let findings =
-            if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") };
+        let findings = counted(all().count(), "finding");
         say(&format!(
             "{}: drawn as far as it goes; `answerback check --as {contract}` has {findings}",
             input.name()

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::configuration::{Configuration, Content, found};
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::output::{push_line, sanitise, say};
+use crate::output::{Leavable, push_line, sanitise, say};
 use crate::tokens::check_scopes;
 use crate::trusted::{Standing, Trusted};
 
@@ -159,5 +159,5 @@ fn print(format: Format, value: &Value, lines: &[String]) -> anyhow::Result<()> 
             }
         }
     }
-    Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
+    Ok(Leavable::new(std::io::stdout()).write_all(text.as_bytes())?)
 }

@@ -11,9 +11,10 @@ use serde_json::Value;
 
 use crate::command::ledger::location::Location;
 use crate::command::show;
+use crate::counted::noun;
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::output::{push_line, sanitise, say};
+use crate::output::{Leavable, push_line, sanitise, say};
 
 /// How often the store is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -70,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     }
     let mut folded = Folded::default();
     let mut after = arguments.after;
-    let mut output = std::io::stdout().lock();
+    let mut output = Leavable::new(std::io::stdout().lock());
     loop {
         let page = store.events(after, Some(stream), PAGE)?;
         if let Some(gap) = page.gap.filter(|_| after > 0) {
@@ -92,6 +93,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             is_over |= event.kind == Event::END;
         }
         output.flush()?;
+        if output.is_left() {
+            return Ok(Exit::Good);
+        }
         after = page.after.max(after);
         if is_over || (arguments.no_follow && page.events.len() < PAGE) {
             break;
@@ -112,7 +116,7 @@ fn list(store: &Store, format: Format) -> anyhow::Result<Exit> {
     let streams = store
         .streams(StreamFilter::default().without(OWN_STREAMS), MOST)
         .context("the streams cannot be read")?;
-    let mut output = std::io::stdout().lock();
+    let mut output = Leavable::new(std::io::stdout().lock());
     for stream in &streams {
         let state = if stream.is_ended { "ended" } else { "open" };
         match format {
@@ -123,12 +127,8 @@ fn list(store: &Store, format: Format) -> anyhow::Result<Exit> {
                 output.write_all(line.as_bytes())?;
             }
             Format::Text => {
-                writeln!(
-                    output,
-                    "{state:<6} {:>8} events  {}",
-                    stream.events,
-                    sanitise(&stream.name)
-                )?;
+                let (count, name) = (stream.events, sanitise(&stream.name));
+                writeln!(output, "{state:<6} {count:>8} {:<6}  {name}", noun(count, "event"))?;
             }
         }
     }

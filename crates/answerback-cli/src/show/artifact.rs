@@ -7,6 +7,7 @@ use super::sheet::{Sheet, grouped, indented};
 use super::span::Line;
 use super::tree::tree;
 use super::{chart, code, document, mission, signals, table, timeline};
+use crate::counted::noun;
 
 /// The members of an artifact.
 const KNOWN: [&str; 4] = ["artifact_type", "title", "content", "metadata"];
@@ -155,7 +156,7 @@ fn file_size(bytes: u64) -> String {
         tenths = (tenths + 512) / 1024;
         unit = Some(name);
     }
-    let whole = format!("{} {}", grouped(bytes), if bytes == 1 { "byte" } else { "bytes" });
+    let whole = format!("{} {}", grouped(bytes), noun(bytes, "byte"));
     unit.map_or(whole.clone(), |unit| format!("{}.{} {unit} ({whole})", tenths / 10, tenths % 10))
 }
 

@@ -34,7 +34,8 @@ use serde_json::Value;
 
 pub(crate) use self::sanitise::{Charset, sanitise};
 pub(crate) use self::sheet::Sheet;
-use self::span::Line;
+use self::span::{Line, Span};
+use self::style::PLAIN;
 
 /// Draws a document under its contract as text, with colours or without.
 pub(crate) fn draw(sheet: Sheet, contract: Contract, document: &Value, in_colour: bool) -> String {
@@ -46,6 +47,14 @@ pub(crate) fn file_heading(sheet: Sheet, name: &str, in_colour: bool) -> String 
     let mut lines = vec![sheet.heading(name, "")];
     lines.push(Line::default());
     written(sheet, lines, in_colour)
+}
+
+/// A text in lines of at most so many columns; the first may have another width than those below it.
+pub(crate) fn wrapped(text: &str, first: usize, below: usize) -> Vec<String> {
+    let line = Line::from(Span::new(text, PLAIN, Charset::Unicode));
+    let lines = line.wrapped_after(first, below);
+    let text = |line: &Line| line.spans().iter().map(Span::text).collect();
+    lines.iter().map(text).collect()
 }
 
 fn lines(sheet: Sheet, contract: Contract, document: &Value) -> Vec<Line> {

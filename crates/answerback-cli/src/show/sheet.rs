@@ -6,6 +6,7 @@ use super::sanitise::Charset;
 use super::span::{Line, Span};
 use super::style::{DIM, PLAIN, STRONG, Tone};
 use super::width::{beginning, shortened};
+use crate::counted::noun;
 
 /// Prose over this width is hard to read, and a rule across 400 columns looks lost.
 const WIDEST_PROSE: usize = 110;
@@ -83,8 +84,7 @@ impl Sheet {
 
     /// `… 950 more rows`.
     pub(crate) fn more(self, count: usize, what: &str) -> Line {
-        let plural = if count == 1 { "" } else { "s" };
-        self.dim(format!("… {} more {what}{plural}", grouped(count as u64))).into()
+        self.dim(format!("… {} more {}", grouped(count as u64), noun(count, what))).into()
     }
 
     /// A remark of ours about the document.
@@ -201,7 +201,7 @@ pub(crate) fn indented(lines: Vec<Line>, columns: usize) -> Vec<Line> {
 
 /// `1 row`, `2,500 rows`.
 pub(crate) fn counted(count: usize, what: &str) -> String {
-    format!("{} {what}{}", grouped(count as u64), if count == 1 { "" } else { "s" })
+    format!("{} {}", grouped(count as u64), noun(count, what))
 }
 
 /// A count with its thousands set apart.

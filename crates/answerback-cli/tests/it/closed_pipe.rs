@@ -69,6 +69,37 @@ fn what_only_prints_stays_good() {
 }
 
 #[test]
+fn what_fails_is_no_success_because_nobody_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = file(folder.path(), "config.yml", "{}");
+    let store = folder.path().join("ledger.db").display().to_string();
+    let document = file(folder.path(), "good.json", GOOD);
+    run(DOCUMENTS, &["ledger", "--store", &store, "record", &document]);
+    for (expected, arguments) in [
+        (1, &["trust", "--remove", &config][..]),
+        (2, &["trust", "no.yml"]),
+        (2, &["explain", "NO-999"]),
+        (2, &["schema", "no"]),
+        (2, &["init", "--client", "cursor", "--file", "no.json", "--dry-run"]),
+        (0, &["init", "--dry-run"]),
+        (2, &["link", "--store", &store]),
+        (2, &["tools", "--root", "no"]),
+        (2, &["watch", "--store", &store, "no", "--no-follow"]),
+        (0, &["watch", "--store", &store]),
+        (2, &["serve", "--config", "no.yml"]),
+        (2, &["ledger", "--store", &store, "show", "99"]),
+        (0, &["ledger", "--store", &store, "show", "1"]),
+        (2, &["ledger", "--store", &store, "prove", "99"]),
+        (0, &["ledger", "--store", &store, "prove", "1"]),
+    ] {
+        assert_eq!(code(arguments), expected, "{arguments:?}");
+    }
+    // Nobody would ever end it.
+    let followed = run_left(&["ledger", "--store", &store, "tail", "--follow"], Stdio::null());
+    assert_eq!(followed.status.code(), Some(0));
+}
+
+#[test]
 fn a_ledger_keeps_its_verdict_and_gets_all_of_its_records() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("ledger.db").display().to_string();

@@ -23,6 +23,24 @@ fn codes_are_explained() {
     assert!(lines.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_narrow_terminal_is_kept_to() {
+    for arguments in [&["explain"][..], &["explain", "TOOL-014"], &["explain", "CALLS_BLOCKED"]] {
+        for columns in [40, 61] {
+            let mut command = crate::program::program(".");
+            command.args(arguments);
+            let lines = crate::prompt::in_columns(command, columns);
+            let widest = lines.iter().max_by_key(|line| line.chars().count()).unwrap();
+            assert!(widest.chars().count() <= usize::from(columns), "{arguments:?}: {widest}");
+            // Nothing is lost by it.
+            let words = |text: &str| text.split_whitespace().collect::<String>();
+            let whole = String::from_utf8(run(".", arguments).stdout).unwrap();
+            assert_eq!(words(&lines.join("\n")), words(&whole), "{arguments:?}");
+        }
+    }
+}
+
 /// Whoever meets a code in the documentation can have it explained.
 #[test]
 fn every_code_of_the_documentation_is_explained() {

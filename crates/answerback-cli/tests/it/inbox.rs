@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::original::decide;
 use crate::program::told;
-use crate::prompt::at_a_terminal;
+use crate::prompt::{at_a_terminal, in_columns};
 use crate::wrap::{Desk, text};
 
 /// What an agent's shell would set to look like somebody else.
@@ -183,6 +183,29 @@ fn a_decision_at_a_terminal_says_so() {
     assert_eq!(recorded["surface"], "terminal", "{recorded}");
     assert_eq!(recorded["by"], recorded["os_user"], "{recorded}");
     is_this_user(&recorded["os_user"]);
+}
+
+#[test]
+fn what_is_printed_to_paste_has_the_token_and_fits_a_narrow_terminal() {
+    let inbox = Inbox::with_tokens("{desk: {scopes: [decide], file: desk.token}}");
+    let file = inbox.token("desk.token", &token('d'));
+    let options = ["--config", &inbox.config, "--token-file", &file];
+    let shown = inbox.desk.good(&[&["inbox", "show", &inbox.case], &options[..]].concat());
+    let reject = format!(
+        "    answerback inbox reject {} --config {} --token-file {file}\n",
+        inbox.case, inbox.config
+    );
+    assert!(shown.contains(&reject), "{shown}");
+    let missing = [&["inbox", "show", "ffff"], &options[..]].concat();
+    let missing = told(&inbox.desk.command().args(missing).output().unwrap());
+    let list = format!("inbox list --all --config {} --token-file {file}`", inbox.config);
+    assert!(missing.contains(&list), "{missing}");
+    let mut command = inbox.desk.command();
+    command.args(["inbox", "list", "--config", &inbox.config]);
+    let lines = in_columns(command, 40);
+    assert!(lines[0].starts_with(&inbox.case), "{lines:?}");
+    assert!(lines.iter().all(|line| line.chars().count() <= 40), "{lines:?}");
+    assert!(lines.join(" ").contains("3 attempts"), "{lines:?}");
 }
 
 /// A variable says who somebody would like to be.

@@ -770,3 +770,13 @@ fn a_ledger_moves_into_a_database() {
     assert_eq!(ledger.code(&["record", "governed-text.json"]), 2);
     assert_eq!(ledger.code(&["migrate", "--to", &url]), 2);
 }
+
+#[test]
+fn one_entry_is_one() {
+    let ledger = Ledger::new();
+    ledger.good(&["record", "tool-least.json"]);
+    ledger.run(&["search", "--text", "x"]);
+    ledger.good(&["rotate", "--yes"]);
+    let told = ledger.good(&["stats"]);
+    assert!(told.contains("full text  1 entry behind\n"), "{told}");
+}

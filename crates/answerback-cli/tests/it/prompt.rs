@@ -2,22 +2,29 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::ledger::Ledger;
 
-/// Starts a command at a terminal of its own. Gives it with what the terminal shows.
-fn start(mut command: Command) -> (Child, File) {
+/// A terminal, and the name under which it is opened.
+fn open() -> (OwnedFd, String) {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&controller).unwrap();
     unlockpt(&controller).unwrap();
     let name = ptsname(&controller, Vec::new()).unwrap();
-    let name = name.to_str().unwrap();
-    let terminal = || OpenOptions::new().read(true).write(true).open(name).unwrap();
+    (controller, name.into_string().unwrap())
+}
+
+/// Starts a command at a terminal of its own. Gives it with what the terminal shows.
+fn start(mut command: Command) -> (Child, File) {
+    let (controller, name) = open();
+    let terminal = || OpenOptions::new().read(true).write(true).open(&name).unwrap();
     command.stdin(terminal()).stderr(terminal()).stdout(Stdio::piped());
     // Only the child is left at the terminal, once the command is dropped: reading ends when it does.
     (command.spawn().unwrap(), File::from(controller))
@@ -81,6 +88,24 @@ pub(crate) fn at_a_terminal(command: Command, answer: &'static str) -> (i32, Str
     let mut printed = String::new();
     child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
     (status.code().unwrap(), printed, reader.join().unwrap())
+}
+
+/// What a command shows at a terminal of so many columns, line by line.
+pub(crate) fn in_columns(mut command: Command, columns: u16) -> Vec<String> {
+    let (controller, name) = open();
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&controller, size).unwrap();
+    let terminal = OpenOptions::new().read(true).write(true).open(name).unwrap();
+    let mut child = command.env("NO_COLOR", "1").stdout(terminal).spawn().unwrap();
+    // Only the child is left at the terminal: reading ends when it does.
+    drop(command);
+    let (mut shown, mut bytes) = (Vec::new(), [0; 256]);
+    let mut screen = File::from(controller);
+    while let Ok(length @ 1..) = screen.read(&mut bytes) {
+        shown.extend_from_slice(&bytes[..length]);
+    }
+    assert!(child.wait().unwrap().success());
+    String::from_utf8(shown).unwrap().lines().map(str::to_owned).collect()
 }
 
 /// End of input, as a terminal takes it.

@@ -104,7 +104,7 @@ async fn consistency(
     let store = console.store.clone();
     let size = aside(move || Ok(store.head()?.size)).await?;
     if from == 0 || from > to || to > size {
-        let text = format!("there is no proof from {from} to {to} in a log of {size} entries");
+        let text = format!("there is no proof from {from} to {to} in a log of size {size}");
         return Err(bad(
             "from",
             text,

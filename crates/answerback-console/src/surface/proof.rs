@@ -90,7 +90,7 @@ fn inclusion(receipt: &str, key: &str, entry: &Entry) -> Check {
             (
                 true,
                 format!(
-                    "entry {index} is in the signed log of {size} entries; the key is the store's own"
+                    "entry {index} is in the signed log of size {size}; the key is the store's own"
                 ),
             )
         }

@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 
 use super::location::Location;
 use super::witness;
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::output::Leavable;
 use crate::replace::replace;
@@ -71,8 +72,8 @@ fn publish(note: &Note, path: &Path) -> anyhow::Result<()> {
         }
         if old.size() > new.size() {
             bail!(
-                "the checkpoint that is there has {} entries, the log only {}",
-                old.size(),
+                "the checkpoint that is there has {}, the log only {}",
+                counted(old.size(), "entry"),
                 new.size()
             );
         }

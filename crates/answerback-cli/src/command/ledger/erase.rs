@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::confirm::confirm;
 use super::location::Location;
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::options::Format;
 use crate::output::{Leavable, say};
@@ -86,8 +87,10 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let Some(held) = held else {
         bail!("entry {index} has no part {part}, or it was erased before")
     };
-    let what =
-        format!("part {part} of entry {index} ({} bytes) will be erased", held.bytes().len());
+    let what = format!(
+        "part {part} of entry {index} ({}) will be erased",
+        counted(held.bytes().len(), "byte")
+    );
     if !confirm(&what, arguments.yes)? {
         return Ok(Exit::NotGood);
     }

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 
 use super::location::Location;
 use crate::exit::Exit;
-use crate::output::say;
+use crate::output::{Leavable, say};
 use crate::progress::Progress;
 use crate::replace::replace_with;
 
@@ -62,7 +62,7 @@ enum Layout {
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
-    let to_stdout = arguments.only_prints();
+    let to_stdout = arguments.to.as_os_str() == "-";
     if arguments.format == Layout::Tiles {
         if arguments.from.is_some() || arguments.size.is_some() || arguments.otel || to_stdout {
             bail!(
@@ -84,8 +84,13 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let exported = if arguments.format == Layout::Tiles {
         store.export_tiles(&arguments.to, &mut tell)?
     } else if to_stdout {
-        let mut output = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-        store.export_jsonl(arguments.export(), &mut output, &mut tell)?
+        let output = Leavable::ending(std::io::stdout().lock());
+        let mut output = BufWriter::with_capacity(1 << 16, output);
+        match store.export_jsonl(arguments.export(), &mut output, &mut tell) {
+            // Whoever left has what they wanted of it.
+            Err(_) if output.get_ref().is_left() => return Ok(Exit::Good),
+            exported => exported?,
+        }
     } else {
         arguments.write(&store, &mut tell)?
     };
@@ -96,11 +101,6 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
 }
 
 impl Arguments {
-    /// Whether it goes to standard output.
-    pub(super) fn only_prints(&self) -> bool {
-        self.to.as_os_str() == "-"
-    }
-
     fn export(&self) -> Export {
         let mut export = Export::new().with_otel(self.otel);
         if let Some(from) = self.from {

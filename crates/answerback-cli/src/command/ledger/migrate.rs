@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use serde_json::json;
 
 use super::location::Location;
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::options::Format;
 use crate::output::Leavable;
@@ -61,8 +62,9 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         Format::Text => {
             writeln!(
                 output,
-                "moved {} entries; the log goes on with entry {}",
-                before.size, after.size
+                "moved {}; the log goes on with entry {}",
+                counted(before.size, "entry"),
+                after.size
             )?;
             writeln!(
                 output,

@@ -64,25 +64,6 @@ enum Command {
     Stats(stats::Arguments),
 }
 
-impl Arguments {
-    /// Whether it is done when nobody reads what it prints.
-    pub(crate) fn only_prints(&self) -> bool {
-        match &self.command {
-            Command::Show(_) | Command::Tail(_) | Command::Prove(_) => true,
-            Command::Export(arguments) => arguments.only_prints(),
-            Command::Record(_)
-            | Command::Search(_)
-            | Command::Verify(_)
-            | Command::Checkpoint(_)
-            | Command::Erase(_)
-            | Command::Prune(_)
-            | Command::Rotate(_)
-            | Command::Migrate(_)
-            | Command::Stats(_) => false,
-        }
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let location = &arguments.location;
     match &arguments.command {

@@ -6,7 +6,9 @@ use anyhow::bail;
 use data_encoding::BASE64;
 
 use super::location::Location;
+use crate::counted::counted;
 use crate::exit::Exit;
+use crate::output::Leavable;
 
 /// Print the proof that an entry is in the log, or that the log only grew
 ///
@@ -34,7 +36,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
     let store = location.read()?;
-    let mut output = std::io::stdout().lock();
+    let mut output = Leavable::new(std::io::stdout().lock());
     if let Some(index) = arguments.index {
         write!(output, "{}", store.receipt(index)?)?;
     } else {
@@ -51,7 +53,8 @@ fn growth(store: &Store, from: u64, to: Option<u64>) -> anyhow::Result<String> {
         Some(size) => {
             let next = store.checkpoints(size.saturating_sub(1), 1)?.into_iter().next();
             let Some(note) = next else {
-                bail!("the log never had {size} entries; it has {}", store.head()?.size);
+                let has = store.head()?.size;
+                bail!("the log never had {}; it has {has}", counted(size, "entry"));
             };
             let found = Checkpoint::read(&note)?.size();
             if found != size {

@@ -9,6 +9,7 @@ use super::confirm::confirm;
 use super::erase::STILL_READ;
 use super::location::Location;
 use super::moment::{DAY, micros, span};
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::options::Format;
 use crate::output::{Leavable, say};
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     // Only whole tiles keep the hashes of what goes.
     let below = below - below % WIDTH;
     if below > head.size {
-        bail!("the log has {} entries: it has none below {below} to prune", head.size);
+        bail!("the log has {}: it has none below {below} to prune", counted(head.size, "entry"));
     }
     if below <= head.minimum {
         let mut errors = anstream::stderr().lock();
@@ -80,8 +81,9 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let age = (now - youngest) / DAY;
     if age < KEPT_DAYS && !arguments.force {
         bail!(
-            "entry {} is {age} days old; what is younger than {KEPT_DAYS} days goes only with --force",
-            below - 1
+            "entry {} is {} old; what is younger than {KEPT_DAYS} days goes only with --force",
+            below - 1,
+            counted(age, "day")
         );
     }
     let what =
@@ -101,7 +103,11 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let mut output = Leavable::new(std::io::stdout().lock());
     match arguments.format {
         Format::Text => {
-            writeln!(output, "removed {removed} entries below {below}; entry {by} says so")?;
+            writeln!(
+                output,
+                "removed {} below {below}; entry {by} says so",
+                counted(removed, "entry")
+            )?;
         }
         Format::Json => {
             let value = json!({

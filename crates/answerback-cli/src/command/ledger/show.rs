@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 
 use super::entry;
 use super::location::Location;
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::options::Format;
-use crate::output::{push_line, sanitise};
+use crate::output::{Leavable, push_line, sanitise};
 
 /// Show one entry with its content
 ///
@@ -48,9 +49,10 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         if arguments.index < head.minimum {
             bail!("entry {} was pruned; the log keeps {} on", arguments.index, head.minimum);
         }
-        bail!("there is no entry {}; the log has {} entries", arguments.index, head.size);
+        let entries = counted(head.size, "entry");
+        bail!("there is no entry {}; the log has {entries}, counted from 0", arguments.index);
     };
-    let mut output = std::io::stdout().lock();
+    let mut output = Leavable::new(std::io::stdout().lock());
     if let Some(name) = &arguments.part {
         let part = entry.parts.iter().find(|part| part.name().as_str() == name);
         let part = part.with_context(|| format!("entry {} has no part {name}", entry.index))?;
@@ -169,7 +171,7 @@ fn drawn(entry: &Entry, parts: &[Shown]) -> String {
         }
     }
     for part in parts {
-        let mut heading = format!("part {}, {} bytes", part.name, part.length);
+        let mut heading = format!("part {}, {}", part.name, counted(part.length, "byte"));
         let body = match &part.content {
             Content::Json(value) => serde_json::to_string_pretty(value).unwrap_or_default(),
             Content::Text(text) => text.clone(),

@@ -7,6 +7,7 @@ use answerback_store::{Head, Store, Totals};
 use serde_json::{Map, Value, json};
 
 use super::location::Location;
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::options::Format;
 use crate::output::{Leavable, push_line, sanitise};
@@ -91,14 +92,14 @@ impl Anchored {
     fn words(&self, head: &Head) -> String {
         match self {
             Self::Unknown(why) => why.clone(),
-            Self::InStep(size) => format!("remembers {size} of {} entries", head.size),
+            Self::InStep(size) => format!("remembers {size} of {}", counted(head.size, "entry")),
             Self::Ahead(size) => {
-                format!("remembers {size} entries, the store has {}: it was rolled back", head.size)
+                let entries = counted(*size, "entry");
+                format!("remembers {entries}, the store has {}: it was rolled back", head.size)
             }
             Self::Differs(size) => {
-                format!(
-                    "remembers another history of {size} entries: run `answerback ledger verify`"
-                )
+                let entries = counted(*size, "entry");
+                format!("remembers another history of {entries}: run `answerback ledger verify`")
             }
         }
     }
@@ -133,7 +134,7 @@ impl Figures {
         let text = match self.text {
             None => "no index yet; `search --text` makes one".to_owned(),
             Some(position) if position >= head.size => "up to date".to_owned(),
-            Some(position) => format!("{} entries behind", head.size - position),
+            Some(position) => format!("{} behind", counted(head.size - position, "entry")),
         };
         let mut anchor = self.anchor.words(head);
         if let Some(path) = &self.anchor_path {
@@ -147,11 +148,18 @@ impl Figures {
             ),
             ("kinds", kinds.collect::<Vec<_>>().join(", ")),
             ("leaves", size(totals.leaf_bytes)),
-            ("content", format!("{} in {} parts", size(totals.part_bytes), totals.parts)),
+            (
+                "content",
+                format!("{} in {}", size(totals.part_bytes), counted(totals.parts, "part")),
+            ),
             ("files", files.collect::<Vec<_>>().join(", ")),
             (
                 "checkpoint",
-                format!("{} of them, the newest over {} entries", totals.checkpoints, head.size),
+                format!(
+                    "{} of them, the newest over {}",
+                    totals.checkpoints,
+                    counted(head.size, "entry")
+                ),
             ),
             ("key", head.signer.to_string()),
             ("full text", text),
@@ -160,7 +168,7 @@ impl Figures {
         for (signer, seen) in &self.witnessed {
             lines.push((
                 "witness",
-                format!("{signer} has signed for {seen} of {} entries", head.size),
+                format!("{signer} has signed for {seen} of {}", counted(head.size, "entry")),
             ));
         }
         lines.push(("health", self.trouble.clone().unwrap_or_else(|| "good".to_owned())));

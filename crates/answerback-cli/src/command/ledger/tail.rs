@@ -7,6 +7,7 @@ use super::entry;
 use super::location::Location;
 use crate::exit::Exit;
 use crate::options::Format;
+use crate::output::Leavable;
 
 /// How long to wait before looking again.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -48,21 +49,23 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let page = store.entries(&Filter::default().newest_first(), end, limit)?;
     let mut entries = page.entries;
     entries.reverse();
-    entry::print(&mut std::io::stdout(), &entries, arguments.format)?;
+    let mut output = Leavable::new(std::io::stdout());
+    entry::print(&mut output, &entries, arguments.format)?;
     if !arguments.follow {
         return Ok(Exit::Good);
     }
     let seconds = arguments.seconds.map(|seconds| Duration::from_secs(seconds.into()));
     let end = seconds.and_then(|span| Instant::now().checked_add(span));
-    loop {
+    while !output.is_left() {
         let page = store.entries(&Filter::default(), newest, PAGE)?;
         if let Some(last) = page.entries.last() {
             newest = Some(last.index);
-            entry::print(&mut std::io::stdout(), &page.entries, arguments.format)?;
+            entry::print(&mut output, &page.entries, arguments.format)?;
         } else if end.is_some_and(|end| Instant::now() >= end) {
-            return Ok(Exit::Good);
+            break;
         } else {
             thread::sleep(PAUSE);
         }
     }
+    Ok(Exit::Good)
 }

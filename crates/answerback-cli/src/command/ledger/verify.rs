@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::location::Location;
 use super::source;
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::input::Input;
 use crate::options::Format;
@@ -169,8 +170,9 @@ impl Arguments {
                     match self.format {
                         Format::Text => writeln!(
                             output,
-                            "holds   entry {index} is in the log {} of {size} entries\n        {}",
+                            "holds   entry {index} is in the log {} of {}\n        {}",
                             sanitise(&proven.checkpoint.origin),
+                            counted(size, "entry"),
                             sanitise(&leaf.to_string())
                         )?,
                         Format::Json => {

@@ -12,6 +12,7 @@ use anyhow::bail;
 
 use super::location::Location;
 use crate::configuration::Configuration;
+use crate::counted::counted;
 use crate::exit::Exit;
 use crate::output::say;
 
@@ -64,7 +65,7 @@ pub(super) fn sign(location: &Location) -> anyhow::Result<(Note, Exit)> {
         let name = witness.key().name();
         match store.ask_witness(witness) {
             Ok(answer) => {
-                say(&format!("witness {name} signed for {} entries", answer.size));
+                say(&format!("witness {name} signed for {}", counted(answer.size, "entry")));
                 signed = signed.max(Some(answer.size));
             }
             Err(error) => {

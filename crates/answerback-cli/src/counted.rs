@@ -1,0 +1,62 @@
+//! Counts in words: one entry, two entries.
+
+use std::fmt::Display;
+
+/// `1 entry`, `2 entries`, `0 rows`.
+pub(crate) fn counted(count: impl Count, word: &str) -> String {
+    format!("{count} {}", noun(count, word))
+}
+
+/// The word for so many: `entry`, `entries`.
+pub(crate) fn noun(count: impl Count, word: &str) -> String {
+    if count.is_one() {
+        return word.to_owned();
+    }
+    match word.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        _ => format!("{word}s"),
+    }
+}
+
+/// A number of things.
+pub(crate) trait Count: Copy + Display {
+    fn is_one(self) -> bool;
+}
+
+impl Count for usize {
+    fn is_one(self) -> bool {
+        self == 1
+    }
+}
+
+impl Count for i64 {
+    fn is_one(self) -> bool {
+        self == 1
+    }
+}
+
+impl Count for u64 {
+    fn is_one(self) -> bool {
+        self == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_one_and_everything_else_is_many() {
+        for (count, word, expected) in [
+            (0_usize, "entry", "0 entries"),
+            (1, "entry", "1 entry"),
+            (2, "entry", "2 entries"),
+            (1, "day", "1 day"),
+            (2, "day", "2 days"),
+            (2, "row", "2 rows"),
+        ] {
+            assert_eq!(counted(count, word), expected);
+        }
+        assert_eq!(counted(1_u64, "more row"), "1 more row");
+    }
+}
