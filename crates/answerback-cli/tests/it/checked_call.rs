@@ -1,4 +1,4 @@
-//! `POST /api/calls/check` with a conversation: attempts that are counted in the store, and the person who is asked.
+//! `POST /api/calls/check`, and with a conversation: attempts that are counted in the store, and the person who is asked.
 
 use std::fs;
 
@@ -259,4 +259,64 @@ fn who_may_only_read_has_nothing_counted() {
     let told = gateway.send("POST", "/api/calls/check", &headers, &alone.to_string());
     assert_eq!((told.status, &told.last()["attempt"]), (200, &json!(1)));
     assert_eq!(check(&gateway, &wrong())["attempt"], 1);
+}
+
+#[test]
+fn any_program_can_have_a_call_judged() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &one_stub(), &["--no-record"]);
+    let schema =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let check = |line: Value| gateway.send("POST", "/api/calls/check", &[], &line.to_string());
+    let answer = check(json!({"id": "a", "tool": "t", "arguments": {"n": "x"}, "schema": schema}));
+    assert_eq!(
+        (answer.status, &answer.last()["status"]),
+        (200, &json!("retry")),
+        "{:?}",
+        answer.events
+    );
+    let counted =
+        json!({"id": "a", "tool": "t", "arguments": {}, "schema": schema, "conversation": "c"});
+    check(counted.clone());
+    assert_eq!(check(counted).last()["attempt"], 2);
+    let broken = check(json!({"tool": 1}));
+    assert_eq!(broken.status, 400);
+    assert_eq!(broken.last()["data"]["code"], "INVALID_PARAMETER", "{:?}", broken.events);
+}
+
+/// Where several servers are one, a tool is checked as the server behind its name has it.
+#[test]
+fn a_call_is_judged_by_the_server_that_its_name_means() {
+    let desk = Desk::new();
+    let config = two_stubs().replace("STUB_PAGE: \"3\"", "STUB_HEADER: \"1\"");
+    let gateway = Gateway::start(&desk, &config, &[]);
+    let check = |tool: &str| {
+        let line = json!({"id": "a", "tool": tool, "arguments": {"n": 1, "unit": "stone"}});
+        gateway.send("POST", "/api/calls/check", &[], &line.to_string()).last().clone()
+    };
+    // Of the second server anything is a unit; of the first, two words are.
+    Session::begin(&gateway, "/mcp/two").ask("tools/list", json!({}));
+    Session::begin(&gateway, "/mcp").ask("tools/list", json!({}));
+    let prefixed = check("two_count");
+    assert_eq!(
+        (&prefixed["valid"], &prefixed["tool"]),
+        (&json!(true), &json!("two_count")),
+        "{prefixed}"
+    );
+    let bare = check("count");
+    assert_eq!(
+        (&bare["valid"], &bare["errors"][0]["error_code"]),
+        (&json!(false), &json!("VAL-008")),
+        "{bare}"
+    );
+    assert_eq!(check("three_count")["errors"][0]["error_code"], "VAL-008");
+    drop(gateway);
+    // After a restart names mean what they meant, before anybody asked for all tools.
+    let gateway = Gateway::start(&desk, &config, &[]);
+    for path in ["/mcp/two", "/mcp/one"] {
+        Session::begin(&gateway, path).call("echo", json!({"text": "a"}));
+    }
+    let line = json!({"id": "a", "tool": "two_count", "arguments": {"n": 1, "unit": "stone"}});
+    let judged = gateway.send("POST", "/api/calls/check", &[], &line.to_string());
+    assert_eq!(judged.last()["valid"], true, "{:?}", judged.events);
 }

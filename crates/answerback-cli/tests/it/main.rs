@@ -29,6 +29,8 @@ mod govern;
 mod help;
 mod hostile;
 #[cfg(unix)]
+mod hub;
+#[cfg(unix)]
 mod inbox;
 mod init;
 mod ledger;
@@ -36,6 +38,7 @@ mod ledger;
 mod link;
 mod lock;
 mod masked;
+mod messages;
 #[cfg(unix)]
 mod open_call;
 mod original;
@@ -52,6 +55,7 @@ mod streams;
 #[cfg(unix)]
 mod told;
 mod tools;
+mod trace;
 #[cfg(unix)]
 mod transport;
 mod trust;

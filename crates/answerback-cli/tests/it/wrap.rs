@@ -14,7 +14,7 @@ use crate::program::{program, told};
 use crate::prompt::at_a_terminal;
 
 /// The longest that an answer may take here, on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A desk with a state of its own, at which wrapped servers are run.
 pub(crate) struct Desk {
@@ -472,88 +472,6 @@ fn a_server_that_fails_harms_nobody() {
 }
 
 #[test]
-fn what_is_no_message_is_answered() {
-    let desk = Desk::new();
-    let mut client = desk.client(&["--no-record"]);
-    for (line, code) in [
-        ("nope", -32700),
-        ("{}", -32600),
-        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600),
-    ] {
-        client.say(line);
-        assert_eq!(client.hear()["error"]["code"], code, "{line}");
-    }
-    assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
-    client.leave();
-}
-
-/// What a client says about nothing but the message itself, some of it twice: the rest is a good call.
-pub(crate) const TWICE: [&str; 4] = [
-    r#""jsonrpc":"2.0""#,
-    r#""x":1,"x":1"#,
-    r#""x":1,"\u0078":2"#,
-    r#""params":{"name":"count","arguments":{"n":"many"}}"#,
-];
-
-/// A request for this with more members.
-pub(crate) fn with_members(method: &str, more: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":"w","method":"{method}","params":{{"name":"count","arguments":{{"n":1}}}},{more}}}"#
-    )
-}
-
-/// Two readers could take it for different messages: a client is told, and what a server says crosses as it is written.
-#[test]
-fn a_message_in_which_a_name_stands_twice_is_refused_and_that_of_a_server_crosses() {
-    let desk = Desk::new();
-    let mut client = desk.client(&[]);
-    for more in TWICE {
-        for method in ["tools/call", "tools/list", "tasks/result"] {
-            client.say(&with_members(method, more));
-            let answer = client.hear();
-            let said = (&answer["id"], &answer["error"]["code"]);
-            assert_eq!(said, (&json!("w"), &json!(-32600)), "{method} {more}: {answer}");
-        }
-    }
-    client.say(r#"{"jsonrpc":"2.0","method":"notifications/x","x":1,"x":2}"#);
-    let answer = client.hear();
-    assert_eq!(
-        answer["error"]["message"],
-        "'x' stands twice among the members of the message, and readers may take either value: send the message again \
-         with each member once"
-    );
-    assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32600)));
-    assert_eq!(desk.reached(), Vec::<Value>::new());
-    // A name that nobody knows may be there, once.
-    client.say(&with_members("tools/call", r#""x":1,"y":{"x":1}"#));
-    assert_eq!(text(&client.hear()), "1 kg");
-    assert_eq!(desk.reached().len(), 1);
-    client.say(&json!({"jsonrpc": "2.0", "id": "o", "method": "tools/call", "params": {"name": "odd", "arguments": {"how": "outside"}}}).to_string());
-    let line = client.line();
-    assert!(
-        line.starts_with(r#"{"jsonrpc":"2.0","extra":1,"extra":2,"result":{"content""#),
-        "{line}"
-    );
-    let answer: Value = serde_json::from_str(&line).unwrap();
-    assert!(meta(&answer, "receipt")["index"].is_u64(), "{line}");
-    client.leave();
-}
-
-#[test]
-fn a_cancelled_call_is_not_answered() {
-    let desk = Desk::new();
-    let mut client = desk.client(&[]);
-    client.say(r#"{"jsonrpc":"2.0","id":"slow","method":"tools/call","params":{"name":"sleep","arguments":{"seconds":1}}}"#);
-    client.say(
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"slow"}}"#,
-    );
-    let answer = client.call("echo", json!({"text": "next"}));
-    assert_eq!(text(&answer), "next");
-    client.leave();
-    desk.good(&["ledger", "verify"]);
-}
-
-#[test]
 fn a_definition_that_changed_is_told() {
     let desk = Desk::new();
     let client = desk.client(&[]);
@@ -801,73 +719,4 @@ fn a_client_that_can_asks_its_user_at_once() {
         client.leave();
         desk.good(&["ledger", "verify"]);
     }
-}
-
-/// A collector that takes one message, and gives it.
-fn collector() -> (String, Receiver<Value>) {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let endpoint = format!("http://{}", listener.local_addr().unwrap());
-    let (sender, spans) = channel();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = BufReader::new(stream.unwrap());
-            let (mut line, mut length, mut first) = (String::new(), 0, String::new());
-            while stream.read_line(&mut line).unwrap() > 2 {
-                if first.is_empty() {
-                    first.clone_from(&line);
-                }
-                let (name, value) = line.split_once(':').unwrap_or_default();
-                if name.eq_ignore_ascii_case("content-length") {
-                    length = value.trim().parse().unwrap();
-                }
-                line.clear();
-            }
-            assert!(first.starts_with("POST /v1/traces "), "{first}");
-            let mut body = vec![0; length];
-            std::io::Read::read_exact(&mut stream, &mut body).unwrap();
-            let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
-            stream.get_mut().write_all(answer).unwrap();
-            let _ = sender.send(serde_json::from_slice(&body).unwrap());
-        }
-    });
-    (endpoint, spans)
-}
-
-#[test]
-fn a_call_is_a_span_of_the_trace_that_it_came_with() {
-    let desk = Desk::new();
-    let (endpoint, spans) = collector();
-    let mut command = desk.command();
-    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint);
-    command.args(["wrap", "--name", "stub", "--", "python3"]).arg(stub());
-    let mut client = Client::start(command);
-    let (trace, parent) = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331");
-    let meta = json!({"traceparent": format!("00-{trace}-{parent}-01"), "tracestate": "a=b"});
-    let mut span_of = |tool: &str, arguments: Value| {
-        let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
-        let answer = client.ask("tools/call", params);
-        let told = spans.recv_timeout(PATIENCE).unwrap();
-        (answer, told["resourceSpans"][0]["scopeSpans"][0]["spans"][0].clone())
-    };
-    let of = |span: &Value, key: &str| {
-        let attributes = span["attributes"].as_array().unwrap().clone();
-        let found = attributes.into_iter().find(|attribute| attribute["key"] == key);
-        found.map(|found| found["value"]["stringValue"].as_str().unwrap().to_owned())
-    };
-    let (answer, span) = span_of("echo", json!({"text": "a"}));
-    assert_eq!(text(&answer), "a");
-    assert_eq!((&span["traceId"], &span["parentSpanId"]), (&json!(trace), &json!(parent)));
-    assert_eq!((&span["name"], &span["kind"]), (&json!("execute_tool echo"), &json!(2)));
-    assert_eq!(span["traceState"], "a=b");
-    assert_eq!(of(&span, "gen_ai.operation.name").as_deref(), Some("execute_tool"));
-    assert_eq!(of(&span, "error.type"), None);
-    let correlation = self::meta(&answer, "envelope")["audit"]["correlation_id"].clone();
-    assert_eq!(of(&span, "answerback.correlation_id").unwrap(), correlation.as_str().unwrap());
-    // The server is told the span that its own belong to.
-    let passed = desk.reached()[0]["params"]["_meta"]["traceparent"].as_str().unwrap().to_owned();
-    assert_eq!(passed, format!("00-{trace}-{}-01", span["spanId"].as_str().unwrap()));
-    let (_, span) = span_of("count", json!({"n": 0}));
-    assert_eq!(of(&span, "error.type").as_deref(), Some("tool_error"));
-    assert_eq!(of(&span, "answerback.retry.class").as_deref(), Some("arguments"));
-    client.leave();
 }
