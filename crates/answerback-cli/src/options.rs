@@ -32,6 +32,17 @@ pub(crate) enum Format {
     Json,
 }
 
+/// What is said of a document that is none that we know.
+pub(crate) fn unrecognised() -> String {
+    let names = Contract::ALL.map(Contract::as_str).join(", ");
+    format!("not recognised as one of the contracts; name it with --as {names}")
+}
+
+/// Reads a number that counts from 0.
+pub(crate) fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "expected a whole number, such as 12".to_owned())
+}
+
 /// Reads a contract's name.
 pub(crate) fn contract() -> impl TypedValueParser<Value = Contract> {
     let names = Contract::ALL.map(Contract::as_str);

@@ -1,7 +1,7 @@
 //! Whether a server's command is there to be started.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use answerback_gateway::{Listed, ServiceSettings, Variable};
@@ -30,13 +30,19 @@ pub(crate) fn missing(configuration: &Configuration, settings: &ServiceSettings)
     missing
 }
 
+/// Whether a command would be found from here.
+pub(crate) fn can_start(command: &OsStr) -> bool {
+    is_there(command, &env::var_os("PATH").unwrap_or_default(), PathBuf::new())
+}
+
 /// Whether a command would be found, as the system looks for it.
-fn is_there(command: &str, path: &OsString, folder: PathBuf) -> bool {
+fn is_there(command: impl AsRef<Path>, path: &OsString, folder: PathBuf) -> bool {
+    let command = command.as_ref();
     // There a name stands for files of several endings.
     if cfg!(windows) {
         return true;
     }
-    if command.contains('/') {
+    if command.components().count() > 1 || command.has_root() {
         return can_be_run(&folder.join(command));
     }
     env::split_paths(path).any(|place| can_be_run(&place.join(command)))

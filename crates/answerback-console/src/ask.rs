@@ -63,15 +63,16 @@ pub(crate) fn held(
 /// A parameter or a body that is not what it has to be.
 pub(crate) fn bad(field: &str, detail: impl Display, solution: &str) -> Problem {
     let error = ErrorBuilder::new("INVALID_PARAMETER", detail.to_string(), field)
-        .condition(format!("{field} is as the route's description says"))
+        .condition(format!("{field} is as GET /api/openapi.json says"))
         .solution(solution);
     Problem::told(ProblemKind::BadRequest, error)
 }
 
 /// Reads a body.
 pub(crate) fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| bad("body", error, "Send the JSON that the route's description shows"))
+    serde_json::from_slice(bytes).map_err(|error| {
+        bad("body", error, "Send the JSON that GET /api/openapi.json describes for this route")
+    })
 }
 
 /// Reads from the store without holding up whoever else is served.

@@ -189,10 +189,7 @@ impl<W: Write> Judge<W> {
             (Some(contract), _) => (contract, None),
             (None, Some(found)) => (found.contract, Some(found.reason)),
             (None, None) => {
-                let names = Contract::ALL.map(Contract::as_str).join(", ");
-                let told =
-                    format!("not recognised as one of the contracts; name it with --as {names}");
-                return self.could_not(name, line, &told);
+                return self.could_not(name, line, &crate::options::unrecognised());
             }
         };
         let (mut lines, mut verification) = (Vec::new(), None);

@@ -113,13 +113,16 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 }
 
 fn write_configuration(dry_run: bool) -> anyhow::Result<Exit> {
-    let path = Path::new(CONFIGURATION);
-    if path.exists() {
-        bail!("{CONFIGURATION} is there already; it was left as it is");
-    }
     if dry_run {
         Leavable::new(anstream::stdout()).write_all(COMMENTED.as_bytes())?;
         return Ok(Exit::Good);
+    }
+    let path = Path::new(CONFIGURATION);
+    if path.exists() {
+        bail!(
+            "{CONFIGURATION} is there already; it was left as it is, and `answerback init --dry-run` prints what a new \
+             one has"
+        );
     }
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)
@@ -167,7 +170,7 @@ fn rewrite(client: ClientName, arguments: &Arguments) -> anyhow::Result<Exit> {
         }
         let before = server.clone();
         let done = server.as_object_mut().map_or(Change::NoCommand, |server| {
-            if arguments.undo { unwrapped(server) } else { wrapped(name, server, &me) }
+            if arguments.undo { unwrapped(server, &me) } else { wrapped(name, server, &me) }
         });
         if done == Change::Done {
             changes.push_str(&entry("---", name, &before)?);
@@ -261,7 +264,7 @@ fn wrapped(name: &str, server: &mut Map<String, Value>, me: &str) -> Change {
     let Some(command) = server.get("command").and_then(Value::as_str).map(str::to_owned) else {
         return Change::NoCommand;
     };
-    if original(server).is_some() {
+    if original(server, me).is_some() {
         return Change::AlreadySo;
     }
     let before = server.get("args").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -274,8 +277,8 @@ fn wrapped(name: &str, server: &mut Map<String, Value>, me: &str) -> Change {
 }
 
 /// Takes `wrap` away again.
-fn unwrapped(server: &mut Map<String, Value>) -> Change {
-    let Some((command, arguments)) = original(server) else { return Change::AlreadySo };
+fn unwrapped(server: &mut Map<String, Value>, me: &str) -> Change {
+    let Some((command, arguments)) = original(server, me) else { return Change::AlreadySo };
     server.insert("command".to_owned(), command);
     if arguments.is_empty() {
         // A command without arguments needs no list of them.
@@ -308,11 +311,13 @@ fn plain(client: ClientName, document: &Value) -> Value {
     document
 }
 
-/// The command and the arguments behind `wrap`, where it stands in front of them.
-fn original(server: &Map<String, Value>) -> Option<(Value, Vec<Value>)> {
-    let program = Path::new(server.get("command")?.as_str()?).file_stem()?;
+/// The command and the arguments behind `wrap`, where it stands in front of them: we, under whatever name, or another
+/// answerback.
+fn original(server: &Map<String, Value>, me: &str) -> Option<(Value, Vec<Value>)> {
+    let command = server.get("command")?.as_str()?;
+    let is_ours = command == me || Path::new(command).file_stem()? == "answerback";
     let arguments = server.get("args")?.as_array()?;
-    if program != "answerback" || arguments.first()? != "wrap" {
+    if !is_ours || arguments.first()? != "wrap" {
         return None;
     }
     let behind = arguments.iter().position(|argument| argument == "--")?;
@@ -354,14 +359,22 @@ mod tests {
             json!({"command": "/bin/answerback", "args": ["wrap", "--name", "files", "--", "npx", "-y", "--", "x"], "env": {"A": "1"}})
         );
         assert_eq!(wrapped("files", &mut server, "/bin/answerback"), Change::AlreadySo);
-        assert_eq!(unwrapped(&mut server), Change::Done);
+        assert_eq!(unwrapped(&mut server, "/opt/answerback"), Change::Done);
         assert_eq!(Value::Object(server.clone()), before);
-        assert_eq!(unwrapped(&mut server), Change::AlreadySo);
+        assert_eq!(unwrapped(&mut server, "/opt/answerback"), Change::AlreadySo);
         // A command that had no arguments has none again.
         let before = json!({"command": "files", "env": {}});
         let mut server = before.as_object().cloned().unwrap();
         assert_eq!(wrapped("files", &mut server, "/bin/answerback"), Change::Done);
-        assert_eq!(unwrapped(&mut server), Change::Done);
+        assert_eq!(unwrapped(&mut server, "/opt/answerback"), Change::Done);
+        assert_eq!(Value::Object(server), before);
+        // A program that was given another name knows itself.
+        let before = json!({"command": "files"});
+        let mut server = before.as_object().cloned().unwrap();
+        assert_eq!(wrapped("files", &mut server, "/bin/ab"), Change::Done);
+        assert_eq!(wrapped("files", &mut server, "/bin/ab"), Change::AlreadySo);
+        assert_eq!(unwrapped(&mut server, "/bin/another"), Change::AlreadySo);
+        assert_eq!(unwrapped(&mut server, "/bin/ab"), Change::Done);
         assert_eq!(Value::Object(server), before);
         let mut remote = json!({"url": "https://example.com"}).as_object().cloned().unwrap();
         assert_eq!(wrapped("r", &mut remote, "a"), Change::NoCommand);

@@ -8,7 +8,7 @@ use answerback::contract::{Contract, Invalid, Profile};
 use answerback::governance::lock::check_files;
 use answerback::governance::{Disagreement, Lock, LockfileVersion, Manifest, disagreements};
 use answerback::json::Limits;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -106,6 +106,14 @@ struct SetOptions {
 }
 
 impl SetOptions {
+    fn manifest(&self) -> anyhow::Result<Input> {
+        let file = self.manifest.display();
+        if self.manifest.as_os_str() != "-" && !self.manifest.exists() {
+            bail!("there is no manifest {file}; name it with --manifest FILE");
+        }
+        Ok(Input::new(&self.manifest))
+    }
+
     fn lock(&self) -> PathBuf {
         self.lock.clone().unwrap_or_else(|| self.manifest.with_file_name("prompt-lock.json"))
     }
@@ -127,7 +135,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
     let (set, limits) = (&arguments.set, arguments.set.limits.limits());
     let manifest_name = set.manifest.display().to_string();
-    let manifest = document(&Input::new(&set.manifest), Contract::Manifest, limits)?;
+    let manifest = document(&set.manifest()?, Contract::Manifest, limits)?;
     if let Err(Invalid { findings, .. }) =
         Invalid::unless_valid(Contract::Manifest.check(&manifest, Profile::Strict))
     {
@@ -238,7 +246,7 @@ impl<'l> Changes<'l> {
 fn verify(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
     let (set, limits) = (&arguments.set, arguments.set.limits.limits());
     let path = set.lock();
-    let manifest = document(&Input::new(&set.manifest), Contract::Manifest, limits)?;
+    let manifest = document(&set.manifest()?, Contract::Manifest, limits)?;
     let lock = document(&Input::new(&path), Contract::Lock, limits)?;
     let profile: Profile = arguments.profile.into();
     let mut report = Report::of(Contract::Manifest, Contract::Manifest.check(&manifest, profile));

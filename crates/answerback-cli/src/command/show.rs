@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::counted::counted;
 use crate::exit::Exit;
 use crate::input::Input;
-use crate::options::{Format, LimitOptions};
+use crate::options::{Format, LimitOptions, unrecognised};
 use crate::output::{Leavable, quiet_json, say};
 use crate::show::{self, Charset, Sheet};
 use crate::terminal;
@@ -141,13 +141,7 @@ impl Arguments {
             Some(contract) => contract,
             None => {
                 recognise(&document.value)
-                    .with_context(|| {
-                        format!(
-                            "{}: not recognised as any contract; name it with --as {}",
-                            input.name(),
-                            Contract::ALL.map(Contract::as_str).join("|")
-                        )
-                    })?
+                    .with_context(|| format!("{}: {}", input.name(), unrecognised()))?
                     .contract
             }
         };

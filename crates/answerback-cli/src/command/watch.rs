@@ -13,7 +13,7 @@ use crate::command::ledger::location::Location;
 use crate::command::show;
 use crate::counted::noun;
 use crate::exit::Exit;
-use crate::options::Format;
+use crate::options::{Format, number};
 use crate::output::{Leavable, push_line, sanitise, say};
 
 /// How often the store is looked at.
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     stream: Option<String>,
 
     /// Only events behind this number
-    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = number)]
     after: u64,
 
     /// Stop at the newest event instead of waiting for more

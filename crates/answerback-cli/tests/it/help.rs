@@ -83,6 +83,7 @@ fn wrong_usage_says_what_is_right() {
         ("bad-tool", &["convert", "--to", "tool", "--tool", "nameless", "x.json"]),
         ("agent-without-lock", &["convert", "--to", "governed", "--agent", "a", "x.json"]),
         ("modify-no-object", &["inbox", "modify", "01a3185c", "not json"]),
+        ("no-manifest", &["lock", "verify"]),
         ("bad-depth", &["check", "--max-depth", "9999", "x.json"]),
     ] {
         insta::assert_snapshot!(format!("usage-{name}"), told(&run(".", arguments)));

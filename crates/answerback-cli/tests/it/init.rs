@@ -143,7 +143,12 @@ fn a_configuration_is_written_once_and_can_be_read() {
     let init = || program(".").current_dir(folder.path()).arg("init").output().unwrap();
     let output = init();
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-    assert_eq!(init().status.code(), Some(2));
+    let again = init();
+    assert_eq!(again.status.code(), Some(2));
+    assert!(told(&again).contains("`answerback init --dry-run` prints"), "{}", told(&again));
+    let mut shown = program(".");
+    let shown = shown.current_dir(folder.path()).args(["init", "--dry-run"]).output().unwrap();
+    assert_eq!((shown.status.code(), shown.stdout.is_empty()), (Some(0), false));
     let file = folder.path().join(".agent/config.yml");
     // Every setting that it shows is one: without the marks of comments it reads without a warning.
     let text = fs::read_to_string(&file).unwrap();

@@ -516,9 +516,14 @@ fn a_ledger_that_is_not_there_is_said_to_be_not_there() {
 fn wrong_input_says_what_is_right() {
     let ledger = Ledger::filled();
     let not_json = ledger.write("not.json", "{");
+    let unknown = ledger.write("unknown.json", "{}");
     let foreign = ledger.write("foreign.db", "not a database, but long enough to be looked at");
     for (name, arguments) in [
         ("show-beyond", &["show", "99"][..]),
+        ("show-word", &["show", "first"]),
+        ("erase-beyond", &["erase", "99", "response", "--basis", "request", "--yes"]),
+        ("erase-no-part", &["erase", "2", "answer", "--basis", "request", "--yes"]),
+        ("unknown-contract", &["record", &unknown]),
         ("prove-beyond", &["prove", "99"]),
         ("prove-between", &["prove", "--from", "1", "--to", "2"]),
         ("prove-nothing", &["prove"]),

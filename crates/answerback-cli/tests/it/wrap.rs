@@ -571,6 +571,8 @@ fn usage_is_told() {
     assert_eq!(output.status.code(), Some(2));
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(errors.contains("cannot start no-such-program-here"), "{errors}");
+    assert!(errors.contains("install it, or write where it lies"), "{errors}");
+    assert!(!desk.path("state").exists() && !desk.path("data").exists(), "nothing is left behind");
     let output = desk.command().arg("wrap").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
 }

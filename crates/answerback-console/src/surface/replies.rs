@@ -99,9 +99,11 @@ async fn hand_in(
     let taken = take_in_with(&console.store, in_force, files, handed_in).await;
     let taken = taken.map_err(|error| match error {
         error @ TakeInError::TooMuchAsked(_) => bad("body", error, "Ask in several replies"),
-        TakeInError::Reply(error) => {
-            bad("body", error, "Send a reply in one of the four contracts; name it with ?as=")
-        }
+        TakeInError::Reply(error) => bad(
+            "body",
+            error,
+            "Send a reply in one of the four contracts; ?as=atdf, governed, ui or tool names it",
+        ),
         error @ TakeInError::Taken { .. } => {
             console.live.nudge();
             let told = ErrorBuilder::new(TAKEN, error.to_string(), "response_id")

@@ -3,9 +3,11 @@
 use std::io::Write;
 
 use answerback_ledger::{Kind, Leaf};
-use answerback_store::Entry;
+use answerback_store::{Entry, Store};
+use anyhow::{Error, anyhow};
 use serde_json::{Value, json};
 
+use crate::counted::counted;
 use crate::options::Format;
 use crate::output::{push_line, sanitise};
 
@@ -27,6 +29,16 @@ pub(super) fn print(
     }
     output.write_all(lines.as_bytes())?;
     Ok(output.flush()?)
+}
+
+/// Why there is no such entry.
+pub(super) fn missing(store: &Store, index: u64) -> anyhow::Result<Error> {
+    let head = store.head()?;
+    if index < head.minimum {
+        return Ok(anyhow!("entry {index} was pruned; the log keeps {} on", head.minimum));
+    }
+    let entries = counted(head.size, "entry");
+    Ok(anyhow!("there is no entry {index}; the log has {entries}, counted from 0"))
 }
 
 /// An entry as JSON, without its content.

@@ -7,10 +7,11 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use super::confirm::confirm;
+use super::entry;
 use super::location::Location;
 use crate::counted::counted;
 use crate::exit::Exit;
-use crate::options::Format;
+use crate::options::{Format, number};
 use crate::output::{Leavable, say};
 
 /// Erase a part of an entry for good; every proof stays valid
@@ -26,7 +27,7 @@ use crate::output::{Leavable, say};
 Exit codes: 0 erased, 1 not erased because the answer was no, 2 there is no such part.")]
 pub(crate) struct Arguments {
     /// The entry's index
-    #[arg(value_name = "INDEX")]
+    #[arg(value_name = "INDEX", value_parser = number)]
     index: u64,
 
     /// The part's name, as `answerback ledger show` has it
@@ -82,10 +83,13 @@ so within a minute, or else the next command that writes";
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
     let Arguments { index, part, .. } = arguments;
     let store = location.write()?;
-    let entry = store.entry(*index)?;
-    let held = entry.iter().flat_map(|entry| &entry.parts).find(|held| held.name() == part);
-    let Some(held) = held else {
-        bail!("entry {index} has no part {part}, or it was erased before")
+    let Some(entry) = store.entry(*index)? else {
+        return Err(entry::missing(&store, *index)?);
+    };
+    let Some(held) = entry.parts.iter().find(|held| held.name() == part) else {
+        let names: Vec<&str> = entry.parts.iter().map(|held| held.name().as_str()).collect();
+        let names = if names.is_empty() { "none any more".to_owned() } else { names.join(", ") };
+        bail!("entry {index} has no part {part}, or it was erased before; it has {names}")
     };
     let what = format!(
         "part {part} of entry {index} ({}) will be erased",

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 
 use super::location::Location;
 use crate::exit::Exit;
+use crate::options::number;
 use crate::output::{Leavable, say};
 use crate::progress::Progress;
 use crate::replace::replace_with;
@@ -35,11 +36,11 @@ pub(crate) struct Arguments {
     format: Layout,
 
     /// Leave out the entries below this index
-    #[arg(long, value_name = "INDEX")]
+    #[arg(long, value_name = "INDEX", value_parser = number)]
     from: Option<u64>,
 
     /// End with the first checkpoint over at least this many entries
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number)]
     size: Option<u64>,
 
     /// Add what OpenTelemetry's conventions for generative AI call the members

@@ -8,6 +8,7 @@ use data_encoding::BASE64;
 use super::location::Location;
 use crate::counted::counted;
 use crate::exit::Exit;
+use crate::options::number;
 use crate::output::Leavable;
 
 /// Print the proof that an entry is in the log, or that the log only grew
@@ -22,15 +23,15 @@ use crate::output::Leavable;
 #[command(group = clap::ArgGroup::new("what").required(true).args(["index", "from"]))]
 pub(crate) struct Arguments {
     /// The entry's index
-    #[arg(value_name = "INDEX")]
+    #[arg(value_name = "INDEX", value_parser = number)]
     index: Option<u64>,
 
     /// The size of the older log
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = number)]
     from: Option<u64>,
 
     /// The size of the newer log, of which there must be a checkpoint; otherwise the newest
-    #[arg(long, value_name = "SIZE", requires = "from")]
+    #[arg(long, value_name = "SIZE", requires = "from", value_parser = number)]
     to: Option<u64>,
 }
 

@@ -11,7 +11,7 @@ use super::location::Location;
 use super::moment::{DAY, micros, span};
 use crate::counted::counted;
 use crate::exit::Exit;
-use crate::options::Format;
+use crate::options::{Format, number};
 use crate::output::{Leavable, say};
 use crate::progress::Progress;
 use answerback_record::surroundings::now;
@@ -34,7 +34,7 @@ Exit codes: 0 pruned, 1 nothing was old enough or the answer was no, 2 it was re
 #[command(group = clap::ArgGroup::new("what").required(true).args(["below", "older_than"]))]
 pub(crate) struct Arguments {
     /// Remove the entries below this index
-    #[arg(long, value_name = "INDEX")]
+    #[arg(long, value_name = "INDEX", value_parser = number)]
     below: Option<u64>,
 
     /// Remove the entries that are older than this: a number with s, m, h, d or w

@@ -178,7 +178,7 @@ impl<'a> Document<'a> {
         let reply = match read {
             Ok(reply) => reply,
             Err(ReplyError::Unrecognised) => {
-                bail!("{name}: not recognised as any contract; name it with --as")
+                bail!("{name}: {}", crate::options::unrecognised())
             }
             Err(ReplyError::NotAReply(Contract::Handoff)) => {
                 bail!("{name}: a handoff is no reply; name it with --handoff beside its response")

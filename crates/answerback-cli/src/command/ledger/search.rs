@@ -10,7 +10,7 @@ use super::entry;
 use super::location::Location;
 use super::moment::{micros, moment};
 use crate::exit::Exit;
-use crate::options::Format;
+use crate::options::{Format, number};
 use crate::output::{Leavable, say};
 use answerback_record::surroundings::now;
 
@@ -72,7 +72,7 @@ pub(crate) struct Arguments {
     limit: u16,
 
     /// Go on where the page before ended
-    #[arg(long, value_name = "INDEX")]
+    #[arg(long, value_name = "INDEX", value_parser = number)]
     cursor: Option<u64>,
 
     /// How to print

@@ -4,14 +4,14 @@ use std::io::Write as _;
 use answerback::finding::secrets::{redact, redact_value};
 use answerback_ledger::{Kind, Part};
 use answerback_store::{Entry, Filter, Store};
-use anyhow::{Context, bail};
+use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::entry;
 use super::location::Location;
 use crate::counted::counted;
 use crate::exit::Exit;
-use crate::options::Format;
+use crate::options::{Format, number};
 use crate::output::{Leavable, push_line, sanitise};
 
 /// Show one entry with its content
@@ -26,7 +26,7 @@ use crate::output::{Leavable, push_line, sanitise};
 Exit codes: 0 shown, 2 there is no such entry.")]
 pub(crate) struct Arguments {
     /// The entry's index
-    #[arg(value_name = "INDEX")]
+    #[arg(value_name = "INDEX", value_parser = number)]
     index: u64,
 
     /// Write only this part's exact bytes; needs --raw
@@ -45,12 +45,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
     let store = location.read()?;
     let Some(entry) = store.entry(arguments.index)? else {
-        let head = store.head()?;
-        if arguments.index < head.minimum {
-            bail!("entry {} was pruned; the log keeps {} on", arguments.index, head.minimum);
-        }
-        let entries = counted(head.size, "entry");
-        bail!("there is no entry {}; the log has {entries}, counted from 0", arguments.index);
+        return Err(entry::missing(&store, arguments.index)?);
     };
     let mut output = Leavable::new(std::io::stdout().lock());
     if let Some(name) = &arguments.part {
