@@ -317,6 +317,9 @@ fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     // The parser advises whoever programs with it.
     let line = line.split_once(", set DuplicateKeyPolicy").map_or(line, |(said, _)| said);
+    let nameless = line.split_once("cannot deserialize null into string");
+    let line = &nameless
+        .map_or(line.to_owned(), |(place, _)| format!("{place}a name is missing before the colon"));
     crate::finding::secrets::redact(line.trim_start_matches("error: ")).into_owned()
 }
 
@@ -479,9 +482,14 @@ tools:
                 "{text}"
             );
         }
-        for text in ["tools: [", "tools: 1\ntools: 2\n", "a: &a [*a]\n"] {
+        for text in ["tools: [", "tools: 1\ntools: 2\n", "a: &a [*a]\n", ": 1\n"] {
             let error = ValidationConfig::from_yaml("f.yml", text).unwrap_err().to_string();
             assert!(error.starts_with("f.yml: not YAML that we read: "), "{error}");
+            // What the parser advises its programmers helps nobody here.
+            assert!(!error.contains("Option") && !error.contains("Policy"), "{error}");
         }
+        let error =
+            ValidationConfig::from_yaml("f.yml", "tools:\n  : 1\n").unwrap_err().to_string();
+        assert!(error.ends_with("a name is missing before the colon"), "{error}");
     }
 }
