@@ -7,7 +7,7 @@ use super::Judged;
 use crate::call::Schema;
 use crate::finding::{ValidationError, secrets};
 use crate::message::{ErrorFormatter, Failure, Formatting, Repair, StandardFormatter};
-use crate::retry::{Escalation, Outcome, Retry};
+use crate::retry::{Escalation, Outcome, Retry, TOO_LONG};
 use crate::{RetryTracker, Timestamp, ToolResult};
 
 /// What became of a call.
@@ -194,7 +194,9 @@ fn message(
     // An attempt that nothing is known of has no errors on record.
     failure.previous = Some(&retry.previous[..]).filter(|previous| !previous.is_empty());
     failure.previous_is_cut = retry.previous_is_cut;
-    match (told_correction(retry, formatting), &retry.guidance) {
+    // What a configuration leaves no room for is at least told of.
+    let too_long = retry.correction.as_ref().map(|_| TOO_LONG);
+    match (told_correction(retry, formatting), retry.guidance.as_deref().or(too_long)) {
         // Whoever is told what to send is told nothing else.
         (Some(correction), _) => correction.to_owned(),
         (None, Some(guidance)) => guided(guidance, &failure, formatting, formatter),
@@ -502,7 +504,8 @@ mod tests {
     fn a_correction_is_all_that_is_told() {
         let catalogue = catalogue();
         let wrong = json!({"path": 7, "lines": [1, "2"]});
-        for (length, characters, is_told) in [(2000, 1, true), (500, 300, true), (500, 600, false)]
+        for (length, characters, is_told) in
+            [(2000, 1, true), (500, 300, true), (500, 600, false), (800, 900, false)]
         {
             let config = config(json!({"formatting": {"max_message_length": length}}));
             let (tracker, now) = (RetryTracker::new(&config), Timestamp::from_unix_millis(0));
@@ -525,6 +528,9 @@ mod tests {
             let pasted = told.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
             assert_eq!(pasted, is_told.then_some(arguments), "{told}");
             assert_eq!(answer.repair.is_some(), !is_told);
+            // Half a message is worse than none.
+            let has_room = !is_told && length > 500;
+            assert_eq!(told.contains("Ask them for the arguments"), has_room, "{told}");
         }
     }
 }

@@ -11,6 +11,10 @@ const BYTES: usize = 1024;
 const FILLED_IN: &str =
     "\n\nSend marks such as [redacted: token] as they are: what they stand for is filled in.";
 
+/// What is said instead of arguments that there is no room for.
+pub(crate) const TOO_LONG: &str = "A person corrected the arguments of this call; they are too long to be repeated \
+    here. Ask them for the arguments.";
+
 /// Whether a model can be told these arguments, once a person corrected a call to them. Longer ones run only as the
 /// answer to a call that still waits for them.
 pub fn can_be_told(arguments: &Value, redactor: &dyn Redactor) -> bool {
@@ -23,10 +27,6 @@ pub fn can_be_told(arguments: &Value, redactor: &dyn Redactor) -> bool {
 pub(super) struct Correction(String);
 
 impl Correction {
-    /// What is said instead of arguments that there is no room for.
-    pub(super) const TOO_LONG: &str = "A person corrected the arguments of this call; they are too long to be repeated \
-        here. Ask them for the arguments.";
-
     /// Nothing, where they are too long: half of them would be worse than none.
     pub(super) fn of(arguments: &Value, redactor: &dyn Redactor) -> Option<Self> {
         let arguments = redactor.value(arguments);

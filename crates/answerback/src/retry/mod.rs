@@ -21,6 +21,7 @@ mod step;
 mod tally;
 mod tracker;
 
+pub(crate) use correction::TOO_LONG;
 pub use correction::can_be_told;
 pub use escalation::{EscalatedAttempt, Escalation};
 pub use event::{Call, Event, Sent, Turn};

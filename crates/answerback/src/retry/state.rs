@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::correction::Correction;
+use super::correction::{Correction, TOO_LONG};
 use super::fingerprint::Fingerprint;
 use super::redactor::bounded;
 use super::{Attempt, Call, Context, Escalation, Permit, Redactor, Sent};
@@ -327,7 +327,7 @@ impl State {
     /// The same with the arguments that the person wants to see.
     pub(super) fn reopen_corrected(&mut self, arguments: &Value, redactor: &dyn Redactor) {
         let correction = Correction::of(arguments, redactor);
-        self.reopen(correction.is_none().then_some(Correction::TOO_LONG));
+        self.reopen(correction.is_none().then_some(TOO_LONG));
         self.correction = correction;
     }
 
