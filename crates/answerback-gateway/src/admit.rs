@@ -22,6 +22,7 @@ use crate::figures::ToolFigures;
 use crate::permitted::Claim;
 use crate::record::outcome as with_outcome;
 use crate::settings::CheckMode;
+use crate::task_notes::Door;
 use crate::tasks::Role;
 use crate::told::{Said, Teller, Told, name, no_call};
 use crate::{Client, Gateway, Recorder, Upstream};
@@ -78,6 +79,8 @@ pub struct Running {
     pub(crate) figures: Arc<ToolFigures>,
     /// What it has to do with a task.
     pub(crate) task: Option<Box<Role>>,
+    /// Where its client meets the server.
+    pub(crate) door: Door,
 }
 
 impl Running {
@@ -421,6 +424,7 @@ impl Desk<'_> {
             notes,
             figures,
             task: None,
+            door: Door::default(),
         };
         Forwarded { message, running }
     }
