@@ -231,7 +231,7 @@ impl Gateway {
                 }
             })
         });
-        *place = found.await.ok().flatten().unwrap_or(MOST_RESULTS);
+        *place = found.await.ok().flatten().unwrap_or_else(beyond);
         running.teller.about.id = About::late_id(&running.teller.correlation_id, *place);
     }
 
@@ -614,10 +614,12 @@ impl Entry {
         (call, first): (UuidV4, u32),
         seen: Option<Vec<Part>>,
     ) -> Result<(Appended, Id), StoreError> {
+        let last = beyond();
         let ticket = recorder.store().write_weighing(self.weight(), move |transaction| {
             // Somebody answers for this one under its own id, and not for another.
-            let places = if self.attested.is_some() { first..first + 1 } else { 0..MOST_RESULTS };
-            for place in places.take_while(|place| *place < MOST_RESULTS) {
+            let (searched, last) =
+                if self.attested.is_some() { (0..0, first) } else { (0..MOST_RESULTS, last) };
+            for place in searched.chain([last]) {
                 about.id = About::late_id(&call, place);
                 let known = Draft::response().with_response_id(about.id);
                 match transaction.recorded(&known)? {
@@ -643,10 +645,25 @@ impl Entry {
     }
 }
 
-/// Whether an entry has received this.
+/// Whether an entry has received this. What a server says in `_meta` may be new each time, and makes it no other result.
 fn has_received(kept: &answerback_store::Entry, received: &[u8]) -> bool {
     let part = kept.parts.iter().find(|part| part.name().as_str() == RECEIVED);
-    part.is_some_and(|part| **part.bytes() == *received)
+    part.is_some_and(|part| without_meta(part.bytes()) == without_meta(received))
+}
+
+/// A result without what is said about it.
+fn without_meta(result: &[u8]) -> Cow<'_, [u8]> {
+    let read = std::str::from_utf8(result).ok().and_then(|text| Object::read(text).ok());
+    match read.filter(|result| result.get("_meta").is_some()) {
+        Some(result) => Cow::Owned(result.without("_meta").into_bytes()),
+        None => Cow::Borrowed(result),
+    }
+}
+
+/// A place that no other result of a task has, behind those that are searched.
+fn beyond() -> u32 {
+    let random: [u8; 4] = answerback_record::surroundings::random().unwrap_or_default();
+    u32::from_be_bytes(random).max(MOST_RESULTS)
 }
 
 /// A result with what the model has to know as one more block of text at its end.
@@ -672,6 +689,17 @@ fn structured(result: &str, envelope: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn results_are_the_same_whatever_is_said_about_them() {
+        let same =
+            |one: &str, other: &str| without_meta(one.as_bytes()) == without_meta(other.as_bytes());
+        let result = r#"{"content":[1.0],"_meta":{"at":1}}"#;
+        assert!(same(result, r#"{"content":[1.0],"_meta":{"at":2}}"#));
+        assert!(same(result, r#"{"content":[1.0]}"#));
+        assert!(!same(result, r#"{"content":[1],"_meta":{"at":1}}"#));
+        assert!(!same("null", "1"));
+    }
 
     #[test]
     fn notes_come_last_and_change_nothing_before_them() {

@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, Session, until};
-use crate::told::{counts, part};
+use crate::told::{client, counts, part};
 use crate::wrap::{Desk, meta, stub, text};
 
 const TOKENS: &str = "  tokens:\n    other: {scopes: [call, read], file: other.token}\n";
@@ -159,5 +159,30 @@ fn what_belongs_to_another_token_is_not_there() {
     assert_eq!(receipts[0], receipts[1], "and once");
     assert_eq!(desk.leaves().len(), before + 2);
     drop(gateway);
+    desk.good(&["ledger", "verify"]);
+}
+
+#[test]
+fn every_answer_of_a_task_is_given_and_recorded() {
+    let desk = Desk::new();
+    let mut client = client(&desk, "gateway: {}\n");
+    client.call("later", json!({"task": "other"}));
+    for number in 1..=20 {
+        let result = client.ask("tasks/result", json!({"taskId": "other"}));
+        assert_eq!(text(&result), format!("done {number}"), "{result}");
+        let received = part(&desk, meta(&result, "receipt"), "received");
+        assert_eq!(received["content"][0]["text"], format!("done {number}"));
+    }
+    assert_eq!(counts(&desk, ["task", "ok"]), [1, 20]);
+    // What a server says anew each time beside the result makes it no other result.
+    client.call("later", json!({"task": "dated"}));
+    let receipts = [(); 3].map(|()| {
+        let result = client.ask("tasks/result", json!({"taskId": "dated"}));
+        assert_eq!(text(&result), "done later", "{result}");
+        meta(&result, "receipt").clone()
+    });
+    assert!(receipts.iter().all(|receipt| *receipt == receipts[0]), "{receipts:?}");
+    assert_eq!(counts(&desk, ["task", "ok"]), [2, 21]);
+    client.leave();
     desk.good(&["ledger", "verify"]);
 }
