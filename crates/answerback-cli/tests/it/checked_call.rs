@@ -222,6 +222,26 @@ fn a_call_that_fits_by_itself_is_judged_as_it_is() {
     }
 }
 
+/// What a person corrected is for calls that it fits. One that comes with another schema does not use it up.
+#[test]
+fn a_correction_waits_for_a_call_that_it_fits() {
+    let desk = Desk::new();
+    let gateway = start(&desk);
+    let case = escalate(&gateway);
+    let corrected = json!({"user": "ada", "password": MARK});
+    decide(&desk, &gateway, &case, json!({"decision": "modify", "arguments": corrected}));
+    let mut another = wrong();
+    another["schema"]["required"] = json!(["user", "password", "realm"]);
+    let told = check(&gateway, &another);
+    assert_eq!((&told["status"], told.get("arguments")), (&json!("retry"), None), "{told}");
+    let told = check(&gateway, &wrong());
+    let whole = json!({"user": "ada", "password": SECRET});
+    assert_eq!((&told["status"], &told["arguments"]), (&json!("ok"), &whole), "{told}");
+    let told = check(&gateway, &wrong());
+    assert_eq!((&told["status"], told.get("arguments")), (&json!("retry"), None), "{told}");
+    desk.good(&["ledger", "verify"]);
+}
+
 #[test]
 fn words_are_told_once_and_a_rejection_stops() {
     let desk = Desk::new();
