@@ -6,6 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, Session, until};
+use crate::resumed::{POLLING, Stream};
 use crate::told::{client, counts, part};
 use crate::wrap::{Desk, meta, stub, text};
 
@@ -109,6 +110,28 @@ fn equal_tasks_of_two_servers_are_told_apart_where_they_are_one() {
     assert_eq!(result_of(&mut again, "t-1").1, receipts[0]);
     drop(gateway);
     desk.good(&["ledger", "verify"]);
+}
+
+#[test]
+fn news_of_a_task_have_the_name_that_the_client_knows() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &config(&["one", "two"], ""), &[]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    client.call("later_n", json!({"task": "t-1"}));
+    client.call("two_later_n", json!({"task": "t-1"}));
+    let mut heard = Stream::open(&gateway, &client.name, POLLING, None, None);
+    for task in ["t-1", "two/t-1"] {
+        client.ask("tasks/update", json!({"taskId": task}));
+        let told = loop {
+            let said = heard.message().1;
+            if said["method"] == "notifications/tasks" {
+                break said;
+            }
+        };
+        assert_eq!(told["params"]["taskId"], task, "{told}");
+        let result = json!({"result": told["params"]["result"]});
+        assert!(meta(&result, "receipt")["index"].is_u64(), "{told}");
+    }
 }
 
 #[test]
