@@ -40,6 +40,7 @@ mod servers;
 mod settings;
 mod silence;
 mod surface;
+mod task_notes;
 mod tasks;
 mod told;
 #[cfg(feature = "otel")]

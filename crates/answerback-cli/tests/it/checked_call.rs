@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, Session};
-use crate::original::stored;
+use crate::original::{decide as at_the_desk, stored};
 use crate::serve::{one_stub, two_stubs};
 use crate::wrap::{Desk, contains, meta};
 
@@ -220,6 +220,52 @@ fn a_call_that_fits_by_itself_is_judged_as_it_is() {
         let told = check(&gateway, &wrong());
         assert_eq!((&told["attempt"], told.get("arguments")), (&json!(1), None), "{told}");
     }
+}
+
+/// Of a name that stands twice nobody knows which value the person meant.
+#[test]
+fn a_correction_with_a_repeated_name_is_refused() {
+    let desk = Desk::new();
+    let gateway = start(&desk);
+    let case = escalate(&gateway);
+    let (digest, revision) = (&case["case"]["digest"], &case["case"]["revision"]);
+    let twice = r#"{"user":"ada","user":"bob","password":"a horse"}"#;
+    let body = format!(
+        r#"{{"decision":"modify","arguments":{twice},"digest":{digest},"revision":{revision}}}"#
+    );
+    let bearer = bearer(&desk, "desk");
+    let headers = [("Authorization", bearer.as_str())];
+    let refused = gateway.send("POST", &format!("{}/decision", path(&case)), &headers, &body);
+    assert_eq!(refused.status, 400, "{:?}", refused.events);
+    assert!(refused.last().to_string().contains("/arguments/user stands twice"));
+    let id = case["case"]["id"].as_str().unwrap();
+    let (code, said) = at_the_desk(&desk, &["modify", id, twice]);
+    assert_ne!(code, 0, "{said}");
+    assert!(
+        said.contains("in the corrected arguments /user stands twice: write it once"),
+        "{said}"
+    );
+    assert_eq!(check(&gateway, &wrong())["status"], "blocked");
+}
+
+/// What a person corrected is for calls that it fits. One that comes with another schema does not use it up.
+#[test]
+fn a_correction_waits_for_a_call_that_it_fits() {
+    let desk = Desk::new();
+    let gateway = start(&desk);
+    let case = escalate(&gateway);
+    let corrected = json!({"user": "ada", "password": MARK});
+    decide(&desk, &gateway, &case, json!({"decision": "modify", "arguments": corrected}));
+    let mut another = wrong();
+    another["schema"]["required"] = json!(["user", "password", "realm"]);
+    let told = check(&gateway, &another);
+    assert_eq!((&told["status"], told.get("arguments")), (&json!("retry"), None), "{told}");
+    let told = check(&gateway, &wrong());
+    let whole = json!({"user": "ada", "password": SECRET});
+    assert_eq!((&told["status"], &told["arguments"]), (&json!("ok"), &whole), "{told}");
+    let told = check(&gateway, &wrong());
+    assert_eq!((&told["status"], told.get("arguments")), (&json!("retry"), None), "{told}");
+    desk.good(&["ledger", "verify"]);
 }
 
 #[test]

@@ -50,6 +50,8 @@ mod show;
 #[cfg(unix)]
 mod streams;
 #[cfg(unix)]
+mod tasks;
+#[cfg(unix)]
 mod told;
 mod tools;
 #[cfg(unix)]

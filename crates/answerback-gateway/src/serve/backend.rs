@@ -77,7 +77,8 @@ impl Backend {
             Place::Remote(remote) => remote.url().to_owned(),
             Place::Within(_) => "in this process".to_owned(),
         };
-        let served = Served::new(name.into(), shown, None);
+        let mut served = Served::new(name.into(), shown, None);
+        served.is_remote = matches!(place, Place::Remote(_));
         let (health, era) = (Arc::default(), EraCache::default());
         Self { place, served, health, era, is_late: Arc::default(), apart: None }
     }

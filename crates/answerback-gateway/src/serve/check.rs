@@ -81,17 +81,20 @@ impl Checking<'_> {
             let mut line = self.line.clone();
             line.arguments = Some(arguments.clone());
             let corrected = self.judged(line);
-            match self.count(recorder, corrected, Some(permit)).await {
-                Ok(mut checked) => {
-                    let runs = checked.line.result.is_none();
-                    checked.arguments = runs.then_some(arguments);
-                    // What it says is done with it.
-                    checked.guidance = checked.guidance.filter(|_| !runs);
-                    return Ok(checked);
+            // What came with another schema does not use up what does not fit it.
+            if corrected.is_valid() {
+                match self.count(recorder, corrected, Some(permit)).await {
+                    Ok(mut checked) => {
+                        let runs = checked.line.result.is_none();
+                        checked.arguments = runs.then_some(arguments);
+                        // What it says is done with it.
+                        checked.guidance = checked.guidance.filter(|_| !runs);
+                        return Ok(checked);
+                    }
+                    // Somebody else was faster, so it is judged as it came.
+                    Err(StoreError::Unit(_)) => {}
+                    Err(error) => return Err(error),
                 }
-                // Somebody else was faster, so it is judged as it came.
-                Err(StoreError::Unit(_)) => {}
-                Err(error) => return Err(error),
             }
         }
         self.count(recorder, judged, None).await
