@@ -1,5 +1,6 @@
 //! Many clients over HTTP, and several servers behind.
 
+mod amount;
 mod api;
 mod backend;
 mod body;

@@ -7,18 +7,19 @@ use std::time::Duration;
 use answerback_mcp::link::{Flow, Incoming};
 use answerback_mcp::wire::{Id, Message, Shape, meta, splice, word};
 use axum::body::Bytes;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::amount::Amount;
 use super::event::{self, EventId};
-use super::stream::{Due, Room, Stream};
+use super::stream::{Due, Stream};
 
-/// How many messages of a client are kept, and how many bytes: those that nobody has read, and those that whoever read
+/// How many messages of a client are held, and how many bytes: those that nobody has read, and those that whoever read
 /// them may not have got.
-const KEPT: Bound = Bound { events: 256, bytes: 4 << 20 };
-/// How long a client may take to read what fills its answer.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long it may where others wait meanwhile.
-const SHARED_PATIENCE: Duration = Duration::from_millis(250);
+const KEPT: Amount = Amount { events: 256, bytes: 4 << 20 };
+/// How long a reader that is behind holds its server up. What is behind it in the server's output waits as long, and may
+/// be the answers to others.
+const PATIENCE: Duration = Duration::from_millis(250);
 /// The number of the stream of what belongs to no request.
 const OWN: u64 = 0;
 
@@ -27,8 +28,10 @@ const OWN: u64 = 0;
 #[derive(Debug)]
 pub(crate) struct Streams {
     open: Mutex<Open>,
+    /// Rung when something is read, or not wanted any more.
+    has_changed: Notify,
     /// How the ids of events begin, where a client can come back to its streams. Several clients that share what comes
-    /// cannot, and one of them that does not read is not waited for.
+    /// cannot.
     client: Option<String>,
 }
 
@@ -42,17 +45,12 @@ struct Open {
     opened: u64,
     said: u64,
     turns: u64,
-    /// How much the streams that are kept have.
-    kept: Bound,
+    /// How much all streams hold.
+    held: Amount,
+    /// Whether several clients share them, of which none can be told of a gap.
+    is_shared: bool,
     /// Whether the session ends, so that nobody comes back to anything.
     is_ending: bool,
-}
-
-/// A number of events and of bytes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bound {
-    events: usize,
-    bytes: usize,
 }
 
 /// A stream to go on with that there is not.
@@ -79,11 +77,7 @@ impl Open {
 
     fn remove(&mut self, place: usize) {
         let mut stream = self.streams.remove(place);
-        if stream.is_kept {
-            let (events, bytes) = stream.size();
-            self.kept.events -= events;
-            self.kept.bytes -= bytes;
-        }
+        self.held -= stream.size();
         stream.leave();
         if let Some(id) = stream.request.as_ref().filter(|_| !stream.is_answered) {
             self.forget_token(id);
@@ -102,46 +96,78 @@ impl Open {
 
     /// Keeps what a stream has, and what comes, when its reader leaves.
     fn keep(&mut self, number: u64, is_primed: bool) {
-        let Some(stream) = self.by_number(number) else { return };
-        stream.is_primed = is_primed;
-        if !std::mem::replace(&mut stream.is_kept, true) {
-            let (events, bytes) = stream.size();
-            self.kept.events += events;
-            self.kept.bytes += bytes;
+        if let Some(stream) = self.by_number(number) {
+            (stream.is_kept, stream.is_primed) = (true, is_primed);
         }
     }
 
-    /// Forgets the oldest of what is kept until it is within its bound.
-    fn make_room(&mut self) {
-        while self.kept.events > KEPT.events || self.kept.bytes > KEPT.bytes {
-            let has_size = self.kept.events <= KEPT.events;
-            let kept = self.streams.iter().enumerate().filter(|(_, stream)| stream.is_kept);
-            let oldest = kept.filter_map(|(place, stream)| Some((stream.oldest(has_size)?, place)));
-            let Some((_, place)) = oldest.min() else { return };
-            let (events, bytes) = self.streams[place].forget_oldest();
-            self.kept.events -= events;
-            self.kept.bytes -= bytes;
-            if self.streams[place].is_over() {
+    /// Does something to a stream, and counts anew what it holds.
+    fn with<T>(&mut self, place: usize, act: impl FnOnce(&mut Stream) -> T) -> T {
+        let stream = &mut self.streams[place];
+        self.held -= stream.size();
+        let done = act(stream);
+        self.held += stream.size();
+        done
+    }
+
+    /// Forgets the oldest of what is held until it is within its bound. What readers have not got is the last to go, of
+    /// those that are furthest behind first, and only when they had their time: says until when one of them has.
+    fn make_room(&mut self) -> Option<Instant> {
+        while self.held.is_beyond(KEPT) {
+            if let Some(place) = self.oldest() {
+                self.forget_oldest(place);
+                continue;
+            }
+            let place = self.furthest_behind()?;
+            let until = self.streams[place].behind_since()? + PATIENCE;
+            if Instant::now() < until {
+                return Some(until);
+            }
+            if self.is_shared {
+                tracing::warn!("a client does not read its answer, which is cut off");
                 self.remove(place);
+            } else {
+                tracing::debug!("a client does not read its answer, and misses the oldest of it");
+                self.forget_oldest(place);
             }
         }
+        None
     }
 
-    /// Adds a message to a stream.
-    fn add(&mut self, number: u64, message: Option<Message>) {
-        let Some(message) = message else { return };
+    /// Where the oldest event is that may be forgotten.
+    fn oldest(&self) -> Option<usize> {
+        let has_size = self.held.events <= KEPT.events;
+        let streams = self.streams.iter().enumerate();
+        let oldest = streams.filter_map(|(place, stream)| Some((stream.oldest(has_size)?, place)));
+        oldest.min().map(|(_, place)| place)
+    }
+
+    /// The stream whose reader has the most to read.
+    fn furthest_behind(&self) -> Option<usize> {
+        let is_large = self.held.bytes > KEPT.bytes;
+        let most = |unread: Amount| if is_large { unread.bytes } else { unread.events };
+        let streams = self.streams.iter().enumerate();
+        let behind = streams.filter_map(|(place, stream)| Some((most(stream.losable()?), place)));
+        behind.max().map(|(_, place)| place)
+    }
+
+    fn forget_oldest(&mut self, place: usize) {
+        self.with(place, Stream::forget_oldest);
+        if self.streams[place].is_over() {
+            self.remove(place);
+        }
+    }
+
+    /// Adds a message to a stream. Says until when one that is behind is waited for.
+    fn add(&mut self, number: u64, message: Message) -> Option<Instant> {
         self.said += 1;
         let order = self.said;
         if let Shape::Response { id } = message.shape() {
             self.forget_token(id);
         }
-        let Some(stream) = self.by_number(number) else { return };
-        let size = stream.add(message, order);
-        if stream.is_kept {
-            self.kept.events += 1;
-            self.kept.bytes += size;
-            self.make_room();
-        }
+        let place = self.streams.iter().rposition(|stream| stream.number == number)?;
+        self.with(place, |stream| stream.add(message, order));
+        self.make_room()
     }
 
     /// The stream that a message belongs to; none, where it answers nothing that is open.
@@ -151,14 +177,18 @@ impl Open {
             return self.request(id).map(at);
         }
         let named = about.cloned().or_else(|| match message.shape() {
-            Shape::Notification { method } if method == "notifications/progress" => {
+            Shape::Notification { .. } if is_progress(message) => {
                 self.tokens.get(&told_token(message)?).cloned()
             }
             Shape::Notification { .. } => subscription(message),
             _ => None,
         });
-        if let Some(place) = named.and_then(|id| self.request(&id)) {
+        if let Some(place) = named.as_ref().and_then(|id| self.request(id)) {
             return Some(at(place));
+        }
+        // What one client's request was about is no other client's business.
+        if self.is_shared && (named.is_some() || is_progress(message)) {
+            return None;
         }
         let read = || self.streams.iter().rev().filter(|it| !it.is_answered && it.has_reader());
         let own = || read().find(|it| it.number == OWN).map(|it| it.number);
@@ -177,12 +207,13 @@ impl Streams {
     /// The answers to one client, which can come back to them: the ids of their events begin with this word, which no
     /// other client's do.
     pub(crate) fn of_client(word: String) -> Self {
-        Self { open: Mutex::default(), client: Some(word) }
+        Self { open: Mutex::default(), has_changed: Notify::new(), client: Some(word) }
     }
 
     /// The answers to several clients, on one connection to their servers.
     pub(crate) fn shared() -> Self {
-        Self { open: Mutex::default(), client: None }
+        let open = Open { is_shared: true, ..Open::default() };
+        Self { open: Mutex::new(open), has_changed: Notify::new(), client: None }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
@@ -210,6 +241,7 @@ impl Streams {
         let place = open.request(id);
         if let Some(place) = place {
             open.remove(place);
+            self.has_changed.notify_waiters();
         }
         place.is_some()
     }
@@ -295,33 +327,27 @@ impl Streams {
         }
     }
 
-    /// Puts a message where it belongs.
+    /// Puts a message where it belongs. Where that is more than may be held, whoever does not read is waited for, but not
+    /// for long.
     pub(crate) async fn send(&self, said: Incoming) {
-        let Incoming { message, about, .. } = said;
-        let mut message = Some(message);
-        let mut until = None;
-        loop {
-            let (number, room) = {
-                let mut open = self.lock();
-                let place = message.as_ref().and_then(|it| open.place(it, about.as_ref()));
-                let Some(number) = place else { return };
-                if number == OWN {
-                    self.own(&mut open);
-                }
-                let Some(stream) = open.by_number(number) else { return };
-                match stream.room() {
-                    Room::Free => return open.add(number, message.take()),
-                    Room::None(room) => (number, room.notified_owned()),
-                }
-            };
-            // A full answer is waited for a while: it is its client that does not read.
-            let patience = if self.client.is_some() { PATIENCE } else { SHARED_PATIENCE };
-            let until = *until.get_or_insert_with(|| Instant::now() + patience);
-            if tokio::time::timeout_at(until, room).await.is_err() {
-                tracing::warn!("a client does not read its answer, which is cut off");
-                self.cut(number);
-            }
+        if self.put(said).is_none() {
+            return;
         }
+        loop {
+            let changed = self.has_changed.notified();
+            let Some(until) = self.lock().make_room() else { return };
+            let _ = tokio::time::timeout_at(until, changed).await;
+        }
+    }
+
+    fn put(&self, said: Incoming) -> Option<Instant> {
+        let Incoming { message, about, .. } = said;
+        let mut open = self.lock();
+        let number = open.place(&message, about.as_ref())?;
+        if number == OWN {
+            self.own(&mut open);
+        }
+        open.add(number, message)
     }
 
     /// A stream for what belongs to no request, where somebody may ever listen.
@@ -339,14 +365,6 @@ impl Streams {
         stream.hand_over(turn);
         open.streams.push(stream);
         Told { streams: Arc::clone(self), number, turn }
-    }
-
-    /// Lets go of a reader that does not read.
-    fn cut(&self, number: u64) {
-        let mut open = self.lock();
-        if let Some(place) = open.streams.iter().position(|stream| stream.number == number) {
-            open.let_go(place);
-        }
     }
 }
 
@@ -366,13 +384,12 @@ impl Told {
 
     /// What the answer to a request is, as soon as that shows. One that is whole is not kept.
     pub(crate) async fn due(&self) -> Due {
-        poll_fn(|context| self.poll(Due::Nothing, |stream, _| stream.poll_due(context.waker())))
-            .await
+        poll_fn(|context| self.poll(Due::Nothing, |stream| stream.poll_due(context.waker()))).await
     }
 
     /// The next message, which nobody can come back to; nothing, when there will be none.
     pub(crate) async fn message(&self) -> Option<Message> {
-        poll_fn(|context| self.poll(None, |stream, _| stream.poll_message(context.waker()))).await
+        poll_fn(|context| self.poll(None, |stream| stream.poll_message(context.waker()))).await
     }
 
     /// Begins a stream, which is kept when its reader leaves with the id of an event. A client that understands it hears
@@ -395,37 +412,35 @@ impl Told {
     /// The next event; nothing, when there will be none.
     pub(crate) fn poll_event(&self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let client = self.streams.client.as_deref().unwrap_or_default();
-        self.poll(None, |stream, kept| {
-            stream.poll_event(client, context.waker()).map(|event| {
-                let (text, grown) = event?;
-                kept.bytes = kept.bytes.saturating_add_signed(grown);
-                Some(text)
-            })
-        })
+        self.poll(None, |stream| stream.poll_event(client, context.waker()))
     }
 
     /// Asks the stream, as long as it is there and it is our turn.
-    fn poll<T>(&self, end: T, ask: impl FnOnce(&mut Stream, &mut Bound) -> Poll<T>) -> Poll<T> {
+    fn poll<T>(&self, end: T, ask: impl FnOnce(&mut Stream) -> Poll<T>) -> Poll<T> {
         let mut open = self.streams.lock();
-        let mut kept = open.kept;
-        let stream = open.by_number(self.number).filter(|stream| stream.is_turn_of(self.turn));
-        let Some(stream) = stream else { return Poll::Ready(end) };
-        let asked = ask(stream, &mut kept);
-        open.kept = kept;
+        let Some(place) = self.place(&open) else { return Poll::Ready(end) };
+        let asked = open.with(place, ask);
         if asked.is_ready() {
             open.make_room();
+            self.streams.has_changed.notify_waiters();
         }
         asked
+    }
+
+    /// Where our stream is, as long as it is our turn.
+    fn place(&self, open: &Open) -> Option<usize> {
+        let is_ours =
+            |stream: &Stream| stream.number == self.number && stream.is_turn_of(self.turn);
+        open.streams.iter().rposition(is_ours)
     }
 }
 
 impl Drop for Told {
     fn drop(&mut self) {
         let mut open = self.streams.lock();
-        let is_ours =
-            |stream: &Stream| stream.number == self.number && stream.is_turn_of(self.turn);
-        if let Some(place) = open.streams.iter().position(is_ours) {
+        if let Some(place) = self.place(&open) {
             open.let_go(place);
+            self.streams.has_changed.notify_waiters();
         }
     }
 }
@@ -444,6 +459,10 @@ fn progress_token(request: &Message) -> Option<Id> {
         return None;
     }
     splice::id_at(request.text(), &["params", "_meta", "progressToken"])
+}
+
+fn is_progress(message: &Message) -> bool {
+    matches!(message.shape(), Shape::Notification { method } if method == "notifications/progress")
 }
 
 /// The token that a notification of progress has.
@@ -613,7 +632,7 @@ mod tests {
         // Who comes back to what is gone is told, too.
         let back = streams.resume("c-0-1").unwrap();
         assert_eq!(event(&back).await.unwrap(), "event: gap\ndata: {\"lost\":2}\n\n");
-        let within = streams.lock().kept;
+        let within = streams.lock().held;
         assert!(within.events <= KEPT.events && within.bytes <= KEPT.bytes, "{within:?}");
     }
 
@@ -628,7 +647,7 @@ mod tests {
         let pad = "x".repeat(KEPT.bytes);
         say(&streams, &format!(r#"{{"id":1,"result":{{"pad":"{pad}"}}}}"#)).await;
         say(&streams, r#"{"id":2,"result":{}}"#).await;
-        assert_eq!(streams.lock().kept.events, 2);
+        assert_eq!(streams.lock().held.events, 2);
         let back = streams.resume("c-1-0").unwrap();
         let lost = event(&back).await.unwrap();
         assert!(lost.starts_with("id: c-1-1\n") && lost.contains(r#""id":1,"error""#), "{lost}");
@@ -650,24 +669,94 @@ mod tests {
         }
         assert!(streams.is_idle(), "nothing is under way");
         let open = streams.lock();
-        assert!(open.kept.events <= KEPT.events && open.kept.bytes <= KEPT.bytes);
-        let counted: usize = open.streams.iter().map(|stream| stream.size().1).sum();
-        assert_eq!(counted, open.kept.bytes, "what is counted is what there is");
+        assert!(open.held.events <= KEPT.events && open.held.bytes <= KEPT.bytes);
+        let counted: usize = open.streams.iter().map(|stream| stream.size().bytes).sum();
+        assert_eq!(counted, open.held.bytes, "what is counted is what there is");
         assert!(open.streams.len() <= KEPT.events);
     }
 
+    /// What all streams hold, counted one by one.
+    fn held(streams: &Streams) -> Amount {
+        let open = streams.lock();
+        let mut held = Amount::default();
+        for stream in &open.streams {
+            held += stream.size();
+        }
+        assert_eq!(held, open.held, "what is counted is what there is");
+        held
+    }
+
+    fn large(number: usize, bytes: usize) -> String {
+        format!(r#"{{"method":"m{number}","params":"{}"}}"#, "x".repeat(bytes))
+    }
+
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_does_not_read_is_let_go_and_finds_the_rest_when_it_comes_back() {
+    async fn what_a_reader_does_not_read_is_within_the_bound_and_the_gap_is_told() {
         let streams = streams();
         let told = opened(&streams, 1);
         told.begin(true);
-        for number in 1..=100 {
-            say_about(&streams, &format!(r#"{{"method":"m{number}"}}"#), 1).await;
+        for number in 1..=60 {
+            say_about(&streams, &large(number, 1 << 20), 1).await;
+            assert!(!held(&streams).is_beyond(KEPT));
         }
         say(&streams, r#"{"id":1,"result":{}}"#).await;
+        assert_eq!(event(&told).await.unwrap(), "event: gap\ndata: {\"lost\":57}\n\n");
+        for number in 58..=60 {
+            let heard = event(&told).await.unwrap();
+            assert!(heard.contains(&format!(r#""m{number}""#)), "{number}");
+        }
+        assert!(event(&told).await.unwrap().contains("result"), "an answer is not lost");
         assert_eq!(event(&told).await, None);
-        let back = streams.resume("c-1-98").unwrap();
-        assert_eq!(event(&back).await.unwrap(), written("c-1-99", r#"{"method":"m99"}"#));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_message_is_read_however_large_it_is() {
+        let streams = streams();
+        let (one, two) = (opened(&streams, 1), opened(&streams, 2));
+        for told in [&one, &two] {
+            told.begin(true);
+        }
+        for id in 1..=2 {
+            say_about(&streams, &large(1, 2 * KEPT.bytes), id).await;
+        }
+        for (told, id) in [(&one, 1), (&two, 2)] {
+            assert!(event(told).await.unwrap().len() > KEPT.bytes);
+            say(&streams, &format!(r#"{{"id":{id},"result":{{}}}}"#)).await;
+            assert!(event(told).await.unwrap().contains("result"));
+        }
+        assert!(!held(&streams).is_beyond(KEPT));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_reads_misses_nothing_and_who_does_not_is_waited_for_once() {
+        let streams = streams();
+        let (idle, busy) = (opened(&streams, 1), opened(&streams, 2));
+        for told in [&idle, &busy] {
+            told.begin(true);
+        }
+        let began = Instant::now();
+        for number in 1..=2 * KEPT.events {
+            say_about(&streams, &large(number, 100), 1).await;
+        }
+        assert_eq!(began.elapsed(), PATIENCE, "not once more for each message");
+        let said = async {
+            for number in 1..=4 * KEPT.events {
+                say_about(&streams, &large(number, 100), 2).await;
+            }
+        };
+        let heard = async {
+            for number in 1..=4 * KEPT.events {
+                // It reads when there is much to read.
+                if number % (KEPT.events / 2) == 1 {
+                    tokio::time::sleep(PATIENCE / 5).await;
+                }
+                let heard = event(&busy).await.unwrap();
+                assert!(heard.contains(&format!(r#""m{number}""#)), "{number}: {heard}");
+            }
+        };
+        tokio::join!(said, heard);
+        assert!(event(&idle).await.unwrap().starts_with("event: gap\n"));
+        assert!(!held(&streams).is_beyond(KEPT));
     }
 
     #[tokio::test]
@@ -717,7 +806,7 @@ mod tests {
         assert_eq!([4, 6].map(is_waited_for), [false, true]);
         drop(read);
         assert!(!is_waited_for(6) && streams.lock().streams.is_empty());
-        assert_eq!(streams.lock().kept.events, 0);
+        assert_eq!(streams.lock().held.events, 0);
     }
 
     #[tokio::test]
@@ -731,6 +820,30 @@ mod tests {
         say(&streams, r#"{"id":2,"result":{}}"#).await;
         streams.end();
         assert!(matches!(two.due().await, Due::Whole(_)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_clients_that_share_what_comes_one_that_does_not_read_is_cut_off() {
+        let streams = Arc::new(Streams::shared());
+        let (request, id) = request(1, r#""_meta":{"progressToken":"t"}"#);
+        let (idle, other) = (streams.open(&request, &id).unwrap(), opened(&streams, 2));
+        let progress = |bytes| {
+            let pad = "x".repeat(bytes);
+            format!(
+                r#"{{"method":"notifications/progress","params":{{"progressToken":"t","message":"{pad}"}}}}"#
+            )
+        };
+        for _ in 1..=60 {
+            say(&streams, &progress(1 << 20)).await;
+            assert!(!held(&streams).is_beyond(KEPT));
+        }
+        assert!(idle.message().await.is_none());
+        // What was about it is not told to another.
+        say(&streams, &progress(1)).await;
+        say_about(&streams, LOG, 1).await;
+        let answer = r#"{"id":2,"result":{}}"#;
+        say(&streams, answer).await;
+        assert_eq!(other.message().await.unwrap().text(), answer);
     }
 
     #[tokio::test]
