@@ -10,7 +10,7 @@ use answerback_mcp::link::{
 use tokio::io::DuplexStream;
 
 use crate::relay::Served;
-use crate::{GatewaySettings, Upstream};
+use crate::{GatewaySettings, Pins, Upstream};
 
 /// How many bytes wait in the pipe to a server in this process.
 const PIPE: usize = 64 << 10;
@@ -108,6 +108,12 @@ impl Backend {
     /// The server as anybody saw it last.
     pub(crate) fn known(&self) -> Option<Arc<Upstream>> {
         self.served.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The names of its tools as they were first seen.
+    pub(crate) fn pinned(&self) -> Vec<String> {
+        let pins = self.served.pins.as_ref().and_then(|file| Pins::read(file).ok());
+        pins.map(|pins| pins.names().map(str::to_owned).collect()).unwrap_or_default()
     }
 
     /// A connection of its own to the server on behalf of a principal, whichever era it speaks, which is made anew when
