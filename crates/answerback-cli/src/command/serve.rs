@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use answerback::config::EventsConfig;
 use answerback::json::Limits;
@@ -43,6 +44,8 @@ const CONSOLE: &str = "console";
 const SESSIONS_FILE: &str = "console.sessions";
 /// How far the webhook was told.
 const WEBHOOK_FILE: &str = "console.webhook";
+/// How long work that is under way has when everybody was told that we end.
+const LAST_WORK: Duration = Duration::from_secs(1);
 
 /// Serve several MCP servers behind one endpoint, each call checked, answered and recorded
 ///
@@ -143,7 +146,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         .enable_all()
         .build()
         .context("cannot start the gateway")?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let listener = Listener::bind(listen).await?;
         let console = recorder.is_some().then(|| console_of(listener.address())).flatten();
         let gateway = gateway.with_console(console.clone());
@@ -232,8 +235,13 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         }
         drop(said);
         service.stop().await.context("the end could not be recorded")
-    })?;
-    Ok(Exit::Good)
+    });
+    // A call that is being judged cannot be ended, and must not hold us up. What it would write is not written any more.
+    runtime.shutdown_timeout(LAST_WORK);
+    if let Some(recorder) = recorder {
+        recorder.store().close();
+    }
+    ended.map(|()| Exit::Good)
 }
 
 /// Takes the configuration over as it is now. Who is served already goes on as before; where to listen, and where to

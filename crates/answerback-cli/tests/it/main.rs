@@ -31,6 +31,8 @@ mod hostile;
 #[cfg(unix)]
 mod inbox;
 mod init;
+#[cfg(unix)]
+mod judging;
 mod ledger;
 #[cfg(unix)]
 mod link;
