@@ -1,3 +1,4 @@
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError};
@@ -103,6 +104,24 @@ impl Backend {
     /// How it does.
     pub fn health(&self) -> &Health {
         &self.health
+    }
+
+    /// Whether it is there, as far as anybody knows. One that nobody wanted yet is, unless there is no program to start.
+    pub(crate) fn is_up(&self) -> bool {
+        self.health.is_up() && !self.is_missing()
+    }
+
+    /// Whether it never was started, and could not be: there is no program.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.health.starts() == 0 && self.missing().is_some()
+    }
+
+    /// The program that cannot be found, where it is one.
+    pub fn missing(&self) -> Option<&OsStr> {
+        match &self.place {
+            Place::Program(program) if !program.is_there() => Some(program.path()),
+            _ => None,
+        }
     }
 
     /// The server as anybody saw it last.
