@@ -45,6 +45,7 @@ mod program;
 #[cfg(unix)]
 mod prompt;
 mod replay;
+#[cfg(unix)]
 mod resumed;
 #[cfg(unix)]
 mod serve;

@@ -293,7 +293,7 @@ fn what_nobody_reads_holds_up_no_other_answer_and_is_bounded() {
     let (_, config) = configured(&desk, "stream");
     let gateway = Gateway::start(&desk, &config, &["--no-record"]);
     // Few that are large, and many that are small.
-    for (count, bytes) in [(40, 1 << 20), (1000, 32 << 10)] {
+    for (count, bytes) in [(30, 1 << 20), (2000, 8 << 10)] {
         let mut client = Session::begin(&gateway, "/mcp");
         let flood = flooding(count, bytes);
         let mut unread = Stream::open(&gateway, &client.name, POLLING, None, Some(&flood));
@@ -302,7 +302,7 @@ fn what_nobody_reads_holds_up_no_other_answer_and_is_bounded() {
         let (heard, lost) = read_flood(&mut unread);
         assert_eq!(heard + lost, count);
         // The connection itself takes some, too.
-        assert!(heard < count / 2, "{heard} of {count} were kept");
+        assert!(lost > count / 4, "{heard} of {count} were kept");
     }
 }
 
