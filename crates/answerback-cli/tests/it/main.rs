@@ -39,6 +39,8 @@ mod link;
 mod lock;
 mod masked;
 #[cfg(unix)]
+mod missing;
+#[cfg(unix)]
 mod open_call;
 mod original;
 mod program;
