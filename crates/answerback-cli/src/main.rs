@@ -15,7 +15,6 @@ mod operating;
 mod options;
 mod output;
 mod pipeline;
-mod programs;
 mod progress;
 mod prompts;
 mod report;

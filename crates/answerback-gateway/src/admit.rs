@@ -12,13 +12,13 @@ use answerback_record::Hide;
 use answerback_store::StoreError;
 use serde_json::Value;
 
-use crate::answering::Answering;
 use crate::aside;
 use crate::attempt::Attempt;
 use crate::call::ToolCall;
 use crate::counting::Counting;
 use crate::envelope::{found, of_findings};
 use crate::figures::ToolFigures;
+use crate::own_answer::OwnAnswer;
 use crate::permitted::Claim;
 use crate::record::outcome as with_outcome;
 use crate::settings::CheckMode;
@@ -360,9 +360,9 @@ impl Desk<'_> {
                 return Err(Unweighed::Answered(Admission::Answer(answer)));
             }
         };
-        let answering = Arc::new(Answering::new(gateway, &self.teller, call, judged));
+        let own_answer = Arc::new(OwnAnswer::new(gateway, &self.teller, call, judged));
         let unrecorded = |outcome: Outcome| Counted {
-            told: answering.told(&outcome, false),
+            told: own_answer.told(&outcome, false),
             outcome,
             receipt: None,
         };
@@ -372,7 +372,7 @@ impl Desk<'_> {
             let counted = unrecorded(outcome);
             return Ok((attempt, forwarded, counted));
         };
-        let counted = self.count(recorder, &attempt, &answering, call, forwarded.as_ref()).await;
+        let counted = self.count(recorder, &attempt, &own_answer, call, forwarded.as_ref()).await;
         let counted = match counted {
             Ok(counted) => counted,
             Err(StoreError::Unit(_)) if permit.is_some() => return Err(Unweighed::Taken),
@@ -400,16 +400,16 @@ impl Desk<'_> {
         &self,
         recorder: &Recorder,
         attempt: &Attempt,
-        answering: &Arc<Answering>,
+        own_answer: &Arc<OwnAnswer>,
         call: &ToolCall,
         sent: Option<&Message>,
     ) -> Result<Counted, StoreError> {
         let parts = parts(recorder, call, sent, self.upstream.tools.hide(&call.name))?;
         let (attempt, about) = (attempt.clone(), self.teller.about.clone());
         let counting = Counting { attempt, about, parts, is_awaited: false, entry };
-        let answering = Arc::clone(answering);
+        let own_answer = Arc::clone(own_answer);
         let answer = move |outcome: &Outcome| {
-            let told = answering.told(outcome, true);
+            let told = own_answer.told(outcome, true);
             (told.as_ref().map(Told::document), told)
         };
         let counted = counting.count(recorder, answer).await?;

@@ -306,3 +306,36 @@ fn who_may_only_read_has_nothing_counted() {
     assert_eq!((told.status, &told.last()["attempt"]), (200, &json!(1)));
     assert_eq!(check(&gateway, &wrong())["attempt"], 1);
 }
+
+/// A name belongs to the server that had it, whoever is there instead.
+#[test]
+fn a_tool_whose_server_is_missing_is_not_judged_by_another_one() {
+    let desk = Desk::new();
+    // Of the second server anything is a unit; of the first, two words are.
+    let config = two_stubs().replace("STUB_PAGE: \"3\"", "STUB_HEADER: \"1\"");
+    let gateway = Gateway::start(&desk, &config, &[]);
+    Session::begin(&gateway, "/mcp").ask("tools/list", json!({}));
+    drop(gateway);
+    let missing = config.replacen("one: {command: python3", "one: {command: no-such-program", 1);
+    let names = desk.path("state/answerback/pins/names.json");
+    assert!(names.is_file());
+    for has_names in [true, false] {
+        if !has_names {
+            // What was pinned says it, too.
+            fs::remove_file(&names).unwrap();
+        }
+        let gateway = Gateway::start(&desk, &missing, &[]);
+        Session::begin(&gateway, "/mcp/two").call("echo", json!({"text": "a"}));
+        let line = |tool: &str| {
+            let line = json!({"id": "a", "tool": tool, "arguments": {"n": 1, "unit": "stone"}});
+            gateway.send("POST", "/api/calls/check", &[], &line.to_string())
+        };
+        let told = line("count");
+        let problem = &told.last()["data"];
+        assert_eq!((told.status, &problem["code"]), (503, &json!("TOOLS_UNKNOWN")), "{problem}");
+        let details = &problem["details"];
+        assert_eq!((&details["server"], &details["class"]), (&json!("one"), &json!("wait")));
+        let judged = line("two_count");
+        assert_eq!((judged.status, &judged.last()["valid"]), (200, &json!(true)));
+    }
+}

@@ -31,11 +31,15 @@ mod hostile;
 #[cfg(unix)]
 mod inbox;
 mod init;
+#[cfg(unix)]
+mod judging;
 mod ledger;
 #[cfg(unix)]
 mod link;
 mod lock;
 mod masked;
+#[cfg(unix)]
+mod missing;
 #[cfg(unix)]
 mod open_call;
 mod original;
@@ -43,6 +47,7 @@ mod program;
 #[cfg(unix)]
 mod prompt;
 mod replay;
+#[cfg(unix)]
 mod resumed;
 #[cfg(unix)]
 mod serve;

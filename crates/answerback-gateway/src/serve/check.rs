@@ -10,10 +10,10 @@ use answerback_store::StoreError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::answering::asked;
 use crate::aside;
 use crate::attempt::Attempt;
 use crate::counting::Counting;
+use crate::own_answer::asked;
 use crate::permitted::Claim;
 use crate::record::About;
 use crate::{Gateway, Recorder};
