@@ -16,7 +16,6 @@ mod operating;
 mod options;
 mod output;
 mod pipeline;
-mod programs;
 mod progress;
 mod prompts;
 mod report;

@@ -5,23 +5,24 @@ use std::sync::Arc;
 use answerback::contract::tool::ErrorObject;
 use answerback::finding::{secrets, shown_text};
 use answerback::judge::{CallLine, Judged, judge};
-use answerback::retry::{Escalation, Outcome};
+use answerback::retry::{Escalation, Outcome, Permit};
 use answerback_ledger::{Draft, Part, Token};
 use answerback_mcp::wire::{Message, code};
 use answerback_record::Hide;
 use answerback_store::StoreError;
 use serde_json::Value;
 
-use crate::answering::Answering;
 use crate::aside;
 use crate::attempt::Attempt;
 use crate::call::ToolCall;
 use crate::counting::Counting;
 use crate::envelope::{found, of_findings};
 use crate::figures::ToolFigures;
+use crate::own_answer::OwnAnswer;
 use crate::permitted::Claim;
 use crate::record::outcome as with_outcome;
 use crate::settings::CheckMode;
+use crate::task_notes::Door;
 use crate::tasks::Role;
 use crate::told::{Said, Teller, Told, name, no_call};
 use crate::{Client, Gateway, Recorder, Upstream};
@@ -78,6 +79,8 @@ pub struct Running {
     pub(crate) figures: Arc<ToolFigures>,
     /// What it has to do with a task.
     pub(crate) task: Option<Box<Role>>,
+    /// Where its client meets the server.
+    pub(crate) door: Door,
 }
 
 impl Running {
@@ -205,6 +208,16 @@ struct Counted {
     receipt: Option<Value>,
 }
 
+/// A call that was counted, and what runs instead of what came where that was repaired or corrected.
+type Weighed = (Attempt, Option<Message>, Counted);
+
+/// Why a call that was judged was not counted.
+enum Unweighed {
+    Answered(Admission),
+    /// What a person permitted has run already.
+    Taken,
+}
+
 impl Desk<'_> {
     async fn admit(self, call: ToolCall) -> Admission {
         let gateway = self.gateway;
@@ -251,66 +264,39 @@ impl Desk<'_> {
             Ok(random) => random,
             Err(error) => return self.could_not_record(&error.to_string()),
         };
-        // What a person corrected is judged like any other call.
+        // What a person corrected is judged like any other call, and used up by one that it fits.
         let permitted = match gateway.recorder.as_ref().zip(Claim::of(&call)) {
             Some((recorder, claim)) => recorder.permitted(claim, judged.key()).await,
             None => None,
         };
-        let (judged, permit) = match permitted {
-            Some((permit, arguments)) => {
-                let line = CallLine::new(&call.name, arguments).with_id(call.id.as_json());
-                let line = line.with_conversation(conversation);
-                (judge(inputs, line, &gateway.validation, gateway.limits), Some(permit))
-            }
-            None => (judged, None),
-        };
-        let correlation_id = self.teller.correlation_id.to_string();
-        let attempt = Attempt::of(
-            &judged,
-            self.client.turn(call.arrived.unwrap_or_else(|| self.client.answers())),
-            &correlation_id,
-            random,
-        );
-        let attempt = attempt.with_permit(permit.clone());
-        let is_changed = judged.is_valid() && judged.repair.is_some() || permit.is_some();
-        let changed = judged.arguments.value().filter(|_| is_changed);
-        let forwarded = match changed.map(|arguments| call.with_arguments(arguments)).transpose() {
-            Ok(forwarded) => forwarded,
-            Err(error) => return Admission::Answer(no_call(&call, &error.to_string())),
-        };
-        let answering = Arc::new(Answering::new(gateway, &self.teller, &call, &judged));
-        let unrecorded = |outcome: Outcome| Counted {
-            told: answering.told(&outcome, false),
-            outcome,
-            receipt: None,
-        };
-        let counted = match &gateway.recorder {
-            Some(recorder) => {
-                self.count(recorder, &attempt, &answering, &call, forwarded.as_ref()).await
-            }
-            None => Ok(unrecorded(gateway.tracker.call(
-                &attempt.key,
-                &attempt.call(None),
-                answerback_record::surroundings::now(),
-            ))),
-        };
-        let counted = match counted {
-            Ok(counted) => counted,
-            Err(error) => {
-                match gateway.recorder.as_ref().map(|recorder| recorder.store().excuse(error)) {
-                    // What a person allowed once would run again.
-                    Some(Ok(())) if permit.is_some() => {
-                        return self.could_not_record("what a person corrected runs once");
-                    }
-                    // Unrecorded, by configuration: what the check says still holds.
-                    Some(Ok(())) => {
-                        let now = answerback_record::surroundings::now();
-                        unrecorded(judged.as_attempt(1, now, random))
-                    }
-                    Some(Err(error)) => return self.could_not_record(&error.to_string()),
-                    None => return self.could_not_record("there is no record"),
+        let fitting = permitted.and_then(|(permit, arguments)| {
+            let line = CallLine::new(&call.name, arguments).with_id(call.id.as_json());
+            let line = line.with_conversation(conversation);
+            let corrected = judge(inputs, line, &gateway.validation, gateway.limits);
+            corrected.is_valid().then_some((corrected, permit))
+        });
+        let weighed = match fitting {
+            Some((corrected, permit)) => {
+                match self.weigh(&call, &corrected, Some(&permit), random).await {
+                    // Somebody else was faster, so it is judged as it came.
+                    Err(Unweighed::Taken) => None,
+                    weighed => Some((corrected, Some(permit), weighed)),
                 }
             }
+            None => None,
+        };
+        let (judged, permit, weighed) = match weighed {
+            Some(weighed) => weighed,
+            None => {
+                let weighed = self.weigh(&call, &judged, None, random).await;
+                (judged, None, weighed)
+            }
+        };
+        let (attempt, forwarded, counted) = match weighed {
+            Ok(weighed) => weighed,
+            Err(Unweighed::Answered(admission)) => return admission,
+            // What nobody permitted nobody can take.
+            Err(Unweighed::Taken) => return self.could_not_record("the call was not judged"),
         };
         let Counted { outcome, told, receipt } = counted;
         let is_recorded = receipt.is_some();
@@ -350,21 +336,82 @@ impl Desk<'_> {
         Admission::Forward(Box::new(self.run(call, message, warnings, notes, is_recorded)))
     }
 
+    /// Counts a call that was judged, with what a person permitted it, and finds out what is forwarded if it runs.
+    async fn weigh(
+        &self,
+        call: &ToolCall,
+        judged: &Judged<'_>,
+        permit: Option<&Permit>,
+        random: [u8; 10],
+    ) -> Result<Weighed, Unweighed> {
+        let gateway = self.gateway;
+        let correlation_id = self.teller.correlation_id.to_string();
+        let attempt = Attempt::of(
+            judged,
+            self.client.turn(call.arrived.unwrap_or_else(|| self.client.answers())),
+            &correlation_id,
+            random,
+        );
+        let attempt = attempt.with_permit(permit.cloned());
+        let is_changed = judged.is_valid() && judged.repair.is_some() || permit.is_some();
+        let changed = judged.arguments.value().filter(|_| is_changed);
+        let forwarded = match changed.map(|arguments| call.with_arguments(arguments)).transpose() {
+            Ok(forwarded) => forwarded,
+            Err(error) => {
+                let answer = no_call(call, &error.to_string());
+                return Err(Unweighed::Answered(Admission::Answer(answer)));
+            }
+        };
+        let own_answer = Arc::new(OwnAnswer::new(gateway, &self.teller, call, judged));
+        let unrecorded = |outcome: Outcome| Counted {
+            told: own_answer.told(&outcome, false),
+            outcome,
+            receipt: None,
+        };
+        let Some(recorder) = &gateway.recorder else {
+            let now = answerback_record::surroundings::now();
+            let outcome = gateway.tracker.call(&attempt.key, &attempt.call(None), now);
+            let counted = unrecorded(outcome);
+            return Ok((attempt, forwarded, counted));
+        };
+        let counted = self.count(recorder, &attempt, &own_answer, call, forwarded.as_ref()).await;
+        let counted = match counted {
+            Ok(counted) => counted,
+            Err(StoreError::Unit(_)) if permit.is_some() => return Err(Unweighed::Taken),
+            Err(error) => match recorder.store().excuse(error) {
+                // What a person allowed once would run again.
+                Ok(()) if permit.is_some() => {
+                    let reason = "what a person corrected runs once";
+                    return Err(Unweighed::Answered(self.could_not_record(reason)));
+                }
+                // Unrecorded, by configuration: what the check says still holds.
+                Ok(()) => {
+                    let now = answerback_record::surroundings::now();
+                    unrecorded(judged.as_attempt(1, now, random))
+                }
+                Err(error) => {
+                    return Err(Unweighed::Answered(self.could_not_record(&error.to_string())));
+                }
+            },
+        };
+        Ok((attempt, forwarded, counted))
+    }
+
     /// Counts the attempt and writes it down with what is answered, in one transaction.
     async fn count(
         &self,
         recorder: &Recorder,
         attempt: &Attempt,
-        answering: &Arc<Answering>,
+        own_answer: &Arc<OwnAnswer>,
         call: &ToolCall,
         sent: Option<&Message>,
     ) -> Result<Counted, StoreError> {
         let parts = parts(recorder, call, sent, self.upstream.tools.hide(&call.name))?;
         let (attempt, about) = (attempt.clone(), self.teller.about.clone());
         let counting = Counting { attempt, about, parts, is_awaited: false, entry };
-        let answering = Arc::clone(answering);
+        let own_answer = Arc::clone(own_answer);
         let answer = move |outcome: &Outcome| {
-            let told = answering.told(outcome, true);
+            let told = own_answer.told(outcome, true);
             (told.as_ref().map(Told::document), told)
         };
         let counted = counting.count(recorder, answer).await?;
@@ -423,6 +470,7 @@ impl Desk<'_> {
             notes,
             figures,
             task: None,
+            door: Door::default(),
         };
         Forwarded { message, running }
     }

@@ -3,6 +3,7 @@
 use answerback::UuidV7;
 use answerback::case::Decision;
 use answerback::finding::shown_text;
+use answerback::json::{self, Limits};
 use answerback::retry::Escalation;
 use answerback_mcp::wire::{Message, Object};
 use serde_json::{Value, json};
@@ -92,14 +93,25 @@ fn said(result: &Value) -> Result<Option<Decision>, String> {
         }
         Some("correct") => {
             let text = said("arguments").ok_or("no corrected arguments were given")?;
-            let arguments: Value = serde_json::from_str(text)
-                .map_err(|error| format!("the corrected arguments are not JSON: {error}"))?;
+            let arguments = corrected(text)?;
             if !arguments.is_object() {
                 return Err("the corrected arguments are not a JSON object".to_owned());
             }
             Ok(Some(Decision::Modify { arguments }))
         }
         _ => Err("no decision was made".to_owned()),
+    }
+}
+
+/// The arguments that a person wrote, read as a call's are: of a name that stands twice nobody knows which value they meant.
+fn corrected(text: &str) -> Result<Value, String> {
+    let read = json::read(text.as_bytes(), Limits::default())
+        .map_err(|error| format!("the corrected arguments are not JSON: {error}"))?;
+    match read.repeated() {
+        Some(place) => {
+            Err(format!("in the corrected arguments {place} stands twice: write it once"))
+        }
+        None => Ok(read.value),
     }
 }
 
@@ -137,6 +149,13 @@ mod tests {
             json!({}),
         ] {
             assert!(read(accept(content.clone())).is_err(), "{content}");
+        }
+        for (arguments, repeated) in
+            [(r#"{"n":1,"n":2}"#, "/n"), (r#"{"a":[{"b":1,"b":1}]}"#, "/a/0/b")]
+        {
+            let content = json!({"decision": "correct", "arguments": arguments});
+            let text = format!("in the corrected arguments {repeated} stands twice: write it once");
+            assert_eq!(read(accept(content)), Err(text));
         }
     }
 }

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use answerback::retry::Turn;
@@ -6,7 +7,7 @@ use answerback::retry::Turn;
 #[derive(Debug)]
 pub struct Client {
     principal: String,
-    connection: String,
+    connection: Arc<str>,
     /// The number of its first turn, which no other connection's are near.
     first_turn: u64,
     answers: AtomicU64,
@@ -19,7 +20,7 @@ impl Client {
     ///
     /// When there is no randomness for the connection's name.
     pub fn new(principal: impl Into<String>) -> std::io::Result<Self> {
-        let connection = answerback_record::surroundings::uuid()?.to_string();
+        let connection = answerback_record::surroundings::uuid()?.to_string().into();
         let first_turn = u64::from_be_bytes(answerback_record::surroundings::random()?);
         let answers = AtomicU64::new(0);
         Ok(Self { principal: principal.into(), connection, first_turn, answers })
@@ -28,13 +29,18 @@ impl Client {
     /// A principal whose clients have no connections: requests that name no conversation are one conversation, which
     /// outlives us.
     pub fn stateless(principal: impl Into<String>) -> Self {
-        let connection = "stateless".to_owned();
+        let connection = "stateless".into();
         Self { principal: principal.into(), connection, first_turn: 0, answers: AtomicU64::new(0) }
     }
 
     /// On whose behalf it calls.
     pub fn principal(&self) -> &str {
         &self.principal
+    }
+
+    /// What its connection is called.
+    pub(crate) fn connection(&self) -> Arc<str> {
+        Arc::clone(&self.connection)
     }
 
     /// What attempts are counted under beside the tool: principal, upstream and conversation, which is the connection

@@ -8,7 +8,7 @@ use answerback::contract::tool::{EnvelopeResponse, ErrorObject};
 use answerback::finding::{secrets, shown_text};
 use answerback::json::canonical;
 use answerback_ledger::{Draft, Id, Part};
-use answerback_mcp::wire::{Message, Object};
+use answerback_mcp::wire::{Message, Object, word};
 use answerback_record::redacted;
 use answerback_store::{Appended, StoreError};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ use crate::figures::UNSEEN;
 use crate::record::{About, outcome as with_outcome, same_but};
 use crate::settings::{CheckMode, EnvelopeMode};
 use crate::silence::{self, Silence};
-use crate::tasks::{Role, Task, task_in};
+use crate::tasks::{Role, task_in};
 use crate::told::{self, Said, meta, name};
 use crate::tree::Tree;
 use crate::{Gateway, Recorder, Upstream};
@@ -34,14 +34,16 @@ const NOT_SENT: &str = "not_sent";
 const TASK: &str = "task";
 /// The part of an entry that holds what the server answered.
 const RECEIVED: &str = "received";
-/// How many results of one task are recorded that are not the same.
+/// Among how many results of one task the same one is looked for. What is beyond them is recorded each time.
 const MOST_RESULTS: u32 = 16;
 
 impl Gateway {
     /// Looks at the answer to a call before it is given: checks the result, adds what we say about it to its `_meta`,
     /// and writes it down. The result itself is never changed, but cut where the configuration says so. The answer is durable when this returns it.
     pub async fn deliver(&self, upstream: &Upstream, running: Running, reply: Message) -> Message {
-        if self.says_nothing(&running) {
+        // Where several servers are one a task may have to be told from another's.
+        let may_be_task = || running.door.is_shared && word::TASK.is_in(&reply);
+        if self.says_nothing(&running) && !may_be_task() {
             running.figures.result(UNSEEN, running.teller.took());
             return reply;
         }
@@ -73,11 +75,8 @@ impl Gateway {
             checked.warn(found::DUPLICATE_NAME, text);
         }
         if checked.outcome == TASK
-            && let Some(made) = Task::made(&running, &value)
+            && let Some(made) = self.made(&running, &value).await
         {
-            if let Role::Made { name, task } = &made {
-                self.remember_task(name, task);
-            }
             running.task = Some(Box::new(made));
         }
         let mut added = noted(&running);
@@ -88,6 +87,10 @@ impl Gateway {
         }
         let with_notes = with_notes(shown, &running.notes);
         let mut changed = with_notes.map_or(Cow::Borrowed(shown), Cow::Owned);
+        let task = running.task.as_deref().and_then(Role::shown);
+        if let Some(named) = task.and_then(|task| task.to_client(&changed, &[])) {
+            changed = Cow::Owned(named);
+        }
         let is_routine = self.is_routine(&checked, &value);
         let envelope = if is_routine { None } else { self.envelope(&running, &checked, &value) };
         if is_routine {
@@ -228,7 +231,7 @@ impl Gateway {
                 }
             })
         });
-        *place = found.await.ok().flatten().unwrap_or(MOST_RESULTS);
+        *place = found.await.ok().flatten().unwrap_or_else(beyond);
         running.teller.about.id = About::late_id(&running.teller.correlation_id, *place);
     }
 
@@ -236,10 +239,12 @@ impl Gateway {
     fn doubts(&self, upstream: &Upstream, running: &Running, checked: &Looked) -> Vec<Doubt> {
         let modes = self.settings.of(&running.call.name);
         let is_unpinned = self.settings.pinning == CheckMode::Off || upstream.pins.is_none();
+        // Of a task that nobody was seen to make it is not known which tool was called, or how.
+        let is_unknown = !running.teller.about.tool.1;
         let unseen = [
-            (is_unpinned, Doubt::DEFINITION),
-            (modes.input == CheckMode::Off, Doubt::INPUT),
-            (modes.output == CheckMode::Off, Doubt::OUTPUT),
+            (is_unknown || is_unpinned, Doubt::DEFINITION),
+            (is_unknown || modes.input == CheckMode::Off, Doubt::INPUT),
+            (is_unknown || modes.output == CheckMode::Off, Doubt::OUTPUT),
         ];
         let unseen = unseen.into_iter().filter(|(applies, _)| *applies).map(|(_, doubt)| doubt);
         let found = checked.errors.iter().chain(&checked.warnings);
@@ -443,7 +448,7 @@ impl<'t> Given<'t> {
         let is_same = std::ptr::eq(self.received, self.text);
         let before = (!is_same).then(|| Object::read_repeating(self.received).ok()).flatten();
         if let (Some(before), Some(after)) = (&before, &self.object) {
-            for name in ["content", "structuredContent"] {
+            for name in ["content", "structuredContent", "task", "taskId"] {
                 if before.get(name) != after.get(name) {
                     changed.push((name, after.get(name).unwrap_or("null")));
                 }
@@ -542,19 +547,20 @@ async fn append(
             let (draft, id) = answer.draft(about);
             Ok((recorder.store().append(draft)?.await?.value, id))
         }
-        Some(Role::Made { name, task }) => {
+        Some(Role::Made { notes, expires, .. }) => {
             let (draft, id) = answer.draft(about);
-            let (name, expires) = (name.clone(), task.expires());
-            let note = serde_json::to_string(task).unwrap_or_default();
+            let (notes, expires) = (notes.clone(), *expires);
             let ticket = recorder.store().write_weighing(answer.weight(), move |transaction| {
                 let appended = transaction.append(&draft)?;
-                // It tells nothing that the entry's leaf does not.
-                transaction.keep_note(&name, &note, expires, None)?;
+                // They tell nothing that the entry's leaf does not.
+                for (name, text) in &notes {
+                    transaction.keep_note(name, text, expires, None)?;
+                }
                 Ok(appended)
             })?;
             Ok((ticket.await?.value, id))
         }
-        Some(Role::Late { was_asked_for, place }) => {
+        Some(Role::Late { was_asked_for, place, .. }) => {
             let seen = was_asked_for.then(|| request_parts(recorder, &running.call, None, None));
             let call = running.teller.correlation_id.clone();
             let seen = seen.transpose()?;
@@ -608,10 +614,12 @@ impl Entry {
         (call, first): (UuidV4, u32),
         seen: Option<Vec<Part>>,
     ) -> Result<(Appended, Id), StoreError> {
+        let last = beyond();
         let ticket = recorder.store().write_weighing(self.weight(), move |transaction| {
             // Somebody answers for this one under its own id, and not for another.
-            let places = if self.attested.is_some() { first..first + 1 } else { 0..MOST_RESULTS };
-            for place in places.take_while(|place| *place < MOST_RESULTS) {
+            let (searched, last) =
+                if self.attested.is_some() { (0..0, first) } else { (0..MOST_RESULTS, last) };
+            for place in searched.chain([last]) {
                 about.id = About::late_id(&call, place);
                 let known = Draft::response().with_response_id(about.id);
                 match transaction.recorded(&known)? {
@@ -637,10 +645,25 @@ impl Entry {
     }
 }
 
-/// Whether an entry has received this.
+/// Whether an entry has received this. What a server says in `_meta` may be new each time, and makes it no other result.
 fn has_received(kept: &answerback_store::Entry, received: &[u8]) -> bool {
     let part = kept.parts.iter().find(|part| part.name().as_str() == RECEIVED);
-    part.is_some_and(|part| **part.bytes() == *received)
+    part.is_some_and(|part| without_meta(part.bytes()) == without_meta(received))
+}
+
+/// A result without what is said about it.
+fn without_meta(result: &[u8]) -> Cow<'_, [u8]> {
+    let read = std::str::from_utf8(result).ok().and_then(|text| Object::read(text).ok());
+    match read.filter(|result| result.get("_meta").is_some()) {
+        Some(result) => Cow::Owned(result.without("_meta").into_bytes()),
+        None => Cow::Borrowed(result),
+    }
+}
+
+/// A place that no other result of a task has, behind those that are searched.
+fn beyond() -> u32 {
+    let random: [u8; 4] = answerback_record::surroundings::random().unwrap_or_default();
+    u32::from_be_bytes(random).max(MOST_RESULTS)
 }
 
 /// A result with what the model has to know as one more block of text at its end.
@@ -666,6 +689,17 @@ fn structured(result: &str, envelope: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn results_are_the_same_whatever_is_said_about_them() {
+        let same =
+            |one: &str, other: &str| without_meta(one.as_bytes()) == without_meta(other.as_bytes());
+        let result = r#"{"content":[1.0],"_meta":{"at":1}}"#;
+        assert!(same(result, r#"{"content":[1.0],"_meta":{"at":2}}"#));
+        assert!(same(result, r#"{"content":[1.0]}"#));
+        assert!(!same(result, r#"{"content":[1],"_meta":{"at":1}}"#));
+        assert!(!same("null", "1"));
+    }
 
     #[test]
     fn notes_come_last_and_change_nothing_before_them() {

@@ -9,7 +9,7 @@ use answerback::retry::{Context, FailureTally, HideSecrets, Outcome, observe};
 use crate::attempt::Attempt;
 use crate::figures::Figures;
 use crate::routine::Routines;
-use crate::tasks::Tasks;
+use crate::task_notes::TaskNotes;
 use crate::{Attestor, GatewaySettings, Pins, Recorder, Toolbox};
 
 /// A server behind the gateway, as it is now.
@@ -94,7 +94,7 @@ pub struct Gateway {
     /// Counts attempts where there is no store.
     pub(crate) tracker: RetryTracker,
     tally: Mutex<FailureTally>,
-    pub(crate) tasks: Tasks,
+    pub(crate) tasks: TaskNotes,
     #[cfg(feature = "otel")]
     pub(crate) tracer: Option<Arc<crate::Tracer>>,
 }
@@ -115,7 +115,7 @@ impl Gateway {
             console: None,
             tracker,
             tally,
-            tasks: Tasks::default(),
+            tasks: TaskNotes::default(),
             #[cfg(feature = "otel")]
             tracer: None,
         }

@@ -9,7 +9,6 @@
 
 mod admit;
 mod advice;
-mod answering;
 mod aside;
 mod ask;
 mod attempt;
@@ -28,6 +27,7 @@ mod gateway;
 mod opening;
 mod original;
 mod outlet;
+mod own_answer;
 mod permitted;
 mod pins;
 mod policy;
@@ -40,6 +40,7 @@ mod servers;
 mod settings;
 mod silence;
 mod surface;
+mod task_notes;
 mod tasks;
 mod told;
 #[cfg(feature = "otel")]

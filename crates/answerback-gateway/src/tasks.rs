@@ -1,32 +1,27 @@
 //! Calls that were answered with a task: what becomes of them is asked for later, or told.
 
-use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use answerback::contract::tool::ErrorObject;
-use answerback::{Digest, Timestamp, UuidV4};
+use answerback::{Timestamp, UuidV4};
 use answerback_mcp::wire::{Message, Object, Shape, code, splice};
-use answerback_store::StoreError;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::admit::Running;
 use crate::call::ToolCall;
 use crate::record::About;
+use crate::task_notes::{Door, Shown, TaskKey};
 use crate::told::Teller;
 use crate::{Client, Gateway, Upstream};
 
-/// How many tasks are remembered here, the newest, beside those in the store.
-const MOST: usize = 1024;
 /// How long a task is remembered whose server does not say how long it keeps it.
 const USUALLY: Duration = Duration::from_hours(7 * 24);
 /// The least that a task is remembered, and the most, whatever its server says.
 const WITHIN: [Duration; 2] = [Duration::from_hours(1), Duration::from_hours(30 * 24)];
 
-/// The calls whose tasks this gateway saw, under the names of their notes.
-#[derive(Debug, Default)]
-pub(crate) struct Tasks(Mutex<VecDeque<(String, Task)>>);
+/// What stands for the tool of a task that nobody was seen to make.
+const UNKNOWN: &str = "unknown";
 
 /// What has to be known of a call when the result of its task comes.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -41,16 +36,39 @@ pub(crate) struct Task {
     expires: i64,
     /// What its envelope warns of already, by code and words.
     warnings: Vec<(String, String)>,
+    /// Whether another server's task has its id to itself, where several servers are one.
+    #[serde(default)]
+    pub(crate) is_qualified: bool,
+    /// On which connection it was made, where each has a process of the server to itself.
+    #[serde(default)]
+    pub(crate) connection: Option<String>,
+}
+
+/// A task that somebody asks about, or is told of.
+#[derive(Debug)]
+pub(crate) struct Late {
+    pub(crate) task: Task,
+    /// What the client calls it, where that is not what its server does.
+    pub(crate) shown: Option<Shown>,
 }
 
 /// What a call that is under way has to do with a task.
 #[derive(Debug)]
 pub(crate) enum Role {
-    /// It was answered with one, which is noted under this name.
-    Made { name: String, task: Task },
+    /// It was answered with one, of which this is noted: name and text.
+    Made { notes: Vec<(String, String)>, expires: Timestamp, shown: Option<Shown> },
     /// What is under way is its result. It is recorded once, with the request of whoever asked first, if anybody did. The
     /// places before this one have other results of the same task.
-    Late { was_asked_for: bool, place: u32 },
+    Late { was_asked_for: bool, place: u32, is_unknown: bool, shown: Option<Shown> },
+}
+
+impl Role {
+    /// What the client calls the task, where that is not what its server does.
+    pub(crate) fn shown(&self) -> Option<&Shown> {
+        match self {
+            Self::Made { shown, .. } | Self::Late { shown, .. } => shown.as_ref(),
+        }
+    }
 }
 
 /// Where the result of a task is, in what a server says of it.
@@ -67,7 +85,8 @@ impl Place {
     pub(crate) fn asked_with(method: &str) -> Option<Self> {
         match method {
             "tasks/result" => Some(Self::Answer),
-            "tasks/get" => Some(Self::Within("result")),
+            // What is said to the others is what became of the task, as well.
+            "tasks/get" | "tasks/update" | "tasks/cancel" => Some(Self::Within("result")),
             _ => None,
         }
     }
@@ -79,8 +98,8 @@ impl Place {
 }
 
 impl Task {
-    /// The task that a result is, with the name of its note.
-    pub(crate) fn made(running: &Running, result: &Value) -> Option<Role> {
+    /// The task that a result is, and what its server calls it.
+    pub(crate) fn made<'r>(running: &Running, result: &'r Value) -> Option<(Self, &'r str)> {
         let task = task_in(result)?;
         let (id, about) = (task["taskId"].as_str()?, &running.teller.about);
         let now = answerback_record::surroundings::now().unix_millis();
@@ -94,8 +113,29 @@ impl Task {
             since: now - millis(running.teller.took()),
             expires: now + millis(lasts),
             warnings: warnings.map(|it| (it.code.clone(), it.message.clone())).collect(),
+            is_qualified: false,
+            connection: None,
         };
-        Some(Role::Made { name: note_of(&about.principal, &about.upstream, id), task })
+        Some((task, id))
+    }
+
+    /// A task that nobody was seen to make.
+    pub(crate) fn unknown(key: TaskKey<'_>) -> Self {
+        let now = answerback_record::surroundings::now().unix_millis();
+        Self {
+            correlation_id: key.correlation(),
+            tool: UNKNOWN.to_owned(),
+            is_known: false,
+            since: now,
+            expires: now,
+            warnings: Vec::new(),
+            is_qualified: false,
+            connection: None,
+        }
+    }
+
+    fn is_unknown(&self) -> bool {
+        self.tool == UNKNOWN && !self.is_known
     }
 
     /// The tool that was called.
@@ -126,11 +166,6 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Under which name a task is noted. Servers count on their own, and for each principal.
-fn note_of(principal: &str, server: &str, id: &str) -> String {
-    format!("task/{}", Digest::of(&json!([principal, server, id])))
-}
-
 /// The task that a request or a notification is about; the answer, where two readers could take it for different ones.
 pub(crate) fn subject_of(message: &Message) -> Result<Option<String>, Message> {
     let params = Object::read(message.text()).ok().and_then(|object| object.get("params"));
@@ -147,43 +182,14 @@ pub(crate) fn subject_of(message: &Message) -> Result<Option<String>, Message> {
 }
 
 impl Gateway {
-    /// Remembers the call that a result with a task answers.
-    pub(crate) fn remember_task(&self, name: &str, task: &Task) {
-        let mut tasks = self.tasks.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if tasks.len() == MOST {
-            tasks.pop_front();
-        }
-        tasks.push_back((name.to_owned(), task.clone()));
-    }
-
-    /// The call that a task of this client belongs to, where it went through a gateway on this store.
-    pub(crate) async fn task(
-        &self,
-        client: &Client,
-        server: &str,
-        id: &str,
-    ) -> Result<Option<Task>, StoreError> {
-        let name = note_of(client.principal(), server, id);
-        {
-            let tasks = self.tasks.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut newest_first = tasks.iter().rev();
-            if let Some((_, task)) = newest_first.find(|(noted, _)| *noted == name) {
-                return Ok(Some(task.clone()));
-            }
-        }
-        let Some(recorder) = &self.recorder else { return Ok(None) };
-        let (store, noted) = (recorder.store().clone(), name.clone());
-        let read = tokio::task::spawn_blocking(move || store.note(&noted)).await;
-        let read = read.unwrap_or_else(|error| Err(StoreError::unit(error.to_string())));
-        let note = match read {
-            Ok(note) => note,
-            Err(error) => return recorder.store().excuse(error).map(|()| None),
-        };
-        let task: Option<Task> = note.and_then(|note| serde_json::from_str(&note).ok());
-        if let Some(task) = &task {
-            self.remember_task(&name, task);
-        }
-        Ok(task)
+    /// Notes the task that a call is answered with, if it is.
+    pub(crate) async fn made(&self, running: &Running, result: &Value) -> Option<Role> {
+        let (mut task, id) = Task::made(running, result)?;
+        let (about, door) = (&running.teller.about, &running.door);
+        let key = TaskKey { principal: &about.principal, server: &about.upstream, id, door };
+        let notes = self.note_task(key, &mut task).await;
+        let shown = (door.is_shared && task.is_qualified).then(|| key.qualified());
+        Some(Role::Made { notes, expires: task.expires(), shown })
     }
 
     /// The result of a task on its way to whoever asked for it, or is told of it.
@@ -192,7 +198,7 @@ impl Gateway {
         client: &Client,
         upstream: &Upstream,
         request: ToolCall,
-        task: Task,
+        Late { task, shown }: Late,
     ) -> Running {
         let about = About {
             id: About::late_id(&task.correlation_id, 0),
@@ -206,6 +212,7 @@ impl Gateway {
         let teller =
             Teller::of_task(self, upstream, &request, about, task.correlation_id.clone(), since);
         let was_asked_for = matches!(request.message.shape(), Shape::Request { .. });
+        let is_unknown = task.is_unknown();
         let warnings = task.warnings.iter().map(|(code, text)| ErrorObject::new(code, text));
         Running {
             teller,
@@ -213,7 +220,8 @@ impl Gateway {
             warnings: warnings.collect(),
             notes: Vec::new(),
             figures: upstream.figures.tool(&task.tool),
-            task: Some(Box::new(Role::Late { was_asked_for, place: 0 })),
+            task: Some(Box::new(Role::Late { was_asked_for, place: 0, is_unknown, shown })),
+            door: Door::default(),
             call: request,
         }
     }
@@ -228,7 +236,18 @@ impl Gateway {
         place: Place,
     ) -> Message {
         let Place::Within(member) = place else {
+            // That a server does not know what nobody made says nothing of a call.
+            let is_unknown =
+                matches!(running.task.as_deref(), Some(Role::Late { is_unknown: true, .. }));
+            if is_unknown && splice::at(said.text(), &["result"]).is_none() {
+                return said;
+            }
             return self.deliver(upstream, running, said).await;
+        };
+        let shown = running.task.as_deref().and_then(Role::shown);
+        let said = match shown.and_then(|shown| shown.to_client(said.text(), &[member])) {
+            Some(text) => said.with_text(text),
+            None => said,
         };
         let id = running.call.id.clone();
         let Some(state) = splice::at(said.text(), &[member]) else { return said };
@@ -272,6 +291,8 @@ impl Gateway {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -298,14 +319,5 @@ mod tests {
         assert_eq!(request(r#"{"taskId":"a"}"#), Ok(Some("a".to_owned())));
         assert_eq!(request(r#"{"taskId":7}"#), Ok(None));
         assert_eq!(request(r#"{"taskId":"a","taskId":"b"}"#), Err(()));
-    }
-
-    #[test]
-    fn names_tell_servers_and_principals_apart() {
-        let name = note_of("p", "s", "t");
-        assert_eq!(name, note_of("p", "s", "t"));
-        for other in [note_of("q", "s", "t"), note_of("p", "r", "t"), note_of("p", "s", "u")] {
-            assert_ne!(name, other);
-        }
     }
 }

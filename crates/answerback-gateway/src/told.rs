@@ -39,7 +39,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Arguments => "arguments",
             Self::Wait => "wait",

@@ -23,6 +23,8 @@ const MOST_REFUSED: usize = 64;
 const REFUSED_TIMEOUT: Duration = Duration::from_secs(2);
 /// The largest head of a request. Without a bound here each connection could have several hundred kilobytes of it kept.
 const HEAD_LIMIT: usize = 64 << 10;
+/// How long connections that are cut have to be gone.
+const CUTTING: Duration = Duration::from_secs(1);
 /// How long to wait when the system gives no more connections, as when descriptors have run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -67,7 +69,8 @@ pub async fn serve(
     close.send_replace(true);
     if timeout(grace, async { while connections.join_next().await.is_some() {} }).await.is_err() {
         tracing::warn!(connections = connections.len(), "cut what did not end in time");
-        connections.shutdown().await;
+        // One that computes is gone when it is done with that, and nobody waits for it.
+        let _ = timeout(CUTTING, connections.shutdown()).await;
     }
 }
 

@@ -64,6 +64,12 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Inner {
+    fn close(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.queue.close();
         let threads =
@@ -79,6 +85,11 @@ impl Drop for Inner {
 }
 
 impl Store {
+    /// Ends the writer, when it has written what it was given. Who still has a handle writes nothing any more.
+    pub fn close(&self) {
+        self.0.close();
+    }
+
     /// Opens the embedded store in this file, and creates log and key on first use.
     ///
     /// # Errors

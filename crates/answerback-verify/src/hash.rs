@@ -7,6 +7,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::hex::from_hex;
 
+/// Stands before a leaf when it is hashed.
+pub(crate) const LEAF_PREFIX: u8 = 0;
+
 /// A SHA-256 digest. It prints as lower-case hexadecimal.
 #[derive(Clone, Copy, Eq, std::hash::Hash, Ord, PartialEq, PartialOrd)]
 pub struct Hash([u8; 32]);
@@ -20,7 +23,7 @@ impl Hash {
     /// The hash of an entry of the log.
     pub fn of_leaf(leaf: &[u8]) -> Self {
         let mut hasher = Sha256::new();
-        hasher.update([0]);
+        hasher.update([LEAF_PREFIX]);
         hasher.update(leaf);
         Self(hasher.finalize().into())
     }

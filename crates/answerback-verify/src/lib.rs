@@ -27,6 +27,7 @@ mod hash;
 mod hex;
 mod json;
 mod keys;
+mod lanes;
 mod leaf;
 mod names;
 mod note;

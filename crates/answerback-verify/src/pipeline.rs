@@ -1,7 +1,8 @@
 //! Entries from a source through all cores and back into order.
 //!
-//! The calling thread reads, workers examine batches, one thread folds them in the order of the log. Queues are
-//! bounded, so that memory does not grow with the log.
+//! What is read is copied into batches, in which entries are hashed two at a time. The calling thread reads, workers
+//! examine batches, one thread folds them in the order of the log. Queues are bounded, so that memory does not grow with
+//! the log.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +14,8 @@ use std::{
 
 use crate::{
     examine::{Examined, examine},
-    hash::Hash,
+    hash::{Hash, LEAF_PREFIX},
+    lanes,
     source::{Columns, Entry, Part, Record, Source, SourceError},
     verify::{Fold, Progress},
 };
@@ -22,6 +24,8 @@ use crate::{
 const BATCH_BYTES: usize = 1 << 20;
 /// … or so many records.
 const BATCH_RECORDS: usize = 512;
+/// One thread alone takes what its processor keeps at hand.
+const NEAR_BYTES: usize = 1 << 14;
 /// Batches in flight for each worker.
 const AHEAD: usize = 4;
 /// How often progress is told, in entries.
@@ -41,14 +45,18 @@ pub(crate) fn run(
         }
     };
     if threads.get() == 1 {
+        let mut batch = Batch::default();
         source.read(&mut |record| {
             if let Record::Entry(entry) = &record {
                 tell(entry.index);
-                fold.entry(entry, examine(entry));
-            } else {
-                fold.record(&record);
+            }
+            batch.push(&record);
+            if batch.bytes.len() >= NEAR_BYTES || batch.is_full() {
+                batch.fold_alone(&mut fold);
+                batch.clear();
             }
         })?;
+        batch.fold_alone(&mut fold);
         return Ok(fold);
     }
     thread::scope(|scope| {
@@ -81,7 +89,7 @@ pub(crate) fn run(
             for (number, batch, found) in examined {
                 early.insert(number, (batch, found));
                 while let Some((mut batch, found)) = early.remove(&next) {
-                    batch.fold_into(&mut fold, found);
+                    batch.fold_into(&mut fold, &batch.parts(), found.into_iter());
                     next += 1;
                     // Memory that was written to before costs no page faults. One that a single huge part has made
                     // is let go.
@@ -136,7 +144,8 @@ enum Copied {
 
 struct CopiedEntry {
     index: u64,
-    leaf: Range<usize>,
+    /// The leaf behind the byte that stands before leaves when they are hashed.
+    prefixed_leaf: Range<usize>,
     /// Which of the batch's parts are this entry's.
     parts: Range<usize>,
     columns: Option<CopiedColumns>,
@@ -163,7 +172,9 @@ impl Batch {
     fn push(&mut self, record: &Record<'_>) {
         let copied = match record {
             Record::Entry(entry) => {
+                self.bytes.push(LEAF_PREFIX);
                 let leaf = self.copy(entry.leaf);
+                let prefixed_leaf = leaf.start - 1..leaf.end;
                 let first = self.parts.len();
                 for part in entry.parts {
                     let copied = [part.name, part.salt, part.bytes].map(|bytes| self.copy(bytes));
@@ -184,7 +195,12 @@ impl Batch {
                     ]
                     .map(|column| column.map(|bytes| self.copy(bytes))),
                 });
-                self.entries.push(CopiedEntry { index: entry.index, leaf, parts, columns });
+                self.entries.push(CopiedEntry {
+                    index: entry.index,
+                    prefixed_leaf,
+                    parts,
+                    columns,
+                });
                 Copied::Entry
             }
             Record::PrunedHash(hash) => Copied::PrunedHash(*hash),
@@ -233,32 +249,48 @@ impl Batch {
             }
         });
         let parts = &parts[entry.parts.clone()];
-        Entry { index: entry.index, leaf: &self.bytes[entry.leaf.clone()], parts, columns }
+        let leaf = &self.bytes[entry.prefixed_leaf.clone()][1..];
+        Entry { index: entry.index, leaf, parts, columns }
     }
 
     fn examine_all(&self) -> Vec<Examined> {
         let parts = self.parts();
-        self.entries.iter().map(|entry| examine(&self.view(entry, &parts))).collect()
+        self.examined(&parts).collect()
     }
 
-    fn fold_into(&self, fold: &mut Fold, examined: Vec<Examined>) {
+    /// Examines and folds one entry after the other.
+    fn fold_alone(&self, fold: &mut Fold) {
         let parts = self.parts();
+        self.fold_into(fold, &parts, self.examined(&parts));
+    }
+
+    fn examined<'a>(&'a self, parts: &'a [Part<'a>]) -> impl Iterator<Item = Examined> + 'a {
+        let leaves = self.entries.iter().map(|entry| &self.bytes[entry.prefixed_leaf.clone()]);
+        let leaf_hashes = lanes::digests(leaves);
+        let commitments = lanes::commitments(parts);
+        self.entries.iter().zip(leaf_hashes).map(move |(entry, leaf_hash)| {
+            examine(&self.view(entry, parts), leaf_hash, &commitments[entry.parts.clone()])
+        })
+    }
+
+    fn fold_into(
+        &self,
+        fold: &mut Fold,
+        parts: &[Part<'_>],
+        examined: impl Iterator<Item = Examined>,
+    ) {
         let mut entries = self.entries.iter().zip(examined);
         for record in &self.records {
             match record {
                 Copied::Entry => {
                     if let Some((entry, examined)) = entries.next() {
-                        fold.entry(&self.view(entry, &parts), examined);
+                        fold.entry(&self.view(entry, parts), examined);
                     }
                 }
-                Copied::PrunedHash(hash) => fold.record(&Record::PrunedHash(*hash)),
-                Copied::Subtrees(hashes) => fold.record(&Record::Subtrees(hashes)),
-                Copied::Checkpoint(note, filed_under) => {
-                    fold.record(&Record::Checkpoint { note, filed_under: *filed_under });
-                }
-                Copied::StrayPart(index, name) => {
-                    fold.record(&Record::StrayPart { index: *index, name });
-                }
+                Copied::PrunedHash(hash) => fold.pruned_hash(*hash),
+                Copied::Subtrees(hashes) => fold.subtrees(hashes),
+                Copied::Checkpoint(note, filed_under) => fold.own_checkpoint(note, *filed_under),
+                Copied::StrayPart(index, name) => fold.stray_part(*index, name),
             }
         }
     }

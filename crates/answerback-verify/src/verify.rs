@@ -19,7 +19,7 @@ use crate::{
     pipeline,
     report::{Failure, Findings, KeyTrust, Level, Report},
     semantics::Semantics,
-    source::{Claims, Entry, Record, Source, SourceError, Tile, TilesHeld},
+    source::{Claims, Entry, Source, SourceError, Tile, TilesHeld},
     tiles::{TILE_WIDTH, TileRoots, TileVerdict, tiles_of},
     tree::Frontier,
 };
@@ -136,32 +136,30 @@ impl Fold {
         }
     }
 
-    /// Takes up anything but an entry.
-    pub(crate) fn record(&mut self, record: &Record<'_>) {
-        match record {
-            Record::PrunedHash(hash) => {
-                self.check_given();
-                self.grow(*hash);
+    /// Takes up the hash of an entry that was pruned.
+    pub(crate) fn pruned_hash(&mut self, hash: Hash) {
+        self.check_given();
+        self.grow(hash);
+    }
+
+    /// Takes up the subtrees that stand for everything before the first entry.
+    pub(crate) fn subtrees(&mut self, subtrees: &[Hash]) {
+        self.tiles = None;
+        match Frontier::from_subtrees(self.claims.from, subtrees.to_vec()) {
+            Some(frontier) => self.frontier = frontier,
+            None => {
+                let what = "the range has not the subtrees of a tree of this size";
+                self.findings.fail(Failure::new(Level::Root, self.claims.from, what));
+                self.broken = true;
             }
-            Record::Subtrees(subtrees) => {
-                self.tiles = None;
-                match Frontier::from_subtrees(self.claims.from, subtrees.to_vec()) {
-                    Some(frontier) => self.frontier = frontier,
-                    None => {
-                        let what = "the range has not the subtrees of a tree of this size";
-                        self.findings.fail(Failure::new(Level::Root, self.claims.from, what));
-                        self.broken = true;
-                    }
-                }
-                self.last_good = self.claims.from;
-            }
-            Record::Checkpoint { note, filed_under } => self.own_checkpoint(note, *filed_under),
-            Record::StrayPart { index, name } => {
-                let what = format!("part {}: it is extra, there is no such entry", shown(name));
-                self.findings.fail(Failure::new(Level::Content, *index, what));
-            }
-            Record::Entry(entry) => self.entry(entry, crate::examine::examine(entry)),
         }
+        self.last_good = self.claims.from;
+    }
+
+    /// Takes up a part that belongs to no entry.
+    pub(crate) fn stray_part(&mut self, index: u64, name: &[u8]) {
+        let what = format!("part {}: it is extra, there is no such entry", shown(name));
+        self.findings.fail(Failure::new(Level::Content, index, what));
     }
 
     /// Takes up the next entry.
@@ -280,7 +278,7 @@ impl Fold {
     }
 
     /// Takes up a checkpoint that the source holds.
-    fn own_checkpoint(&mut self, note: &str, filed_under: Option<u64>) {
+    pub(crate) fn own_checkpoint(&mut self, note: &str, filed_under: Option<u64>) {
         self.check_given();
         let checkpoint = match Checkpoint::parse(note) {
             Ok(checkpoint) => checkpoint,

@@ -5,6 +5,7 @@ use std::io::Write as _;
 
 use answerback::UuidV7;
 use answerback::case::{CaseKind, CaseState, Decision, DecisionKind, Submission};
+use answerback::json;
 use answerback::retry::{HideSecrets, can_be_told};
 use answerback_console::CaseDocument;
 use answerback_store::{CaseFilter, CaseRecord, CaseStatus, Store, StoreError};
@@ -119,13 +120,16 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         }
         Command::Approve { case } => decide(arguments, case, Decision::Approve),
         Command::Modify { case, arguments: text } => {
-            let corrected: Value = serde_json::from_str(text).unwrap_or_default();
-            if !corrected.is_object() {
+            let read = json::read(text.as_bytes(), json::Limits::default()).ok();
+            let Some(read) = read.filter(|read| read.value.is_object()) else {
                 bail!(
                     "the corrected arguments are a JSON object, written as one argument in quotes: '{{\"path\": \"a.txt\"}}'"
                 );
+            };
+            if let Some(place) = read.repeated() {
+                bail!("in the corrected arguments {place} stands twice: write it once");
             }
-            decide(arguments, case, Decision::Modify { arguments: corrected })
+            decide(arguments, case, Decision::Modify { arguments: read.value })
         }
         Command::Reject { case, reason } => {
             decide(arguments, case, Decision::Reject { reason: reason.clone() })

@@ -5,7 +5,6 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use answerback::finding::codes;
 use answerback::json;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
@@ -235,9 +234,7 @@ fn restore(path: &Path, text: &str) -> anyhow::Result<Exit> {
 /// Where a name stands that is there twice in one object.
 fn repeated(text: &str) -> Option<String> {
     let read = json::read(text.as_bytes(), json::Limits::default()).ok()?;
-    let mut findings = read.findings.into_iter();
-    let found = findings.find(|finding| finding.error_code == codes::DUPLICATE_NAME.code)?;
-    Some(found.field_path.to_string())
+    read.repeated().map(ToString::to_string)
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

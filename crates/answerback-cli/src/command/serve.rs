@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use answerback::config::EventsConfig;
 use answerback::json::Limits;
@@ -31,7 +32,6 @@ use crate::folders;
 use crate::gateway::GatewayOptions;
 use crate::operating::{log, log_from, stop};
 use crate::output::say;
-use crate::programs;
 use crate::tokens::{LAUNCHER, LAUNCHER_FILE, OWN, OWN_FILE, OWN_SCOPES, with_named};
 use crate::webhook::Webhook;
 
@@ -43,6 +43,8 @@ const CONSOLE: &str = "console";
 const SESSIONS_FILE: &str = "console.sessions";
 /// How far the webhook was told.
 const WEBHOOK_FILE: &str = "console.webhook";
+/// How long work that is under way has when everybody was told that we end.
+const LAST_WORK: Duration = Duration::from_secs(1);
 
 /// Serve several MCP servers behind one endpoint, each call checked, answered and recorded
 ///
@@ -114,6 +116,8 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
     let location = &arguments.gateway.location;
     let configuration = location.configuration()?;
     let settings = settings(configuration)?;
+    let backends = backends(configuration, &settings, |name| arguments.gateway.pins(name))?;
+    tell_missing(&backends);
     let listen = arguments.listen.or(settings.listen);
     let listen = listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
     // Before anything is made: who is refused leaves no record, key or token behind.
@@ -123,7 +127,6 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         );
     }
     let listen = ListenSettings::from(listen).with_remote_allowed(arguments.allow_remote);
-    let backends = backends(configuration, &settings, |name| arguments.gateway.pins(name))?;
     let token_file = match &arguments.token_file {
         Some(file) => file.clone(),
         None => location.folder()?.join(OWN_FILE),
@@ -143,7 +146,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         .enable_all()
         .build()
         .context("cannot start the gateway")?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let listener = Listener::bind(listen).await?;
         let console = recorder.is_some().then(|| console_of(listener.address())).flatten();
         let gateway = gateway.with_console(console.clone());
@@ -232,8 +235,13 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         }
         drop(said);
         service.stop().await.context("the end could not be recorded")
-    })?;
-    Ok(Exit::Good)
+    });
+    // A call that is being judged cannot be ended, and must not hold us up. What it would write is not written any more.
+    runtime.shutdown_timeout(LAST_WORK);
+    if let Some(recorder) = recorder {
+        recorder.store().close();
+    }
+    ended.map(|()| Exit::Good)
 }
 
 /// Takes the configuration over as it is now. Who is served already goes on as before; where to listen, and where to
@@ -250,6 +258,7 @@ async fn reload(
     let configuration = location.configuration_anew()?;
     let settings = settings(&configuration)?;
     let backends = backends(&configuration, &settings, |name| arguments.gateway.pins(name))?;
+    tell_missing(&backends);
     let (tokens, _) = arguments.tokens(token_file, &configuration, &settings)?;
     let governance = governance(&configuration)?;
     let gateway = arguments.gateway.gateway_anew(&configuration, recorder)?.with_console(console);
@@ -372,11 +381,24 @@ impl Asked {
 /// Who is served and what lies behind, by the configuration.
 fn settings(configuration: &Configuration) -> anyhow::Result<ServiceSettings> {
     let (settings, warnings) = configuration.service()?;
-    // A server that is missing keeps nobody from the others.
-    for warning in warnings.into_iter().chain(programs::missing(configuration, &settings)) {
+    for warning in warnings {
         say(&format!("warning: {warning}"));
     }
     Ok(settings)
+}
+
+/// Tells of servers whose program is missing: otherwise their first client is the one who hears of it. They keep nobody
+/// from the others.
+fn tell_missing(backends: &[Backend]) {
+    for backend in backends {
+        if let Some(program) = backend.missing() {
+            let (name, program) = (backend.name(), program.to_string_lossy());
+            say(&format!(
+                "warning: the server {name} cannot be started: there is no program {program:?} that can be run; install \
+                 it, or write where it lies as gateway.upstreams.{name}.command"
+            ));
+        }
+    }
 }
 
 /// The servers of the configuration; our own tools, where there are none.

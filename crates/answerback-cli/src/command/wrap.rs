@@ -14,7 +14,6 @@ use crate::exit::Exit;
 use crate::gateway::GatewayOptions;
 use crate::operating::{log, stop};
 use crate::output::say;
-use crate::programs;
 
 /// On whose behalf a client on standard input calls.
 const PRINCIPAL: &str = "local";
@@ -53,18 +52,18 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let [program, rest @ ..] = arguments.command.as_slice() else {
         anyhow::bail!("no server is named; write its command after --");
     };
+    let name = arguments.name.clone().unwrap_or_else(|| name_of(program));
+    let program = Program::new(program, rest.to_vec());
     // A typing error must not leave a ledger and a key behind.
-    if !programs::can_start(program) {
-        let program = program.to_string_lossy();
+    if !program.is_there() {
+        let program = program.path().to_string_lossy();
         anyhow::bail!(
             "cannot start {program}: there is no such program that can be run; install it, or write where it lies"
         );
     }
     let gateway = arguments.gateway.gateway(false)?;
-    let name = arguments.name.clone().unwrap_or_else(|| name_of(program));
     let configuration = arguments.gateway.location.configuration()?;
     let (service, _) = configuration.service()?;
-    let program = Program::new(program, rest.to_vec());
     let program = program.without_variables(configuration.secret_variables(&service));
     let program = program.with_warden(super::warden::warden());
     let mut wrapped = Wrapped::new(&name, program);

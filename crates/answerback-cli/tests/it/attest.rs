@@ -277,5 +277,20 @@ fn the_result_of_a_task_is_answered_for_once() {
     );
     assert_eq!(leaf["response_id"], receipt["responseId"]);
     assert_eq!(leaf["correlation_id"], task["correlation_id"]);
+    // Results that differ are each answered for, however many there are.
+    let mut client = begin();
+    client.call("later", json!({"task": "other"}));
+    let mut seen = std::collections::BTreeSet::new();
+    for number in 1..=18 {
+        let result = client.ask("tasks/result", json!({"taskId": "other"}));
+        assert_eq!(text(&result), format!("done {number}"), "{result}");
+        assert_eq!(governed.leaf(meta(&result, "receipt"))["agent_id"], "domain-01-analysis");
+        assert!(seen.insert(meta(&result, "receipt")["responseId"].to_string()), "{result}");
+    }
+    // What nobody was seen to make was not checked before it ran, and that is said.
+    let unknown = client.ask("tasks/result", json!({"taskId": "t-9"}));
+    let leaf = governed.leaf(meta(&unknown, "receipt"));
+    assert_eq!((&leaf["contract"], leaf.get("tool")), (&json!("governed"), None), "{leaf}");
+    client.leave();
     governed.ledger(&["verify"]);
 }

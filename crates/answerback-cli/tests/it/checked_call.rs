@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, Session};
-use crate::original::stored;
+use crate::original::{decide as at_the_desk, stored};
 use crate::serve::{one_stub, two_stubs};
 use crate::wrap::{Desk, contains, meta};
 
@@ -222,6 +222,52 @@ fn a_call_that_fits_by_itself_is_judged_as_it_is() {
     }
 }
 
+/// Of a name that stands twice nobody knows which value the person meant.
+#[test]
+fn a_correction_with_a_repeated_name_is_refused() {
+    let desk = Desk::new();
+    let gateway = start(&desk);
+    let case = escalate(&gateway);
+    let (digest, revision) = (&case["case"]["digest"], &case["case"]["revision"]);
+    let twice = r#"{"user":"ada","user":"bob","password":"a horse"}"#;
+    let body = format!(
+        r#"{{"decision":"modify","arguments":{twice},"digest":{digest},"revision":{revision}}}"#
+    );
+    let bearer = bearer(&desk, "desk");
+    let headers = [("Authorization", bearer.as_str())];
+    let refused = gateway.send("POST", &format!("{}/decision", path(&case)), &headers, &body);
+    assert_eq!(refused.status, 400, "{:?}", refused.events);
+    assert!(refused.last().to_string().contains("/arguments/user stands twice"));
+    let id = case["case"]["id"].as_str().unwrap();
+    let (code, said) = at_the_desk(&desk, &["modify", id, twice]);
+    assert_ne!(code, 0, "{said}");
+    assert!(
+        said.contains("in the corrected arguments /user stands twice: write it once"),
+        "{said}"
+    );
+    assert_eq!(check(&gateway, &wrong())["status"], "blocked");
+}
+
+/// What a person corrected is for calls that it fits. One that comes with another schema does not use it up.
+#[test]
+fn a_correction_waits_for_a_call_that_it_fits() {
+    let desk = Desk::new();
+    let gateway = start(&desk);
+    let case = escalate(&gateway);
+    let corrected = json!({"user": "ada", "password": MARK});
+    decide(&desk, &gateway, &case, json!({"decision": "modify", "arguments": corrected}));
+    let mut another = wrong();
+    another["schema"]["required"] = json!(["user", "password", "realm"]);
+    let told = check(&gateway, &another);
+    assert_eq!((&told["status"], told.get("arguments")), (&json!("retry"), None), "{told}");
+    let told = check(&gateway, &wrong());
+    let whole = json!({"user": "ada", "password": SECRET});
+    assert_eq!((&told["status"], &told["arguments"]), (&json!("ok"), &whole), "{told}");
+    let told = check(&gateway, &wrong());
+    assert_eq!((&told["status"], told.get("arguments")), (&json!("retry"), None), "{told}");
+    desk.good(&["ledger", "verify"]);
+}
+
 #[test]
 fn words_are_told_once_and_a_rejection_stops() {
     let desk = Desk::new();
@@ -319,4 +365,37 @@ fn a_call_is_judged_by_the_server_that_its_name_means() {
     let line = json!({"id": "a", "tool": "two_count", "arguments": {"n": 1, "unit": "stone"}});
     let judged = gateway.send("POST", "/api/calls/check", &[], &line.to_string());
     assert_eq!(judged.last()["valid"], true, "{:?}", judged.events);
+}
+
+/// A name belongs to the server that had it, whoever is there instead.
+#[test]
+fn a_tool_whose_server_is_missing_is_not_judged_by_another_one() {
+    let desk = Desk::new();
+    // Of the second server anything is a unit; of the first, two words are.
+    let config = two_stubs().replace("STUB_PAGE: \"3\"", "STUB_HEADER: \"1\"");
+    let gateway = Gateway::start(&desk, &config, &[]);
+    Session::begin(&gateway, "/mcp").ask("tools/list", json!({}));
+    drop(gateway);
+    let missing = config.replacen("one: {command: python3", "one: {command: no-such-program", 1);
+    let names = desk.path("state/answerback/pins/names.json");
+    assert!(names.is_file());
+    for has_names in [true, false] {
+        if !has_names {
+            // What was pinned says it, too.
+            fs::remove_file(&names).unwrap();
+        }
+        let gateway = Gateway::start(&desk, &missing, &[]);
+        Session::begin(&gateway, "/mcp/two").call("echo", json!({"text": "a"}));
+        let line = |tool: &str| {
+            let line = json!({"id": "a", "tool": tool, "arguments": {"n": 1, "unit": "stone"}});
+            gateway.send("POST", "/api/calls/check", &[], &line.to_string())
+        };
+        let told = line("count");
+        let problem = &told.last()["data"];
+        assert_eq!((told.status, &problem["code"]), (503, &json!("TOOLS_UNKNOWN")), "{problem}");
+        let details = &problem["details"];
+        assert_eq!((&details["server"], &details["class"]), (&json!("one"), &json!("wait")));
+        let judged = line("two_count");
+        assert_eq!((judged.status, &judged.last()["valid"]), (200, &json!(true)));
+    }
 }

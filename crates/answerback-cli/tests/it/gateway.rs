@@ -130,7 +130,14 @@ impl Gateway {
     pub(crate) fn stop(mut self) -> (i32, Vec<String>) {
         let id = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
-        let status = self.child.wait().unwrap();
+        let deadline = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < deadline, "a gateway that ends");
+            std::thread::sleep(Duration::from_millis(20));
+        };
         let said: Vec<String> = self.said.iter().collect();
         assert!(!said.iter().any(|line| line.contains("panicked")), "{said:?}");
         (status.code().unwrap_or(-1), said)
@@ -224,10 +231,15 @@ impl<'g> Session<'g> {
 
     /// Sends a request on a connection of its own, which ends with the answer. Whoever drops it has left.
     pub(crate) fn sent(&self, method: &str, body: &str) -> TcpStream {
+        self.sent_to(self.path, method, body)
+    }
+
+    /// Sends it to another address than that of the session.
+    pub(crate) fn sent_to(&self, path: &str, method: &str, body: &str) -> TcpStream {
         let url = self.gateway.url("");
         let address = url.trim_start_matches("http://");
         let mut connection = TcpStream::connect(address).unwrap();
-        let (path, token, name) = (self.path, &self.gateway.token, &self.name);
+        let (token, name) = (&self.gateway.token, &self.name);
         let length = body.len();
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\

@@ -33,6 +33,8 @@ mod hub;
 #[cfg(unix)]
 mod inbox;
 mod init;
+#[cfg(unix)]
+mod judging;
 mod ledger;
 #[cfg(unix)]
 mod link;
@@ -40,18 +42,23 @@ mod lock;
 mod masked;
 mod messages;
 #[cfg(unix)]
+mod missing;
+#[cfg(unix)]
 mod open_call;
 mod original;
 mod program;
 #[cfg(unix)]
 mod prompt;
 mod replay;
+#[cfg(unix)]
 mod resumed;
 #[cfg(unix)]
 mod serve;
 mod show;
 #[cfg(unix)]
 mod streams;
+#[cfg(unix)]
+mod tasks;
 #[cfg(unix)]
 mod told;
 mod tools;

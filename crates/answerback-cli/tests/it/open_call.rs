@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 use serde_json::{Value, json};
 
 use crate::console::Person;
-use crate::gateway::{Gateway, PATIENCE, Session, stateless, until};
+use crate::gateway::{Gateway, MODERN, PATIENCE, Session, json_of, stateless, until};
 use crate::original::decide;
 use crate::resumed::{POLLING, Stream};
 use crate::serve::{one_stub, two_stubs};
@@ -476,4 +476,48 @@ fn the_next_round_finds_the_case_decided() {
         assert!(reached(&desk).len() <= 1, "{:?}", reached(&desk));
         assert_eq!(decisions(&desk), 1);
     }
+}
+
+/// A client that sends its answer several times at once gets the call run once; the others are calls like any.
+#[test]
+fn of_equal_answers_at_once_one_runs_and_the_others_are_judged() {
+    let desk = Desk::new();
+    let gateway = Gateway::start(&desk, &one_stub(), &[]);
+    let wrong = || {
+        let able = json!({"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}});
+        let params = json!({"name": "count", "arguments": {"n": "many"}, "_meta": able});
+        stateless(&gateway, "/mcp", "tools/call", params).last()["result"].clone()
+    };
+    let [_, _, asked] = [(); 3].map(|()| wrong());
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let content = json!({"decision": "correct", "arguments": r#"{"n": 3}"#});
+    let answer = json!({"answerback": {"action": "accept", "content": content}});
+    let answer = json!({"inputResponses": answer, "requestState": asked["requestState"]});
+    let mut params = json!({"name": "count", "arguments": {"n": "many"}, "_meta": {
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+    }});
+    params.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params});
+    let (url, bearer, body) =
+        (gateway.url("/mcp"), format!("Bearer {}", gateway.token), body.to_string());
+    let send = || {
+        let post = ureq::post(&url).header("Authorization", &bearer);
+        let post = post.header("Content-Type", "application/json");
+        let post = post.header("Accept", "application/json, text/event-stream");
+        let post = post.header("MCP-Protocol-Version", MODERN).header("Mcp-Name", "count");
+        let post = post.header("Mcp-Method", "tools/call");
+        json_of(&post.send(&body).unwrap().body_mut().read_to_string().unwrap())
+    };
+    let answers: Vec<Value> = std::thread::scope(|scope| {
+        let calling: Vec<_> = (0..12).map(|_| scope.spawn(send)).collect();
+        calling.into_iter().map(|calling| calling.join().unwrap()).collect()
+    });
+    let ran = answers.iter().filter(|answer| text(answer) == "3 kg");
+    assert_eq!((ran.count(), reached(&desk)), (1, vec![json!({"n": 3})]), "{answers:?}");
+    for answer in &answers {
+        assert_ne!(meta(answer, "retry")["class"], "wait", "{answer}");
+    }
+    drop(gateway);
+    desk.good(&["ledger", "verify"]);
 }

@@ -267,6 +267,58 @@ fn without_sessions_there_is_nothing_to_come_back_to() {
     assert!(!answer.is_stream, "an answer of one message is one");
 }
 
+/// A call of a tool that says so much about it, and is answered with the next one.
+fn flooding(count: usize, bytes: usize) -> Value {
+    let params = json!({"name": "flood", "arguments": {"count": count, "bytes": bytes}, "_meta": {"progressToken": "t"}});
+    json!({"jsonrpc": "2.0", "id": "flood", "method": "tools/call", "params": params})
+}
+
+/// Reads a stream to its answer. Says how many messages came before, and how many are told to be missing.
+fn read_flood(stream: &mut Stream) -> (usize, usize) {
+    let (mut heard, mut lost) = (0, 0);
+    loop {
+        let event = stream.next().expect("a stream that is not cut off");
+        let said = json_of(&event.data);
+        match event.kind.as_str() {
+            "gap" => lost += usize::try_from(said["lost"].as_u64().unwrap()).unwrap(),
+            _ if said["id"] == "flood" => return (heard, lost),
+            _ => heard += 1,
+        }
+    }
+}
+
+#[test]
+fn what_nobody_reads_holds_up_no_other_answer_and_is_bounded() {
+    let desk = Desk::new();
+    let (_, config) = configured(&desk, "stream");
+    let gateway = Gateway::start(&desk, &config, &["--no-record"]);
+    // Few that are large, and many that are small.
+    for (count, bytes) in [(30, 1 << 20), (2000, 8 << 10)] {
+        let mut client = Session::begin(&gateway, "/mcp");
+        let flood = flooding(count, bytes);
+        let mut unread = Stream::open(&gateway, &client.name, POLLING, None, Some(&flood));
+        assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
+        unread.primed();
+        let (heard, lost) = read_flood(&mut unread);
+        assert_eq!(heard + lost, count);
+        // The connection itself takes some, too.
+        assert!(lost > count / 4, "{heard} of {count} were kept");
+    }
+}
+
+#[test]
+fn a_message_larger_than_what_is_kept_is_heard() {
+    let desk = Desk::new();
+    let (_, config) = configured(&desk, "stream");
+    let gateway = Gateway::start(&desk, &config, &["--no-record"]);
+    let mut client = Session::begin(&gateway, "/mcp");
+    let flood = flooding(1, 8 << 20);
+    let mut stream = Stream::open(&gateway, &client.name, POLLING, None, Some(&flood));
+    stream.primed();
+    assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
+    assert_eq!(read_flood(&mut stream), (1, 0));
+}
+
 /// A server behind a URL that streams, and ends its stream early.
 pub(crate) struct Streaming {
     child: Child,

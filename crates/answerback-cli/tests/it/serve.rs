@@ -724,30 +724,3 @@ fn what_is_given_up_is_not_delivered() {
     assert!(outcomes.contains(&json!("no_result")), "{outcomes:?}");
     assert_eq!(client.send("DELETE", "").status, 200);
 }
-
-/// A command that is not there is told at once, and keeps nobody from the other servers.
-#[test]
-fn a_server_whose_program_is_missing_is_told_when_the_gateway_starts() {
-    let desk = Desk::new();
-    std::fs::write(desk.path("plain"), "not a program").unwrap();
-    let config = format!(
-        "gateway:\n  upstreams:\n    gone: {{command: no-such-program-here}}\n    plain: {{command: {}}}\n    stub: {{command: python3, args: [{}]}}\n",
-        desk.path("plain").display(),
-        stub().display()
-    );
-    let gateway = Gateway::start(&desk, &config, &["--no-record"]);
-    Session::begin(&gateway, "/mcp/stub").call("echo", json!({"text": "a"}));
-    drop(gateway);
-    let config = desk.config(&config);
-    let mut command = desk.command();
-    command.args(["serve", "--listen", "203.0.113.1:0", "--config", &config]);
-    // Where it listens is refused, after what was read was told.
-    let output = command.output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    for server in ["gone", "plain"] {
-        let warning =
-            format!("warning: the server {server} cannot be started: there is no program");
-        assert!(told.contains(&warning), "{told}");
-    }
-    assert!(!told.contains("the server stub"), "{told}");
-}

@@ -7,6 +7,7 @@ use answerback::UuidV7;
 use answerback::case::{CaseKind, CaseState, DecisionError, Submission};
 use answerback::contract::atdf::ErrorBuilder;
 use answerback::finding::secrets;
+use answerback::json;
 use answerback_http::{Closing, Principal, Problem, ProblemKind, Routes, Scope};
 use answerback_record::surroundings::now;
 use answerback_record::tell_acknowledgement;
@@ -132,6 +133,11 @@ async fn decide(
     body: Bytes,
 ) -> Answer {
     let submission: Submission = ask::body(&body)?;
+    // What runs is what the person meant, and of a name that stands twice that is not known.
+    let read = json::read(&body, json::Limits::default());
+    if let Some(place) = read.as_ref().ok().and_then(json::Document::repeated) {
+        return Err(bad("body", format!("{place} stands twice"), "Write it once"));
+    }
     let submission = submission.with_by(by.name());
     let before = record(&console, case_id(&id)?).await?;
     let ticket = console.behind.decide(before.case.id.clone(), submission, surface_of(&by));

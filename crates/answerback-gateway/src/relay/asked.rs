@@ -23,6 +23,7 @@ pub(super) enum Watched {
     /// Nothing: it crosses.
     Not,
     Initialize,
+    Tasks,
     Tools {
         is_whole: bool,
         is_modern: bool,
@@ -226,6 +227,7 @@ pub(super) fn too_long(most: Duration) -> String {
 fn watched(method: &str, message: &Message) -> Watched {
     match method {
         "initialize" | "server/discover" => Watched::Initialize,
+        "tasks/list" => Watched::Tasks,
         "tools/list" => {
             let at = |path: &[&str]| splice::at(message.text(), path);
             let cursor = at(&["params", "cursor"]).filter(|cursor| *cursor != "null");

@@ -26,8 +26,9 @@ use tokio::task::JoinSet;
 use crate::call::takes_forms;
 use crate::outlet::Outlet;
 use crate::serve::NameFile;
+use crate::task_notes::Door;
 use crate::tasks::Place;
-use crate::{Admission, Client, Forwarded, Gateway, ToolCall, Upstream};
+use crate::{Admission, Client, Forwarded, Gateway, Running, ToolCall, Upstream};
 pub(crate) use asked::cancellation;
 use asked::{Asked, Heard, UNREAD, Watched};
 pub(crate) use tools::Listed;
@@ -54,6 +55,8 @@ pub(crate) struct Relay {
     gateway: Arc<Gateway>,
     client: Arc<Client>,
     server: Served,
+    /// Where the two meet.
+    door: Door,
     to_client: Outlet,
     to_server: Arc<Way>,
     /// How calls are carried that need not wait for anything else.
@@ -100,12 +103,15 @@ pub(crate) struct Served {
     pub(crate) names: Option<NameFile>,
     /// Whether it is one of several that are listed together: then whoever lists them remembers.
     pub(crate) is_one_of_many: bool,
+    /// Whether all clients talk to the same one, which is somewhere else. Otherwise each has a process to itself.
+    pub(crate) is_remote: bool,
 }
 
 impl Served {
     pub(crate) fn new(name: String, place: String, pins: Option<PathBuf>) -> Self {
         let (known, listed) = (Arc::default(), Arc::default());
-        Self { name, place, pins, known, listed, names: None, is_one_of_many: false }
+        let (is_one_of_many, is_remote) = (false, false);
+        Self { name, place, pins, known, listed, names: None, is_one_of_many, is_remote }
     }
 }
 
@@ -158,10 +164,13 @@ impl Relay {
         to_server: mpsc::Sender<Message>,
     ) -> Self {
         let most = gateway.settings().most_calls + WAITING;
+        let connection = (!server.is_remote).then(|| client.connection());
+        let door = Door { connection, is_shared: server.is_one_of_many };
         Self {
             gateway,
             client,
             server,
+            door,
             to_client,
             to_server: Way::new(to_server, most),
             direct: Direct::default(),
@@ -249,7 +258,7 @@ impl Relay {
                     }
                     None => {
                         lock(&self.questions).remove(&id);
-                        self.to_server.tell(message);
+                        self.to_server.tell(self.named_for_server(message).await);
                     }
                 }
             }
@@ -277,13 +286,19 @@ impl Relay {
 
     /// Leaves, when the calls under way were answered; but not for long.
     pub(crate) async fn leave(&self) {
-        let mut finishing = std::pin::pin!(self.finish());
+        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
+        let finishing = async { while tasks.join_next().await.is_some() {} };
         // A server whose input ends need not answer what it has.
-        let is_finished = tokio::time::timeout(LEAVING, finishing.as_mut()).await.is_ok();
+        let _ = tokio::time::timeout(LEAVING, finishing).await;
         self.close();
-        if !is_finished {
-            finishing.await;
-        }
+        // What is still looked at never reached the server, and cannot be hurried: nobody waits for it.
+        while tasks.len() > self.looked_at() && tasks.join_next().await.is_some() {}
+    }
+
+    /// How many calls the server has not seen yet.
+    fn looked_at(&self) -> usize {
+        let calls = lock(&self.calls);
+        calls.values().filter(|stage| matches!(stage, Stage::Admitting { .. })).count()
     }
 
     /// Takes a call in.
@@ -384,7 +399,7 @@ impl Relay {
 
     /// Carries a call that runs to its answer; none, when the client does not want it any more.
     async fn run(&self, id: &Id, upstream: &Upstream, forwarded: Forwarded) -> Option<Message> {
-        let running = forwarded.running;
+        let running = Running { door: self.door.clone(), ..forwarded.running };
         Some(match self.exchange(id, forwarded.message).await {
             Exchanged::Answer(reply) => self.gateway.deliver(upstream, running, reply).await,
             Exchanged::Unsent(reason) => self.gateway.fail_unsent(running, &reason).await,
@@ -540,7 +555,7 @@ impl Relay {
                 self.heard(&message, about.as_ref());
                 let told = match Place::told_with(method) {
                     Some(place) => Box::pin(self.look_at_news(place, message)).await,
-                    None => Some(message),
+                    None => Some(self.named_for_client(message).await),
                 };
                 if let Some(told) = told {
                     self.pass_on(told, about).await;
@@ -548,6 +563,7 @@ impl Relay {
             }
             Shape::Request { .. } => {
                 self.heard(&message, about.as_ref());
+                let message = self.named_for_client(message).await;
                 self.pass_on(message, about).await;
             }
             // Links take it apart. What nobody looked into does not pass.
@@ -576,6 +592,13 @@ impl Relay {
         };
         match watched {
             Watched::Not => message,
+            Watched::Tasks => match self.without_others(result).await {
+                Some(listed) => {
+                    let text = object.with("result", &listed);
+                    message.with_text(text)
+                }
+                None => message,
+            },
             Watched::Initialize => {
                 *self.version.write().unwrap_or_else(PoisonError::into_inner) = version(result);
                 message

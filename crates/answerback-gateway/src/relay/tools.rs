@@ -35,6 +35,14 @@ impl Served {
         *self.listed.write().unwrap_or_else(PoisonError::into_inner) = Some(listed);
     }
 
+    /// The server with the tools that it listed last, whenever that was.
+    pub(crate) fn as_listed(&self, allows: impl Fn(&str) -> bool) -> Option<Upstream> {
+        let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let page = merge::page("tools", &listed.items, false);
+        let tools = Toolbox::read([page.as_str()], allows).ok()?;
+        Some(Upstream::new(&self.name, None, tools))
+    }
+
     /// The tools that it listed, if that is not too long ago.
     pub(crate) fn listed_lately(&self) -> Option<Arc<Vec<String>>> {
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);

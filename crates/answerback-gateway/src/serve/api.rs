@@ -12,8 +12,14 @@ use axum::routing::post;
 use serde_json::Value;
 
 use super::check::Checking;
+use super::names::Names;
 use super::{Backend, Current, Service};
 use crate::Upstream;
+use crate::envelope::found;
+use crate::told::Class;
+
+/// After how many seconds to ask again where a server is not there: it is started again about as soon.
+const RETRY_AFTER: u16 = 5;
 
 pub(super) fn routes(service: &Arc<Service>) -> Routes {
     let checking = Arc::clone(service);
@@ -40,24 +46,70 @@ fn bad(detail: impl std::fmt::Display) -> Problem {
     Problem::told(ProblemKind::BadRequest, error)
 }
 
-/// The server that a name means where all servers are one, and what it calls the tool itself.
-fn meant(current: &Current, called: &str) -> Option<(Arc<Upstream>, String)> {
-    let backends = &current.backends;
-    let servers: Vec<&str> = backends.iter().map(Backend::name).collect();
-    let mut names = current.names.now();
-    if names.is_empty() && servers.len() > 1 {
-        // Nobody asked for all of them yet: what names meant before they mean now.
-        names = current.names.give(&servers, |kept| kept);
+/// What a name means where all servers are one.
+enum Meant {
+    /// A tool of this server, which calls it so.
+    Tool(Arc<Upstream>, String),
+    /// A tool of the server of this name, which nobody has heard list its tools since we began.
+    Unlisted(String),
+    /// Nothing that is known.
+    Nothing,
+}
+
+impl Meant {
+    fn by(current: &Current, called: &str) -> Self {
+        let backends = &current.backends;
+        let names = names(current);
+        let owner =
+            names.behind(called).and_then(|(server, own)| Some((backends.get(server)?, own)));
+        if let Some((backend, own)) = owner {
+            // What was listed among others is taken over by whoever calls it first.
+            let listed = || {
+                let settings = current.gateway.settings();
+                backend.served.as_listed(|name| settings.allows(name)).map(Arc::new)
+            };
+            return match backend.known().or_else(listed) {
+                Some(known) => Self::Tool(known, own.to_owned()),
+                None => Self::Unlisted(backend.name().to_owned()),
+            };
+        }
+        // A tool that has no name yet would get its own; one that has another is called by that.
+        let known = backends.iter().enumerate().find_map(|(server, backend)| {
+            let known = backend.known()?;
+            let is_meant = known.tools.contains(called) && names.shown(server, called).is_none();
+            is_meant.then_some(known)
+        });
+        known.map_or(Self::Nothing, |known| Self::Tool(known, called.to_owned()))
     }
-    if let Some((server, own)) = names.behind(called) {
-        return Some((backends.get(server)?.known()?, own.to_owned()));
+}
+
+/// What tools are called. As long as nobody has asked for all of them, names mean what they meant before.
+fn names(current: &Current) -> Arc<Names> {
+    let names = current.names.now();
+    if !names.is_empty() {
+        return names;
     }
-    // A tool that has no name yet would get its own; one that has another is called by that.
-    backends.iter().enumerate().find_map(|(server, backend)| {
-        let known = backend.known()?;
-        let is_meant = known.tools.contains(called) && names.shown(server, called).is_none();
-        is_meant.then(|| (known, called.to_owned()))
+    let pinned = |backend: &'_ Backend| (backend.name().to_owned(), backend.pinned());
+    let pinned: Vec<(String, Vec<String>)> = current.backends.iter().map(pinned).collect();
+    let servers: Vec<&str> = pinned.iter().map(|(server, _)| server.as_str()).collect();
+    current.names.give(&servers, |kept| match pinned.as_slice() {
+        [(_, tools)] => kept.alone(tools),
+        pinned => kept.and(pinned.iter().map(|(server, tools)| (server.as_str(), tools.clone()))),
     })
+}
+
+/// The server whose tool is meant cannot say what fits it.
+fn unlisted(server: &str) -> Problem {
+    let text = format!(
+        "The call cannot be judged: its tool is one of the server {server}, which has not listed its tools since the \
+         gateway began. Nothing is known to be wrong with the call"
+    );
+    let error = ErrorBuilder::new(found::TOOLS_UNKNOWN, text, "tool")
+        .condition("The server whose tool is meant has listed its tools")
+        .detail("server", server)
+        .detail("class", Class::Wait.as_str())
+        .solution("Try again later; or give the tool's inputSchema as \"schema\"");
+    Problem::told(ProblemKind::Unavailable, error).with_retry_after(RETRY_AFTER)
 }
 
 /// Judges one call. The body is a line of `answerback replay` with the tool's `inputSchema` as `schema`; where that is
@@ -78,13 +130,14 @@ async fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<
     let called = line.tool.clone();
     let known = match inline {
         Some(_) => None,
-        None => match meant(&current, &called) {
-            Some((known, own)) => {
+        None => match Meant::by(&current, &called) {
+            Meant::Tool(known, own) => {
                 line.tool = own;
                 Some(known)
             }
+            Meant::Unlisted(server) => return Err(unlisted(&server)),
             // What nobody has is answered with what the first server has instead.
-            None => current.backends.iter().find_map(Backend::known),
+            Meant::Nothing => current.backends.iter().find_map(Backend::known),
         },
     };
     let catalogue = match (&inline, &known) {

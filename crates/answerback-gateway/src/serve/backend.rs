@@ -1,3 +1,4 @@
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError};
@@ -10,7 +11,7 @@ use answerback_mcp::link::{
 use tokio::io::DuplexStream;
 
 use crate::relay::Served;
-use crate::{GatewaySettings, Upstream};
+use crate::{GatewaySettings, Pins, Upstream};
 
 /// How many bytes wait in the pipe to a server in this process.
 const PIPE: usize = 64 << 10;
@@ -77,7 +78,8 @@ impl Backend {
             Place::Remote(remote) => remote.url().to_owned(),
             Place::Within(_) => "in this process".to_owned(),
         };
-        let served = Served::new(name.into(), shown, None);
+        let mut served = Served::new(name.into(), shown, None);
+        served.is_remote = matches!(place, Place::Remote(_));
         let (health, era) = (Arc::default(), EraCache::default());
         Self { place, served, health, era, is_late: Arc::default(), apart: None }
     }
@@ -105,9 +107,33 @@ impl Backend {
         &self.health
     }
 
+    /// Whether it is there, as far as anybody knows. One that nobody wanted yet is, unless there is no program to start.
+    pub(crate) fn is_up(&self) -> bool {
+        self.health.is_up() && !self.is_missing()
+    }
+
+    /// Whether it never was started, and could not be: there is no program.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.health.starts() == 0 && self.missing().is_some()
+    }
+
+    /// The program that cannot be found, where it is one.
+    pub fn missing(&self) -> Option<&OsStr> {
+        match &self.place {
+            Place::Program(program) if !program.is_there() => Some(program.path()),
+            _ => None,
+        }
+    }
+
     /// The server as anybody saw it last.
     pub(crate) fn known(&self) -> Option<Arc<Upstream>> {
         self.served.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The names of its tools as they were first seen.
+    pub(crate) fn pinned(&self) -> Vec<String> {
+        let pins = self.served.pins.as_ref().and_then(|file| Pins::read(file).ok());
+        pins.map(|pins| pins.names().map(str::to_owned).collect()).unwrap_or_default()
     }
 
     /// A connection of its own to the server on behalf of a principal, whichever era it speaks, which is made anew when

@@ -10,10 +10,10 @@ use answerback_store::StoreError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::answering::asked;
 use crate::aside;
 use crate::attempt::Attempt;
 use crate::counting::Counting;
+use crate::own_answer::asked;
 use crate::permitted::Claim;
 use crate::record::About;
 use crate::{Gateway, Recorder};
@@ -81,15 +81,18 @@ impl Checking<'_> {
             let mut line = self.line.clone();
             line.arguments = Some(arguments.clone());
             let corrected = self.judged(line);
-            match self.count(recorder, corrected, Some(permit)).await {
-                Ok(mut checked) => {
-                    let runs = checked.line.result.is_none();
-                    checked.arguments = runs.then_some(arguments);
-                    return Ok(checked);
+            // What came with another schema does not use up what does not fit it.
+            if corrected.is_valid() {
+                match self.count(recorder, corrected, Some(permit)).await {
+                    Ok(mut checked) => {
+                        let runs = checked.line.result.is_none();
+                        checked.arguments = runs.then_some(arguments);
+                        return Ok(checked);
+                    }
+                    // Somebody else was faster, so it is judged as it came.
+                    Err(StoreError::Unit(_)) => {}
+                    Err(error) => return Err(error),
                 }
-                // Somebody else was faster, so it is judged as it came.
-                Err(StoreError::Unit(_)) => {}
-                Err(error) => return Err(error),
             }
         }
         self.count(recorder, judged, None).await

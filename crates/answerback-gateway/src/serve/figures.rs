@@ -39,7 +39,7 @@ impl Service {
         let current = self.current();
         for backend in current.all() {
             let name = backend.name().to_owned();
-            let is_up = f64::from(u8::from(backend.health().is_up()));
+            let is_up = f64::from(u8::from(backend.is_up()));
             gauge!("answerback_gateway_upstream_up", "upstream" => name.clone()).set(is_up);
             let restarts = self.before.of(&name) + u64::from(backend.health().restarts());
             counter!("answerback_gateway_upstream_restarts_total", "upstream" => name)

@@ -1,5 +1,6 @@
 //! Many clients over HTTP, and several servers behind.
 
+mod amount;
 mod api;
 mod backend;
 mod body;
@@ -114,7 +115,7 @@ impl Service {
         let seen = |backend: &Backend| SeenServer {
             name: backend.name().to_owned(),
             place: backend.served.place.clone(),
-            is_up: backend.health().is_up(),
+            is_up: backend.is_up(),
             upstream: backend.known(),
         };
         self.current().all().map(seen).collect()
@@ -125,19 +126,29 @@ impl Service {
         self.current().backends.iter().map(|backend| backend.name().to_owned()).collect()
     }
 
-    /// Whether every server that was started is there; which are not, otherwise.
+    /// Whether every server that was started is there, and every other can be; which are not, otherwise.
     ///
     /// # Errors
     ///
     /// When some are gone.
     pub fn is_up(&self) -> Result<(), String> {
         let current = self.current();
-        let is_down = |backend: &&Backend| !backend.health().is_up();
-        let down: Vec<&str> = current.backends.iter().filter(is_down).map(Backend::name).collect();
-        if down.is_empty() {
-            return Ok(());
-        }
-        Err(format!("{} ended, and will be started again", down.join(", ")))
+        let (missing, down): (Vec<&Backend>, Vec<&Backend>) = current
+            .backends
+            .iter()
+            .filter(|backend| !backend.is_up())
+            .partition(|backend| backend.is_missing());
+        let told = [
+            (missing, "cannot be started: there is no program; the log of the start says which"),
+            (down, "ended, and will be started again"),
+        ];
+        let told = told.into_iter().filter(|(backends, _)| !backends.is_empty());
+        let told = told.map(|(backends, reason)| {
+            let names: Vec<&str> = backends.into_iter().map(Backend::name).collect();
+            format!("{} {reason}", names.join(", "))
+        });
+        let told: Vec<String> = told.collect();
+        if told.is_empty() { Ok(()) } else { Err(told.join("; ")) }
     }
 
     /// The endpoints: `/mcp` for all servers as one, `/mcp/NAME` for each.

@@ -46,7 +46,8 @@ impl Stateless {
         let (request, token) = with_token(request, &ours);
         let request = request.with_id(&ours);
         self.theirs().insert(ours.clone(), Theirs { id: id.clone(), token });
-        let (sender, told) = mpsc::channel(64);
+        // What is not read waits where it is counted.
+        let (sender, told) = mpsc::channel(1);
         if let Some(said) = self.streams.open(&request, &ours) {
             let (face, ours) = (Arc::clone(self), ours.clone());
             tokio::spawn(async move {

@@ -1,15 +1,15 @@
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use answerback_mcp::wire::{Id, Message, Shape, code};
 use axum::body::Bytes;
-use tokio::sync::Notify;
+use tokio::time::Instant;
 
+use super::amount::Amount;
 use super::event::{self, EventId};
 
-/// How many messages may wait for a reader.
-const WAITING: usize = 64;
+/// What a reader has to read to be given time anew: who reads so much is slow, and who reads less stands still.
+const CATCHING_UP: Amount = Amount { events: 128, bytes: 2 << 20 };
 
 /// What is said about one request, or about none, in its order: what nobody has read yet, and what whoever comes back
 /// may not have got.
@@ -24,6 +24,8 @@ pub(super) struct Stream {
     pub(super) request: Option<Id>,
     /// Their numbers have no holes.
     events: VecDeque<Event>,
+    /// How much they are.
+    size: Amount,
     /// The number of the next event.
     next: u64,
     /// The number of the last event that was read.
@@ -38,8 +40,6 @@ pub(super) struct Stream {
     pub(super) is_paused: bool,
     pub(super) is_answered: bool,
     reader: Option<Reader>,
-    /// Rung when something is read.
-    room: Option<Arc<Notify>>,
 }
 
 #[derive(Debug)]
@@ -67,13 +67,14 @@ enum Content {
 struct Reader {
     turn: u64,
     waker: Option<Waker>,
+    behind: Option<Behind>,
 }
 
-/// Room in a stream for one more message.
-pub(super) enum Room {
-    Free,
-    /// There is none; this is rung when something is read.
-    None(Arc<Notify>),
+/// Since when a reader is behind what there is room for, and what it has read since.
+#[derive(Debug)]
+struct Behind {
+    since: Instant,
+    read: Amount,
 }
 
 /// What the answer to a request is.
@@ -111,6 +112,7 @@ impl Stream {
             number,
             request,
             events: VecDeque::new(),
+            size: Amount { events: 0, bytes: 0 },
             next: 1,
             last: 0,
             is_kept: false,
@@ -119,7 +121,6 @@ impl Stream {
             is_paused: false,
             is_answered: false,
             reader: None,
-            room: None,
         }
     }
 
@@ -128,7 +129,7 @@ impl Stream {
         self.wake();
         // Who has come back is not sent away at once.
         self.is_paused = false;
-        self.reader = Some(Reader { turn, waker: None });
+        self.reader = Some(Reader { turn, waker: None, behind: None });
     }
 
     pub(super) fn is_turn_of(&self, turn: u64) -> bool {
@@ -148,9 +149,6 @@ impl Stream {
     pub(super) fn leave(&mut self) {
         self.wake();
         self.reader = None;
-        if let Some(room) = &self.room {
-            room.notify_waiters();
-        }
     }
 
     /// Has whoever reads look again.
@@ -165,29 +163,35 @@ impl Stream {
         self.last + 1 < self.next
     }
 
-    /// Whether a message may be added: nobody is run ahead of far who reads.
-    pub(super) fn room(&mut self) -> Room {
-        let unread = usize::try_from(self.next - 1 - self.last).unwrap_or(usize::MAX);
-        if self.reader.is_none() || unread < WAITING {
-            return Room::Free;
-        }
-        Room::None(Arc::clone(self.room.get_or_insert_default()))
-    }
-
-    /// Adds a message, and says how large it is.
-    pub(super) fn add(&mut self, message: Message, order: u64) -> usize {
+    /// Adds a message.
+    pub(super) fn add(&mut self, message: Message, order: u64) {
         self.is_answered |= matches!(message.shape(), Shape::Response { .. });
         let content = Content::Message(message);
-        let size = content.size();
+        self.size += Amount::one(content.size());
         self.events.push_back(Event { number: self.next, order, content });
         self.next += 1;
         self.wake();
-        size
     }
 
-    /// How many events there are, and how large they are.
-    pub(super) fn size(&self) -> (usize, usize) {
-        (self.events.len(), self.events.iter().map(|event| event.content.size()).sum())
+    /// How much it holds.
+    pub(super) const fn size(&self) -> Amount {
+        self.size
+    }
+
+    /// How much whoever reads may lose: what they have not got, but for the last of it. Who has one message to read is
+    /// not behind, however large it is.
+    pub(super) fn losable(&self) -> Option<Amount> {
+        let mut unread = Amount::default();
+        for event in self.events.iter().rev().take_while(|event| event.number > self.last) {
+            unread += Amount::one(event.content.size());
+        }
+        (self.reader.is_some() && unread.events > 1).then_some(unread)
+    }
+
+    /// Since when whoever reads is behind: from now on, unless it was before.
+    pub(super) fn behind_since(&mut self) -> Option<Instant> {
+        let now = || Behind { since: Instant::now(), read: Amount::default() };
+        Some(self.reader.as_mut()?.behind.get_or_insert_with(now).since)
     }
 
     /// Goes back to where a reader was, which has heard this event last. Says whether there was such an event.
@@ -231,25 +235,23 @@ impl Stream {
             return None;
         }
         let event = self.events.pop_front()?;
+        let size = Amount::one(event.content.size());
+        self.size -= size;
         self.last = event.number;
-        self.has_read();
+        self.has_read(size);
         match event.content {
             Content::Message(message) => Some(message),
             _ => None,
         }
     }
 
-    /// The next event as it is written. Also, by how many bytes what is kept has grown.
-    pub(super) fn poll_event(
-        &mut self,
-        client: &str,
-        waker: &Waker,
-    ) -> Poll<Option<(Bytes, isize)>> {
+    /// The next event as it is written.
+    pub(super) fn poll_event(&mut self, client: &str, waker: &Waker) -> Poll<Option<Bytes>> {
         let first = self.first();
         if self.last + 1 < first {
             let lost = first - 1 - self.last;
             self.last = first - 1;
-            return Poll::Ready(Some((event::gap(lost), 0)));
+            return Poll::Ready(Some(event::gap(lost)));
         }
         let place = usize::try_from(self.last + 1 - first).unwrap_or(usize::MAX);
         let id = EventId { client, stream: self.number, number: self.last + 1 };
@@ -264,7 +266,7 @@ impl Stream {
             }
             return self.wait(waker);
         };
-        let before = found.content.size();
+        self.size -= Amount::one(found.content.size());
         let text = match &found.content {
             Content::Sent { text, .. } => text.clone(),
             Content::Message(message) => event::message(&id, message),
@@ -274,16 +276,22 @@ impl Stream {
             let is_answer = found.content.is_answer();
             found.content = Content::Sent { text: text.clone(), is_answer };
         }
-        let grown = isize::try_from(found.content.size()).unwrap_or(0)
-            - isize::try_from(before).unwrap_or(0);
+        let size = Amount::one(found.content.size());
+        self.size += size;
         self.last += 1;
-        self.has_read();
-        Poll::Ready(Some((text, grown)))
+        self.has_read(size);
+        Poll::Ready(Some(text))
     }
 
-    fn has_read(&self) {
-        if let Some(room) = &self.room {
-            room.notify_one();
+    /// Notes that whoever reads has read so much.
+    fn has_read(&mut self, size: Amount) {
+        let has_all = !self.is_unread();
+        let Some(reader) = &mut self.reader else { return };
+        if let Some(behind) = &mut reader.behind {
+            behind.read += size;
+            if has_all || behind.read.is_beyond(CATCHING_UP) {
+                reader.behind = None;
+            }
         }
     }
 
@@ -302,16 +310,16 @@ impl Stream {
         (may_go && (!has_size || event.content.size() > 0)).then_some(event.order)
     }
 
-    /// Forgets the oldest event, but of an answer that there was one. Says how many events and bytes that is.
-    pub(super) fn forget_oldest(&mut self) -> (usize, usize) {
-        let Some(event) = self.events.front_mut() else { return (0, 0) };
-        let size = event.content.size();
-        if event.content.is_answer() && size > 0 {
+    /// Forgets the oldest event, but of an answer that there was one.
+    pub(super) fn forget_oldest(&mut self) {
+        let Some(event) = self.events.front_mut() else { return };
+        self.size -= Amount::one(event.content.size());
+        if event.content.is_answer() && event.content.size() > 0 {
             event.content = Content::Lost;
-            return (0, size);
+            self.size += Amount::one(0);
+        } else {
+            self.events.pop_front();
         }
-        self.events.pop_front();
-        (1, size)
     }
 
     /// Whether nobody will ask for it any more.

@@ -7,18 +7,19 @@ use std::time::Duration;
 use answerback_mcp::link::{Flow, Incoming};
 use answerback_mcp::wire::{Id, Message, Shape, meta, splice, word};
 use axum::body::Bytes;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::amount::Amount;
 use super::event::{self, EventId};
-use super::stream::{Due, Room, Stream};
+use super::stream::{Due, Stream};
 
-/// How many messages of a client are kept, and how many bytes: those that nobody has read, and those that whoever read
+/// How many messages of a client are held, and how many bytes: those that nobody has read, and those that whoever read
 /// them may not have got.
-const KEPT: Bound = Bound { events: 256, bytes: 4 << 20 };
-/// How long a client may take to read what fills its answer.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long it may where others wait meanwhile.
-const SHARED_PATIENCE: Duration = Duration::from_millis(250);
+const KEPT: Amount = Amount { events: 256, bytes: 4 << 20 };
+/// How long a reader that is behind holds its server up. What is behind it in the server's output waits as long, and may
+/// be the answers to others.
+const PATIENCE: Duration = Duration::from_millis(250);
 /// The number of the stream of what belongs to no request.
 const OWN: u64 = 0;
 
@@ -27,8 +28,10 @@ const OWN: u64 = 0;
 #[derive(Debug)]
 pub(crate) struct Streams {
     open: Mutex<Open>,
+    /// Rung when something is read, or not wanted any more.
+    has_changed: Notify,
     /// How the ids of events begin, where a client can come back to its streams. Several clients that share what comes
-    /// cannot, and one of them that does not read is not waited for.
+    /// cannot.
     client: Option<String>,
 }
 
@@ -42,17 +45,12 @@ struct Open {
     opened: u64,
     said: u64,
     turns: u64,
-    /// How much the streams that are kept have.
-    kept: Bound,
+    /// How much all streams hold.
+    held: Amount,
+    /// Whether several clients share them, of which none can be told of a gap.
+    is_shared: bool,
     /// Whether the session ends, so that nobody comes back to anything.
     is_ending: bool,
-}
-
-/// A number of events and of bytes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bound {
-    events: usize,
-    bytes: usize,
 }
 
 /// A stream to go on with that there is not.
@@ -79,11 +77,7 @@ impl Open {
 
     fn remove(&mut self, place: usize) {
         let mut stream = self.streams.remove(place);
-        if stream.is_kept {
-            let (events, bytes) = stream.size();
-            self.kept.events -= events;
-            self.kept.bytes -= bytes;
-        }
+        self.held -= stream.size();
         stream.leave();
         if let Some(id) = stream.request.as_ref().filter(|_| !stream.is_answered) {
             self.forget_token(id);
@@ -102,46 +96,78 @@ impl Open {
 
     /// Keeps what a stream has, and what comes, when its reader leaves.
     fn keep(&mut self, number: u64, is_primed: bool) {
-        let Some(stream) = self.by_number(number) else { return };
-        stream.is_primed = is_primed;
-        if !std::mem::replace(&mut stream.is_kept, true) {
-            let (events, bytes) = stream.size();
-            self.kept.events += events;
-            self.kept.bytes += bytes;
+        if let Some(stream) = self.by_number(number) {
+            (stream.is_kept, stream.is_primed) = (true, is_primed);
         }
     }
 
-    /// Forgets the oldest of what is kept until it is within its bound.
-    fn make_room(&mut self) {
-        while self.kept.events > KEPT.events || self.kept.bytes > KEPT.bytes {
-            let has_size = self.kept.events <= KEPT.events;
-            let kept = self.streams.iter().enumerate().filter(|(_, stream)| stream.is_kept);
-            let oldest = kept.filter_map(|(place, stream)| Some((stream.oldest(has_size)?, place)));
-            let Some((_, place)) = oldest.min() else { return };
-            let (events, bytes) = self.streams[place].forget_oldest();
-            self.kept.events -= events;
-            self.kept.bytes -= bytes;
-            if self.streams[place].is_over() {
+    /// Does something to a stream, and counts anew what it holds.
+    fn with<T>(&mut self, place: usize, act: impl FnOnce(&mut Stream) -> T) -> T {
+        let stream = &mut self.streams[place];
+        self.held -= stream.size();
+        let done = act(stream);
+        self.held += stream.size();
+        done
+    }
+
+    /// Forgets the oldest of what is held until it is within its bound. What readers have not got is the last to go, of
+    /// those that are furthest behind first, and only when they had their time: says until when one of them has.
+    fn make_room(&mut self) -> Option<Instant> {
+        while self.held.is_beyond(KEPT) {
+            if let Some(place) = self.oldest() {
+                self.forget_oldest(place);
+                continue;
+            }
+            let place = self.furthest_behind()?;
+            let until = self.streams[place].behind_since()? + PATIENCE;
+            if Instant::now() < until {
+                return Some(until);
+            }
+            if self.is_shared {
+                tracing::warn!("a client does not read its answer, which is cut off");
                 self.remove(place);
+            } else {
+                tracing::debug!("a client does not read its answer, and misses the oldest of it");
+                self.forget_oldest(place);
             }
         }
+        None
     }
 
-    /// Adds a message to a stream.
-    fn add(&mut self, number: u64, message: Option<Message>) {
-        let Some(message) = message else { return };
+    /// Where the oldest event is that may be forgotten.
+    fn oldest(&self) -> Option<usize> {
+        let has_size = self.held.events <= KEPT.events;
+        let streams = self.streams.iter().enumerate();
+        let oldest = streams.filter_map(|(place, stream)| Some((stream.oldest(has_size)?, place)));
+        oldest.min().map(|(_, place)| place)
+    }
+
+    /// The stream whose reader has the most to read.
+    fn furthest_behind(&self) -> Option<usize> {
+        let is_large = self.held.bytes > KEPT.bytes;
+        let most = |unread: Amount| if is_large { unread.bytes } else { unread.events };
+        let streams = self.streams.iter().enumerate();
+        let behind = streams.filter_map(|(place, stream)| Some((most(stream.losable()?), place)));
+        behind.max().map(|(_, place)| place)
+    }
+
+    fn forget_oldest(&mut self, place: usize) {
+        self.with(place, Stream::forget_oldest);
+        if self.streams[place].is_over() {
+            self.remove(place);
+        }
+    }
+
+    /// Adds a message to a stream. Says until when one that is behind is waited for.
+    fn add(&mut self, number: u64, message: Message) -> Option<Instant> {
         self.said += 1;
         let order = self.said;
         if let Shape::Response { id } = message.shape() {
             self.forget_token(id);
         }
-        let Some(stream) = self.by_number(number) else { return };
-        let size = stream.add(message, order);
-        if stream.is_kept {
-            self.kept.events += 1;
-            self.kept.bytes += size;
-            self.make_room();
-        }
+        let place = self.streams.iter().rposition(|stream| stream.number == number)?;
+        self.with(place, |stream| stream.add(message, order));
+        self.make_room()
     }
 
     /// The stream that a message belongs to; none, where it answers nothing that is open.
@@ -151,14 +177,18 @@ impl Open {
             return self.request(id).map(at);
         }
         let named = about.cloned().or_else(|| match message.shape() {
-            Shape::Notification { method } if method == "notifications/progress" => {
+            Shape::Notification { .. } if is_progress(message) => {
                 self.tokens.get(&told_token(message)?).cloned()
             }
             Shape::Notification { .. } => subscription(message),
             _ => None,
         });
-        if let Some(place) = named.and_then(|id| self.request(&id)) {
+        if let Some(place) = named.as_ref().and_then(|id| self.request(id)) {
             return Some(at(place));
+        }
+        // What one client's request was about is no other client's business.
+        if self.is_shared && (named.is_some() || is_progress(message)) {
+            return None;
         }
         let read = || self.streams.iter().rev().filter(|it| !it.is_answered && it.has_reader());
         let own = || read().find(|it| it.number == OWN).map(|it| it.number);
@@ -177,12 +207,13 @@ impl Streams {
     /// The answers to one client, which can come back to them: the ids of their events begin with this word, which no
     /// other client's do.
     pub(crate) fn of_client(word: String) -> Self {
-        Self { open: Mutex::default(), client: Some(word) }
+        Self { open: Mutex::default(), has_changed: Notify::new(), client: Some(word) }
     }
 
     /// The answers to several clients, on one connection to their servers.
     pub(crate) fn shared() -> Self {
-        Self { open: Mutex::default(), client: None }
+        let open = Open { is_shared: true, ..Open::default() };
+        Self { open: Mutex::new(open), has_changed: Notify::new(), client: None }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
@@ -210,6 +241,7 @@ impl Streams {
         let place = open.request(id);
         if let Some(place) = place {
             open.remove(place);
+            self.has_changed.notify_waiters();
         }
         place.is_some()
     }
@@ -295,33 +327,27 @@ impl Streams {
         }
     }
 
-    /// Puts a message where it belongs.
+    /// Puts a message where it belongs. Where that is more than may be held, whoever does not read is waited for, but not
+    /// for long.
     pub(crate) async fn send(&self, said: Incoming) {
-        let Incoming { message, about, .. } = said;
-        let mut message = Some(message);
-        let mut until = None;
-        loop {
-            let (number, room) = {
-                let mut open = self.lock();
-                let place = message.as_ref().and_then(|it| open.place(it, about.as_ref()));
-                let Some(number) = place else { return };
-                if number == OWN {
-                    self.own(&mut open);
-                }
-                let Some(stream) = open.by_number(number) else { return };
-                match stream.room() {
-                    Room::Free => return open.add(number, message.take()),
-                    Room::None(room) => (number, room.notified_owned()),
-                }
-            };
-            // A full answer is waited for a while: it is its client that does not read.
-            let patience = if self.client.is_some() { PATIENCE } else { SHARED_PATIENCE };
-            let until = *until.get_or_insert_with(|| Instant::now() + patience);
-            if tokio::time::timeout_at(until, room).await.is_err() {
-                tracing::warn!("a client does not read its answer, which is cut off");
-                self.cut(number);
-            }
+        if self.put(said).is_none() {
+            return;
         }
+        loop {
+            let changed = self.has_changed.notified();
+            let Some(until) = self.lock().make_room() else { return };
+            let _ = tokio::time::timeout_at(until, changed).await;
+        }
+    }
+
+    fn put(&self, said: Incoming) -> Option<Instant> {
+        let Incoming { message, about, .. } = said;
+        let mut open = self.lock();
+        let number = open.place(&message, about.as_ref())?;
+        if number == OWN {
+            self.own(&mut open);
+        }
+        open.add(number, message)
     }
 
     /// A stream for what belongs to no request, where somebody may ever listen.
@@ -339,14 +365,6 @@ impl Streams {
         stream.hand_over(turn);
         open.streams.push(stream);
         Told { streams: Arc::clone(self), number, turn }
-    }
-
-    /// Lets go of a reader that does not read.
-    fn cut(&self, number: u64) {
-        let mut open = self.lock();
-        if let Some(place) = open.streams.iter().position(|stream| stream.number == number) {
-            open.let_go(place);
-        }
     }
 }
 
@@ -366,13 +384,12 @@ impl Told {
 
     /// What the answer to a request is, as soon as that shows. One that is whole is not kept.
     pub(crate) async fn due(&self) -> Due {
-        poll_fn(|context| self.poll(Due::Nothing, |stream, _| stream.poll_due(context.waker())))
-            .await
+        poll_fn(|context| self.poll(Due::Nothing, |stream| stream.poll_due(context.waker()))).await
     }
 
     /// The next message, which nobody can come back to; nothing, when there will be none.
     pub(crate) async fn message(&self) -> Option<Message> {
-        poll_fn(|context| self.poll(None, |stream, _| stream.poll_message(context.waker()))).await
+        poll_fn(|context| self.poll(None, |stream| stream.poll_message(context.waker()))).await
     }
 
     /// Begins a stream, which is kept when its reader leaves with the id of an event. A client that understands it hears
@@ -395,37 +412,35 @@ impl Told {
     /// The next event; nothing, when there will be none.
     pub(crate) fn poll_event(&self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let client = self.streams.client.as_deref().unwrap_or_default();
-        self.poll(None, |stream, kept| {
-            stream.poll_event(client, context.waker()).map(|event| {
-                let (text, grown) = event?;
-                kept.bytes = kept.bytes.saturating_add_signed(grown);
-                Some(text)
-            })
-        })
+        self.poll(None, |stream| stream.poll_event(client, context.waker()))
     }
 
     /// Asks the stream, as long as it is there and it is our turn.
-    fn poll<T>(&self, end: T, ask: impl FnOnce(&mut Stream, &mut Bound) -> Poll<T>) -> Poll<T> {
+    fn poll<T>(&self, end: T, ask: impl FnOnce(&mut Stream) -> Poll<T>) -> Poll<T> {
         let mut open = self.streams.lock();
-        let mut kept = open.kept;
-        let stream = open.by_number(self.number).filter(|stream| stream.is_turn_of(self.turn));
-        let Some(stream) = stream else { return Poll::Ready(end) };
-        let asked = ask(stream, &mut kept);
-        open.kept = kept;
+        let Some(place) = self.place(&open) else { return Poll::Ready(end) };
+        let asked = open.with(place, ask);
         if asked.is_ready() {
             open.make_room();
+            self.streams.has_changed.notify_waiters();
         }
         asked
+    }
+
+    /// Where our stream is, as long as it is our turn.
+    fn place(&self, open: &Open) -> Option<usize> {
+        let is_ours =
+            |stream: &Stream| stream.number == self.number && stream.is_turn_of(self.turn);
+        open.streams.iter().rposition(is_ours)
     }
 }
 
 impl Drop for Told {
     fn drop(&mut self) {
         let mut open = self.streams.lock();
-        let is_ours =
-            |stream: &Stream| stream.number == self.number && stream.is_turn_of(self.turn);
-        if let Some(place) = open.streams.iter().position(is_ours) {
+        if let Some(place) = self.place(&open) {
             open.let_go(place);
+            self.streams.has_changed.notify_waiters();
         }
     }
 }
@@ -446,301 +461,14 @@ fn progress_token(request: &Message) -> Option<Id> {
     splice::id_at(request.text(), &["params", "_meta", "progressToken"])
 }
 
+fn is_progress(message: &Message) -> bool {
+    matches!(message.shape(), Shape::Notification { method } if method == "notifications/progress")
+}
+
 /// The token that a notification of progress has.
 fn told_token(notification: &Message) -> Option<Id> {
     splice::id_at(notification.text(), &["params", "progressToken"])
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn message(text: &str) -> Message {
-        Message::read(text.to_owned()).unwrap()
-    }
-
-    fn request(id: u8, rest: &str) -> (Message, Id) {
-        let text = format!(r#"{{"id":{id},"method":"tools/call","params":{{{rest}}}}}"#);
-        let message = message(&text);
-        let Shape::Request { id, .. } = message.shape().clone() else { panic!("{text}") };
-        (message, id)
-    }
-
-    fn streams() -> Arc<Streams> {
-        Arc::new(Streams::of_client("c".to_owned()))
-    }
-
-    fn opened(streams: &Arc<Streams>, id: u8) -> Told {
-        let (message, id) = request(id, "");
-        streams.open(&message, &id).unwrap()
-    }
-
-    async fn say(streams: &Streams, text: &str) {
-        streams.send(message(text).into()).await;
-    }
-
-    async fn say_about(streams: &Streams, text: &str, id: u8) {
-        streams.send(Incoming::about(message(text), request(id, "").1)).await;
-    }
-
-    /// The next event; nothing, where the stream ends.
-    async fn event(told: &Told) -> Option<String> {
-        let bytes = poll_fn(|context| told.poll_event(context)).await?;
-        Some(String::from_utf8(bytes.to_vec()).unwrap())
-    }
-
-    fn written(id: &str, text: &str) -> String {
-        format!("id: {id}\nevent: message\ndata: {text}\n\n")
-    }
-
-    const LOG: &str = r#"{"method":"notifications/message"}"#;
-
-    #[tokio::test]
-    async fn each_message_goes_where_it_belongs() {
-        let streams = streams();
-        let (first, first_id) = request(1, r#""_meta":{"progressToken":"t"}"#);
-        let one = streams.open(&first, &first_id).unwrap();
-        let two = opened(&streams, 2);
-        assert!(streams.open(&first, &first_id).is_none(), "an id is open once");
-        let ask = r#"{"id":"s","method":"elicitation/create"}"#;
-        let progress = r#"{"method":"notifications/progress","params":{"progressToken":"t"}}"#;
-        say(&streams, progress).await;
-        say(&streams, ask).await;
-        say_about(&streams, LOG, 1).await;
-        say(&streams, LOG).await;
-        assert_eq!(one.message().await.unwrap().text(), progress);
-        assert_eq!(one.message().await.unwrap().text(), LOG);
-        assert_eq!(two.message().await.unwrap().text(), ask);
-        assert_eq!(two.message().await.unwrap().text(), LOG);
-        let own = streams.listen();
-        say(&streams, LOG).await;
-        assert_eq!(event(&own).await.unwrap(), written("c-0-1", LOG));
-        let answer = r#"{"id":2,"result":{}}"#;
-        say(&streams, answer).await;
-        assert_eq!(two.message().await.unwrap().text(), answer);
-        assert!(two.message().await.is_none(), "the answer is the end");
-    }
-
-    #[tokio::test]
-    async fn an_answer_is_whole_unless_there_is_more_to_say_or_the_server_streams() {
-        let streams = streams();
-        let (first, second, third) =
-            (opened(&streams, 1), opened(&streams, 2), opened(&streams, 3));
-        say_about(&streams, LOG, 2).await;
-        streams.flows(&request(3, "").1, Flow::Begun);
-        for id in 1..=3 {
-            say(&streams, &format!(r#"{{"id":{id},"result":{{}}}}"#)).await;
-        }
-        assert!(matches!(first.due().await, Due::Whole(_)));
-        assert!(matches!(second.due().await, Due::Stream));
-        assert!(matches!(third.due().await, Due::Stream));
-        drop(first);
-        assert!(streams.resume("c-1-0").is_err(), "nobody comes back to what was whole");
-    }
-
-    #[tokio::test]
-    async fn whoever_comes_back_hears_the_rest_of_that_stream_and_nothing_else() {
-        let streams = streams();
-        let (one, two) = (opened(&streams, 1), opened(&streams, 2));
-        assert_eq!(one.begin(true).unwrap(), "id: c-1-0\nretry: 1000\ndata: \n\n");
-        two.begin(true);
-        say_about(&streams, LOG, 1).await;
-        assert_eq!(event(&one).await.unwrap(), written("c-1-1", LOG));
-        drop(one);
-        let (more, answer) = (r#"{"method":"m"}"#, r#"{"id":1,"result":{}}"#);
-        say_about(&streams, more, 1).await;
-        say_about(&streams, r#"{"method":"other"}"#, 2).await;
-        let back = streams.resume("c-1-1").unwrap();
-        assert_eq!(event(&back).await.unwrap(), written("c-1-2", more));
-        drop(back);
-        say(&streams, answer).await;
-        assert!(streams.open(&request(1, "").0, &request(1, "").1).is_some(), "it was answered");
-        // From the beginning, from the middle, and when all was heard.
-        let told = [written("c-1-1", LOG), written("c-1-2", more), written("c-1-3", answer)];
-        for last in 0..=3 {
-            let back = streams.resume(&format!("c-1-{last}")).unwrap();
-            for expected in &told[last..] {
-                assert_eq!(event(&back).await.as_ref(), Some(expected), "after {last}");
-            }
-            assert_eq!(event(&back).await, None, "the answer is the end");
-        }
-    }
-
-    #[tokio::test]
-    async fn ids_that_this_client_never_had_lead_nowhere() {
-        let streams = streams();
-        let told = opened(&streams, 1);
-        assert!(streams.resume("c-1-0").is_err(), "it is no stream yet");
-        told.begin(true);
-        for id in ["", "nonsense", "d-1-0", "c-1-1", "c-2-0", "c-0-0", "c-01-0", "C-1-0"] {
-            assert!(streams.resume(id).is_err(), "{id}");
-        }
-        assert!(streams.resume("c-1-0").is_ok());
-    }
-
-    #[tokio::test]
-    async fn of_two_readers_the_later_one_hears() {
-        let streams = streams();
-        let first = opened(&streams, 1);
-        first.begin(true);
-        let second = streams.resume("c-1-0").unwrap();
-        say_about(&streams, LOG, 1).await;
-        assert_eq!(event(&first).await, None);
-        // Its leaving is not that of the one who came after it.
-        drop(first);
-        assert_eq!(event(&second).await.unwrap(), written("c-1-1", LOG));
-        say(&streams, r#"{"id":1,"result":{}}"#).await;
-        assert!(event(&second).await.unwrap().contains("result"));
-        let (one, two) = (streams.listen(), streams.listen());
-        say(&streams, LOG).await;
-        assert_eq!(event(&one).await, None);
-        assert_eq!(event(&two).await.unwrap(), written("c-0-1", LOG));
-    }
-
-    #[tokio::test]
-    async fn what_nobody_hears_is_kept_up_to_a_bound_and_the_gap_is_told() {
-        let streams = streams();
-        for number in 1..=KEPT.events + 3 {
-            say(&streams, &format!(r#"{{"method":"m{number}"}}"#)).await;
-        }
-        say(&streams, r#"{"id":9,"result":{}}"#).await;
-        let own = streams.listen();
-        assert_eq!(event(&own).await.unwrap(), "event: gap\ndata: {\"lost\":3}\n\n");
-        assert_eq!(event(&own).await.unwrap(), written("c-0-4", r#"{"method":"m4"}"#));
-        assert!(!streams.is_idle());
-        drop(own);
-        assert!(streams.is_idle());
-        // Who comes back to what is gone is told, too.
-        let back = streams.resume("c-0-1").unwrap();
-        assert_eq!(event(&back).await.unwrap(), "event: gap\ndata: {\"lost\":2}\n\n");
-        let within = streams.lock().kept;
-        assert!(within.events <= KEPT.events && within.bytes <= KEPT.bytes, "{within:?}");
-    }
-
-    #[tokio::test]
-    async fn an_answer_too_large_to_be_kept_is_told_as_lost() {
-        let streams = streams();
-        let (one, two) = (opened(&streams, 1), opened(&streams, 2));
-        one.begin(true);
-        two.begin(true);
-        drop(one);
-        drop(two);
-        let pad = "x".repeat(KEPT.bytes);
-        say(&streams, &format!(r#"{{"id":1,"result":{{"pad":"{pad}"}}}}"#)).await;
-        say(&streams, r#"{"id":2,"result":{}}"#).await;
-        assert_eq!(streams.lock().kept.events, 2);
-        let back = streams.resume("c-1-0").unwrap();
-        let lost = event(&back).await.unwrap();
-        assert!(lost.starts_with("id: c-1-1\n") && lost.contains(r#""id":1,"error""#), "{lost}");
-        assert_eq!(event(&back).await, None);
-        let back = streams.resume("c-2-0").unwrap();
-        assert_eq!(event(&back).await.unwrap(), written("c-2-1", r#"{"id":2,"result":{}}"#));
-    }
-
-    #[tokio::test]
-    async fn a_client_that_never_comes_back_leaves_little_behind() {
-        let streams = streams();
-        let text = format!(r#"{{"method":"m","params":"{}"}}"#, "x".repeat(64 << 10));
-        for id in 0..=255 {
-            let told = opened(&streams, id);
-            told.begin(true);
-            drop(told);
-            say_about(&streams, &text, id).await;
-            say(&streams, &format!(r#"{{"id":{id},"result":{{}}}}"#)).await;
-        }
-        assert!(streams.is_idle(), "nothing is under way");
-        let open = streams.lock();
-        assert!(open.kept.events <= KEPT.events && open.kept.bytes <= KEPT.bytes);
-        let counted: usize = open.streams.iter().map(|stream| stream.size().1).sum();
-        assert_eq!(counted, open.kept.bytes, "what is counted is what there is");
-        assert!(open.streams.len() <= KEPT.events);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_client_that_does_not_read_is_let_go_and_finds_the_rest_when_it_comes_back() {
-        let streams = streams();
-        let told = opened(&streams, 1);
-        told.begin(true);
-        for number in 1..=100 {
-            say_about(&streams, &format!(r#"{{"method":"m{number}"}}"#), 1).await;
-        }
-        say(&streams, r#"{"id":1,"result":{}}"#).await;
-        assert_eq!(event(&told).await, None);
-        let back = streams.resume("c-1-98").unwrap();
-        assert_eq!(event(&back).await.unwrap(), written("c-1-99", r#"{"method":"m99"}"#));
-    }
-
-    #[tokio::test]
-    async fn a_server_that_closes_its_stream_has_ours_closed_where_its_client_can_come_back() {
-        let streams = streams();
-        // Before it began, and with a message that was said before.
-        let told = opened(&streams, 1);
-        say_about(&streams, LOG, 1).await;
-        streams.flows(&request(1, "").1, Flow::Paused);
-        assert!(matches!(told.due().await, Due::Stream));
-        told.begin(true);
-        assert_eq!(event(&told).await.unwrap(), written("c-1-1", LOG));
-        assert_eq!(event(&told).await, None);
-        drop(told);
-        let back = streams.resume("c-1-1").unwrap();
-        say(&streams, r#"{"id":1,"result":{}}"#).await;
-        assert!(event(&back).await.unwrap().contains("result"));
-        // A client that knows no event has nothing to come back with.
-        let told = opened(&streams, 2);
-        told.begin(false);
-        streams.flows(&request(2, "").1, Flow::Paused);
-        say(&streams, r#"{"id":2,"result":{}}"#).await;
-        assert!(event(&told).await.unwrap().contains("result"));
-    }
-
-    #[tokio::test]
-    async fn an_answer_is_waited_for_by_whoever_reads_or_can_come_back() {
-        let streams = streams();
-        let is_waited_for = |id| streams.is_waited_for(&request(id, "").1);
-        let (whole, unheard, heard, primed) =
-            (opened(&streams, 1), opened(&streams, 2), opened(&streams, 3), opened(&streams, 4));
-        for (told, is_primed) in [(&unheard, false), (&heard, false), (&primed, true)] {
-            told.begin(is_primed);
-        }
-        say_about(&streams, LOG, 2).await;
-        say_about(&streams, LOG, 3).await;
-        assert!(event(&heard).await.is_some());
-        assert!((1..=4).all(is_waited_for) && !is_waited_for(5));
-        drop((whole, unheard, heard, primed));
-        assert_eq!([1, 2, 3, 4].map(is_waited_for), [false, false, true, true]);
-        say(&streams, r#"{"id":3,"result":{}}"#).await;
-        assert!(!is_waited_for(3), "it was answered");
-        // With its session nobody comes back, and whoever reads is answered.
-        let read = opened(&streams, 6);
-        read.begin(true);
-        streams.begin_end();
-        assert_eq!([4, 6].map(is_waited_for), [false, true]);
-        drop(read);
-        assert!(!is_waited_for(6) && streams.lock().streams.is_empty());
-        assert_eq!(streams.lock().kept.events, 0);
-    }
-
-    #[tokio::test]
-    async fn what_is_given_up_is_forgotten_and_what_was_answered_is_read_to_its_end() {
-        let streams = streams();
-        let (one, two) = (opened(&streams, 1), opened(&streams, 2));
-        one.begin(true);
-        assert!(streams.close(&request(1, "").1) && !streams.close(&request(1, "").1));
-        assert_eq!(event(&one).await, None);
-        assert!(streams.resume("c-1-0").is_err());
-        say(&streams, r#"{"id":2,"result":{}}"#).await;
-        streams.end();
-        assert!(matches!(two.due().await, Due::Whole(_)));
-    }
-
-    #[tokio::test]
-    async fn clients_that_share_what_comes_have_nothing_to_come_back_to() {
-        let streams = Arc::new(Streams::shared());
-        let told = opened(&streams, 1);
-        assert!(told.begin(true).is_none());
-        drop(told);
-        assert!(streams.resume("-1-0").is_err());
-        say(&streams, LOG).await;
-        assert!(streams.lock().streams.is_empty());
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@ use std::process::{ExitStatus, Stdio};
 
 use tokio::process::Command;
 
+use super::found;
 use super::group::{End, Group};
 use super::warden::{GRACE, LAST_GRACE, Ward, Warden};
 use super::{Link, over};
@@ -81,6 +82,14 @@ impl Program {
     /// The program's name or path.
     pub fn path(&self) -> &OsStr {
         &self.path
+    }
+
+    /// Whether there is such a program, as the system looks for it when it is started.
+    pub fn is_there(&self) -> bool {
+        let given = self.variables.iter().rev().find(|(name, _)| name == "PATH");
+        let places = given.map(|(_, places)| places.clone()).or_else(|| std::env::var_os("PATH"));
+        let folder = self.folder.clone().unwrap_or_default();
+        found::is_there(&self.path, &places.unwrap_or_default(), &folder)
     }
 
     /// Starts the program. It does not inherit variables of ours, which may hold secrets of ours. A line that is no

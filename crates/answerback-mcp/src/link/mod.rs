@@ -3,6 +3,7 @@
 mod broken;
 mod child;
 pub(crate) mod direct;
+mod found;
 mod group;
 mod http;
 mod lines;

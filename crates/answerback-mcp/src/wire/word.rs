@@ -29,5 +29,7 @@ pub static PROGRESS: Word = Word::new(|| Finder::new("progressToken"));
 pub static VERSION: Word = Word::new(|| Finder::new("protocolVersion"));
 /// By which a notification says to which subscription it belongs.
 pub static SUBSCRIPTION: Word = Word::new(|| Finder::new("subscriptionId"));
+/// By which a message names a task.
+pub static TASK: Word = Word::new(|| Finder::new("taskId"));
 /// By which an answer of a link is told from one of its server.
 pub(crate) static LINK: Word = Word::new(|| Finder::new("answerback/link"));

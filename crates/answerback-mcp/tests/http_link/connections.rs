@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use answerback_mcp::link::Link;
 use answerback_mcp::wire::Message;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 use super::server::*;
 
@@ -49,6 +48,10 @@ async fn a_request_is_not_lost_to_a_connection_that_the_server_closed_meanwhile(
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let connections = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&connections);
+    // On another connection it says when it has closed one: who has read that has the end of the other, too.
+    let side = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut hears = TcpStream::connect(side.local_addr().unwrap()).await.unwrap();
+    let (mut tells, _) = side.accept().await.unwrap();
     // It says nothing of closing, answers one request a connection, and closes it.
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
@@ -64,6 +67,8 @@ async fn a_request_is_not_lost_to_a_connection_that_the_server_closed_meanwhile(
                 "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
             );
             stream.write_all(format!("{head}{answer}").as_bytes()).await.unwrap();
+            drop(stream);
+            tells.write_all(b".").await.unwrap();
         }
     });
     let remote = remote(&url);
@@ -72,7 +77,7 @@ async fn a_request_is_not_lost_to_a_connection_that_the_server_closed_meanwhile(
         let answer = answered(&link, id).await;
         assert_eq!(answer, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
         // The end of the connection comes after the answer. One that is not there yet nobody can know of.
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        hears.read_exact(&mut [0]).await.unwrap();
     }
     assert_eq!(connections.load(Ordering::SeqCst), 5);
 }

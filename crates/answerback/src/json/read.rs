@@ -7,7 +7,7 @@
 use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
-use super::{Limits, Place};
+use super::{Limits, Place, Pointer};
 use crate::finding::{ValidationError, codes};
 
 /// A document that was read, with what the reading itself found.
@@ -20,6 +20,15 @@ pub struct Document {
     pub findings: Vec<ValidationError>,
 }
 
+impl Document {
+    /// Where a name stands that is there twice in one object: nobody knows which of its values is meant.
+    pub fn repeated(&self) -> Option<&Pointer> {
+        let mut found = self.findings.iter();
+        let found = found.find(|finding| finding.error_code == codes::DUPLICATE_NAME.code)?;
+        Some(&found.field_path)
+    }
+}
+
 /// Reads one JSON document. A leading byte order mark is accepted.
 ///
 /// # Errors
@@ -30,6 +39,7 @@ pub struct Document {
 /// let document = answerback::json::read(br#"{"a": 1, "a": 2}"#, Default::default())?;
 /// assert_eq!(document.value["a"], 2);
 /// assert_eq!(document.findings[0].error_code, "DOC-001");
+/// assert_eq!(document.repeated().map(ToString::to_string).as_deref(), Some("/a"));
 /// # Ok::<(), answerback::json::ReadError>(())
 /// ```
 pub fn read(bytes: &[u8], limits: Limits) -> Result<Document, ReadError> {

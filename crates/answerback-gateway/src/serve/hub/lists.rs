@@ -1,6 +1,6 @@
 //! What servers have beside tools, each kind as one list: prompts, resources and tasks, and who is asked about one of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError};
 
 use answerback_mcp::wire::{Id, Message, Object, splice};
@@ -104,7 +104,7 @@ impl Hub {
                 let renamed = with(&message, place, &Value::from(name).to_string());
                 self.forward(server, id, renamed.unwrap_or(message)).await;
             }
-            None => self.ask_in_turn(id, message).await,
+            None => self.ask_in_turn(id, message, None).await,
         }
     }
 
@@ -139,11 +139,11 @@ impl Hub {
             || self.resources.read().unwrap_or_else(PoisonError::into_inner).get(uri).copied();
         match owner() {
             Some(server) => self.forward(server, id, message).await,
-            None => self.ask_in_turn(id, message).await,
+            None => self.ask_in_turn(id, message, None).await,
         }
     }
 
-    /// The tasks of all servers. Each keeps its id: who asks about one is led to the server that has it.
+    /// The tasks of all servers. Each keeps its id, unless another server's has it.
     pub(super) async fn list_tasks(
         self: &Arc<Self>,
         id: &Id,
@@ -152,25 +152,47 @@ impl Hub {
         is_modern: bool,
     ) {
         let lists = self.lists("tasks/list", "tasks", params).await;
-        let items: Vec<String> = lists.into_iter().flat_map(|(_, items)| items).collect();
+        let mut items = Vec::new();
+        let mut taken = HashSet::new();
+        for (server, listed) in lists {
+            let relay = &self.servers[server].relay;
+            for item in listed {
+                let named = match text(&item, "taskId") {
+                    Some(id) if relay.names_alone(&id).await && taken.insert(id.clone()) => None,
+                    Some(id) => relay.qualified(&id).to_client(&item, &[]),
+                    None => None,
+                };
+                items.push(named.unwrap_or(item));
+            }
+        }
         if items.is_empty() {
             // Whether there are none, or nobody here has such a thing as tasks, is for the servers to say.
-            return self.ask_in_turn(id, message).await;
+            return self.ask_in_turn(id, message, None).await;
         }
         self.answer(id, &merge::page("tasks", &items, is_modern)).await;
     }
 
     /// Sends a request about a task to the server that has it: where it was made through a gateway, that is known.
     pub(super) async fn about_task(self: &Arc<Self>, id: &Id, message: Message, params: &str) {
-        if let Some(task) = text(params, "taskId") {
-            for (index, server) in self.servers.iter().enumerate() {
-                let known = self.gateway.task(&self.client, server.backend.name(), &task).await;
-                if matches!(known, Ok(Some(_))) {
-                    return self.forward(index, id, message).await;
-                }
+        let Some(task) = text(params, "taskId") else {
+            return self.ask_in_turn(id, message, None).await;
+        };
+        // Of a name with a server's in it that server is meant: no other can give out names in its place.
+        let qualified = task.split_once('/').and_then(|(name, own)| {
+            let server = self.servers.iter().position(|it| it.backend.name() == name)?;
+            Some((server, own))
+        });
+        if let Some((server, own)) = qualified
+            && self.servers[server].relay.has_task(own, false).await
+        {
+            return self.forward(server, id, message).await;
+        }
+        for (index, server) in self.servers.iter().enumerate() {
+            if server.relay.has_task(&task, true).await {
+                return self.forward(index, id, message).await;
             }
         }
-        self.ask_in_turn(id, message).await;
+        self.ask_in_turn(id, message, qualified.map(|(server, _)| server)).await;
     }
 
     pub(super) async fn complete(self: &Arc<Self>, id: &Id, message: Message, params: &str) {
@@ -181,7 +203,7 @@ impl Hub {
             Some(shown) => {
                 self.about_prompt(id, message, &shown, &["params", "ref", "name"]).await;
             }
-            None => self.ask_in_turn(id, message).await,
+            None => self.ask_in_turn(id, message, None).await,
         }
     }
 }

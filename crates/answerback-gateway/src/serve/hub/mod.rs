@@ -360,7 +360,7 @@ impl Hub {
             "tasks/get" | "tasks/result" | "tasks/update" | "tasks/cancel" => {
                 self.about_task(&id, message, &params).await;
             }
-            _ => self.ask_in_turn(&id, message).await,
+            _ => self.ask_in_turn(&id, message, None).await,
         }
     }
 
@@ -533,12 +533,13 @@ impl Hub {
     }
 
     /// Asks one server after the other until one has a result; what the first said otherwise. Each is asked as the client
-    /// asked: what it says about the request, and whoever gives it up, finds the way.
-    async fn ask_in_turn(self: &Arc<Self>, id: &Id, message: Message) {
+    /// asked: what it says about the request, and whoever gives it up, finds the way. Who is likely to have one is asked
+    /// first.
+    async fn ask_in_turn(self: &Arc<Self>, id: &Id, message: Message, first: Option<usize>) {
         let most = self.gateway.settings().call_time;
         let end = Instant::now() + most;
         let mut order: Vec<usize> = (0..self.servers.len()).collect();
-        order.sort_by_key(|server| self.servers[*server].is_late());
+        order.sort_by_key(|server| (Some(*server) != first, self.servers[*server].is_late()));
         let mut refused = None;
         for server in order {
             let (sender, answer) = oneshot::channel();

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 
 use super::super::merge::{self, text, with_text};
 use super::super::names::Names;
-use super::{Hub, Route, Server, lock, meta_of, renamed};
-use crate::{Admission, Pins, ToolCall, Toolbox, Upstream};
+use super::{Hub, Route, lock, meta_of, renamed};
+use crate::{Admission, ToolCall, Toolbox, Upstream};
 
 /// When a server that did not list its tools is asked again.
 const AGAIN: Duration = Duration::from_secs(30);
@@ -119,7 +119,8 @@ impl Hub {
 
     fn put_together(&self, listed: &[Arc<Vec<String>>]) -> Tools {
         let servers: Vec<&str> = self.servers.iter().map(|server| server.backend.name()).collect();
-        let pinned: Vec<Vec<String>> = self.servers.iter().map(Server::pinned).collect();
+        let pinned: Vec<Vec<String>> =
+            self.servers.iter().map(|server| server.backend.pinned()).collect();
         let read_names =
             |items: &Arc<Vec<String>>| items.iter().filter_map(|item| text(item, "name")).collect();
         let claimed: Vec<Vec<String>> = listed.iter().map(read_names).collect();
@@ -198,13 +199,5 @@ impl Hub {
     ) {
         let renamed = if name == called { None } else { renamed(&message, name) };
         self.forward(server, id, renamed.unwrap_or(message)).await;
-    }
-}
-
-impl Server {
-    /// The names of its tools as they were first seen.
-    fn pinned(&self) -> Vec<String> {
-        let pins = self.backend.served.pins.as_ref().and_then(|file| Pins::read(file).ok());
-        pins.map(|pins| pins.names().map(str::to_owned).collect()).unwrap_or_default()
     }
 }

@@ -10,7 +10,7 @@ use crate::{Gateway, ask};
 /// What a call can be answered with that does not run. It owns all of that, so that the unit of work that counts the
 /// attempt can write the answer down with it.
 #[derive(Clone, Debug)]
-pub(crate) struct Answering {
+pub(crate) struct OwnAnswer {
     pub(crate) teller: Teller,
     wording: Wording,
     /// How many attempts there are.
@@ -25,7 +25,7 @@ pub(crate) struct Answering {
     console: Option<String>,
 }
 
-impl Answering {
+impl OwnAnswer {
     pub(crate) fn new(
         gateway: &Gateway,
         teller: &Teller,

@@ -1,0 +1,91 @@
+//! Calls that take long to judge: nobody else waits for them, and neither does the end of the gateway.
+
+use std::io::{ErrorKind, Read as _};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::gateway::{Gateway, Session};
+use crate::serve::one_stub;
+use crate::wrap::{Desk, text};
+
+/// A schema, and what fits it: texts as long as may be, and patterns that look ahead to the end of a text in several ways
+/// from every place in it, before they find something. All of it would take a quarter of an hour.
+fn slow() -> (Value, Value) {
+    let pattern = |number: usize| {
+        let ways = (0..10).map(|way| format!("a(?=a*{number}{way}b)|"));
+        json!({"pattern": format!("{}b", ways.collect::<String>())})
+    };
+    let items = json!({"type": "string", "allOf": (0..10).map(pattern).collect::<Vec<_>>()});
+    let schema =
+        json!({"type": "object", "properties": {"texts": {"type": "array", "items": items}}});
+    (schema, json!({"texts": vec![format!("{}b", "a".repeat(4095)); 500]}))
+}
+
+/// Has so many calls judged that there is one for every thread. Whoever drops them has left.
+fn occupy(session: &Session<'_>) -> Vec<TcpStream> {
+    let (_, arguments) = slow();
+    let threads = std::thread::available_parallelism().unwrap().get();
+    let call = |number| {
+        let params = json!({"name": "slow", "arguments": arguments});
+        let call = json!({"jsonrpc": "2.0", "id": format!("slow {number}"), "method": "tools/call", "params": params});
+        session.sent("POST", &call.to_string())
+    };
+    (0..threads).map(call).collect()
+}
+
+/// Whether nothing was answered yet. A stream that the answer is to come in may have begun.
+fn is_unanswered(connection: &mut TcpStream) -> bool {
+    connection.set_nonblocking(true).unwrap();
+    let mut said = Vec::new();
+    let ended = connection.read_to_end(&mut said);
+    let is_open = ended.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+    is_open && !String::from_utf8_lossy(&said).contains('{')
+}
+
+fn start(desk: &Desk) -> Gateway {
+    let (schema, _) = slow();
+    let tool = json!({"name": "slow", "inputSchema": schema}).to_string();
+    let file = desk.path("slow.json");
+    std::fs::write(&file, tool).unwrap();
+    let env = format!("], env: {{STUB_TOOL: {}}}}}", file.display());
+    Gateway::start(desk, &one_stub().replace("]}", &env), &[])
+}
+
+#[test]
+fn who_calls_meanwhile_is_answered_and_the_end_does_not_wait() {
+    let desk = Desk::new();
+    let gateway = start(&desk);
+    let mut slow = Session::begin(&gateway, "/mcp");
+    // The tools are known from here on.
+    assert_eq!(text(&slow.call("echo", json!({"text": "a"}))), "a");
+    let mut judged = occupy(&slow);
+    for number in 0..10 {
+        let mut other = Session::begin(&gateway, "/mcp");
+        let said = number.to_string();
+        assert_eq!(text(&other.call("echo", json!({"text": said}))), said);
+    }
+    assert!(judged.iter_mut().all(is_unanswered), "they were meant to take longer");
+    let (code, said) = gateway.stop();
+    assert_eq!(code, 0, "{said:?}");
+    let leaves = desk.leaves();
+    assert_eq!(leaves.last().unwrap()["subject"], "stop", "{leaves:?}");
+}
+
+/// A call that a program has judged is judged where its connection is.
+#[test]
+fn a_call_that_a_program_has_judged_holds_nobody_up_either() {
+    let desk = Desk::new();
+    let gateway = start(&desk);
+    let client = Session::begin(&gateway, "/mcp");
+    let (schema, arguments) = slow();
+    let line = json!({"id": "a", "tool": "slow", "arguments": arguments, "schema": schema});
+    let mut judged = client.sent_to("/api/calls/check", "POST", &line.to_string());
+    for _ in 0..10 {
+        assert_eq!(gateway.send("GET", "/healthz", &[], "").status, 200);
+    }
+    assert!(is_unanswered(&mut judged), "it was meant to take longer");
+    let (code, said) = gateway.stop();
+    assert_eq!(code, 0, "{said:?}");
+    assert_eq!(desk.leaves().last().unwrap()["subject"], "stop");
+}

@@ -1,0 +1,34 @@
+use std::ops::{AddAssign, SubAssign};
+
+/// A number of events, and how many bytes they have.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Amount {
+    pub(super) events: usize,
+    pub(super) bytes: usize,
+}
+
+impl Amount {
+    /// One event of so many bytes.
+    pub(super) const fn one(bytes: usize) -> Self {
+        Self { events: 1, bytes }
+    }
+
+    /// Whether it is more than this, one way or the other.
+    pub(super) const fn is_beyond(self, bound: Self) -> bool {
+        self.events > bound.events || self.bytes > bound.bytes
+    }
+}
+
+impl AddAssign for Amount {
+    fn add_assign(&mut self, other: Self) {
+        self.events += other.events;
+        self.bytes += other.bytes;
+    }
+}
+
+impl SubAssign for Amount {
+    fn sub_assign(&mut self, other: Self) {
+        self.events -= other.events;
+        self.bytes -= other.bytes;
+    }
+}

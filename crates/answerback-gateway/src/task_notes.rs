@@ -1,0 +1,273 @@
+//! What is noted of tasks: whose each is, and whether its id is enough to name it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use answerback::{Digest, UuidV4};
+use answerback_mcp::wire::splice;
+use answerback_store::StoreError;
+use serde_json::{Value, json};
+
+use crate::Gateway;
+use crate::tasks::Task;
+
+/// How many notes are remembered here, the newest, beside those in the store. A task has up to four.
+const MOST: usize = 4096;
+/// What is noted where several connections of a principal made a task with the same id: which one is meant nobody knows.
+const SEVERAL: &str = "several";
+/// The member of `_meta` that says to which task something belongs.
+const RELATED: &str = "io.modelcontextprotocol/related-task";
+
+/// Where a client meets a server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Door {
+    /// The client's connection, where it has a process of the server to itself: each process counts on its own.
+    pub(crate) connection: Option<Arc<str>>,
+    /// Whether the server is one of several that the client sees as one.
+    pub(crate) is_shared: bool,
+}
+
+/// A task, as somebody names it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TaskKey<'a> {
+    pub(crate) principal: &'a str,
+    pub(crate) server: &'a str,
+    /// As its server calls it.
+    pub(crate) id: &'a str,
+    pub(crate) door: &'a Door,
+}
+
+/// Whose a task is.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// This client's, or its principal's from before it came back.
+    Own(Box<Task>),
+    /// Another principal's.
+    Others,
+    /// Nobody was seen to make it.
+    Nobody,
+}
+
+impl TaskKey<'_> {
+    /// The note of the task that was made on this connection, where that matters.
+    fn on_connection(&self) -> Option<String> {
+        let connection = self.door.connection.as_deref()?;
+        Some(name("task", &json!([self.principal, self.server, self.id, connection])))
+    }
+
+    /// The note of the task that the principal made.
+    fn of_principal(&self) -> String {
+        name("task", &json!([self.principal, self.server, self.id]))
+    }
+
+    /// The note that says who made a task with this id at the server last.
+    fn maker(&self) -> String {
+        name("task-of", &json!([self.server, self.id]))
+    }
+
+    /// The note that says whose task has the id to itself, where the principal sees several servers as one.
+    fn holder(&self) -> String {
+        name("task-id", &json!([self.principal, self.id]))
+    }
+
+    /// An id for what is known of a task that nobody was seen to make: whoever asks again asks about the same.
+    pub(crate) fn correlation(&self) -> UuidV4 {
+        let connection = self.door.connection.as_deref();
+        let whole = json!(["task", self.principal, self.server, self.id, connection]);
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&Digest::of(&whole).as_bytes()[..16]);
+        UuidV4::from_random(bytes)
+    }
+
+    /// What the task is called where another server's has its id: ids of servers have no such beginning, since no server
+    /// is called like another.
+    pub(crate) fn qualified(&self) -> Shown {
+        Shown { own: self.id.to_owned(), shown: format!("{}/{}", self.server, self.id) }
+    }
+}
+
+fn name(kind: &str, whole: &Value) -> String {
+    format!("{kind}/{}", Digest::of(whole))
+}
+
+/// What a client calls a task that its server calls otherwise.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Shown {
+    pub(crate) own: String,
+    pub(crate) shown: String,
+}
+
+impl Shown {
+    /// What the server says in this place, with the client's name for the task; nothing, where it does not name it.
+    pub(crate) fn to_client(&self, text: &str, place: &[&str]) -> Option<String> {
+        renamed(text, place, &self.own, &self.shown)
+    }
+
+    /// What the client says in this place, with the server's name for the task.
+    pub(crate) fn to_server(&self, text: &str, place: &[&str]) -> Option<String> {
+        renamed(text, place, &self.shown, &self.own)
+    }
+}
+
+fn renamed(text: &str, place: &[&str], from: &str, to: &str) -> Option<String> {
+    let to = Value::from(to).to_string();
+    let mut changed: Option<String> = None;
+    for member in [&["taskId"][..], &["task", "taskId"], &["_meta", RELATED, "taskId"]] {
+        let path = [place, member].concat();
+        let text = changed.as_deref().unwrap_or(text);
+        if splice::string_at(text, &path).as_deref() == Some(from) {
+            changed = splice::with(text, &path, &to).ok().or(changed);
+        }
+    }
+    changed
+}
+
+/// The task that something in this place belongs to.
+pub(crate) fn related(text: &str, place: &[&str]) -> Option<String> {
+    splice::string_at(text, &[place, &["_meta", RELATED, "taskId"]].concat())
+}
+
+/// The notes that this gateway saw, by their names.
+#[derive(Debug, Default)]
+pub(crate) struct TaskNotes(Mutex<Memory>);
+
+#[derive(Debug, Default)]
+struct Memory {
+    notes: HashMap<String, String>,
+    oldest_first: VecDeque<String>,
+}
+
+impl Memory {
+    fn keep(&mut self, name: &str, text: &str) {
+        if self.notes.insert(name.to_owned(), text.to_owned()).is_none() {
+            self.oldest_first.push_back(name.to_owned());
+        }
+        if self.oldest_first.len() > MOST
+            && let Some(oldest) = self.oldest_first.pop_front()
+        {
+            self.notes.remove(&oldest);
+        }
+    }
+}
+
+impl TaskNotes {
+    fn lock(&self) -> MutexGuard<'_, Memory> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Gateway {
+    /// What is noted under a name, here or in the store.
+    async fn noted(&self, name: &str) -> Result<Option<String>, StoreError> {
+        if let Some(note) = self.tasks.lock().notes.get(name) {
+            return Ok(Some(note.clone()));
+        }
+        let Some(recorder) = &self.recorder else { return Ok(None) };
+        let (store, wanted) = (recorder.store().clone(), name.to_owned());
+        let read = tokio::task::spawn_blocking(move || store.note(&wanted)).await;
+        let note = match read.unwrap_or_else(|error| Err(StoreError::unit(error.to_string()))) {
+            Ok(note) => note,
+            Err(error) => return recorder.store().excuse(error).map(|()| None),
+        };
+        if let Some(note) = &note {
+            self.tasks.lock().keep(name, note);
+        }
+        Ok(note)
+    }
+
+    /// Whose a task is, where it went through a gateway on this store.
+    pub(crate) async fn task(&self, key: TaskKey<'_>) -> Result<Found, StoreError> {
+        for name in key.on_connection().into_iter().chain([key.of_principal()]) {
+            let note = self.noted(&name).await?;
+            if let Some(Ok(task)) = note.map(|note| serde_json::from_str(&note)) {
+                return Ok(Found::Own(Box::new(task)));
+            }
+        }
+        let maker = self.noted(&key.maker()).await?;
+        let is_others = maker.is_some_and(|maker| maker != key.principal);
+        Ok(if is_others { Found::Others } else { Found::Nobody })
+    }
+
+    /// Whether the id of a task is enough to name it among those of all servers.
+    pub(crate) async fn is_plain(&self, key: TaskKey<'_>) -> Result<bool, StoreError> {
+        if let Found::Own(task) = self.task(key).await? {
+            return Ok(!task.is_qualified);
+        }
+        let holder = self.noted(&key.holder()).await?;
+        Ok(holder.is_none_or(|holder| holder == key.server))
+    }
+
+    /// Remembers a task that was made, and gives what is to be noted of it. What was noted of an older one with its id is
+    /// replaced: a server that was started again counts anew.
+    pub(crate) async fn note_task(
+        &self,
+        key: TaskKey<'_>,
+        task: &mut Task,
+    ) -> Vec<(String, String)> {
+        // What cannot be read cannot be written, either, and that is told.
+        let before = self.noted(&key.of_principal()).await.ok().flatten();
+        let held = self.noted(&key.holder()).await.ok().flatten();
+        let mut memory = self.tasks.lock();
+        // Two servers may give out an id at the same time.
+        let held = memory.notes.get(&key.holder()).cloned().or(held);
+        task.is_qualified = held.is_some_and(|holder| holder != key.server);
+        let connection = key.door.connection.as_deref();
+        task.connection = connection.map(str::to_owned);
+        let is_several = connection.is_some()
+            && before.is_some_and(|before| {
+                let before: Option<Task> = serde_json::from_str(&before).ok();
+                before.is_none_or(|before| before.connection != task.connection)
+            });
+        let text = serde_json::to_string(task).unwrap_or_default();
+        let of_principal = if is_several { SEVERAL.to_owned() } else { text.clone() };
+        let mut notes =
+            vec![(key.of_principal(), of_principal), (key.maker(), key.principal.to_owned())];
+        notes.extend(key.on_connection().map(|name| (name, text)));
+        if !task.is_qualified {
+            notes.push((key.holder(), key.server.to_owned()));
+        }
+        for (name, text) in &notes {
+            memory.keep(name, text);
+        }
+        notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_servers_principals_and_connections_apart() {
+        let (any, one, other) = (
+            Door::default(),
+            Door { connection: Some("a".into()), is_shared: false },
+            Door { connection: Some("b".into()), is_shared: false },
+        );
+        let key = |principal, server, id, door| TaskKey { principal, server, id, door };
+        let name = key("p", "s", "t", &any).of_principal();
+        assert_eq!(name, key("p", "s", "t", &one).of_principal());
+        for other in [key("q", "s", "t", &any), key("p", "r", "t", &any), key("p", "s", "u", &any)]
+        {
+            assert_ne!(name, other.of_principal());
+        }
+        let [one, other] = [&one, &other].map(|door| key("p", "s", "t", door));
+        assert_eq!(key("p", "s", "t", &any).on_connection(), None);
+        assert_ne!(one.on_connection(), other.on_connection());
+        assert_ne!(one.correlation(), other.correlation());
+    }
+
+    #[test]
+    fn a_task_has_the_client_s_name_wherever_it_is_named() {
+        let shown = Shown { own: "t".to_owned(), shown: "s/t".to_owned() };
+        let said = r#"{"result":{ "taskId" : "t","task":{"taskId":"u"},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}},"n":1.0}}"#;
+        let told = shown.to_client(said, &["result"]).unwrap();
+        assert_eq!(
+            told,
+            r#"{"result":{ "taskId" : "s/t","task":{"taskId":"u"},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"s/t"}},"n":1.0}}"#
+        );
+        assert_eq!(shown.to_server(&told, &["result"]).as_deref(), Some(said));
+        assert_eq!(shown.to_client(r#"{"result":{"taskId":"u"}}"#, &["result"]), None);
+        assert_eq!(related(said, &["result"]).as_deref(), Some("t"));
+    }
+}

@@ -1,0 +1,185 @@
+//! SHA-256 of many messages, two at a time.
+//!
+//! Each round of SHA-256 waits for the one before it, and a processor with instructions for it has room for twice as many
+//! as one message can give. So the blocks of two messages are taken by turns: the processor begins the second while it
+//! still waits for the first. What a block does to a state is the library's; in which order blocks come is ours.
+
+use sha2::block_api::compress256;
+
+use crate::{hash::Hash, source::Part};
+
+const BLOCK: usize = 64;
+
+type Block = [u8; BLOCK];
+type State = [u32; 8];
+
+/// What a digest starts from (FIPS 180-4, 5.3.3).
+const START: State = [
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
+];
+
+/// The digests of messages, in their order.
+pub(crate) fn digests<'a>(messages: impl Iterator<Item = &'a [u8]>) -> Vec<Hash> {
+    two_at_a_time(messages, &[], |both| digest_two(both.map(Message::whole)))
+}
+
+/// The commitments to the bytes of parts under their salts, which are HMAC-SHA-256, in the order of the parts.
+pub(crate) fn commitments(parts: &[Part<'_>]) -> Vec<Hash> {
+    let nothing = Part { name: &[], salt: &[], bytes: &[] };
+    two_at_a_time(parts.iter().copied(), nothing, commit_two)
+}
+
+/// An odd one at the end has nothing beside it.
+fn two_at_a_time<T: Copy>(
+    items: impl Iterator<Item = T>,
+    nothing: T,
+    both: impl Fn([T; 2]) -> [Hash; 2],
+) -> Vec<Hash> {
+    let mut items = items;
+    let mut hashes = Vec::with_capacity(items.size_hint().0);
+    while let Some(left) = items.next() {
+        match items.next() {
+            Some(right) => hashes.extend(both([left, right])),
+            None => hashes.push(both([left, nothing])[0]),
+        }
+    }
+    hashes
+}
+
+/// HMAC (RFC 2104): a digest keyed with the salt, and a digest of that, keyed with it, too.
+fn commit_two(parts: [Part<'_>; 2]) -> [Hash; 2] {
+    let keys = parts.map(|part| key(part.salt));
+    let [inner, outer] = [0x36, 0x5c].map(|pad| {
+        let padded = keys.map(|key| [key.map(|byte| byte ^ pad)]);
+        let mut states = [START; 2];
+        compress_by_turns(&mut states, padded.each_ref().map(<[Block; 1]>::as_slice));
+        states
+    });
+    let keyed = |states: [State; 2], bytes: [&[u8]; 2]| {
+        let message =
+            |lane: usize| Message { state: states[lane], taken: BLOCK as u64, bytes: bytes[lane] };
+        digest_two([message(0), message(1)])
+    };
+    let digests = keyed(inner, parts.map(|part| part.bytes));
+    keyed(outer, digests.each_ref().map(|digest| digest.as_bytes().as_slice()))
+}
+
+/// A salt as a key: filled up to a block, or its digest where it is longer than one.
+fn key(salt: &[u8]) -> Block {
+    let mut key = [0; BLOCK];
+    if salt.len() > BLOCK {
+        key[..32].copy_from_slice(Hash::of(salt).as_bytes());
+    } else {
+        key[..salt.len()].copy_from_slice(salt);
+    }
+    key
+}
+
+/// The rest of a message, and what the blocks before it have left.
+struct Message<'a> {
+    state: State,
+    /// The length of what came before.
+    taken: u64,
+    bytes: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    fn whole(bytes: &'a [u8]) -> Self {
+        Self { state: START, taken: 0, bytes }
+    }
+
+    /// The blocks that the message fills. What is left goes to where it ends, with the mark and the length in bits; it
+    /// is written in place, since a block that was just moved has to be waited for.
+    fn blocks<'e>(&self, end: &'e mut [Block; 2]) -> (&'a [Block], &'e [Block]) {
+        let (blocks, rest) = self.bytes.as_chunks();
+        let two = rest.len() + 1 + 8 > BLOCK;
+        end[0][..rest.len()].copy_from_slice(rest);
+        end[0][rest.len()] = 0x80;
+        let bits = (self.taken + self.bytes.len() as u64).wrapping_mul(8);
+        end[usize::from(two)][BLOCK - 8..].copy_from_slice(&bits.to_be_bytes());
+        (blocks, &end[..=usize::from(two)])
+    }
+}
+
+fn digest_two([left, right]: [Message<'_>; 2]) -> [Hash; 2] {
+    let mut states = [left.state, right.state];
+    let mut ends = [[[0; BLOCK]; 2]; 2];
+    let [left_end, right_end] = &mut ends;
+    let (lefts, left_end) = left.blocks(left_end);
+    let (rights, right_end) = right.blocks(right_end);
+    compress_by_turns(&mut states, [lefts, rights]);
+    compress_by_turns(&mut states, [left_end, right_end]);
+    states.map(|state| {
+        let mut digest = [0; 32];
+        for (bytes, word) in digest.as_chunks_mut().0.iter_mut().zip(state) {
+            *bytes = word.to_be_bytes();
+        }
+        Hash::from(digest)
+    })
+}
+
+/// Takes blocks of both by turns, as long as there are any of both.
+fn compress_by_turns([left, right]: &mut [State; 2], [lefts, rights]: [&[Block]; 2]) {
+    let both = lefts.len().min(rights.len());
+    for (one, other) in lefts.iter().zip(rights) {
+        compress256(left, std::slice::from_ref(one));
+        compress256(right, std::slice::from_ref(other));
+    }
+    compress256(left, &lefts[both..]);
+    compress256(right, &rights[both..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use hmac::{Hmac, KeyInit as _, Mac as _};
+    use proptest::{collection::vec, prelude::*};
+    use sha2::Sha256;
+
+    use super::*;
+
+    /// Test case 2 of RFC 4231.
+    #[test]
+    fn commitments_are_hmac_sha_256() {
+        let part = Part { name: &[], salt: b"Jefe", bytes: b"what do ya want for nothing?" };
+        assert_eq!(
+            commitments(&[part])[0].to_string(),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        );
+    }
+
+    /// Around every length at which another block is needed, beside longer and shorter ones.
+    #[test]
+    fn digests_are_the_librarys_at_every_length() {
+        let bytes = (0..=255).collect::<Vec<u8>>();
+        let messages = (0..=200)
+            .flat_map(|length| [&bytes[..length], &bytes[length / 2..]])
+            .collect::<Vec<_>>();
+        let expected = messages.iter().map(|message| Hash::of(message)).collect::<Vec<_>>();
+        assert_eq!(digests(messages.into_iter()), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn commitments_are_the_librarys(
+            parts in vec((vec(any::<u8>(), 0..100), vec(any::<u8>(), 0..300)), 0..6)
+        ) {
+            let expected = parts.iter().map(|(salt, bytes)| {
+                let mut mac = Hmac::<Sha256>::new_from_slice(salt).unwrap();
+                mac.update(bytes);
+                Hash::from(<[u8; 32]>::from(mac.finalize().into_bytes()))
+            });
+            let given = parts
+                .iter()
+                .map(|(salt, bytes)| Part { name: &[], salt, bytes })
+                .collect::<Vec<_>>();
+            prop_assert_eq!(commitments(&given), expected.collect::<Vec<_>>());
+        }
+    }
+}
