@@ -148,35 +148,34 @@ impl Relay {
 
     /// What the server says, with the client's name for the task that it belongs to.
     pub(super) async fn named_for_client(&self, message: Message) -> Message {
-        let place = ["params"];
-        let Some(named) = self.related(&message, &place) else { return message };
-        let renamed = match self.find(&named).await {
-            Ok((_, Some(shown))) => shown.to_client(message.text(), &place),
-            _ => None,
-        };
-        match renamed {
-            Some(text) => message.with_text(text),
-            None => message,
-        }
+        self.renamed(message, &["params"], Shown::to_client).await
     }
 
     /// What the client answers, with the server's name for the task that it belongs to.
     pub(super) async fn named_for_server(&self, message: Message) -> Message {
-        let place = ["result"];
-        let Some(named) = self.related(&message, &place) else { return message };
+        self.renamed(message, &["result"], Shown::to_server).await
+    }
+
+    /// A message with the other side's name for the task that it belongs to; as it is, where both call it the same.
+    async fn renamed(
+        &self,
+        message: Message,
+        place: &[&str],
+        rename: fn(&Shown, &str, &[&str]) -> Option<String>,
+    ) -> Message {
+        // Most messages belong to none, and that is seen without reading them.
+        if !self.door.is_shared || !word::TASK.is_in(&message) {
+            return message;
+        }
+        let Some(named) = related(message.text(), place) else { return message };
         let renamed = match self.find(&named).await {
-            Ok((_, Some(shown))) => shown.to_server(message.text(), &place),
+            Ok((_, Some(shown))) => rename(&shown, message.text(), place),
             _ => None,
         };
         match renamed {
             Some(text) => message.with_text(text),
             None => message,
         }
-    }
-
-    fn related(&self, message: &Message, place: &[&str]) -> Option<String> {
-        let may_be_named = self.door.is_shared && word::TASK.is_in(message);
-        may_be_named.then(|| related(message.text(), place)).flatten()
     }
 
     /// Carries a request for what became of a task to its answer; none, when the client does not want it any more.

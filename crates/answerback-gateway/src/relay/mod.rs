@@ -684,7 +684,6 @@ async fn first_of(
     reply.await
 }
 
-/// How the ids of one relay's own requests begin. Without randomness there is no relay: its client has none, either.
 /// Why nothing is taken of a client in which a name stands twice: of two readers behind us each could take another value,
 /// and only one of them was looked at. What a server says crosses as it is written.
 pub(crate) fn repeated_name(message: &Message) -> String {
@@ -697,6 +696,7 @@ pub(crate) fn repeated_name(message: &Message) -> String {
     )
 }
 
+/// How the ids of one relay's own requests begin. Without randomness there is no relay: its client has none, either.
 fn own_prefix() -> String {
     let random: [u8; 8] = answerback_record::surroundings::random().unwrap_or_default();
     format!("{OURS}/{:016x}", u64::from_be_bytes(random))
