@@ -2,6 +2,7 @@
 
 mod copy;
 mod facet;
+mod ids;
 mod read;
 mod schema;
 mod text;
@@ -40,6 +41,10 @@ pub(crate) struct Sqlite {
     pub(super) signer: Option<(String, VerifierKey)>,
     /// Where the log went, as it was last read with the head.
     pub(super) moved: Option<String>,
+    /// How many entries there were then.
+    pub(super) size: u64,
+    pub(super) is_writer: bool,
+    newest: ids::Newest,
 }
 
 impl SqliteOpener {
@@ -47,8 +52,16 @@ impl SqliteOpener {
         Self { path: path.to_owned(), lock_timeout }
     }
 
-    fn opened(&self, connection: Connection) -> Sqlite {
-        Sqlite { connection, lock_timeout: self.lock_timeout, signer: None, moved: None }
+    fn opened(&self, connection: Connection, is_writer: bool) -> Sqlite {
+        Sqlite {
+            connection,
+            lock_timeout: self.lock_timeout,
+            signer: None,
+            moved: None,
+            size: 0,
+            is_writer,
+            newest: ids::Newest::default(),
+        }
     }
 
     /// What opens the index for full text, in a second file beside the store.
@@ -65,13 +78,13 @@ impl Opener for SqliteOpener {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(&self.path, flags, self.lock_timeout)?;
         schema::prepare(&connection)?;
-        Ok(Box::new(self.opened(connection)))
+        Ok(Box::new(self.opened(connection, true)))
     }
 
     fn reader(&self) -> Outcome<Box<dyn Read>> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
         let connection = connect(&self.path, flags, self.lock_timeout)?;
-        Ok(Box::new(self.opened(connection)))
+        Ok(Box::new(self.opened(connection, false)))
     }
 }
 

@@ -18,19 +18,6 @@ use crate::{
     Totals,
 };
 
-/// Asks for the entries with this response id. A response that has the id of its request is found by that: it stands in
-/// one index and not in two.
-macro_rules! under_response_id {
-    ($columns:literal) => {
-        concat!(
-            "SELECT ",
-            $columns,
-            " FROM entry WHERE response_id = ?1 AND response_id IS NOT request_id UNION ALL SELECT ",
-            $columns,
-            " FROM entry WHERE request_id = ?1 AND response_id = ?1"
-        )
-    };
-}
 impl Sqlite {
     pub(super) fn column<T: rusqlite::types::FromSql>(
         &self,
@@ -54,21 +41,17 @@ impl Sqlite {
 
     /// Leaves of a stretch that are as the filter says.
     fn leaves_within(
-        &self,
+        &mut self,
         filter: &Filter,
         within: Range<u64>,
         limit: usize,
     ) -> Outcome<Vec<(u64, Vec<u8>)>> {
-        // The response's id is always the first value: where it is looked for, it stands there several times.
         let id = |id: Option<Id>| id.map(|id| Value::from(id.as_bytes().to_vec()));
-        let mut values = vec![
-            id(filter.response_id).unwrap_or(Value::Null),
-            Value::from(int(within.start)),
-            Value::from(int(within.end)),
-        ];
-        let mut sql = "SELECT seq, leaf FROM entry WHERE seq >= ?2 AND seq < ?3".to_owned();
-        if filter.response_id.is_some() {
-            sql.push_str(concat!(" AND seq IN (", under_response_id!("seq"), ")"));
+        let mut values = vec![Value::from(int(within.start)), Value::from(int(within.end))];
+        let mut sql = "SELECT seq, leaf FROM entry WHERE seq >= ?1 AND seq < ?2".to_owned();
+        if let Some(carried) = filter.request_id.or(filter.response_id) {
+            sql.push_str(" AND seq IN (SELECT value FROM json_each(?3))");
+            values.push(Value::from(json_list(&self.entries_with(carried)?)));
         }
         let mut and = |column: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -79,6 +62,7 @@ impl Sqlite {
             }
         };
         and("request_id", id(filter.request_id));
+        and("response_id", id(filter.response_id));
         and("agent", filter.agent.clone().map(Value::from));
         and("tool", filter.tool.clone().map(Value::from));
         and("outcome", filter.outcome.clone().map(Value::from));
@@ -88,6 +72,12 @@ impl Sqlite {
         values.push(Value::from(i64::try_from(limit).unwrap_or(i64::MAX)));
         self.rows(&sql, params_from_iter(values), |row| Ok((uint(row.get(0)?), row.get(1)?)))
     }
+}
+
+/// Numbers as SQLite takes a list of them.
+fn json_list(numbers: &[u64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    format!("[{}]", numbers.join(","))
 }
 
 fn hash(bytes: &[u8]) -> Outcome<Hash> {
@@ -151,10 +141,10 @@ impl Read for Sqlite {
             })
             .optional()?;
         let Some(([size, last_ts, minimum, event_seq], frontier, root, signer, moved)) = row else {
-            self.moved = None;
+            (self.moved, self.size) = (None, 0);
             return Ok(None);
         };
-        self.moved = moved;
+        (self.moved, self.size) = (moved, uint(size));
         let signer = match &self.signer {
             Some((text, key)) if *text == signer => key.clone(),
             _ => {
@@ -242,7 +232,9 @@ impl Read for Sqlite {
         within: Range<u64>,
         limit: usize,
     ) -> Outcome<Vec<(u64, Vec<u8>)>> {
-        let mut stretches = self.stretches(filter, &within)?;
+        // An id says more exactly where to look.
+        let has_id = filter.request_id.is_some() || filter.response_id.is_some();
+        let mut stretches = if has_id { vec![within] } else { self.stretches(filter, &within)? };
         if filter.newest_first {
             stretches.reverse();
         }
@@ -317,14 +309,15 @@ impl Read for Sqlite {
     }
 
     fn linked(&mut self, request: Id) -> Outcome<Linked> {
-        let rows: Vec<(String, i64)> = self.rows(
-            "SELECT kind, seq FROM entry WHERE request_id = ?1 ORDER BY seq",
-            [request.as_bytes()],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?;
         let mut linked = Linked::default();
-        for (kind, seq) in rows {
-            linked.push(kind.parse().map_err(damaged)?, uint(seq));
+        for index in self.entries_with(request)? {
+            let kind: Option<String> = self.column(
+                "SELECT kind FROM entry WHERE seq = ?1 AND request_id = ?2",
+                params![int(index), request.as_bytes()],
+            )?;
+            if let Some(kind) = kind {
+                linked.push(kind.parse().map_err(damaged)?, index);
+            }
         }
         Ok(linked)
     }
@@ -336,16 +329,20 @@ impl Read for Sqlite {
         reply: Option<Id>,
     ) -> Outcome<Option<u64>> {
         let (sql, id) = match (response, reply) {
-            (Some(id), _) => (under_response_id!("seq, kind"), id),
-            (None, Some(id)) => {
-                ("SELECT seq, kind FROM entry WHERE reply_id = ?1 AND response_id IS NULL", id)
-            }
+            (Some(id), _) => ("SELECT kind FROM entry WHERE seq = ?1 AND response_id = ?2", id),
+            (None, Some(id)) => (
+                "SELECT kind FROM entry WHERE seq = ?1 AND reply_id = ?2 AND response_id IS NULL",
+                id,
+            ),
             (None, None) => return Ok(None),
         };
-        let rows: Vec<(i64, String)> =
-            self.rows(sql, [id.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let same = |(_, word): &&(i64, String)| kinds.iter().any(|kind| kind.as_str() == word);
-        Ok(rows.iter().filter(same).map(|(seq, _)| uint(*seq)).min())
+        for index in self.entries_with(id)? {
+            let word: Option<String> = self.column(sql, params![int(index), id.as_bytes()])?;
+            if word.is_some_and(|word| kinds.iter().any(|kind| kind.as_str() == word)) {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
     }
 
     fn attempt(&mut self, key: &str, now: Timestamp) -> Outcome<Option<KeptAttempt>> {

@@ -1,9 +1,10 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
+use super::ids;
 use crate::engine::{EngineError, Outcome};
 
 /// The version of the tables. A program that does not know it does not touch them.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 
 const TABLES: &str = "
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -16,10 +17,6 @@ CREATE TABLE entry(
   seq INTEGER PRIMARY KEY, ts INTEGER NOT NULL, kind TEXT NOT NULL, agent TEXT, tool TEXT, outcome TEXT,
   request_id BLOB, response_id BLOB, reply_id BLOB, leaf_hash BLOB NOT NULL, leaf BLOB NOT NULL
 ) STRICT;
-CREATE INDEX entry_request ON entry(request_id) WHERE request_id IS NOT NULL;
-CREATE INDEX entry_response ON entry(response_id)
-  WHERE response_id IS NOT NULL AND response_id IS NOT request_id;
-CREATE INDEX entry_reply ON entry(reply_id) WHERE reply_id IS NOT NULL AND response_id IS NULL;
 CREATE TABLE facet(
   name TEXT NOT NULL, value TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (name, value, n)
 ) STRICT, WITHOUT ROWID;
@@ -104,7 +101,12 @@ pub(super) fn prepare(connection: &Connection) -> Outcome<()> {
             )));
         }
         transaction.execute_batch(TABLES)?;
+        transaction.execute_batch(ids::TABLES)?;
         transaction.execute_batch(GUARDS)?;
+        transaction.execute_batch(&format!("PRAGMA user_version = {VERSION};"))?;
+        transaction.commit()?;
+    } else if version == ids::SINCE - 1 {
+        ids::upgrade(&transaction)?;
         transaction.execute_batch(&format!("PRAGMA user_version = {VERSION};"))?;
         transaction.commit()?;
     } else if version != VERSION {

@@ -65,10 +65,12 @@ impl Engine for Sqlite {
 
     fn commit(&mut self) -> Outcome<()> {
         self.execute("COMMIT", [])?;
+        self.newest.commit();
         Ok(())
     }
 
     fn rollback(&mut self) {
+        self.newest.rollback();
         if !self.connection.is_autocommit() {
             // When even this fails, the connection is dropped next.
             let _ = self.connection.execute_batch("ROLLBACK");
@@ -140,7 +142,8 @@ impl Engine for Sqlite {
                 part.execute(params![id, name, salt, &held.bytes()[..]])?;
             }
         }
-        Ok(())
+        drop((entry, part));
+        self.append_ids(rows)
     }
 
     fn append_tiles(&mut self, tiles: &[Tile]) -> Outcome<()> {
@@ -401,6 +404,7 @@ impl Engine for Sqlite {
         self.connection.execute_batch("DROP TRIGGER entry_delete")?;
         self.execute("DELETE FROM part WHERE id < ?1", [part_ids(below).start])?;
         self.prune_facets(below)?;
+        self.prune_ids(below)?;
         let removed = self.execute("DELETE FROM entry WHERE seq < ?1", [int(below)])?;
         let guard = GUARDS.lines().find(|line| line.contains("TRIGGER entry_delete "));
         self.connection.execute_batch(guard.unwrap_or_default())?;

@@ -1,0 +1,460 @@
+//! Which entries carry an id.
+//!
+//! Ids are random. An index over entries would change a page of its own for nearly every id of every batch: more bytes than
+//! the entries themselves have, and more with every entry that is there already. So ids are indexed late, and twice:
+//!
+//! - the *newest* are in no table. Whoever writes has them in memory, read from the entries themselves, which any
+//!   process may have written; whoever only reads looks through those entries.
+//! - [`TOGETHER`] entries later they go into the *young* table, in order: each of its pages changes once for many ids.
+//! - When that is large, a stretch of it moves into the *old* one with each step, and the next stretch with the next:
+//!   of the old table, however large it is, only the pages of that stretch change.
+//!
+//! What a table says is only where to look: an entry that was found has its ids in its own row.
+
+use std::collections::BTreeSet;
+use std::ops::{Bound, Range};
+
+use answerback_ledger::Id;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{Sqlite, int, uint};
+use crate::engine::{EngineError, EntryRow, Outcome};
+
+/// How many entries wait for the young table. More would be a longer wait for whoever comes then, and more to read for
+/// who looks for an id and does not write.
+const TOGETHER: u64 = if cfg!(test) { 16 } else { 4096 };
+
+/// How many ids the young table holds before they begin to move on. The more there are, the narrower is the stretch of
+/// the old table that moves; and the more pages of this one change with each step.
+const YOUNG: i64 = if cfg!(test) { 100 } else { 200_000 };
+
+pub(super) const TABLES: &str = "
+CREATE TABLE id_young(id BLOB NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (id, seq)) STRICT, WITHOUT ROWID;
+CREATE TABLE id_old(id BLOB NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (id, seq)) STRICT, WITHOUT ROWID;
+CREATE TABLE id_state(
+  one INTEGER PRIMARY KEY CHECK (one = 0), indexed INTEGER NOT NULL, young INTEGER NOT NULL,
+  moved_id BLOB NOT NULL, moved_seq INTEGER NOT NULL
+) STRICT;
+INSERT INTO id_state VALUES (0, 0, 0, x'', 0);
+";
+
+/// The first version of the tables that has these, and the one before, whose indexes they replace.
+pub(super) const SINCE: i64 = 5;
+
+/// Brings the tables of the version before up to date.
+pub(super) fn upgrade(connection: &Connection) -> Outcome<()> {
+    connection.execute_batch(TABLES)?;
+    connection.execute_batch(
+        "DROP INDEX entry_request; DROP INDEX entry_response; DROP INDEX entry_reply;
+         INSERT OR IGNORE INTO id_old(id, seq)
+           SELECT request_id, seq FROM entry WHERE request_id IS NOT NULL
+           UNION SELECT response_id, seq FROM entry WHERE response_id IS NOT NULL
+           UNION SELECT reply_id, seq FROM entry WHERE reply_id IS NOT NULL AND response_id IS NULL
+           ORDER BY 1, 2;
+         UPDATE id_state SET indexed = (SELECT coalesce(max(seq) + 1, 0) FROM entry);",
+    )?;
+    Ok(())
+}
+
+/// An id, and the entry that has it.
+type Carried = (Id, u64);
+
+/// The ids of the newest entries, for whoever writes.
+#[derive(Debug, Default)]
+pub(super) struct Newest {
+    /// The entries that they are of: from the first that is in no table.
+    entries: Range<u64>,
+    ids: BTreeSet<Carried>,
+    /// What the running transaction adds.
+    added: Vec<Carried>,
+    /// The entries as they are when the running transaction is committed.
+    next: Option<Range<u64>>,
+}
+
+impl Newest {
+    pub(super) fn commit(&mut self) {
+        let Some(next) = self.next.take() else { return };
+        if next.is_empty() {
+            self.ids.clear();
+            self.added.clear();
+        }
+        self.ids.extend(self.added.drain(..));
+        self.entries = next;
+    }
+
+    pub(super) fn rollback(&mut self) {
+        self.next = None;
+        self.added.clear();
+    }
+
+    fn with(&self, id: Id) -> impl Iterator<Item = u64> {
+        let all = (Bound::Included((id, 0)), Bound::Included((id, u64::MAX)));
+        self.ids.range(all).map(|(_, seq)| *seq)
+    }
+}
+
+/// The ids by which an entry is looked for. A reply's own counts where the answer has none.
+fn carried(row: &EntryRow) -> impl Iterator<Item = Carried> {
+    let reply = row.reply_id.filter(|_| row.response_id.is_none());
+    [row.request_id, row.response_id, reply].into_iter().flatten().map(|id| (id, row.index))
+}
+
+impl Sqlite {
+    /// The entries that may carry an id, in order: all that do, and perhaps some that have it as another one's.
+    pub(super) fn entries_with(&mut self, id: Id) -> Outcome<Vec<u64>> {
+        let mut found = if self.is_writer {
+            self.follow()?;
+            let mut found = self.seqs(
+                "SELECT seq FROM id_young WHERE id = ?1 UNION ALL SELECT seq FROM id_old WHERE id = ?1",
+                id,
+            )?;
+            found.extend(self.newest.with(id));
+            found
+        } else if self.has_id_tables()? {
+            // One statement, so that nothing moves meanwhile.
+            self.seqs(
+                "SELECT seq FROM id_young WHERE id = ?1 UNION ALL SELECT seq FROM id_old WHERE id = ?1
+                 UNION ALL SELECT seq FROM entry WHERE seq >= (SELECT indexed FROM id_state)
+                   AND ?1 IN (request_id, response_id, reply_id)",
+                id,
+            )?
+        } else {
+            self.seqs("SELECT seq FROM entry WHERE ?1 IN (request_id, response_id, reply_id)", id)?
+        };
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+
+    fn seqs(&self, sql: &str, id: Id) -> Outcome<Vec<u64>> {
+        self.rows(sql, [id.as_bytes()], |row| Ok(uint(row.get(0)?)))
+    }
+
+    /// Whether the tables are there: a file that nobody has written to since may be of a version without.
+    fn has_id_tables(&self) -> Outcome<bool> {
+        let version: Option<i64> = self.column("PRAGMA user_version", [])?;
+        Ok(version.is_some_and(|version| version >= SINCE))
+    }
+
+    /// Takes up the ids of entries that are written with the running transaction. When many wait, they go into their table.
+    pub(super) fn append_ids(&mut self, rows: &[EntryRow]) -> Outcome<()> {
+        let Some(last) = rows.last() else { return Ok(()) };
+        self.follow()?;
+        self.newest.added.extend(rows.iter().flat_map(carried));
+        let mut next = self.newest.entries.start..last.index + 1;
+        if next.end - next.start >= TOGETHER {
+            self.age(next.end)?;
+            next.start = next.end;
+        }
+        self.newest.next = Some(next);
+        Ok(())
+    }
+
+    /// Takes up what other processes appended since.
+    fn follow(&mut self) -> Outcome<()> {
+        // Only who appends moves ids: where nobody did, they are where they were.
+        if self.newest.entries.end == self.size {
+            return Ok(());
+        }
+        let indexed = self.column("SELECT indexed FROM id_state", [])?.map_or(0, uint);
+        let is_known = indexed == self.newest.entries.start && self.newest.entries.end < self.size;
+        let from = if is_known { self.newest.entries.end } else { indexed };
+        let ids = self.ids_of(from..self.size)?;
+        if !is_known {
+            self.newest.ids.clear();
+        }
+        self.newest.ids.extend(ids);
+        self.newest.entries = indexed..self.size.max(indexed);
+        Ok(())
+    }
+
+    /// The ids of entries, from their rows.
+    fn ids_of(&self, entries: Range<u64>) -> Outcome<Vec<Carried>> {
+        let rows: Vec<(i64, [Option<Vec<u8>>; 3])> = self.rows(
+            "SELECT seq, request_id, response_id, iif(response_id IS NULL, reply_id, NULL) FROM entry
+             WHERE seq >= ?1 AND seq < ?2",
+            params![int(entries.start), int(entries.end)],
+            |row| Ok((row.get(0)?, [row.get(1)?, row.get(2)?, row.get(3)?])),
+        )?;
+        let mut carried = Vec::new();
+        for (seq, ids) in rows {
+            for bytes in ids.into_iter().flatten() {
+                let bytes = <[u8; 16]>::try_from(bytes)
+                    .map_err(|_| EngineError::damaged("an id has 16 bytes".to_owned()))?;
+                carried.push((Id::from(bytes), uint(seq)));
+            }
+        }
+        Ok(carried)
+    }
+
+    /// Puts the newest ids into the young table, and about as many of that into the old one.
+    fn age(&self, indexed: u64) -> Outcome<()> {
+        let mut added = self.newest.added.clone();
+        added.extend(&self.newest.ids);
+        // In the table's order: each page is looked for, changed and left once.
+        added.sort_unstable();
+        let mut insert = self
+            .connection
+            .prepare_cached("INSERT OR IGNORE INTO id_young(id, seq) VALUES (?1, ?2)")?;
+        let mut young: i64 = self.column("SELECT young FROM id_state", [])?.unwrap_or(0);
+        for (id, seq) in &added {
+            young += i64::try_from(insert.execute(params![id.as_bytes(), int(*seq)])?).unwrap_or(0);
+        }
+        self.execute("UPDATE id_state SET indexed = ?1, young = ?2", params![int(indexed), young])?;
+        if young > YOUNG {
+            // A little more than came, so that it does not grow.
+            self.move_on(added.len() + added.len() / 4)?;
+        }
+        Ok(())
+    }
+
+    /// Moves so many ids behind those that moved last into the old table; at the end it begins again.
+    fn move_on(&self, count: usize) -> Outcome<()> {
+        let stretch: Option<(Vec<u8>, i64)> = self
+            .connection
+            .prepare_cached(
+                "SELECT id, seq FROM (SELECT id, seq FROM id_young
+                   WHERE (id, seq) > (SELECT moved_id, moved_seq FROM id_state) ORDER BY id, seq LIMIT ?1)
+                 ORDER BY id DESC, seq DESC LIMIT 1",
+            )?
+            .query_row([i64::try_from(count).unwrap_or(i64::MAX)], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .optional()?;
+        let Some((id, seq)) = stretch else {
+            self.execute("UPDATE id_state SET moved_id = x'', moved_seq = 0", [])?;
+            return Ok(());
+        };
+        self.execute(
+            "INSERT OR IGNORE INTO id_old(id, seq) SELECT id, seq FROM id_young
+             WHERE (id, seq) > (SELECT moved_id, moved_seq FROM id_state) AND (id, seq) <= (?1, ?2)
+             ORDER BY id, seq",
+            params![id, seq],
+        )?;
+        let moved = self.execute(
+            "DELETE FROM id_young
+             WHERE (id, seq) > (SELECT moved_id, moved_seq FROM id_state) AND (id, seq) <= (?1, ?2)",
+            params![id, seq],
+        )?;
+        self.execute(
+            "UPDATE id_state SET young = young - ?1, moved_id = ?2, moved_seq = ?3",
+            params![int(moved), id, seq],
+        )?;
+        Ok(())
+    }
+
+    /// Forgets the ids of entries left of one, which are still there.
+    pub(super) fn prune_ids(&mut self, below: u64) -> Outcome<()> {
+        let mut gone = self.ids_of(0..below)?;
+        gone.sort_unstable();
+        let mut young = 0;
+        for (id, seq) in gone {
+            let carried = params![id.as_bytes(), int(seq)];
+            young += self.execute("DELETE FROM id_young WHERE id = ?1 AND seq = ?2", carried)?;
+            self.execute("DELETE FROM id_old WHERE id = ?1 AND seq = ?2", carried)?;
+        }
+        self.execute("UPDATE id_state SET young = young - ?1", [int(young)])?;
+        // Those in memory are read again from the entries that stay.
+        self.newest = Newest::default();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::{Path, PathBuf};
+
+    use answerback_ledger::{Draft, Id, Token};
+    use rusqlite::Connection;
+
+    use super::{TOGETHER, YOUNG};
+    use crate::{Appended, Filter, Settings, Store, StoreError};
+
+    /// A file that several stores have open, as several processes have.
+    struct Desk {
+        folder: tempfile::TempDir,
+        stores: Vec<Store>,
+    }
+
+    impl Desk {
+        fn new(stores: usize) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let mut desk = Self { folder, stores: Vec::new() };
+            desk.stores = (0..stores).map(|_| desk.open()).collect();
+            desk
+        }
+
+        fn file(&self) -> PathBuf {
+            self.folder.path().join("store.db")
+        }
+
+        fn open(&self) -> Store {
+            let settings = Settings::new(self.folder.path().join("ledger.key"));
+            Store::open_sqlite(self.file(), settings).unwrap()
+        }
+
+        fn behind(&self) -> Connection {
+            Connection::open(self.file()).unwrap()
+        }
+
+        /// Appends by one store after the other.
+        fn append(&self, draft: Draft) -> Result<Appended, StoreError> {
+            let turn = usize::try_from(self.stores[0].head().unwrap().size).unwrap();
+            self.stores[turn / 3 % self.stores.len()].append(draft).unwrap().wait()
+        }
+    }
+
+    /// Ids in no order; a reply's own have the time in front and so an order.
+    fn id(number: u64) -> Id {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
+        bytes[8..].copy_from_slice(&number.to_be_bytes());
+        Id::from(bytes)
+    }
+
+    fn reply_id(number: u64) -> Id {
+        let mut bytes = [7; 16];
+        bytes[..8].copy_from_slice(&number.to_be_bytes());
+        Id::from(bytes)
+    }
+
+    const REQUEST: u64 = 1_000_000;
+
+    /// The answer to a request: under an id of its own, the request's, or a reply's.
+    fn answer(number: u64) -> Draft {
+        let draft = Draft::response().with_request_id(id(REQUEST + number));
+        let draft = draft.with_outcome(&Token::new("ok").unwrap());
+        match number % 3 {
+            0 => draft.with_response_id(id(number)).with_reply_id(reply_id(number)),
+            1 => draft.with_response_id(id(REQUEST + number)),
+            _ => draft.with_reply_id(reply_id(number)),
+        }
+    }
+
+    fn answer_id(number: u64) -> Id {
+        match number % 3 {
+            0 => id(number),
+            1 => id(REQUEST + number),
+            _ => reply_id(number),
+        }
+    }
+
+    /// Requests and their answers, the answers some way behind. Gives where each answer is.
+    fn tell(desk: &Desk, count: u64) -> BTreeMap<u64, u64> {
+        let mut answers = BTreeMap::new();
+        for number in 0..count + 40 {
+            if number < count {
+                let request = Draft::request().with_request_id(id(REQUEST + number));
+                desk.append(request.with_tool("test")).unwrap();
+            }
+            if let Some(number) = number.checked_sub(40) {
+                answers.insert(number, desk.append(answer(number)).unwrap().index);
+            }
+        }
+        answers
+    }
+
+    fn assert_found(store: &Store, answers: &BTreeMap<u64, u64>) {
+        for (number, index) in answers {
+            assert_eq!(store.reply_index(answer_id(*number)).unwrap(), Some(*index), "{number}");
+            let filter = Filter::default().with_request_id(id(REQUEST + number));
+            let found = store.entries(&filter, None, 10).unwrap().entries;
+            let found: Vec<u64> = found.iter().map(|entry| entry.index).collect();
+            assert!(found.len() == 2 && found[1] == *index, "{number}: {found:?}");
+        }
+        assert_eq!(store.reply_index(id(999)).unwrap(), None);
+    }
+
+    fn count(desk: &Desk, sql: &str) -> i64 {
+        desk.behind().query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn an_id_is_found_wherever_it_has_got_to() {
+        let desk = Desk::new(3);
+        let answers = tell(&desk, 400);
+        for store in &desk.stores {
+            assert_found(store, &answers);
+        }
+        assert_found(&Store::read_sqlite(desk.file()).unwrap(), &answers);
+        // What came before is known to whoever comes later, and by what it is known, it is not said twice.
+        let desk = Desk { stores: vec![desk.open()], folder: desk.folder };
+        for number in [0, 1, 2, 150, 151, 152, 397, 398, 399] {
+            let again = desk.append(answer(number)).unwrap();
+            assert_eq!((again.index, again.repeated), (answers[&number], true), "{number}");
+            let other = answer(number).with_response_id(id(5000 + number));
+            let error = desk.append(other).unwrap_err();
+            assert!(matches!(error, StoreError::AlreadyAnswered { .. }), "{number}: {error}");
+        }
+    }
+
+    #[test]
+    fn each_id_is_in_one_place() {
+        let desk = Desk::new(2);
+        let answers = tell(&desk, 600);
+        let size = i64::try_from(desk.stores[0].head().unwrap().size).unwrap();
+        let (young, old) = (
+            count(&desk, "SELECT count(*) FROM id_young"),
+            count(&desk, "SELECT count(*) FROM id_old"),
+        );
+        let newest = size - count(&desk, "SELECT indexed FROM id_state");
+        assert_eq!(young, count(&desk, "SELECT young FROM id_state"));
+        assert!(
+            young > 0 && young <= YOUNG + 4 * i64::try_from(TOGETHER).unwrap(),
+            "{young} young"
+        );
+        assert!(newest >= 0 && newest < i64::try_from(TOGETHER).unwrap(), "{newest} in none");
+        let both = "SELECT count(*) FROM id_young JOIN id_old USING (id, seq)";
+        assert_eq!(count(&desk, both), 0);
+        let all = "SELECT count(*) FROM (
+            SELECT request_id, seq FROM entry UNION SELECT response_id, seq FROM entry
+            UNION SELECT iif(response_id IS NULL, reply_id, NULL), seq FROM entry)
+            WHERE request_id IS NOT NULL AND seq < (SELECT indexed FROM id_state)";
+        assert_eq!(young + old, count(&desk, all));
+        // What is pruned is in neither.
+        desk.stores[0].prune(512, &mut |_| ()).unwrap();
+        let left = "SELECT count(*) FROM (SELECT seq FROM id_young UNION ALL SELECT seq FROM id_old) WHERE seq < 512";
+        assert_eq!(count(&desk, left), 0);
+        assert_eq!(count(&desk, "SELECT count(*) - (SELECT young FROM id_state) FROM id_young"), 0);
+        let kept: BTreeMap<u64, u64> =
+            answers.into_iter().filter(|(number, _)| number * 2 > 600).collect();
+        for store in &desk.stores {
+            assert_found(store, &kept);
+            assert_eq!(store.reply_index(answer_id(3)).unwrap(), None);
+        }
+    }
+
+    /// As a program of the version before left it.
+    fn make_older(file: &Path) {
+        let older = Connection::open(file).unwrap();
+        let sql = "DROP TABLE id_young; DROP TABLE id_old; DROP TABLE id_state;
+            CREATE INDEX entry_request ON entry(request_id) WHERE request_id IS NOT NULL;
+            CREATE INDEX entry_response ON entry(response_id)
+              WHERE response_id IS NOT NULL AND response_id IS NOT request_id;
+            CREATE INDEX entry_reply ON entry(reply_id) WHERE reply_id IS NOT NULL AND response_id IS NULL;
+            PRAGMA user_version = 4;";
+        older.execute_batch(sql).unwrap();
+    }
+
+    #[test]
+    fn a_store_of_the_version_before_is_read_and_brought_up_to_date() {
+        let Desk { folder, stores } = {
+            let desk = Desk::new(1);
+            tell(&desk, 50);
+            desk
+        };
+        let mut desk = Desk { folder, stores };
+        let answers: BTreeMap<u64, u64> = (0..50)
+            .map(|number| (number, desk.stores[0].reply_index(answer_id(number)).unwrap().unwrap()))
+            .collect();
+        desk.stores.clear();
+        make_older(&desk.file());
+        assert_found(&Store::read_sqlite(desk.file()).unwrap(), &answers);
+        desk.stores.push(desk.open());
+        assert_found(&desk.stores[0], &answers);
+        assert!(desk.append(answer(7)).unwrap().repeated);
+        assert_eq!(count(&desk, "SELECT count(*) FROM id_old"), 117);
+        assert_eq!(count(&desk, "SELECT count(*) FROM pragma_index_list('entry')"), 0);
+    }
+}
