@@ -37,6 +37,8 @@ pub(crate) enum Failure {
     Refused,
     /// The rows do not fit together.
     Damaged,
+    /// What is there is not for this program: another's, or of a version that it does not know.
+    Unfit,
 }
 
 #[derive(Clone, Debug)]
@@ -56,6 +58,20 @@ impl EngineError {
         Self::new(Failure::Damaged, what.into())
     }
 
+    /// Tables of a version that this program does not know.
+    pub(crate) fn of_version(found: &str, known: i64) -> Self {
+        let remedy = match found.parse::<i64>() {
+            Ok(found) if found > known => "it needs a newer program",
+            _ => "only the program that wrote it reads it",
+        };
+        Self::new(
+            Failure::Unfit,
+            format!(
+                "the store has tables of version {found}, and this program knows {known}: {remedy}"
+            ),
+        )
+    }
+
     fn unmoving(table: &Table, way: &str) -> Self {
         let table = table.name;
         Self::new(Failure::Broken, format!("{table} cannot be moved {way} this kind of store"))
@@ -69,6 +85,7 @@ impl From<EngineError> for StoreError {
             Failure::Lost | Failure::Broken => Self::Engine(error.source),
             Failure::Refused => Self::Refused(error.source),
             Failure::Damaged => Self::Damaged(error.source.to_string()),
+            Failure::Unfit => Self::Unfit(error.source.to_string()),
         }
     }
 }

@@ -3,7 +3,7 @@ use postgres::Client;
 use crate::engine::{EngineError, Failure, Outcome};
 
 /// The version of the tables. A program that does not know it does not touch them.
-const VERSION: &str = "4";
+const VERSION: i64 = 4;
 
 /// How often the tables are looked for again after somebody else made them at the same time.
 const TRIES: usize = 8;
@@ -130,19 +130,18 @@ fn is_there(client: &mut Client, schema: &str) -> Outcome<bool> {
         names.iter().map(|row| row.try_get(0)).collect::<Result<_, postgres::Error>>()?;
     let Some(table) = names.first() else { return Ok(false) };
     if !(names.iter().any(|name| name == "meta") && names.iter().any(|name| name == "writer")) {
-        return Err(EngineError::damaged(format!(
-            "the schema {schema} is another's: it has a table {table}"
-        )));
+        let error = format!(
+            "the schema {schema} is another's: it has a table {table}; name another with ?schema=NAME"
+        );
+        return Err(EngineError::new(Failure::Unfit, error));
     }
     let row = client.query_opt("SELECT value FROM meta WHERE key = 'tables'", &[])?;
     let version: Option<String> = row.map(|row| row.try_get(0)).transpose()?;
-    if version.as_deref() == Some(VERSION) {
+    let version = version.unwrap_or_else(|| "none".to_owned());
+    if version == VERSION.to_string() {
         return Ok(true);
     }
-    Err(EngineError::damaged(format!(
-        "the store has tables of version {}; this program knows {VERSION}",
-        version.as_deref().unwrap_or("none")
-    )))
+    Err(EngineError::of_version(&version, VERSION))
 }
 
 /// All in one transaction, so that half a schema is never seen.

@@ -175,7 +175,7 @@ impl Postgres {
         let version: i64 = row.try_get(0)?;
         if version < OLDEST {
             let error = format!("PostgreSQL 15 or newer is needed; this is {}", version / 10_000);
-            return Err(EngineError::new(Failure::Damaged, error));
+            return Err(EngineError::new(Failure::Unfit, error));
         }
         let synchronous: &str = row.try_get(3)?;
         if !["on", "remote_apply"].contains(&synchronous) {

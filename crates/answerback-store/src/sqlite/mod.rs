@@ -102,7 +102,7 @@ fn connect(path: &Path, flags: OpenFlags, lock_timeout: Duration) -> Outcome<Con
     if rusqlite::version_number() < OLDEST_SQLITE {
         let found = rusqlite::version();
         let error = format!("SQLite {found} can lose commits; 3.51.3 or newer is needed");
-        return Err(EngineError::new(Failure::Damaged, error));
+        return Err(EngineError::new(Failure::Unfit, error));
     }
     if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) {
         make_private(path);

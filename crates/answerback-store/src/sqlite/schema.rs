@@ -1,7 +1,7 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::ids;
-use crate::engine::{EngineError, Outcome};
+use crate::engine::{EngineError, Failure, Outcome};
 
 /// The version of the tables. A program that does not know it does not touch them.
 const VERSION: i64 = 5;
@@ -96,9 +96,8 @@ pub(super) fn prepare(connection: &Connection) -> Outcome<()> {
             .query_row("SELECT name FROM sqlite_schema LIMIT 1", [], |row| row.get(0))
             .optional()?;
         if let Some(table) = tables {
-            return Err(EngineError::damaged(format!(
-                "the file is another's: it has a table {table}"
-            )));
+            let error = format!("the file is another's: it has a table {table}; name another file");
+            return Err(EngineError::new(Failure::Unfit, error));
         }
         transaction.execute_batch(TABLES)?;
         transaction.execute_batch(ids::TABLES)?;
@@ -110,9 +109,7 @@ pub(super) fn prepare(connection: &Connection) -> Outcome<()> {
         transaction.execute_batch(&format!("PRAGMA user_version = {VERSION};"))?;
         transaction.commit()?;
     } else if version != VERSION {
-        let error =
-            format!("the store has tables of version {version}; this program knows {VERSION}");
-        return Err(EngineError::damaged(error));
+        return Err(EngineError::of_version(&version.to_string(), VERSION));
     }
     Ok(())
 }
