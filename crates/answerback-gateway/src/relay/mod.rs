@@ -15,7 +15,7 @@ use std::time::Duration;
 use answerback::finding::shown_name;
 use answerback_ledger::leaf::Subject;
 use answerback_mcp::link::{
-    Answering, Direct, Flow, Incoming, WAITING, broken_because, was_unsent,
+    Answering, Direct, Flow, Incoming, WAITING, broken_because, unsent, was_unsent,
 };
 use answerback_mcp::wire::{Id, Message, Object, Shape, code, meta, splice};
 use answerback_store::StoreError;
@@ -213,10 +213,26 @@ impl Relay {
         json!({"surface": surface, "upstream": name, "program": place})
     }
 
-    /// Waits for the calls that are under way.
-    pub(crate) async fn finish(&self) {
+    /// Waits for the calls that are under way. When there are only such that are being judged, they have so long, and are
+    /// answered as calls that did not run: says whether there was none.
+    pub(crate) async fn finish(&self) -> bool {
         let mut tasks = std::mem::take(&mut *lock(&self.tasks));
-        while tasks.join_next().await.is_some() {}
+        loop {
+            match tokio::time::timeout(LEAVING, tasks.join_next()).await {
+                Ok(Some(_)) => {}
+                Ok(None) => return true,
+                // Without its tools a server is not judged by: it is asked for them, and may take its time.
+                Err(_) if tasks.len() <= self.looked_at().len() && self.known().is_some() => break,
+                Err(_) => {}
+            }
+        }
+        // Whoever is judged answers no more.
+        drop(tasks);
+        for id in self.looked_at() {
+            let reason = "the gateway ended before it had judged the call, which did not run";
+            self.tell(unsent(&id, reason)).await;
+        }
+        false
     }
 
     /// Tells the client something.
@@ -292,13 +308,14 @@ impl Relay {
         let _ = tokio::time::timeout(LEAVING, finishing).await;
         self.close();
         // What is still looked at never reached the server, and cannot be hurried: nobody waits for it.
-        while tasks.len() > self.looked_at() && tasks.join_next().await.is_some() {}
+        while tasks.len() > self.looked_at().len() && tasks.join_next().await.is_some() {}
     }
 
-    /// How many calls the server has not seen yet.
-    fn looked_at(&self) -> usize {
+    /// The calls that the server has not seen yet.
+    fn looked_at(&self) -> Vec<Id> {
         let calls = lock(&self.calls);
-        calls.values().filter(|stage| matches!(stage, Stage::Admitting { .. })).count()
+        let is_looked_at = |stage: &Stage| matches!(stage, Stage::Admitting { .. });
+        calls.iter().filter(|(_, stage)| is_looked_at(stage)).map(|(id, _)| id.clone()).collect()
     }
 
     /// Takes a call in.
