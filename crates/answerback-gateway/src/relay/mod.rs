@@ -219,16 +219,16 @@ impl Relay {
         let mut tasks = std::mem::take(&mut *lock(&self.tasks));
         loop {
             match tokio::time::timeout(LEAVING, tasks.join_next()).await {
-                Ok(Some(_)) => {}
                 Ok(None) => return true,
-                // Without its tools a server is not judged by: it is asked for them, and may take its time.
-                Err(_) if tasks.len() <= self.looked_at().len() && self.known().is_some() => break,
-                Err(_) => {}
+                // Before the tools are known nothing is judged: the server is asked for them, and may take its time.
+                Err(_) if tasks.len() <= self.looked_at() && self.known().is_some() => break,
+                Ok(Some(_)) | Err(_) => {}
             }
         }
-        // Whoever is judged answers no more.
+        let kept_back = self.keep_back();
+        // They answer nothing themselves any more.
         drop(tasks);
-        for id in self.looked_at() {
+        for id in kept_back {
             let reason = "the gateway ended before it had judged the call, which did not run";
             self.tell(unsent(&id, reason)).await;
         }
@@ -308,14 +308,25 @@ impl Relay {
         let _ = tokio::time::timeout(LEAVING, finishing).await;
         self.close();
         // What is still looked at never reached the server, and cannot be hurried: nobody waits for it.
-        while tasks.len() > self.looked_at().len() && tasks.join_next().await.is_some() {}
+        while tasks.len() > self.looked_at() && tasks.join_next().await.is_some() {}
     }
 
-    /// The calls that the server has not seen yet.
-    fn looked_at(&self) -> Vec<Id> {
+    /// How many calls the server has not seen yet.
+    fn looked_at(&self) -> usize {
         let calls = lock(&self.calls);
-        let is_looked_at = |stage: &Stage| matches!(stage, Stage::Admitting { .. });
-        calls.iter().filter(|(_, stage)| is_looked_at(stage)).map(|(id, _)| id.clone()).collect()
+        calls.values().filter(|stage| matches!(stage, Stage::Admitting { .. })).count()
+    }
+
+    /// Keeps back the calls that the server has not seen yet, and says which of them are still wanted.
+    fn keep_back(&self) -> Vec<Id> {
+        let mut calls = lock(&self.calls);
+        let kept_back = calls.iter_mut().filter_map(|(id, stage)| match stage {
+            Stage::Admitting { is_cancelled } => {
+                (!std::mem::replace(is_cancelled, true)).then(|| id.clone())
+            }
+            Stage::Forwarded { .. } => None,
+        });
+        kept_back.collect()
     }
 
     /// Takes a call in.

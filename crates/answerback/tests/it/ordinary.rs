@@ -31,7 +31,8 @@ fn no_word_of_our_own_documents_and_names_is_taken_for_a_token() {
     let mut lines: Vec<String> = Vec::new();
     for file in &files {
         let name = file.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
-        let is_document = name.ends_with(".md") || name.starts_with("schemas/");
+        let is_document =
+            file.extension().is_some_and(|end| end == "md") || name.starts_with("schemas/");
         if is_document {
             lines.extend(fs::read_to_string(file).unwrap().lines().map(str::to_owned));
         }
