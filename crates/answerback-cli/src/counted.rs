@@ -7,6 +7,24 @@ pub(crate) fn counted(count: impl Count, word: &str) -> String {
     format!("{count} {}", noun(count, word))
 }
 
+/// `1 row`, `2,500 rows`: for those who look, and need not paste the number.
+pub(crate) fn counted_in_groups(count: usize, word: &str) -> String {
+    format!("{} {}", grouped(count as u64), noun(count, word))
+}
+
+/// A count with its thousands set apart.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// The word for so many: `entry`, `entries`.
 pub(crate) fn noun(count: impl Count, word: &str) -> String {
     if count.is_one() {
@@ -58,5 +76,15 @@ mod tests {
             assert_eq!(counted(count, word), expected);
         }
         assert_eq!(counted(1_u64, "more row"), "1 more row");
+        assert_eq!(counted(2500_u64, "row"), "2500 rows");
+    }
+
+    #[test]
+    fn thousands_are_set_apart_for_those_who_look() {
+        for (count, expected) in
+            [(1, "1 row"), (999, "999 rows"), (2500, "2,500 rows"), (1_000_000, "1,000,000 rows")]
+        {
+            assert_eq!(counted_in_groups(count, "row"), expected);
+        }
     }
 }

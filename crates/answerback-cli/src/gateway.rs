@@ -113,8 +113,15 @@ fn tracer() -> anyhow::Result<Option<std::sync::Arc<answerback_gateway::Tracer>>
     Ok(TRACER.get_or_init(|| tracer).clone())
 }
 
-/// The agent under whose identity results are given, where there is one.
-pub(crate) fn attestor(configuration: &Configuration) -> anyhow::Result<Option<Attestor>> {
+/// The agent that the configuration lets answer for results, and what it speaks under.
+pub(crate) struct Speaker<'c> {
+    agent: &'c str,
+    manifest: PathBuf,
+    lock: PathBuf,
+}
+
+/// Who is to answer for results, as the configuration alone tells; nobody, where it names no agent.
+pub(crate) fn speaker(configuration: &Configuration) -> anyhow::Result<Option<Speaker<'_>>> {
     let governance = &configuration.config.governance;
     let Some(agent) = &governance.agent else { return Ok(None) };
     let (Some(manifest), Some(lock)) = (&governance.manifest, &governance.lock) else {
@@ -123,6 +130,12 @@ pub(crate) fn attestor(configuration: &Configuration) -> anyhow::Result<Option<A
         );
     };
     let (manifest, lock) = (configuration.path(manifest), configuration.path(lock));
+    Ok(Some(Speaker { agent, manifest, lock }))
+}
+
+/// The agent under whose identity results are given, where there is one.
+pub(crate) fn attestor(configuration: &Configuration) -> anyhow::Result<Option<Attestor>> {
+    let Some(Speaker { agent, manifest, lock }) = speaker(configuration)? else { return Ok(None) };
     let attestor = Attestor::open(manifest, lock, agent);
     attestor.map(Some).with_context(|| format!("governance.agent {agent} cannot speak"))
 }

@@ -211,11 +211,12 @@ struct Counted {
 /// A call that was counted, and what runs instead of what came where that was repaired or corrected.
 type Weighed = (Attempt, Option<Message>, Counted);
 
-/// Why a call that was judged was not counted.
-enum Unweighed {
-    Answered(Admission),
-    /// What a person permitted has run already.
-    Taken,
+/// A call that is ready to be counted.
+struct Ready {
+    attempt: Attempt,
+    /// What runs instead of what came.
+    forwarded: Option<Message>,
+    own_answer: Arc<OwnAnswer>,
 }
 
 impl Desk<'_> {
@@ -266,38 +267,36 @@ impl Desk<'_> {
         };
         // What a person corrected is judged like any other call, and used up by one that it fits.
         let permitted = match gateway.recorder.as_ref().zip(Claim::of(&call)) {
-            Some((recorder, claim)) => recorder.permitted(claim, judged.key()).await,
+            Some((recorder, claim)) => {
+                let permitted = recorder.permitted(claim, judged.key()).await;
+                permitted.map(|(permit, arguments)| (recorder, permit, arguments))
+            }
             None => None,
         };
-        let fitting = permitted.and_then(|(permit, arguments)| {
+        let fitting = permitted.and_then(|(recorder, permit, arguments)| {
             let line = CallLine::new(&call.name, arguments).with_id(call.id.as_json());
             let line = line.with_conversation(conversation);
             let corrected = judge(inputs, line, &gateway.validation, gateway.limits);
-            corrected.is_valid().then_some((corrected, permit))
+            corrected.is_valid().then_some((recorder, corrected, permit))
         });
-        let weighed = match fitting {
-            Some((corrected, permit)) => {
-                match self.weigh(&call, &corrected, Some(&permit), random).await {
-                    // Somebody else was faster, so it is judged as it came.
-                    Err(Unweighed::Taken) => None,
-                    weighed => Some((corrected, Some(permit), weighed)),
+        let permitted = match fitting {
+            Some((recorder, corrected, permit)) => {
+                match self.weigh_permitted(recorder, &call, &corrected, permit, random).await {
+                    Ok(weighed) => weighed.map(|weighed| (corrected, weighed)),
+                    Err(admission) => return admission,
                 }
             }
             None => None,
         };
-        let (judged, permit, weighed) = match weighed {
-            Some(weighed) => weighed,
-            None => {
-                let weighed = self.weigh(&call, &judged, None, random).await;
-                (judged, None, weighed)
-            }
+        let is_permitted = permitted.is_some();
+        let (judged, weighed) = match permitted {
+            Some(permitted) => permitted,
+            None => match self.weigh(&call, &judged, random).await {
+                Ok(weighed) => (judged, weighed),
+                Err(admission) => return admission,
+            },
         };
-        let (attempt, forwarded, counted) = match weighed {
-            Ok(weighed) => weighed,
-            Err(Unweighed::Answered(admission)) => return admission,
-            // What nobody permitted nobody can take.
-            Err(Unweighed::Taken) => return self.could_not_record("the call was not judged"),
-        };
+        let (attempt, forwarded, counted) = weighed;
         let Counted { outcome, told, receipt } = counted;
         let is_recorded = receipt.is_some();
         // The tracker in memory tells operators itself.
@@ -323,28 +322,26 @@ impl Desk<'_> {
             let text = "A person waived the check of these arguments.";
             warnings.push(of_findings(found::CHECK_WAIVED, text, &judged.findings));
         }
-        match &permit {
+        if is_permitted && call.waited_for.is_some() {
             // What ran already is not to be sent again.
-            Some(_) if call.waited_for.is_some() => notes.push(corrected(&judged)),
-            _ => {
-                let guidance = proceed.guidance.as_ref();
-                notes.extend(guidance.map(|words| format!("A person answered: {words}")));
-                notes.extend(proceed.correction.clone());
-            }
+            notes.push(corrected(&judged));
+        } else {
+            let guidance = proceed.guidance.as_ref();
+            notes.extend(guidance.map(|words| format!("A person answered: {words}")));
+            notes.extend(proceed.correction.clone());
         }
         let message = forwarded.unwrap_or_else(|| call.message.clone());
         Admission::Forward(Box::new(self.run(call, message, warnings, notes, is_recorded)))
     }
 
-    /// Counts a call that was judged, with what a person permitted it, and finds out what is forwarded if it runs.
-    async fn weigh(
+    /// What is counted of a call that was judged, and what is forwarded if it runs.
+    fn ready(
         &self,
         call: &ToolCall,
         judged: &Judged<'_>,
-        permit: Option<&Permit>,
+        permit: Option<Permit>,
         random: [u8; 10],
-    ) -> Result<Weighed, Unweighed> {
-        let gateway = self.gateway;
+    ) -> Result<Ready, Admission> {
         let correlation_id = self.teller.correlation_id.to_string();
         let attempt = Attempt::of(
             judged,
@@ -352,64 +349,82 @@ impl Desk<'_> {
             &correlation_id,
             random,
         );
-        let attempt = attempt.with_permit(permit.cloned());
         let is_changed = judged.is_valid() && judged.repair.is_some() || permit.is_some();
+        let attempt = attempt.with_permit(permit);
         let changed = judged.arguments.value().filter(|_| is_changed);
-        let forwarded = match changed.map(|arguments| call.with_arguments(arguments)).transpose() {
-            Ok(forwarded) => forwarded,
-            Err(error) => {
-                let answer = no_call(call, &error.to_string());
-                return Err(Unweighed::Answered(Admission::Answer(answer)));
-            }
-        };
-        let own_answer = Arc::new(OwnAnswer::new(gateway, &self.teller, call, judged));
+        let forwarded = changed.map(|arguments| call.with_arguments(arguments)).transpose();
+        let forwarded =
+            forwarded.map_err(|error| Admission::Answer(no_call(call, &error.to_string())))?;
+        let own_answer = Arc::new(OwnAnswer::new(self.gateway, &self.teller, call, judged));
+        Ok(Ready { attempt, forwarded, own_answer })
+    }
+
+    /// Counts a call with what a person permitted it; not, where somebody else was faster.
+    async fn weigh_permitted(
+        &self,
+        recorder: &Recorder,
+        call: &ToolCall,
+        judged: &Judged<'_>,
+        permit: Permit,
+        random: [u8; 10],
+    ) -> Result<Option<Weighed>, Admission> {
+        let ready = self.ready(call, judged, Some(permit), random)?;
+        match self.count(recorder, &ready, call).await {
+            Ok(counted) => Ok(Some((ready.attempt, ready.forwarded, counted))),
+            Err(StoreError::Unit(_)) => Ok(None),
+            Err(error) => Err(match recorder.store().excuse(error) {
+                // What a person allowed once would run again.
+                Ok(()) => self.could_not_record("what a person corrected runs once"),
+                Err(error) => self.could_not_record(&error.to_string()),
+            }),
+        }
+    }
+
+    /// Counts a call as it came.
+    async fn weigh(
+        &self,
+        call: &ToolCall,
+        judged: &Judged<'_>,
+        random: [u8; 10],
+    ) -> Result<Weighed, Admission> {
+        let ready = self.ready(call, judged, None, random)?;
         let unrecorded = |outcome: Outcome| Counted {
-            told: own_answer.told(&outcome, false),
+            told: ready.own_answer.told(&outcome, false),
             outcome,
             receipt: None,
         };
-        let Some(recorder) = &gateway.recorder else {
-            let now = answerback_record::surroundings::now();
-            let outcome = gateway.tracker.call(&attempt.key, &attempt.call(None), now);
-            let counted = unrecorded(outcome);
-            return Ok((attempt, forwarded, counted));
-        };
-        let counted = self.count(recorder, &attempt, &own_answer, call, forwarded.as_ref()).await;
-        let counted = match counted {
-            Ok(counted) => counted,
-            Err(StoreError::Unit(_)) if permit.is_some() => return Err(Unweighed::Taken),
-            Err(error) => match recorder.store().excuse(error) {
-                // What a person allowed once would run again.
-                Ok(()) if permit.is_some() => {
-                    let reason = "what a person corrected runs once";
-                    return Err(Unweighed::Answered(self.could_not_record(reason)));
-                }
-                // Unrecorded, by configuration: what the check says still holds.
-                Ok(()) => {
-                    let now = answerback_record::surroundings::now();
-                    unrecorded(judged.as_attempt(1, now, random))
-                }
-                Err(error) => {
-                    return Err(Unweighed::Answered(self.could_not_record(&error.to_string())));
-                }
+        let counted = match &self.gateway.recorder {
+            None => {
+                let (attempt, now) = (&ready.attempt, answerback_record::surroundings::now());
+                unrecorded(self.gateway.tracker.call(&attempt.key, &attempt.call(None), now))
+            }
+            Some(recorder) => match self.count(recorder, &ready, call).await {
+                Ok(counted) => counted,
+                Err(error) => match recorder.store().excuse(error) {
+                    // Unrecorded, by configuration: what the check says still holds.
+                    Ok(()) => {
+                        let now = answerback_record::surroundings::now();
+                        unrecorded(judged.as_attempt(1, now, random))
+                    }
+                    Err(error) => return Err(self.could_not_record(&error.to_string())),
+                },
             },
         };
-        Ok((attempt, forwarded, counted))
+        Ok((ready.attempt, ready.forwarded, counted))
     }
 
     /// Counts the attempt and writes it down with what is answered, in one transaction.
     async fn count(
         &self,
         recorder: &Recorder,
-        attempt: &Attempt,
-        own_answer: &Arc<OwnAnswer>,
+        ready: &Ready,
         call: &ToolCall,
-        sent: Option<&Message>,
     ) -> Result<Counted, StoreError> {
-        let parts = parts(recorder, call, sent, self.upstream.tools.hide(&call.name))?;
-        let (attempt, about) = (attempt.clone(), self.teller.about.clone());
+        let hide = self.upstream.tools.hide(&call.name);
+        let parts = parts(recorder, call, ready.forwarded.as_ref(), hide)?;
+        let (attempt, about) = (ready.attempt.clone(), self.teller.about.clone());
         let counting = Counting { attempt, about, parts, is_awaited: false, entry };
-        let own_answer = Arc::clone(own_answer);
+        let own_answer = Arc::clone(&ready.own_answer);
         let answer = move |outcome: &Outcome| {
             let told = own_answer.told(outcome, true);
             (told.as_ref().map(Told::document), told)

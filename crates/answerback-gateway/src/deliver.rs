@@ -22,7 +22,7 @@ use crate::record::{About, outcome as with_outcome, same_but};
 use crate::settings::{CheckMode, EnvelopeMode};
 use crate::silence::{self, Silence};
 use crate::tasks::{Role, task_in};
-use crate::told::{self, Said, meta, name};
+use crate::told::{self, Said, Told, meta, name};
 use crate::tree::Tree;
 use crate::{Gateway, Recorder, Upstream};
 
@@ -106,37 +106,57 @@ impl Gateway {
             }
             added.push((meta::ENVELOPE, envelope.to_text()));
         }
-        if self.attestor.is_some() {
-            self.find_place(&mut running, result).await;
-        }
-        let attested = self.attest(upstream, &running, &checked, envelope.as_ref(), &value).await;
-        let attested = match attested {
-            Ok(attested) => attested,
-            Err(error) => return withheld(&running, &error.to_string()),
-        };
-        if let Some(refusal) = attested.as_ref().and_then(|attested| attested.refusal.as_ref()) {
-            let (tool, reason) = (name(&running.call.name), refusal.refusal_reason);
-            tracing::error!(tool_name = %tool, %reason, "a result is withheld, because nobody vouches for it");
-            let told = running.teller.says(&Said::refused(&running.call.name, refusal));
-            let delivered = told.document();
-            let recorded =
-                self.record(&running, "refused", Some(result), &delivered, attested.as_ref()).await;
-            return match recorded {
-                Ok(receipt) => told.message(receipt),
-                Err(error) => withheld(&running, &error.to_string()),
-            };
-        }
         let given = Given::new(result, &changed, &added);
-        let delivered = given.delivered();
-        let recorded =
-            self.record(&running, checked.outcome, Some(result), &delivered, attested.as_ref());
-        let text = match recorded.await {
-            Ok(receipt) => given.answer(&object, receipt),
-            Err(error) => return withheld(&running, &error.to_string()),
+        let seen = Seen { checked: &checked, envelope: envelope.as_ref(), value: &value, result };
+        let text = match self.answer_for(upstream, &mut running, &seen, &given).await {
+            Ok((Some(refused), receipt)) => return refused.message(receipt),
+            Ok((None, receipt)) => given.answer(&object, receipt),
+            Err(reason) => return withheld(&running, &reason),
         };
         match text {
             Some(text) => reply.with_text(text),
             None => reply,
+        }
+    }
+
+    /// Writes a result down, as a governed response where somebody answers for results. Says what is told instead of it,
+    /// where nobody vouches for it, and where it is recorded.
+    async fn answer_for(
+        &self,
+        upstream: &Upstream,
+        running: &mut Running,
+        seen: &Seen<'_>,
+        given: &Given<'_>,
+    ) -> Result<(Option<Told>, Option<Value>), String> {
+        let mut others = 0;
+        loop {
+            if self.attestor.is_some() {
+                self.find_place(running, seen.result).await;
+            }
+            let attested = self.attest(upstream, running, seen).await;
+            let attested = attested.map_err(|error| error.to_string())?;
+            let refusal = attested.as_ref().and_then(|attested| attested.refusal.as_ref());
+            let refused = refusal.map(|refusal| {
+                let (tool, reason) = (name(&running.call.name), refusal.refusal_reason);
+                tracing::error!(tool_name = %tool, %reason, "a result is withheld, because nobody vouches for it");
+                running.teller.says(&Said::refused(&running.call.name, refusal))
+            });
+            let (outcome, delivered) = match &refused {
+                Some(refused) => ("refused", refused.document()),
+                None => (seen.checked.outcome, given.delivered()),
+            };
+            let attested = attested.as_ref();
+            let written =
+                self.write(running, outcome, Some(seen.result), &delivered, attested).await;
+            match written {
+                // Another result of the same task has got the id meanwhile under which somebody was to answer for this one.
+                Err(StoreError::Unit(_)) if others < MOST_RESULTS => others += 1,
+                written => {
+                    running.figures.result(outcome, running.teller.took());
+                    let written = written.map_err(|error| error.to_string());
+                    return written.map(|receipt| (refused, receipt));
+                }
+            }
         }
     }
 
@@ -179,9 +199,7 @@ impl Gateway {
         &self,
         upstream: &Upstream,
         running: &Running,
-        checked: &Looked,
-        envelope: Option<&EnvelopeResponse>,
-        result: &Value,
+        &Seen { checked, envelope, value, .. }: &Seen<'_>,
     ) -> std::io::Result<Option<Attested>> {
         let (Some(attestor), Some(recorder)) = (&self.attestor, &self.recorder) else {
             return Ok(None);
@@ -190,7 +208,7 @@ impl Gateway {
         if checked.is_interim {
             return Ok(None);
         }
-        let content = envelope.map_or_else(|| data(result), |envelope| whole(envelope, result));
+        let content = envelope.map_or_else(|| data(value), |envelope| whole(envelope, value));
         let failed = checked.errors.first();
         let answer = Answer {
             tool: &running.call.name,
@@ -266,7 +284,7 @@ impl Gateway {
     /// Notes that a client gave a call up, which is not answered then.
     pub async fn give_up(&self, running: Running, was_sent: bool) {
         let outcome = if was_sent { NO_RESULT } else { NOT_SENT };
-        if let Err(error) = self.record(&running, outcome, None, "null", None).await {
+        if let Err(error) = self.record(&running, outcome, None, "null").await {
             let tool = name(&running.call.name);
             tracing::warn!(tool_name = %tool, %error, "it could not be recorded that a call was given up");
         }
@@ -274,7 +292,7 @@ impl Gateway {
 
     async fn fail_with(&self, running: Running, outcome: &str, said: Said) -> Message {
         let told = running.teller.says(&said);
-        match self.record(&running, outcome, None, &told.document(), None).await {
+        match self.record(&running, outcome, None, &told.document()).await {
             Ok(receipt) => told.message(receipt),
             // What did not run has nothing to be withheld.
             Err(error) if outcome == NOT_SENT => {
@@ -287,7 +305,7 @@ impl Gateway {
 
     /// An error of the protocol crosses as it is.
     async fn deliver_error(&self, running: Running, reply: Message, error: &str) -> Message {
-        match self.record(&running, "protocol_error", Some(error), &same_but(&[]), None).await {
+        match self.record(&running, "protocol_error", Some(error), &same_but(&[])).await {
             Ok(_) => reply,
             Err(error) => withheld(&running, &error.to_string()),
         }
@@ -299,7 +317,7 @@ impl Gateway {
         let tool = name(&running.call.name);
         tracing::error!(tool_name = %tool, reason, "a result is withheld, because it cannot be read");
         let told = running.teller.says(&Said::unread(&running.call.name));
-        match self.record(&running, "unreadable", Some(result), &told.document(), None).await {
+        match self.record(&running, "unreadable", Some(result), &told.document()).await {
             Ok(receipt) => told.message(receipt),
             Err(error) => withheld(&running, &error.to_string()),
         }
@@ -326,7 +344,7 @@ impl Gateway {
         let changed = with_notes(result, &running.notes);
         let changed = changed.map_or(Cow::Borrowed(result), Cow::Owned);
         let given = Given::new(result, &changed, &added);
-        match self.record(running, "unreadable", Some(result), &given.delivered(), None).await {
+        match self.record(running, "unreadable", Some(result), &given.delivered()).await {
             Ok(receipt) => {
                 let text = given.answer(object, receipt);
                 text.map_or_else(|| reply.clone(), |text| reply.clone().with_text(text))
@@ -335,8 +353,20 @@ impl Gateway {
         }
     }
 
-    /// Writes the answer down, and says where it is; nothing, where nothing is recorded.
+    /// Counts an answer that nobody vouches for, and writes it down.
     async fn record(
+        &self,
+        running: &Running,
+        outcome: &str,
+        received: Option<&str>,
+        delivered: &str,
+    ) -> Result<Option<Value>, StoreError> {
+        running.figures.result(outcome, running.teller.took());
+        self.write(running, outcome, received, delivered, None).await
+    }
+
+    /// Writes the answer down, and says where it is; nothing, where nothing is recorded.
+    async fn write(
         &self,
         running: &Running,
         outcome: &str,
@@ -344,7 +374,6 @@ impl Gateway {
         delivered: &str,
         attested: Option<&Attested>,
     ) -> Result<Option<Value>, StoreError> {
-        running.figures.result(outcome, running.teller.took());
         let Some(recorder) = &self.recorder else { return Ok(None) };
         match append(recorder, running, outcome, received, delivered, attested).await {
             Ok((appended, id)) => Ok(Some(recorder.receipt(&appended, &id.to_string()))),
@@ -473,6 +502,15 @@ impl<'t> Given<'t> {
             None => Some(message.with("result", self.text)),
         }
     }
+}
+
+/// A result that was looked at.
+struct Seen<'a> {
+    checked: &'a Looked,
+    envelope: Option<&'a EnvelopeResponse>,
+    value: &'a Value,
+    /// As it came.
+    result: &'a str,
 }
 
 /// What was found in a result.

@@ -22,6 +22,10 @@ use crate::{Client, Gateway};
 const SURFACE: &str = "wrap";
 /// How long a client is still heard whose server ended before it answered anything: it may only be about to ask.
 const LAST_REQUESTS: Duration = Duration::from_secs(2);
+/// How long what was answered may take to be written.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+/// The same where a call is still judged, so that it cannot be seen when everything is written.
+const LAST_WORDS_WHILE_JUDGING: Duration = Duration::from_secs(1);
 
 /// The server that is wrapped.
 #[derive(Clone, Debug)]
@@ -90,11 +94,15 @@ pub async fn wrap(
         Arc::new(Relay::new(gateway, Arc::new(client), served, Outlet::Queue(to_client), to));
     relay.note_start(SURFACE).await.map_err(WrapError::Record)?;
     let mut from_server = tokio::spawn(Arc::clone(&relay).from_server(from));
+    let mut has_finished = true;
     let left = {
         let from_client = from_client(&relay, input, most);
         tokio::pin!(from_client, stop);
         tokio::select! {
-            () = &mut from_client => Left::Client,
+            finished = &mut from_client => {
+                has_finished = finished;
+                Left::Client
+            }
             () = &mut stop => Left::Stopped,
             unanswered = &mut from_server => {
                 answer_for_server(&relay, unanswered.unwrap_or_default()).await;
@@ -112,12 +120,13 @@ pub async fn wrap(
         has_server_left = is_left_waiting && !health.has_answered();
         answer_for_server(&relay, unanswered).await;
     }
-    relay.finish().await;
+    has_finished &= relay.finish().await;
     relay.note_stop(SURFACE).await.map_err(WrapError::Record)?;
     let ended = if has_server_left { Ended::Server(health.ended()) } else { Ended::Client };
     drop(relay);
     // What was answered is written, unless the client is gone.
-    let _ = tokio::time::timeout(Duration::from_secs(5), client_writer).await;
+    let last_words = if has_finished { LAST_WORDS } else { LAST_WORDS_WHILE_JUDGING };
+    let _ = tokio::time::timeout(last_words, client_writer).await;
     Ok(ended)
 }
 
@@ -135,8 +144,8 @@ async fn answer_for_server(relay: &Relay, unanswered: Vec<Id>) {
     }
 }
 
-/// Reads what the client says until it leaves.
-async fn from_client(relay: &Arc<Relay>, input: impl AsyncRead + Unpin, most: usize) {
+/// Reads what the client says until it leaves, and waits for what it asked for. Says whether all of that was judged.
+async fn from_client(relay: &Arc<Relay>, input: impl AsyncRead + Unpin, most: usize) -> bool {
     let take = |read| async {
         match read {
             Ok(message) => {
@@ -160,7 +169,7 @@ async fn from_client(relay: &Arc<Relay>, input: impl AsyncRead + Unpin, most: us
     read_lines(input, most, take).await;
     // The client closed its end; it may still read what it asked for, and answers no form any more.
     relay.client_left();
-    relay.finish().await;
+    relay.finish().await
 }
 
 /// Why a server could not be wrapped.

@@ -1,5 +1,6 @@
 //! `answerback serve`: one endpoint in front of several MCP servers.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -434,6 +435,35 @@ pub(super) fn backends(
     backends.into_iter().map(with_pins).collect()
 }
 
+/// Whether the servers of the configuration can be served, as far as it alone tells: secrets, programs and the servers
+/// themselves may still come.
+pub(super) fn check_servers(settings: &ServiceSettings) -> anyhow::Result<()> {
+    for server in &settings.servers {
+        if let Listed::Url { url, headers } = &server.listed {
+            let _ = remote(url, headers, |_| Ok(String::new())).with_context(|| name_of(server))?;
+        }
+    }
+    Ok(())
+}
+
+/// Where a server stands in the configuration.
+fn name_of(server: &ServerSettings) -> String {
+    format!("gateway.upstreams.{}", server.name)
+}
+
+/// A server behind a URL, with headers whose values are found by what is said of them.
+fn remote(
+    url: &str,
+    headers: &BTreeMap<String, Secret>,
+    value: impl Fn(&Secret) -> anyhow::Result<String>,
+) -> anyhow::Result<Remote> {
+    let mut remote = Remote::new(url)?;
+    for (name, secret) in headers {
+        remote = remote.with_header(name, &value(secret)?)?;
+    }
+    Ok(remote)
+}
+
 fn place(configuration: &Configuration, server: &ServerSettings) -> anyhow::Result<Place> {
     match &server.listed {
         Listed::Command { command, args, env, folder } => {
@@ -442,7 +472,7 @@ fn place(configuration: &Configuration, server: &ServerSettings) -> anyhow::Resu
                 let value = match value {
                     Variable::Text(text) => text.clone(),
                     Variable::Secret(it) => secret(configuration, it)
-                        .with_context(|| format!("gateway.upstreams.{}.env.{name}", server.name))?,
+                        .with_context(|| format!("{}.env.{name}", name_of(server)))?,
                     _ => anyhow::bail!("a variable is text or a secret"),
                 };
                 variables.push((name.into(), value.into()));
@@ -452,15 +482,10 @@ fn place(configuration: &Configuration, server: &ServerSettings) -> anyhow::Resu
             Ok(Place::Program(program.with_variables(variables).with_folder(folder)))
         }
         Listed::Url { url, headers } => {
-            let context = || format!("gateway.upstreams.{}", server.name);
-            let mut remote = Remote::new(url).with_context(context)?;
-            for (name, value) in headers {
-                let value = secret(configuration, value).with_context(context)?;
-                remote = remote.with_header(name, &value).with_context(context)?;
-            }
-            Ok(Place::Remote(remote))
+            let value = |it: &Secret| secret(configuration, it);
+            remote(url, headers, value).map(Place::Remote).with_context(|| name_of(server))
         }
-        _ => anyhow::bail!("gateway.upstreams.{} is of a kind that is not known", server.name),
+        _ => anyhow::bail!("{} is of a kind that is not known", name_of(server)),
     }
 }
 

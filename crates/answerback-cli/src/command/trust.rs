@@ -5,8 +5,10 @@ use answerback::config::{OnFailure, StoreConfig};
 use anyhow::Context;
 use serde_json::{Value, json};
 
+use super::serve::check_servers;
 use crate::configuration::{Configuration, Content, found};
 use crate::exit::Exit;
+use crate::gateway::speaker;
 use crate::options::Format;
 use crate::output::{Leavable, push_line, sanitise, say};
 use crate::tokens::check_scopes;
@@ -65,6 +67,8 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let configuration = content.trusted()?;
     let (settings, warnings) = configuration.as_served(&content.path().display().to_string())?;
     check_scopes(&settings)?;
+    check_servers(&settings)?;
+    speaker(&configuration)?;
     for warning in warnings {
         say(&format!("warning: {warning}"));
     }

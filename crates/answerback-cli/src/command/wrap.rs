@@ -83,9 +83,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             "This is an MCP server: it waits for JSON-RPC on standard input. A client starts it; see 'answerback wrap --help'.",
         );
     }
+    let store = gateway.recorder().map(|recorder| recorder.store().clone());
     let ended = runtime.block_on(wrap(Arc::new(gateway), client, wrapped, input, output, stop()));
-    // A read of standard input that is under way cannot be ended, and must not hold us up.
+    // Neither a read of standard input that is under way nor a call that is being judged can be ended, and they must not
+    // hold us up. What such a call would write is not written any more.
     runtime.shutdown_background();
+    if let Some(store) = store {
+        store.close();
+    }
     Ok(match ended? {
         Ended::Client => Exit::Good,
         Ended::Server(status) => {

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::brief::{brief, is_blank, kind, list, rest};
-use super::sheet::{Sheet, grouped, indented};
+use super::sheet::{Sheet, indented};
 use super::span::Line;
 use super::tree::tree;
 use super::{chart, code, document, mission, signals, table, timeline};
-use crate::counted::noun;
+use crate::counted::{grouped, noun};
 
 /// The members of an artifact.
 const KNOWN: [&str; 4] = ["artifact_type", "title", "content", "metadata"];

@@ -9,10 +9,11 @@ use serde_json::{Map, Value};
 
 use super::brief::text;
 use super::language::Language;
-use super::sheet::{Sheet, counted, indented};
+use super::sheet::{Sheet, indented};
 use super::span::{Line, Span};
 use super::style::{COMMENT, HEADING, KEYWORD, NUMBER, PLAIN, TEXT, Tone};
 use super::width::beginning;
+use crate::counted::counted_in_groups;
 
 /// The characters of one line before it is cut.
 const LONGEST_LINE: usize = 2_000;
@@ -26,7 +27,7 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
 /// `python · 12 lines`, for the artifact's heading.
 pub(crate) fn size(content: &Map<String, Value>) -> String {
     let code = text(content, "code").unwrap_or_default();
-    let lines = counted(code.lines().count(), "line");
+    let lines = counted_in_groups(code.lines().count(), "line");
     match text(content, "language") {
         Some(language) => format!("{} · {lines}", beginning(&language, 24).0),
         None => lines,
@@ -45,7 +46,7 @@ pub(crate) fn block(sheet: Sheet, code: &str, language: &str) -> Vec<Line> {
         let (source, more) = beginning(source, LONGEST_LINE);
         let mut line = highlighted(sheet, source, language, &mut state);
         if more > 0 {
-            line.push(sheet.dim(format!("… {}", counted(more, "more character"))));
+            line.push(sheet.dim(format!("… {}", counted_in_groups(more, "more character"))));
         }
         let number = sheet.dim(format!("{:>digits$} │ ", index + 1));
         let below = sheet.dim(format!("{:digits$} │ ", ""));

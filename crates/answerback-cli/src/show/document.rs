@@ -4,11 +4,12 @@ use serde_json::{Map, Value};
 
 use super::brief::{brief, list, rest};
 use super::markdown::markdown;
-use super::sheet::{Sheet, counted};
+use super::sheet::Sheet;
 use super::span::Line;
 use super::style::{HEADING, PLAIN};
 use super::tree::tree;
 use super::width::beginning;
+use crate::counted::counted_in_groups;
 
 /// Draws the sections of a document artifact.
 pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec<Line>> {
@@ -29,7 +30,7 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
 
 /// `markdown · 3 sections`, for the artifact's heading.
 pub(crate) fn size(content: &Map<String, Value>) -> String {
-    let sections = counted(list(content, "sections").len(), "section");
+    let sections = counted_in_groups(list(content, "sections").len(), "section");
     match content.get("format").and_then(Value::as_str) {
         Some(format) => format!("{} · {sections}", beginning(format, 24).0),
         None => sections,

@@ -6,7 +6,7 @@ use super::sanitise::Charset;
 use super::span::{Line, Span};
 use super::style::{DIM, PLAIN, STRONG, Tone};
 use super::width::{beginning, shortened};
-use crate::counted::noun;
+use crate::counted::{grouped, noun};
 
 /// Prose over this width is hard to read, and a rule across 400 columns looks lost.
 const WIDEST_PROSE: usize = 110;
@@ -197,22 +197,4 @@ pub(crate) fn indented(lines: Vec<Line>, columns: usize) -> Vec<Line> {
             moved
         })
         .collect()
-}
-
-/// `1 row`, `2,500 rows`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    format!("{} {}", grouped(count as u64), noun(count, what))
-}
-
-/// A count with its thousands set apart.
-pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

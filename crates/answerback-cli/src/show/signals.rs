@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::brief::brief;
 use super::moment::Moment;
-use super::sheet::{Sheet, counted, indented};
+use super::sheet::{Sheet, indented};
 use super::span::Line;
 use super::style::KEY;
+use crate::counted::counted_in_groups;
 
 /// The layers in the order of the work: from a click to the whole.
 const LAYERS: [&str; 4] = ["selector", "intent", "mission", "aggregate"];
@@ -35,7 +36,7 @@ pub(crate) fn signals(sheet: Sheet, signals: &[Value]) -> Vec<Line> {
 
 /// `3 signals · selector 1 · mission 2`.
 pub(crate) fn size(signals: &[Value]) -> String {
-    let mut parts = vec![counted(signals.len(), "signal")];
+    let mut parts = vec![counted_in_groups(signals.len(), "signal")];
     let layers = layers(signals);
     parts.extend(layers.iter().take(6).map(|(name, members)| format!("{name} {}", members.len())));
     parts.join(" · ")

@@ -6,10 +6,11 @@
 use serde_json::{Map, Value};
 
 use super::brief::{brief, kind, list};
-use super::sheet::{Sheet, counted};
+use super::sheet::Sheet;
 use super::span::Line;
 use super::style::{DIM, PLAIN, STRONG};
 use super::width::width;
+use crate::counted::counted_in_groups;
 
 const GAP: usize = 2;
 
@@ -94,7 +95,7 @@ impl Table {
         if hidden > 0 {
             let names: Vec<&str> =
                 self.columns[widths.len()..].iter().map(String::as_str).collect();
-            let text = format!("+{}: {}", counted(hidden, "column"), names.join(", "));
+            let text = format!("+{}: {}", counted_in_groups(hidden, "column"), names.join(", "));
             lines.push(Line::from(sheet.dim(text)).shortened(sheet.prose().width, sheet.charset));
         }
         lines
@@ -260,7 +261,7 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
     {
         if count > 0 {
             let verb = if count == 1 { "has" } else { "have" };
-            lines.extend(sheet.note(format!("{} {verb} {what}", counted(count, "row"))));
+            lines.extend(sheet.note(format!("{} {verb} {what}", counted_in_groups(count, "row"))));
         }
     }
     if odd > 0 {
@@ -273,7 +274,11 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
 /// `50 rows × 3 columns`, for the artifact's heading.
 pub(crate) fn size(content: &Map<String, Value>) -> String {
     let rows = list(content, "rows").len();
-    format!("{} × {}", counted(rows, "row"), counted(list(content, "columns").len(), "column"))
+    format!(
+        "{} × {}",
+        counted_in_groups(rows, "row"),
+        counted_in_groups(list(content, "columns").len(), "column")
+    )
 }
 
 fn cell(row: &Value, at: usize, keys: &[String], names: &[String]) -> Cell {

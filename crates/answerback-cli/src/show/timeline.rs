@@ -7,10 +7,11 @@ use serde_json::{Map, Value};
 
 use super::brief::{brief, list, rest, text};
 use super::moment::{Moment, span};
-use super::sheet::{Sheet, counted};
+use super::sheet::Sheet;
 use super::span::Line;
 use super::style::Tone;
 use super::width::{beginning, shortened};
+use crate::counted::counted_in_groups;
 
 /// From here on there is room to show the time since the beginning too.
 const ROOMY: usize = 96;
@@ -48,7 +49,9 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
     }
     let unread = rows.iter().filter(|row| row.moment.is_none()).count();
     if unread > 0 {
-        lines.extend(sheet.note(format!("{} without a readable time", counted(unread, "event"))));
+        lines.extend(
+            sheet.note(format!("{} without a readable time", counted_in_groups(unread, "event"))),
+        );
     }
     Some(lines)
 }
@@ -62,7 +65,7 @@ pub(crate) fn size(content: &Map<String, Value>) -> String {
         None => Some((time, time)),
         Some((first, last)) => Some((time.min(first), time.max(last))),
     });
-    let mut size = counted(events.len(), "event");
+    let mut size = counted_in_groups(events.len(), "event");
     if let Some((first, last)) = range.filter(|_| events.len() > 1) {
         size = format!("{size} · {}", span(last.nanos_since(first)));
     }

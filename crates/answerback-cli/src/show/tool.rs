@@ -6,12 +6,13 @@ use super::artifact::others_of;
 use super::banner::Banner;
 use super::brief::{brief, is_blank, kind, rest, text};
 use super::moment::{span, stamp};
-use super::sheet::{Sheet, counted, indented};
+use super::sheet::{Sheet, indented};
 use super::span::Line;
 use super::style::{KEY, PLAIN, Tone};
 use super::tree::tree;
 use super::ui::section;
 use super::width::beginning;
+use crate::counted::counted_in_groups;
 
 const KNOWN: [&str; 11] = [
     "schema_id",
@@ -167,7 +168,7 @@ fn next(sheet: Sheet, envelope: &Map<String, Value>) -> Vec<Line> {
     if body.is_empty() {
         return Vec::new();
     }
-    let mut lines = section(sheet, "Next", &counted(count, "suggestion"));
+    let mut lines = section(sheet, "Next", &counted_in_groups(count, "suggestion"));
     lines.extend(indented(body, 2));
     lines
 }

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::brief::{is_blank, json};
-use super::sheet::{Sheet, grouped};
+use super::sheet::Sheet;
 use super::span::{Line, Span};
 use super::style::{KEY, KEYWORD, NUMBER, TEXT};
 use super::width::beginning;
+use crate::counted::grouped;
 
 /// Deeper levels are shown on one line.
 const DEEPEST: usize = 6;

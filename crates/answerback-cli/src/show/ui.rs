@@ -7,11 +7,12 @@ use super::banner::Banner;
 use super::brief::{brief, is_blank, kind, list, rest, text};
 use super::mission;
 use super::moment::stamp;
-use super::sheet::{Sheet, counted, indented};
+use super::sheet::{Sheet, indented};
 use super::signals;
 use super::span::Line;
 use super::style::{STRONG, Tone};
 use super::tree::tree;
+use crate::counted::counted_in_groups;
 
 const KNOWN: [&str; 9] = [
     "response_type",
@@ -61,7 +62,7 @@ pub(crate) fn draw(sheet: Sheet, envelope: &Map<String, Value>) -> Vec<Line> {
             .collect()
     }));
     lines.extend(members(sheet, envelope, "missions_spawned", |all| {
-        let mut lines = section(sheet, "Missions", &counted(all.len(), "mission"));
+        let mut lines = section(sheet, "Missions", &counted_in_groups(all.len(), "mission"));
         for mission in all.iter().take(sheet.rows) {
             lines.extend(indented(mission::reference(sheet.narrower(2), mission), 2));
         }

@@ -4,8 +4,10 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::console::{Person, example, start};
+use crate::console::start;
 use crate::gateway::Gateway;
+use crate::person::Person;
+use crate::replies::example;
 use crate::wrap::Desk;
 
 /// Hands a table in, as a version of an artifact where one is named, and gives how it was registered.

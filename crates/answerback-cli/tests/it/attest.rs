@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::folder::Folder;
 use crate::program::told;
-use crate::wrap::{Desk, meta, text};
+use crate::wrap::{Client, Desk, meta, stub, text};
 
 /// A desk whose results are answered for by an agent of the example's manifest.
 struct Governed {
@@ -23,6 +23,14 @@ impl Governed {
             "governance:\n  manifest: {folder}/prompt-manifest.json\n  lock: {folder}/prompt-lock.json\n  agent: {agent}\n"
         ));
         Self { desk, prompts, config }
+    }
+
+    /// A client of a server that answers with tasks.
+    fn client_of_tasks(&self) -> Client {
+        let mut command = self.desk.command();
+        command.env("STUB_MORE", "1").args(["wrap", "--name", "stub", "--config", &self.config]);
+        command.args(["--", "python3"]).arg(stub());
+        Client::start(command)
     }
 
     fn ledger(&self, words: &[&str]) -> String {
@@ -243,27 +251,36 @@ fn who_cannot_speak_does_not_start() {
     );
 }
 
+/// Whoever asks at the same moment as others is given what the server said to it, under an id of its own.
+#[test]
+fn results_of_a_task_that_come_at_the_same_moment_are_each_answered_for() {
+    let governed = Governed::new("attest-race", "domain-01-analysis");
+    let mut client = governed.client_of_tasks();
+    client.call("later", json!({"task": "other"}));
+    let ask = |number: usize| {
+        json!({"jsonrpc": "2.0", "id": format!("ask {number}"), "method": "tasks/result", "params": {"taskId": "other"}}).to_string()
+    };
+    let asked: Vec<String> = (1..=12).map(ask).collect();
+    client.say(&asked.join("\n"));
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in &asked {
+        let result = client.hear();
+        assert!(text(&result).starts_with("done "), "{result}");
+        assert!(seen.insert(meta(&result, "receipt")["responseId"].to_string()), "{result}");
+    }
+    client.leave();
+    governed.ledger(&["verify"]);
+}
+
 #[test]
 fn the_result_of_a_task_is_answered_for_once() {
     let governed = Governed::new("attest-task", "domain-01-analysis");
-    let desk = &governed.desk;
-    let begin = || {
-        let mut command = desk.command();
-        command.env("STUB_MORE", "1").args([
-            "wrap",
-            "--name",
-            "stub",
-            "--config",
-            &governed.config,
-        ]);
-        command.args(["--", "python3"]).arg(crate::wrap::stub());
-        crate::wrap::Client::start(command)
-    };
+    let begin = || governed.client_of_tasks();
     let mut client = begin();
     let made = client.call("later", json!({}));
     let task = governed.leaf(meta(&made, "receipt"));
     assert_eq!((&task["outcome"], task.get("agent_id")), (&json!("task"), None));
-    let ask = |mut client: crate::wrap::Client| {
+    let ask = |mut client: Client| {
         let result = client.ask("tasks/result", json!({"taskId": "t-1"}));
         client.leave();
         meta(&result, "receipt").clone()

@@ -9,8 +9,10 @@ use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
 
-use crate::console::{Person, Reader, Sent, start};
+use crate::console::start;
+use crate::event_reader::{Reader, Sent};
 use crate::gateway::{Gateway, PATIENCE};
+use crate::person::Person;
 use crate::wrap::Desk;
 
 const CONFIG: &str = "gateway:\n  tokens:\n    decider: {scopes: [decide, read], file: decider.token}\n    writer: {scopes: [ingest], file: writer.token}\n";

@@ -2,12 +2,13 @@
 
 use std::io::{ErrorKind, Read as _};
 use std::net::TcpStream;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
 use crate::gateway::{Gateway, Session};
 use crate::serve::one_stub;
-use crate::wrap::{Desk, text};
+use crate::wrap::{Client, Desk, stub, text};
 
 /// A schema, and what fits it: texts as long as may be, and patterns that look ahead to the end of a text in several ways
 /// from every place in it, before they find something. All of it would take a quarter of an hour.
@@ -43,13 +44,35 @@ fn is_unanswered(connection: &mut TcpStream) -> bool {
     is_open && !String::from_utf8_lossy(&said).contains('{')
 }
 
-fn start(desk: &Desk) -> Gateway {
+/// The file with the tool whose calls take long.
+fn slow_tool(desk: &Desk) -> PathBuf {
     let (schema, _) = slow();
     let tool = json!({"name": "slow", "inputSchema": schema}).to_string();
     let file = desk.path("slow.json");
     std::fs::write(&file, tool).unwrap();
-    let env = format!("], env: {{STUB_TOOL: {}}}}}", file.display());
+    file
+}
+
+fn start(desk: &Desk) -> Gateway {
+    let env = format!("], env: {{STUB_TOOL: {}}}}}", slow_tool(desk).display());
     Gateway::start(desk, &one_stub().replace("]}", &env), &[])
+}
+
+/// A client of a wrapped server that has a call judged, for long.
+fn wrapped(desk: &Desk) -> Client {
+    let mut command = desk.command();
+    command.args(["wrap", "--name", "stub", "--", "python3"]).arg(stub());
+    command.env("STUB_TOOL", slow_tool(desk));
+    let mut client = Client::start(command);
+    // The tools are known from here on.
+    assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
+    let (_, arguments) = slow();
+    let params = json!({"name": "slow", "arguments": arguments});
+    let call = json!({"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": params});
+    client.say(&call.to_string());
+    // Who calls meanwhile is answered.
+    assert_eq!(text(&client.call("echo", json!({"text": "b"}))), "b");
+    client
 }
 
 #[test]
@@ -88,4 +111,29 @@ fn a_call_that_a_program_has_judged_holds_nobody_up_either() {
     let (code, said) = gateway.stop();
     assert_eq!(code, 0, "{said:?}");
     assert_eq!(desk.leaves().last().unwrap()["subject"], "stop");
+}
+
+/// Whether the client closes its end or the program is told to, the call that is still judged is answered, as one that did
+/// not run.
+#[test]
+fn the_end_of_wrap_does_not_wait_for_what_is_judged_either() {
+    let leave: [fn(&mut Client); 2] = [Client::close, |client| client.terminate()];
+    for leave in leave {
+        let desk = Desk::new();
+        let mut client = wrapped(&desk);
+        leave(&mut client);
+        let answer = client.hear();
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&json!("slow"), &json!(-32603)),
+            "{answer}"
+        );
+        let said = answer["error"]["message"].as_str().unwrap();
+        assert!(said.contains("did not run"), "{said}");
+        let (code, said) = client.leave();
+        assert_eq!(code, 0, "{said}");
+        assert!(!said.contains("panicked"), "{said}");
+        let leaves = desk.leaves();
+        assert_eq!(leaves.last().unwrap()["subject"], "stop", "{leaves:?}");
+    }
 }

@@ -119,6 +119,7 @@ fn what_is_recorded_is_shown() {
         ("search-tool", &["search", "--tool", "solution.project.register"]),
         ("search-kind", &["search", "--kind", "rejected"]),
         ("search-nothing", &["search", "--agent", "nobody"]),
+        ("search-nothing-json", &["search", "--agent", "nobody", "--format", "json"]),
         ("search-page", &["search", "--limit", "2"]),
         ("search-cursor", &["search", "--limit", "2", "--cursor", "4", "--format", "json"]),
     ] {

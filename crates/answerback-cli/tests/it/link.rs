@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::console::link;
 use crate::gateway::Gateway;
+use crate::person::link;
 use crate::wrap::Desk;
 
 #[test]

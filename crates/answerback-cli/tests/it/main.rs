@@ -16,9 +16,13 @@ mod convert;
 #[cfg(unix)]
 mod decisions;
 #[cfg(unix)]
+mod demo;
+#[cfg(unix)]
 mod doctor;
 #[cfg(unix)]
 mod environment;
+#[cfg(unix)]
+mod event_reader;
 mod explain;
 #[cfg(target_os = "linux")]
 mod faults;
@@ -26,6 +30,8 @@ mod folder;
 #[cfg(unix)]
 mod gateway;
 mod govern;
+#[cfg(unix)]
+mod guards;
 mod help;
 mod hostile;
 #[cfg(unix)]
@@ -46,10 +52,14 @@ mod missing;
 #[cfg(unix)]
 mod open_call;
 mod original;
+#[cfg(unix)]
+mod person;
 mod program;
 #[cfg(unix)]
 mod prompt;
 mod replay;
+#[cfg(unix)]
+mod replies;
 #[cfg(unix)]
 mod resumed;
 #[cfg(unix)]

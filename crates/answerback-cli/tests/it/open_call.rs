@@ -6,9 +6,9 @@ use std::sync::mpsc::Receiver;
 
 use serde_json::{Value, json};
 
-use crate::console::Person;
 use crate::gateway::{Gateway, MODERN, PATIENCE, Session, json_of, stateless, until};
 use crate::original::decide;
+use crate::person::Person;
 use crate::resumed::{POLLING, Stream};
 use crate::serve::{one_stub, two_stubs};
 use crate::wrap::{Client, Desk, meta, stub, text};

@@ -1,12 +1,15 @@
-//! Live streams from outside: who may write to one, how long its events are kept, and how many may follow.
+//! Live streams from outside: who may write to one, how long its events are kept, how many may follow, and from where.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::console::{Person, Reader, example, start};
+use crate::console::start;
+use crate::event_reader::Reader;
 use crate::gateway::{Gateway, PATIENCE, Session};
+use crate::person::Person;
+use crate::replies::example;
 use crate::wrap::Desk;
 
 fn note(number: usize) -> String {
@@ -217,4 +220,87 @@ fn one_token_has_so_many_streams_and_waits_open() {
     }
     assert_eq!(gateway.send("GET", &path, &[], "").status, 200, "to look is not to wait");
     drop(waiting);
+}
+
+#[test]
+fn a_stream_is_followed_from_any_point_and_over_a_kill() {
+    let desk = Desk::new();
+    let gateway = start(&desk, "");
+    let publish = |gateway: &Gateway, number: u64| {
+        let event = json!({"kind": "note", "body": {"number": number}}).to_string();
+        let answer = gateway.send("POST", "/api/streams/run/events", &[], &event);
+        assert_eq!(answer.status, 201, "{:?}", answer.events);
+    };
+    let mut reader = Reader::open(&gateway, "/api/events?streams=run", "");
+    assert_eq!(reader.next().unwrap().0, "hello");
+    (1..=5).for_each(|number| publish(&gateway, number));
+    let other = json!({"kind": "note", "body": {}}).to_string();
+    gateway.send("POST", "/api/streams/another/events", &[], &other);
+    let mut seen: Vec<u64> = Vec::new();
+    let mut last = 0;
+    for _ in 0..5 {
+        let (id, event) = reader.live().unwrap();
+        seen.push(event["body"]["number"].as_u64().unwrap());
+        last = id;
+    }
+    // Both ways to say where one was, and the header counts first.
+    for (path, header) in [
+        (format!("/api/events?after={}", last - 2), String::new()),
+        ("/api/events".to_owned(), format!("Last-Event-ID: {}\r\n", last - 2)),
+        ("/api/events?after=0".to_owned(), format!("Last-Event-ID: {}\r\n", last - 2)),
+    ] {
+        let mut again = Reader::open(&gateway, &path, &header);
+        assert_eq!(again.live().unwrap().0, last - 1, "{path} {header}");
+    }
+    assert_eq!(gateway.send("GET", "/api/events?after=x", &[], "").status, 400);
+
+    // Killed and started again on the same store: the reader comes back with what it saw last.
+    drop(gateway);
+    while reader.next().is_some() {}
+    let gateway = start(&desk, "");
+    (6..=8).for_each(|number| publish(&gateway, number));
+    let header = format!("Last-Event-ID: {last}\r\n");
+    let mut reader = Reader::open(&gateway, "/api/events?streams=run", &header);
+    for _ in 0..3 {
+        seen.push(reader.live().unwrap().1["body"]["number"].as_u64().unwrap());
+    }
+    assert_eq!(seen, (1..=8).collect::<Vec<u64>>());
+
+    let end = gateway.send("POST", "/api/streams/run/end", &[], r#"{"outcome":"completed"}"#);
+    assert_eq!(end.status, 201, "{:?}", end.events);
+    let late = json!({"kind": "note"}).to_string();
+    let late = gateway.send("POST", "/api/streams/run/events", &[], &late);
+    assert_eq!((late.status, &late.last()["data"]["code"]), (409, &json!("STREAM_ENDED")));
+    let shown = gateway.send("GET", "/api/streams/run", &[], "").last().clone();
+    assert_eq!((&shown["ended"], &shown["outcome"]), (&json!(true), &json!("completed")));
+    for body in [r#"{"kind":"end"}"#, r#"{"kind":"a b"}"#, "[]"] {
+        let refused = gateway.send("POST", "/api/streams/x/events", &[], body);
+        assert_eq!(refused.status, 400, "{body}");
+    }
+    let store = desk.path("state/answerback/ledger.db");
+    let store = store.to_str().unwrap();
+    let watched = desk.good(&["watch", "run", "--store", store, "--format", "json"]);
+    assert_eq!(watched.lines().count(), 10, "{watched}");
+    let listed = desk.good(&["watch", "--store", store]);
+    assert!(listed.contains("ended         9 events  run"), "{listed}");
+    let missing = desk.command().args(["watch", "none", "--no-follow", "--store", store]).output();
+    assert_eq!(missing.unwrap().status.code(), Some(2));
+    let own = gateway.send("POST", "/api/streams/answerback%2Fcase/events", &[], &other);
+    assert_eq!(own.status, 400, "streams of ours are not theirs");
+}
+
+#[test]
+fn a_reader_that_does_not_read_harms_nobody() {
+    let desk = Desk::new();
+    let gateway = start(&desk, "");
+    let _slow: Vec<Reader> = (0..20).map(|_| Reader::open(&gateway, "/api/events", "")).collect();
+    let mut quick = Reader::open(&gateway, "/api/events", "");
+    let body = "x".repeat(100_000);
+    let events = json!(vec![json!({"kind": "note", "body": {"text": body}}); 10]).to_string();
+    for _ in 0..10 {
+        let answer = gateway.send("POST", "/api/streams/big/events", &[], &events);
+        assert_eq!(answer.status, 201, "{:?}", answer.events);
+    }
+    let read: Vec<u64> = (0..100).map(|_| quick.live().unwrap().0).collect();
+    assert_eq!(read, (1..=100).collect::<Vec<u64>>());
 }

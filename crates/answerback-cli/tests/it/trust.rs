@@ -125,6 +125,27 @@ fn a_file_is_read_as_a_server_reads_it_before_it_is_trusted() {
         ("gateway: {input: maybe}\n", 2, "gateway.input is \"maybe\""),
         ("gateway: {listen: here}\n", 2, "gateway.listen is \"here\""),
         ("gateway: {tokens: {desk: {scopes: [reed], file: a}}}\n", 2, "gateway.tokens.desk.scopes"),
+        (
+            "gateway: {upstreams: {far: {url: \"ftp://a.example/\"}}}\n",
+            2,
+            "gateway.upstreams.far: the URL of a server begins with http:// or https://",
+        ),
+        (
+            "gateway: {upstreams: {far: {url: \"http://a.example/\", headers: {Host: {env: H}}}}}\n",
+            2,
+            "gateway.upstreams.far: the header host is set by the transport",
+        ),
+        (
+            "governance: {agent: domain-01-a}\n",
+            2,
+            "governance.agent speaks under a manifest and a lock; name governance.manifest and governance.lock",
+        ),
+        // A secret may still come.
+        (
+            "gateway: {upstreams: {far: {url: \"http://a.example/\", headers: {X-Key: {env: NOT_SET}}}}}\n",
+            0,
+            "",
+        ),
         ("a: 1\n", 0, "a is not a setting"),
         ("gateway: {inputs: warn}\n", 0, "gateway.inputs"),
     ] {

@@ -174,6 +174,19 @@ impl Client {
         self.child.wait().unwrap();
     }
 
+    /// Says nothing more.
+    #[cfg(unix)]
+    pub(crate) fn close(&mut self) {
+        drop(self.input.take());
+    }
+
+    /// Tells the program to end.
+    #[cfg(unix)]
+    pub(crate) fn terminate(&self) {
+        let id = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    }
+
     /// Leaves, and waits for the program to end.
     pub(crate) fn leave(mut self) -> (i32, String) {
         drop(self.input.take());

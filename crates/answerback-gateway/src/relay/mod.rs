@@ -15,7 +15,7 @@ use std::time::Duration;
 use answerback::finding::shown_name;
 use answerback_ledger::leaf::Subject;
 use answerback_mcp::link::{
-    Answering, Direct, Flow, Incoming, WAITING, broken_because, was_unsent,
+    Answering, Direct, Flow, Incoming, WAITING, broken_because, unsent, was_unsent,
 };
 use answerback_mcp::wire::{Id, Message, Object, Shape, code, meta, splice};
 use answerback_store::StoreError;
@@ -213,10 +213,26 @@ impl Relay {
         json!({"surface": surface, "upstream": name, "program": place})
     }
 
-    /// Waits for the calls that are under way.
-    pub(crate) async fn finish(&self) {
+    /// Waits for the calls that are under way. When there are only such that are being judged, they have so long, and are
+    /// answered as calls that did not run: says whether there was none.
+    pub(crate) async fn finish(&self) -> bool {
         let mut tasks = std::mem::take(&mut *lock(&self.tasks));
-        while tasks.join_next().await.is_some() {}
+        loop {
+            match tokio::time::timeout(LEAVING, tasks.join_next()).await {
+                Ok(None) => return true,
+                // Before the tools are known nothing is judged: the server is asked for them, and may take its time.
+                Err(_) if tasks.len() <= self.looked_at() && self.known().is_some() => break,
+                Ok(Some(_)) | Err(_) => {}
+            }
+        }
+        let kept_back = self.keep_back();
+        // They answer nothing themselves any more.
+        drop(tasks);
+        for id in kept_back {
+            let reason = "the gateway ended before it had judged the call, which did not run";
+            self.tell(unsent(&id, reason)).await;
+        }
+        false
     }
 
     /// Tells the client something.
@@ -299,6 +315,18 @@ impl Relay {
     fn looked_at(&self) -> usize {
         let calls = lock(&self.calls);
         calls.values().filter(|stage| matches!(stage, Stage::Admitting { .. })).count()
+    }
+
+    /// Keeps back the calls that the server has not seen yet, and says which of them are still wanted.
+    fn keep_back(&self) -> Vec<Id> {
+        let mut calls = lock(&self.calls);
+        let kept_back = calls.iter_mut().filter_map(|(id, stage)| match stage {
+            Stage::Admitting { is_cancelled } => {
+                (!std::mem::replace(is_cancelled, true)).then(|| id.clone())
+            }
+            Stage::Forwarded { .. } => None,
+        });
+        kept_back.collect()
     }
 
     /// Takes a call in.

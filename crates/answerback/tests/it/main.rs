@@ -8,6 +8,7 @@ mod dice;
 mod generate;
 mod governance;
 mod judge;
+mod ordinary;
 #[expect(unreachable_pub, reason = "the fuzz targets share it, from outside")]
 mod promises;
 #[cfg(all(feature = "tracing", feature = "metrics"))]

@@ -102,6 +102,9 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     }
     let mut output = Leavable::new(std::io::stdout());
     entry::print(&mut output, &page.entries, arguments.format)?;
+    if page.entries.is_empty() && arguments.format == Format::Text {
+        say("nothing was found");
+    }
     if let Some(next) = page.next {
         match arguments.format {
             Format::Text => say(&format!("there are more: --cursor {next}")),

@@ -2,7 +2,8 @@
 
 use super::data::Data;
 use super::scale::{Scale, Zero, exact};
-use crate::show::sheet::{Sheet, counted};
+use crate::counted::counted_in_groups;
+use crate::show::sheet::Sheet;
 use crate::show::span::Line;
 use crate::show::style::{DIM, series};
 use crate::show::width::shortened;
@@ -84,7 +85,7 @@ pub(super) fn shares(sheet: Sheet, data: &Data) -> Vec<Line> {
             lines.push(sheet.more(hidden, "part"));
         }
         if negative > 0 {
-            lines.extend(sheet.note(format!("{} below zero", counted(negative, "part"))));
+            lines.extend(sheet.note(format!("{} below zero", counted_in_groups(negative, "part"))));
         }
     }
     lines

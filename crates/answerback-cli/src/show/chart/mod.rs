@@ -9,8 +9,9 @@ use serde_json::{Map, Value};
 
 use self::data::Data;
 use super::brief::brief;
-use super::sheet::{Sheet, counted};
+use super::sheet::Sheet;
 use super::span::Line;
+use crate::counted::counted_in_groups;
 
 /// Draws the content of a chart artifact, or nothing when there is nothing to plot.
 pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec<Line>> {
@@ -45,7 +46,7 @@ pub(crate) fn size(content: &Map<String, Value>) -> String {
     let kind = content.get("chart_type").map_or_else(String::new, |kind| brief(kind, 20));
     let Some(data) = Data::read(content) else { return kind };
     let points = data.series.iter().map(|series| series.present().count()).sum();
-    let mut size = counted(points, "point");
+    let mut size = counted_in_groups(points, "point");
     if data.series.len() > 1 {
         size = format!("{} series · {size}", data.series.len() + data.left_out);
     }

@@ -5,42 +5,56 @@
 //! over the vocabulary of API schemas and English prose). The sum tells the two apart far better than
 //! Shannon entropy, which ranks `getUserByIdFromCache` with a key.
 
-/// The sum above which a word in mixed case is random. Of 50,000 random words of 32 characters the
-/// lowest sum was 246; of the names of schemas and documents the highest was 187, all in capitals.
-const RANDOM: i32 = 200;
-/// The same for words in one case, whose characters tell less.
-const RANDOM_IN_ONE_CASE: i32 = 240;
+/// The sum above which a word is random. Chance adds to a sum with every character, and whoever writes takes away from
+/// it: a long word need not come as far as a short one.
+struct Bound {
+    /// For the shortest words.
+    shortest: i32,
+    /// How much lower it is for each character more.
+    lower_for_each: i32,
+    /// Below it nothing is random, however long it is.
+    lowest: i32,
+}
+
+/// For words in mixed case. Of a million random words of 32 characters in base 62 some five are missed, of as many of 40
+/// in base64 none; of half a million names, words and paths in code and documents some 500 of up to 60 characters are
+/// taken for random, true keys and hashes among them.
+const MIXED: Bound = Bound { shortest: 150, lower_for_each: 10, lowest: -30 };
+/// For words in one case, whose characters tell less.
+const IN_ONE_CASE: Bound = Bound { shortest: 190, lower_for_each: 3, lowest: 100 };
+/// For words with `_` and `-`, by which people part what is no word: `ALLOC_2x996P484`.
+const IN_PARTS: Bound = Bound { shortest: 160, lower_for_each: 0, lowest: 160 };
 /// The lengths a random secret has. What is longer is content, such as an image in base64.
 const LENGTHS: std::ops::RangeInclusive<usize> = 20..=256;
 
-/// For each letter from a to z the letters that follow it in 95 % of the pairs in words.
+/// For each letter from a to z how seldom each letter from a to z follows it in words, from 0 to 9.
 #[rustfmt::skip]
-const FOLLOWERS: [&str; 26] = [
-    "bcdgiklmnprstuvwy", "aeilorsu", "acehiklorstu",
-    "abdegiorsu", "abcdefgilmnpqrstvwx", "aefiloru",
-    "aeghinorsu", "aeiort", "abcdefglmnoprstvxz",
-    "", "eis", "adeilostuy",
-    "abeimopsu", "acdefgiknostuv", "abcdfgiklmnoprstuvw",
-    "aehiloprstu", "u", "acdegikmnorstuvy",
-    "acehiklopstuy", "acehilorstuy", "abcdegilmnprst",
-    "aeio", "aeio", "ept",
-    "eps", "e",
+const SELDOM: [&str; 26] = [
+    "32224435374121626121344436", "34343456346255346435356547", "24342452372335146332346647",
+    "23331455266445346334355657", "23113334465221433011434246", "34443257286343357344456758",
+    "35552654386244447334466767", "26652566386555357444466857", "32233326665221236322636473",
+    "58774788686877568758577988", "45552566477555567545565767", "24431445175245246533346546",
+    "24442556275445326535356668", "25222315264443346421436656", "43225435464221338133233557",
+    "25442353385245236133355638", "67657787698566876557377788", "14331445183433146322345637",
+    "35241442274344234321234537", "24341452175344236123354535", "43443345386232536232666576",
+    "35452455397435434434555677", "36564665397565467446566777", "46454566487656546653647567",
+    "55455656587544538544666766", "57773787598667577878788676",
 ];
 
-/// The same as one bit a follower.
-const COMMON_PAIRS: [u32; 26] = {
-    let mut masks = [0; 26];
+/// The same as weights: steps of nine around what is as frequent in words as in random text.
+const LETTER_PAIRS: [[i32; 26]; 26] = {
+    let mut weights = [[0; 26]; 26];
     let mut first = 0;
     while first < 26 {
-        let followers = FOLLOWERS[first].as_bytes();
-        let mut at = 0;
-        while at < followers.len() {
-            masks[first] |= 1 << (followers[at] - b'a');
-            at += 1;
+        let followers = SELDOM[first].as_bytes();
+        let mut second = 0;
+        while second < 26 {
+            weights[first][second] = (followers[second] - b'0') as i32 * 9 - 45;
+            second += 1;
         }
         first += 1;
     }
-    masks
+    weights
 };
 
 /// Whether a word of letters, digits and `_ - + / .` is too random to be written by a person.
@@ -54,9 +68,30 @@ pub(super) fn is_random(word: &str) -> bool {
     if !mixed && !has(u8::is_ascii_digit) {
         return false;
     }
-    let sum: i32 =
-        word.split(['_', '-', '.']).filter(|part| !is_hexadecimal(part)).map(weigh).sum();
-    sum > if mixed { RANDOM } else { RANDOM_IN_ONE_CASE } && !is_text_in_base64(word)
+    // Digests are no secrets, whatever they stand beside.
+    let (mut sum, mut weighed) = (0, 0);
+    for part in word.split(['_', '-', '.', '/']).filter(|part| !is_hexadecimal(part)) {
+        sum += weigh(part);
+        weighed += part.len();
+    }
+    let bound = if !mixed {
+        IN_ONE_CASE
+    } else if has(|byte| matches!(byte, b'_' | b'-')) {
+        IN_PARTS
+    } else {
+        MIXED
+    };
+    sum > bound.of(weighed) && !is_text_in_base64(word)
+}
+
+impl Bound {
+    /// The bound for so many characters.
+    fn of(&self, characters: usize) -> i32 {
+        let more = characters.saturating_sub(*LENGTHS.start());
+        // No word is longer than a number of 32 bits can say.
+        let lower = i32::try_from(more).unwrap_or(i32::MAX).saturating_mul(self.lower_for_each);
+        self.shortest.saturating_sub(lower).max(self.lowest)
+    }
 }
 
 /// Whether a word may be the first characters of a random one: large and small letters mingle in it, or both
@@ -84,42 +119,27 @@ fn weigh(part: &str) -> i32 {
 }
 
 fn weight(first: u8, second: u8) -> i32 {
-    let common = || {
-        let letter = |byte: u8| byte.to_ascii_lowercase() - b'a';
-        COMMON_PAIRS[usize::from(letter(first))] >> letter(second) & 1 == 1
+    let letters = || {
+        let place = |byte: u8| usize::from(byte.to_ascii_lowercase() - b'a');
+        LETTER_PAIRS[place(first)][place(second)]
     };
     // The sign of base64 that words have little use for.
     if first == b'+' || second == b'+' {
         return 5;
     }
-    match (class(first), class(second)) {
-        (Class::Small, Class::Small) => {
-            if common() {
-                -24
-            } else {
-                12
-            }
-        }
+    let weight = match (class(first), class(second)) {
+        (Class::Small, Class::Small) => letters(),
         (Class::Small, Class::Large) => 29,
-        (Class::Large, Class::Small) => {
-            if common() {
-                11
-            } else {
-                53
-            }
-        }
-        (Class::Large, Class::Large) => {
-            if common() {
-                -20
-            } else {
-                35
-            }
-        }
+        (Class::Large, Class::Small) => letters() + 38,
+        (Class::Large, Class::Large) => letters() + 12,
         (Class::Small, Class::Digit) | (Class::Digit, Class::Small) => 21,
         (Class::Large, Class::Digit) | (Class::Digit, Class::Large) => 48,
         (Class::Digit, Class::Digit) => 3,
         (Class::Other, _) | (_, Class::Other) => 0,
-    }
+    };
+    // `stuvwx`, `4567`: who counts up throws no dice.
+    let counts_up = first + 1 == second && first.is_ascii_alphanumeric();
+    if counts_up { weight.min(-10) } else { weight }
 }
 
 #[derive(Clone, Copy)]

@@ -62,6 +62,10 @@ fn marks_what_is_secret() {
         ("$2b$12$KIXQ4Rj8Q1Zz7e9bYvV0HuZ8u1", "[redacted: password hash]"),
         ("id Zk3vN8qLw2Tx9RbY5sJm7cPd4HfGa1Ue=", "id [redacted: token]"),
         ("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "[redacted: token]"),
+        // Random letters that follow each other almost as in words, and parted as in a path.
+        ("(a \"é, 8/Iw/ancJtt01iJ+mmq9pMONSyqpr1asztnkeiAC", "(a \"é, [redacted: token]"),
+        ("9ipqefOSLQUTlfTOAN0rvlfELsdmuv2F", "[redacted: token]"),
+        ("0wow+cocol+3qPHRLORYv/iFTURculaIUcRDpowR", "[redacted: token]"),
     ] {
         assert_eq!(redact(text), expected);
         assert_eq!(redact(expected), expected, "a second time changes nothing");
@@ -123,6 +127,24 @@ fn leaves_what_is_not() {
         "9781234567897",
         "+1-555-0100-1234",
         "AAPL,GOOG,MSFT",
+        "/usr/lib/x86_64-linux-gnu/libssl.so.3",
+        "src/a/b.rs",
+        "/home/Ada/Projects/WebApp2/src/components/UserProfile/UserProfileCard",
+        "C:/Program Files/Common/VC/Tools/MSVC/14.38.33130/bin/Hostx64/x64",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "application/vnd.api+json",
+        "github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/v2",
+        "@typescript-eslint/eslint-plugin-tslint/dist/index",
+        "refs/heads/feature/JIRA-1234-AddOAuth2PKCELogin",
+        "https://github.com/RustCrypto/utils/commit/dba6c355c9f241e3726d5ec2a68f9f3b519f6063",
+        "https://github.com/C2SP/CCTV/tree/5ea85644bd035c555900a2f707f7e4c31ea65ced/ed25519vectors",
+        "blobs/sha256/E3B0C44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "Europe/Amsterdam,America/Argentina/ComodRivadavia",
+        "kRegExpMatchAllWithNonGlobalRegExp",
+        "FlushL1DCacheOnContextSwitchOutOfTask",
+        "AbstractSingletonProxyFactoryBeanDefinitionParser",
+        "xXF86OldVidModeValidateModeLineReq",
+        "matchOperandIsKnownToBeAPowerOfTwo",
         "漢字とかな",
         "",
     ] {
