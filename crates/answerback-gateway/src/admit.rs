@@ -67,7 +67,8 @@ pub struct Forwarded {
 /// A call that is under way.
 #[derive(Debug)]
 pub struct Running {
-    pub(crate) call: ToolCall,
+    /// In a box: it is handed on from step to step, and is large.
+    pub(crate) call: Box<ToolCall>,
     pub(crate) teller: Teller,
     /// Whether the tool says that it does no harm to run it twice.
     pub(crate) may_run_twice: bool,
@@ -93,10 +94,18 @@ impl Running {
 impl Gateway {
     /// Looks at a call before it is forwarded: checks its arguments, counts the attempt, and writes it down. The
     /// call is durable when this says that it runs.
-    pub async fn admit(&self, client: &Client, upstream: &Upstream, call: ToolCall) -> Admission {
+    pub async fn admit(
+        &self,
+        client: &Client,
+        upstream: &Upstream,
+        call: impl Into<Box<ToolCall>>,
+    ) -> Admission {
+        let call = call.into();
         let figures = upstream.figures.tool(&call.name);
         let admission = match Teller::new(self, client, &upstream.name, Some(upstream), &call) {
-            Ok(teller) => Desk { gateway: self, client, upstream, teller }.admit(call).await,
+            Ok(teller) => {
+                Box::new(Desk { gateway: self, client, upstream, teller }).admit(call).await
+            }
             Err(error) => Admission::Answer(without_id(&call, &error)),
         };
         figures.call(&admission);
@@ -220,7 +229,7 @@ struct Ready {
 }
 
 impl Desk<'_> {
-    async fn admit(self, call: ToolCall) -> Admission {
+    async fn admit(self: Box<Self>, call: Box<ToolCall>) -> Admission {
         let gateway = self.gateway;
         let mode = if self.teller.about.tool.1 {
             gateway.settings.of(&call.name).input
@@ -242,7 +251,7 @@ impl Desk<'_> {
         Admission::Answer(refuse(self.gateway, &self.teller, call, &said, hide).await)
     }
 
-    async fn check(self, call: ToolCall, mode: CheckMode) -> Admission {
+    async fn check(self: Box<Self>, call: Box<ToolCall>, mode: CheckMode) -> Admission {
         let gateway = self.gateway;
         let line = match call.line(gateway.limits) {
             Ok(line) => line,
@@ -308,7 +317,7 @@ impl Desk<'_> {
             return match outcome {
                 Outcome::Blocked(blocked) if blocked.is_new && is_recorded => {
                     let escalation = blocked.escalation;
-                    Admission::Ask(Box::new(Asked { answer, call, escalation }))
+                    Admission::Ask(Box::new(Asked { answer, call: *call, escalation }))
                 }
                 _ => Admission::Answer(answer),
             };
@@ -436,8 +445,8 @@ impl Desk<'_> {
 
     /// Forwards a call that is not counted.
     async fn forward(
-        self,
-        call: ToolCall,
+        self: Box<Self>,
+        call: Box<ToolCall>,
         warnings: Vec<ErrorObject>,
         notes: Vec<String>,
     ) -> Admission {
@@ -445,7 +454,7 @@ impl Desk<'_> {
             None => Ok(false),
             Some(recorder) => {
                 let hide = self.upstream.tools.hide(&call.name);
-                append_request(recorder, &self.teller, &call, hide).await
+                Box::pin(append_request(recorder, &self.teller, &call, hide)).await
             }
         };
         match recorded {
@@ -458,8 +467,8 @@ impl Desk<'_> {
     }
 
     fn run(
-        self,
-        call: ToolCall,
+        self: Box<Self>,
+        call: Box<ToolCall>,
         message: Message,
         mut warnings: Vec<ErrorObject>,
         notes: Vec<String>,

@@ -222,7 +222,7 @@ impl Gateway {
             figures: upstream.figures.tool(&task.tool),
             task: Some(Box::new(Role::Late { was_asked_for, place: 0, is_unknown, shown })),
             door: Door::default(),
-            call: request,
+            call: Box::new(request),
         }
     }
 

@@ -10,16 +10,18 @@ use crate::figures::RouteFigures;
 use crate::timely::Timely;
 use crate::{Principal, Problem, ProblemKind};
 
-/// What goes around everything that answers.
+/// What goes around everything that answers. Bodies may have so many bytes.
 pub(crate) async fn finish<F: Future<Output = Response>>(
     figures: &RouteFigures,
     request: Request,
+    most: usize,
     answer: impl FnOnce(Request) -> F,
 ) -> Response {
     let started = Instant::now();
     let method = method_name(request.method());
     let (parts, body) = request.into_parts();
-    let (body, is_late) = Timely::watch(body);
+    let alarm = parts.extensions.get().cloned().unwrap_or_default();
+    let (body, is_late) = Timely::watch(body, most, &alarm);
     let response = answer(Request::from_parts(parts, body)).await;
     let mut response = if is_late.is_set() { too_late() } else { problem_in_place(response) };
     add_headers(response.headers_mut());
@@ -99,7 +101,7 @@ mod tests {
         });
         let route = post(|body: Bytes| async move { body.len().to_string() });
         let around = from_fn(async |request, next: Next| {
-            finish(&RouteFigures::of("/"), request, |request| next.run(request)).await
+            finish(&RouteFigures::of("/"), request, 9, |request| next.run(request)).await
         });
         let router = Router::new().route("/", route).layer(around);
         let request = Request::post("/").body(Body::new(body)).unwrap();
@@ -112,7 +114,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_body_that_trickles_is_not_waited_for() {
         assert_eq!(told(Duration::from_secs(1), 9).await, (StatusCode::OK, "9".to_owned()));
-        let (status, text) = told(Duration::from_secs(1), 3600).await;
+        let (status, _) = told(Duration::from_secs(1), 10).await;
+        assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
+        let (status, text) = told(Duration::from_secs(4), 3600).await;
         assert_eq!(status, StatusCode::REQUEST_TIMEOUT);
         assert!(text.contains("BODY_TOO_SLOW"), "{text}");
     }

@@ -3,11 +3,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use axum::body::{Body, HttpBody};
+use axum::body::HttpBody;
 use axum::extract::Request;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use http_body_util::Limited;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -60,22 +59,22 @@ where
 
     fn call(&mut self, request: Request) -> Self::Future {
         let Self { gate, behind } = self.clone();
+        // What says its size is refused before it is read.
+        let fits = request.body().size_hint().lower() <= gate.body_limit as u64;
         Box::pin(async move {
-            let answer = |request| gate.answer(request, behind);
-            Ok(answer::finish(&gate.figures, request, answer).await)
+            let answer = |request| gate.answer(request, fits, behind);
+            Ok(answer::finish(&gate.figures, request, gate.body_limit, answer).await)
         })
     }
 }
 
 impl Gate {
-    async fn answer<S>(&self, request: Request, mut behind: S) -> Response
+    async fn answer<S>(&self, request: Request, fits: bool, mut behind: S) -> Response
     where
         S: Service<Request, Response = Response, Error = Infallible>,
     {
         let (mut parts, body) = request.into_parts();
         let admitted = self.guard.admit(&parts, self.access).await.and_then(|principal| {
-            // What says its size is refused before it is read.
-            let fits = body.size_hint().lower() <= self.body_limit as u64;
             if fits { Ok(principal) } else { Err(Problem::new(ProblemKind::TooLarge)) }
         });
         let principal = match admitted {
@@ -94,7 +93,6 @@ impl Gate {
             parts.extensions.insert(Standing::new(principal.clone(), &self.guard));
             parts.extensions.insert(principal.clone());
         }
-        let body = Body::new(Limited::new(body, self.body_limit));
         let Ok(mut response) = behind.call(Request::from_parts(parts, body)).await;
         if let Some(principal) = principal {
             // For the log.

@@ -5,10 +5,12 @@
 //! MCP, a ledger or a store, and no request is ever answered that came for another host.
 #![warn(missing_docs)]
 
+mod alarm;
 mod allowance;
 mod answer;
 mod closing;
 mod figures;
+mod front;
 mod gate;
 mod guard;
 mod health;
@@ -27,6 +29,7 @@ mod timely;
 mod token;
 mod tokens;
 
+pub use alarm::Alarm;
 pub use allowance::{Allowance, Held};
 pub use closing::Closing;
 pub use guard::{Guard, GuardError, cookie_name};

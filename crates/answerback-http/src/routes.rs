@@ -1,11 +1,14 @@
+use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any};
+use tower_layer::Layer;
 
 use crate::figures::RouteFigures;
+use crate::front::{Handler, Post};
 use crate::gate::{BehindGate, Gate};
 use crate::guard::{Access, Guard};
 use crate::lost::Lost;
@@ -40,6 +43,8 @@ struct Entry {
     access: Access,
     body_limit: usize,
     methods: MethodRouter,
+    /// Who answers posts, where that is not for the router.
+    posts: Option<Handler>,
 }
 
 impl Default for Routes {
@@ -68,6 +73,25 @@ impl Routes {
         self.with(path, Access::Scope(scope), methods)
     }
 
+    /// Adds a route whose posts go past the router, to a function, behind the same guard; `methods` has the others. That is
+    /// for the one route of which every microsecond counts: its path is compared as it is.
+    pub fn route_with_posts(
+        mut self,
+        path: &str,
+        scope: Scope,
+        methods: MethodRouter,
+        posts: impl Fn(Request) -> Pin<Box<dyn Future<Output = Response> + Send>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self = self.with(path, Access::Scope(scope), methods);
+        if let Some(entry) = self.entries.last_mut() {
+            entry.posts = Some(Handler(Arc::new(posts)));
+        }
+        self
+    }
+
     /// Adds a route for everybody who can reach the server. Host, origin and, where something could change, site are
     /// checked as for all others.
     pub fn open(self, path: &str, methods: MethodRouter) -> Self {
@@ -90,12 +114,13 @@ impl Routes {
 
     fn with(mut self, path: &str, access: Access, methods: MethodRouter) -> Self {
         let body_limit = self.body_limit;
-        self.entries.push(Entry { path: path.to_owned(), access, body_limit, methods });
+        let (path, posts) = (path.to_owned(), None);
+        self.entries.push(Entry { path, access, body_limit, methods, posts });
         self
     }
 
     /// Puts the guard before every route, and before what is none: who has no token does not learn which it is.
-    pub(crate) fn behind(self, guard: Guard, closing: &Closing) -> Router {
+    pub(crate) fn behind(self, guard: Guard, closing: &Closing) -> (Router, Vec<Post>) {
         let guard = Arc::new(guard);
         let gate = |access, body_limit, figures| {
             let (guard, closing) = (guard.clone(), closing.clone());
@@ -112,13 +137,16 @@ impl Routes {
         });
         let nothing =
             nothing.layer(gate(Access::Known(lost), self.body_limit, RouteFigures::of_none()));
+        let mut posts = Vec::new();
         let add = |router: Router, entry: Entry| {
             let figures = RouteFigures::of(&entry.path);
             let gate = gate(entry.access, entry.body_limit, figures);
+            let post = entry.posts.map(|posts| gate.layer(posts));
+            posts.extend(post.map(|gated| Post { path: entry.path.clone(), gated }));
             router.route(&entry.path, entry.methods.layer(gate))
         };
         let router = self.entries.into_iter().fold(Router::new(), add);
         // The gates limit every body, also of those who read it without an extractor.
-        router.fallback_service(nothing).layer(DefaultBodyLimit::disable())
+        (router.fallback_service(nothing).layer(DefaultBodyLimit::disable()), posts)
     }
 }

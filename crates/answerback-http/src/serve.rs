@@ -7,15 +7,15 @@ use axum::Router;
 use axum::http::{HeaderValue, header};
 use axum::middleware::{Next, from_fn};
 use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
+use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::figures::RouteFigures;
-use crate::{Closing, Guard, Listener, Problem, ProblemKind, Routes, answer};
+use crate::front::{Front, Post};
+use crate::{Alarm, Closing, Guard, Listener, Problem, ProblemKind, Routes, answer};
 
 /// How many connections beyond the limit are told so at a time; what comes beyond these is closed without a word.
 const MOST_REFUSED: usize = 64;
@@ -38,12 +38,13 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) {
     let (close, closing) = Closing::watched();
-    let guarded = routes.behind(guard.listening_on(listener.address()), &closing);
+    let (guarded, posts) = routes.behind(guard.listening_on(listener.address()), &closing);
     // Without a word about its state, though there is none, a router builds a route's layers anew for each request.
     let guarded = guarded.with_state(());
     let settings = &listener.settings;
     let server = Server {
         router: guarded,
+        posts: posts.into(),
         closing,
         slots: Arc::new(Semaphore::new(settings.max_connections)),
         header_timeout: settings.header_timeout,
@@ -76,6 +77,7 @@ pub async fn serve(
 
 struct Server {
     router: Router,
+    posts: Arc<[Post]>,
     closing: Closing,
     slots: Arc<Semaphore>,
     header_timeout: Duration,
@@ -85,36 +87,36 @@ struct Server {
 impl Server {
     /// Serves a connection, or tells it that there are too many: a full house is an answer, not a wait.
     fn take(&self, stream: TcpStream, connections: &mut JoinSet<()>) {
-        let (router, permit, header_timeout) =
+        let (router, posts, permit, header_timeout) =
             if let Ok(slot) = self.slots.clone().try_acquire_owned() {
-                (self.router.clone(), slot, self.header_timeout)
+                (self.router.clone(), Arc::clone(&self.posts), slot, self.header_timeout)
             } else if let Ok(refusal) = self.refusals.clone().try_acquire_owned() {
-                (full_house(), refusal, REFUSED_TIMEOUT)
+                (full_house(), Arc::default(), refusal, REFUSED_TIMEOUT)
             } else {
                 return;
             };
+        let front = Front { posts, router, alarm: Alarm::default() };
         // Answers are written whole or as events; waiting for more to send would only delay them.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection without TCP_NODELAY");
         }
-        connections.spawn(carry(stream, router, permit, header_timeout, self.closing.clone()));
+        connections.spawn(carry(stream, front, permit, header_timeout, self.closing.clone()));
     }
 }
 
 async fn carry(
     stream: TcpStream,
-    router: Router,
+    front: Front,
     _permit: OwnedSemaphorePermit,
     header_timeout: Duration,
     closing: Closing,
 ) {
     let mut builder = http1::Builder::new();
     builder
-        .timer(TokioTimer::new())
+        .timer(front.alarm.clone())
         .header_read_timeout(header_timeout)
         .max_header_size(HEAD_LIMIT);
-    let service = TowerToHyperService::new(router);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), front));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = closing.begun() => {
@@ -136,7 +138,7 @@ fn full_house() -> Router {
             .with_header(header::CONNECTION, close)
     };
     let around = from_fn(async |request, next: Next| {
-        answer::finish(&RouteFigures::of_none(), request, |request| next.run(request)).await
+        answer::finish(&RouteFigures::of_none(), request, 0, |request| next.run(request)).await
     });
     Router::new().fallback(told).layer(around)
 }

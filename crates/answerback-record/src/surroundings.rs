@@ -16,7 +16,7 @@ pub fn now() -> Timestamp {
 /// When the machine has none: it cannot make ids that nobody can guess, and is not one to serve on.
 pub fn random<const N: usize>() -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| std::io::Error::other(error.to_string()))?;
+    answerback_store::fill_random(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -28,6 +28,7 @@ mod migrate;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod queue;
+mod randomness;
 mod reading;
 mod rotation;
 mod scrub;
@@ -59,6 +60,7 @@ pub use hygiene::{Erased, Pruned};
 pub use migrate::{Progress, Target, migrate};
 #[cfg(feature = "postgres")]
 pub use postgres::postgres_place;
+pub use randomness::fill_random;
 pub use settings::{Clock, OnFailure, Random, Settings};
 pub use stats::{Health, Stats, Totals};
 pub use store::Store;

@@ -65,9 +65,7 @@ impl Settings {
             full_text: false,
             clock: Arc::new(system_clock),
             is_system_clock: true,
-            random: Arc::new(|bytes| {
-                getrandom::fill(bytes).map_err(|error| std::io::Error::other(error.to_string()))
-            }),
+            random: Arc::new(crate::fill_random),
         }
     }
 

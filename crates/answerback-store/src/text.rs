@@ -236,7 +236,11 @@ fn texts(read: &mut dyn Read, within: Range<u64>) -> Result<BTreeMap<u64, String
     let mut texts: BTreeMap<u64, String> = BTreeMap::new();
     for (index, bytes) in read.contents(within, LONGEST)? {
         let text = texts.entry(index).or_default();
-        text.push_str(&String::from_utf8_lossy(&bytes));
+        // Nearly all of it is text, which is seen faster than what is wrong with it would be found.
+        match std::str::from_utf8(&bytes) {
+            Ok(whole) => text.push_str(whole),
+            Err(_) => text.push_str(&String::from_utf8_lossy(&bytes)),
+        }
         text.push('\n');
     }
     Ok(texts)

@@ -31,9 +31,7 @@ impl Relay {
             return self.tell(answer).await;
         }
         let relay = Arc::clone(self);
-        let mut tasks = lock(&self.tasks);
-        while tasks.try_join_next().is_some() {}
-        tasks.spawn(async move {
+        lock(&self.under_way).spawn(async move {
             let answer = match relay.task_of(&message).await {
                 Ok(Some(late)) => Box::pin(relay.carry_late(&id, place, message, late)).await,
                 // It names no task, and passes.

@@ -1,6 +1,7 @@
 //! What crosses between one client and one server: calls are held and looked at, the rest passes.
 
 mod asked;
+mod carried;
 mod late;
 mod person;
 mod tools;
@@ -8,6 +9,7 @@ mod way;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -31,6 +33,8 @@ use crate::tasks::Place;
 use crate::{Admission, Client, Forwarded, Gateway, Running, ToolCall, Upstream};
 pub(crate) use asked::cancellation;
 use asked::{Asked, Heard, UNREAD, Watched};
+pub(crate) use carried::Carried;
+use carried::UnderWay;
 pub(crate) use tools::Listed;
 use way::{Told, Way};
 
@@ -67,7 +71,9 @@ pub(crate) struct Relay {
     asked: Mutex<HashMap<Id, Asked>>,
     /// What the server asked the client, and waits for.
     questions: Mutex<HashSet<Id>>,
-    tasks: Mutex<JoinSet<()>>,
+    under_way: Mutex<UnderWay>,
+    /// Rung when a call ends that is carried by whoever reads its answer.
+    has_ended_elsewhere: Notify,
     /// Whether the server said its last word.
     has_ended: watch::Sender<bool>,
     /// Tells who waits for a call that the client gave it up.
@@ -177,7 +183,8 @@ impl Relay {
             calls: Mutex::default(),
             asked: Mutex::default(),
             questions: Mutex::default(),
-            tasks: Mutex::default(),
+            under_way: Mutex::default(),
+            has_ended_elsewhere: Notify::new(),
             has_ended: watch::Sender::new(false),
             given_up: Notify::new(),
             ours: Mutex::default(),
@@ -216,7 +223,7 @@ impl Relay {
     /// Waits for the calls that are under way. When there are only such that are being judged, they have so long, and are
     /// answered as calls that did not run: says whether there was none.
     pub(crate) async fn finish(&self) -> bool {
-        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
+        let mut tasks = std::mem::take(&mut lock(&self.under_way).tasks);
         loop {
             match tokio::time::timeout(LEAVING, tasks.join_next()).await {
                 Ok(None) => return true,
@@ -244,7 +251,7 @@ impl Relay {
     pub(crate) async fn hear(self: &Arc<Self>, message: Message) {
         match message.shape() {
             Shape::Request { id, method } if method == ToolCall::METHOD => {
-                self.begin(id.clone(), message).await;
+                self.begin(id.clone(), message);
             }
             Shape::Request { id, method } => {
                 let (id, method) = (id.clone(), method.clone());
@@ -302,13 +309,34 @@ impl Relay {
 
     /// Leaves, when the calls under way were answered; but not for long.
     pub(crate) async fn leave(&self) {
-        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
-        let finishing = async { while tasks.join_next().await.is_some() {} };
+        let mut tasks = {
+            let mut under_way = lock(&self.under_way);
+            under_way.is_leaving = true;
+            std::mem::take(&mut under_way.tasks)
+        };
+        let finishing = self.ended(&mut tasks, || 0);
         // A server whose input ends need not answer what it has.
         let _ = tokio::time::timeout(LEAVING, finishing).await;
         self.close();
         // What is still looked at never reached the server, and cannot be hurried: nobody waits for it.
-        while tasks.len() > self.looked_at() && tasks.join_next().await.is_some() {}
+        self.ended(&mut tasks, || self.looked_at()).await;
+        lock(&self.under_way).has_left = true;
+    }
+
+    /// Waits until no more calls than so many are under way, in these tasks or carried by whoever reads their answer.
+    async fn ended(&self, tasks: &mut JoinSet<()>, most: impl Fn() -> usize) {
+        loop {
+            let mut ended = pin!(self.has_ended_elsewhere.notified());
+            ended.as_mut().enable();
+            let most = most();
+            if tasks.len() + lock(&self.under_way).elsewhere <= most {
+                return;
+            }
+            tokio::select! {
+                Some(_) = tasks.join_next() => {}
+                () = ended => {}
+            }
+        }
     }
 
     /// How many calls the server has not seen yet.
@@ -329,42 +357,59 @@ impl Relay {
         kept_back.collect()
     }
 
-    /// Takes a call in.
-    async fn begin(self: &Arc<Self>, id: Id, message: Message) {
-        let call = match ToolCall::read(message) {
-            Ok(call) => call.arrived_after(self.client.answers()),
-            Err(error) => {
-                let answer =
-                    Message::error(Some(&id), code::INVALID_PARAMS, &error.to_string(), None);
-                return self.tell(answer).await;
+    /// Takes a call in that is carried by whoever reads its answer; gives back what is no call.
+    pub(crate) fn take_call(self: &Arc<Self>, message: Message) -> Result<Carried, Message> {
+        match message.shape() {
+            Shape::Request { id, method } if method == ToolCall::METHOD => {
+                let id = id.clone();
+                Ok(Carried::new(self, self.take_in(id, message)))
             }
+            _ => Err(message),
+        }
+    }
+
+    /// Takes a call in, which has a task of its own.
+    fn begin(self: &Arc<Self>, id: Id, message: Message) {
+        let call = self.take_in(id, message);
+        lock(&self.under_way).spawn(call);
+    }
+
+    /// Takes a call in, and gives what carries it to its answer. A task is moved when it is made and again when it ends;
+    /// what is large stays in its place.
+    fn take_in(
+        self: &Arc<Self>,
+        id: Id,
+        message: Message,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let relay = Arc::clone(self);
+        let refuse = |code, reason: &str| {
+            let answer = Message::error(Some(&id), code, reason, None);
+            let relay = Arc::clone(self);
+            Box::pin(async move { relay.tell(answer).await })
+        };
+        let call = match ToolCall::read(message) {
+            Ok(call) => Box::new(call.arrived_after(self.client.answers())),
+            Err(error) => return refuse(code::INVALID_PARAMS, &error.to_string()),
         };
         match self.enter(&id) {
             Ok(()) => {}
-            Err(Refusal::Repeated) => {
-                let answer = Message::error(Some(&id), code::INVALID_REQUEST, REPEATED, None);
-                return self.tell(answer).await;
-            }
+            Err(Refusal::Repeated) => return refuse(code::INVALID_REQUEST, REPEATED),
             Err(Refusal::Busy) => {
-                let known = self.known();
-                let (client, server) = (&self.client, &self.server.name);
-                let answer = self.gateway.refuse_busy(client, server, known.as_deref(), &call);
-                // What is rare does not make every other future larger.
-                return self.tell(Box::pin(answer).await).await;
+                return Box::pin(async move {
+                    let known = relay.known();
+                    let (client, server) = (&relay.client, &relay.server.name);
+                    let answer = relay.gateway.refuse_busy(client, server, known.as_deref(), &call);
+                    relay.tell(answer.await).await;
+                });
             }
         }
-        let relay = Arc::clone(self);
-        let mut tasks = lock(&self.tasks);
-        // Calls that are done are forgotten.
-        while tasks.try_join_next().is_some() {}
-        tasks.spawn(async move {
-            // A task is moved when it is made and again when it ends; what is large stays in its place.
-            let answer = Box::pin(relay.carry_traced(&id, call)).await;
+        Box::pin(async move {
+            let answer = relay.carry_traced(&id, call).await;
             lock(&relay.calls).remove(&id);
             if let Some(answer) = answer {
                 relay.tell(answer).await;
             }
-        });
+        })
     }
 
     /// Enters a call that is looked at.
@@ -382,7 +427,7 @@ impl Relay {
 
     /// Carries a call to its answer, with a span where somebody collects them.
     #[cfg(feature = "otel")]
-    async fn carry_traced(&self, id: &Id, mut call: ToolCall) -> Option<Message> {
+    async fn carry_traced(&self, id: &Id, mut call: Box<ToolCall>) -> Option<Message> {
         let Some(tracer) = &self.gateway.tracer else { return self.carry(id, call).await };
         let Some(span) = crate::trace::Span::begin(&call, &self.server.name) else {
             return self.carry(id, call).await;
@@ -394,12 +439,12 @@ impl Relay {
     }
 
     #[cfg(not(feature = "otel"))]
-    async fn carry_traced(&self, id: &Id, call: ToolCall) -> Option<Message> {
+    async fn carry_traced(&self, id: &Id, call: Box<ToolCall>) -> Option<Message> {
         self.carry(id, call).await
     }
 
     /// Carries a call to its answer; none, when the client does not want it any more.
-    async fn carry(&self, id: &Id, call: ToolCall) -> Option<Message> {
+    async fn carry(&self, id: &Id, call: Box<ToolCall>) -> Option<Message> {
         let upstream = match self.known() {
             Some(upstream) => upstream,
             None => match Box::pin(self.listed_in_time(&call)).await {
@@ -433,7 +478,7 @@ impl Relay {
             Exchanged::Unsent(reason) => self.gateway.fail_unsent(running, &reason).await,
             Exchanged::Unanswered(reason) => self.gateway.fail(running, &reason).await,
             Exchanged::Cancelled { was_sent } => {
-                self.gateway.give_up(running, was_sent).await;
+                Box::pin(self.gateway.give_up(running, was_sent)).await;
                 return None;
             }
         })

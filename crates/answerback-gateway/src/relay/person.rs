@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::{Answerer, Relay, Stage, cancellation, lock};
+use crate::call::Answers;
 use crate::decide::retry_key;
 use crate::{Admission, Asked, Recorder, ToolCall, Upstream, ask, told};
 
@@ -76,16 +77,29 @@ impl Drop for Form<'_> {
 impl Relay {
     /// Looks at a call. One that is made again to answer a question of ours brings the decision along, unless somebody
     /// decided elsewhere meanwhile.
-    pub(super) async fn admit(&self, upstream: &Upstream, call: ToolCall) -> Admission {
+    pub(super) async fn admit(&self, upstream: &Upstream, call: Box<ToolCall>) -> Admission {
         let ours =
             call.answers.clone().and_then(|answers| Some((ask::case_of(&answers)?, answers)));
-        let Some((case, answers)) = ours else {
-            return self.gateway.admit(&self.client, upstream, call).await;
-        };
+        match ours {
+            Some((case, answers)) => {
+                Box::pin(self.admit_again(upstream, &call, case, answers)).await
+            }
+            None => self.gateway.admit(&self.client, upstream, call).await,
+        }
+    }
+
+    /// Looks at a call that is made again, with the answers to what we asked about this case.
+    async fn admit_again(
+        &self,
+        upstream: &Upstream,
+        call: &ToolCall,
+        case: UuidV7,
+        answers: Answers,
+    ) -> Admission {
         let call = match call.without_answers() {
             Ok(call) => call,
             Err(error) => {
-                return Admission::Answer(told::no_call(&call, &error.to_string()));
+                return Admission::Answer(told::no_call(call, &error.to_string()));
             }
         };
         self.take(&call, &case, ask::answered(&answers)).await;

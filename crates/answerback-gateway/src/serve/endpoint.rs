@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use answerback_http::{Closing, Principal};
+use answerback_http::{Alarm, Closing, Principal};
 use answerback_mcp::wire::{Id, LEGACY_REVISIONS, Message, MessageError, Shape, code, splice};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
@@ -38,6 +38,8 @@ struct Visit<'a> {
     endpoint: Option<&'a str>,
     principal: String,
     closing: Closing,
+    /// The clock of the connection.
+    alarm: Alarm,
 }
 
 /// Answers a request at an endpoint.
@@ -54,7 +56,8 @@ pub(crate) async fn answer(
         return empty(StatusCode::UNAUTHORIZED);
     };
     let principal = principal.name().to_owned();
-    let visit = Visit { service, endpoint, principal, closing: closing.clone() };
+    let alarm = parts.extensions.get().cloned().unwrap_or_default();
+    let visit = Visit { service, endpoint, principal, closing: closing.clone(), alarm };
     match parts.method {
         Method::POST => {
             if let Err(refused) = fits(&parts.headers) {
@@ -67,7 +70,7 @@ pub(crate) async fn answer(
             }
         }
         Method::GET => visit.listen(&parts.headers),
-        Method::DELETE => visit.end(&parts.headers).await,
+        Method::DELETE => Box::pin(visit.end(&parts.headers)).await,
         _ => not_allowed(),
     }
 }
@@ -119,7 +122,8 @@ impl Visit<'_> {
         let named = headers.get(VERSION_HEADER).and_then(|value| value.to_str().ok());
         let is_modern = stated.is_some() || named.is_some_and(|name| VERSIONS.contains(&name));
         if is_modern {
-            return self.post_stateless(headers, message, stated.as_deref()).await;
+            let answer = self.post_stateless(headers, message, stated.as_deref());
+            return Box::pin(answer).await;
         }
         if let Some(name) = named.filter(|name| !LEGACY_REVISIONS.contains(name)) {
             let text = format!(
@@ -133,7 +137,8 @@ impl Visit<'_> {
                 Some(session) => self.post_in(&session, message, named).await,
                 None => gone(&message),
             },
-            None if is_greeting(&message) => self.begin(message).await,
+            // Once a session; every other request would have to have the room for it.
+            None if is_greeting(&message) => Box::pin(self.begin(message)).await,
             None => {
                 let text = "the header Mcp-Session-Id is missing: begin with initialize, or say \
                             io.modelcontextprotocol/protocolVersion in _meta";
@@ -198,8 +203,20 @@ impl Visit<'_> {
             let text = "a request with this id is under way";
             return refuse(StatusCode::BAD_REQUEST, Some(&message), text);
         };
-        session.partner.hear(message).await;
-        respond_in(session, &id, told, revision).await
+        let call = match session.partner.take_call(message) {
+            Ok(call) => Some(call),
+            Err(message) => {
+                Box::pin(session.partner.hear(message)).await;
+                None
+            }
+        };
+        let due = match session.answers {
+            Answers::AsNeeded => {
+                self.alarm.within(QUIET, told.due_of(call)).await.unwrap_or(Due::Stream)
+            }
+            Answers::Stream | Answers::Poll => Due::Stream,
+        };
+        respond_in(session, &id, told, due, revision)
     }
 
     async fn post_stateless(
@@ -287,11 +304,13 @@ impl Visit<'_> {
 /// answers so, too; a stream of events otherwise, or where all answers are to be streams.
 ///
 /// A client of these revisions that leaves has not given its request up. Once it has heard of an event it may come back.
-async fn respond_in(session: &Session, id: &Id, told: Told, revision: Option<&str>) -> Response {
-    let due = match session.answers {
-        Answers::AsNeeded => tokio::time::timeout(QUIET, told.due()).await.unwrap_or(Due::Stream),
-        Answers::Stream | Answers::Poll => Due::Stream,
-    };
+fn respond_in(
+    session: &Session,
+    id: &Id,
+    told: Told,
+    due: Due,
+    revision: Option<&str>,
+) -> Response {
     match due {
         Due::Whole(answer) => json(StatusCode::OK, answer),
         Due::Nothing => json(StatusCode::OK, unanswered(id)),

@@ -20,6 +20,7 @@ mod stateless;
 mod stream;
 mod streams;
 
+use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use answerback_http::{Principal, Routes, Scope};
@@ -153,10 +154,14 @@ impl Service {
 
     /// The endpoints: `/mcp` for all servers as one, `/mcp/NAME` for each.
     pub fn routes(self: &Arc<Self>) -> Routes {
-        let (all, one) = (Arc::clone(self), Arc::clone(self));
+        let (all, posts, one) = (Arc::clone(self), Arc::clone(self), Arc::clone(self));
         let all = any(move |request: Request<Body>| async move {
             endpoint::answer(&all, None, request).await
         });
+        let posts = move |request: Request<Body>| -> Pin<Box<dyn Future<Output = _> + Send>> {
+            let service = Arc::clone(&posts);
+            Box::pin(async move { endpoint::answer(&service, None, request).await })
+        };
         let one = any(move |Path(name): Path<String>, request: Request<Body>| async move {
             let current = one.current();
             let Some(backend) = current.all().find(|backend| backend.name() == name) else {
@@ -171,7 +176,7 @@ impl Service {
             endpoint::answer(&one, Some(&name), request).await
         });
         Routes::with_body_limit(self.current().gateway.settings().largest_message)
-            .route("/mcp", Scope::Call, all)
+            .route_with_posts("/mcp", Scope::Call, all, posts)
             .route("/mcp/{name}", Scope::Call, one)
             .merge(api::routes(self))
     }

@@ -6,7 +6,7 @@ use answerback_mcp::wire::Message;
 use super::hub::Hub;
 use super::{Backend, Current};
 use crate::outlet::Outlet;
-use crate::relay::Relay;
+use crate::relay::{Carried, Relay};
 use crate::{Client, Gateway};
 
 /// What a client talks to: one server, or several as one.
@@ -40,6 +40,14 @@ impl Partner {
         match self {
             Self::One(relay) => relay.hear(message).await,
             Self::All(hub) => hub.hear(message).await,
+        }
+    }
+
+    /// Takes a call in that is carried by whoever reads its answer; gives back what is no call, or is not carried so.
+    pub(crate) fn take_call(&self, message: Message) -> Result<Carried, Message> {
+        match self {
+            Self::One(relay) => relay.take_call(message),
+            Self::All(_) => Err(message),
         }
     }
 

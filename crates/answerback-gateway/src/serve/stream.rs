@@ -151,6 +151,13 @@ impl Stream {
         self.reader = None;
     }
 
+    /// Has nobody woken until somebody asks again.
+    pub(super) fn look_away(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.waker = None;
+        }
+    }
+
     /// Has whoever reads look again.
     pub(super) fn wake(&mut self) {
         if let Some(waker) = self.reader.as_mut().and_then(|reader| reader.waker.take()) {

@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 use super::amount::Amount;
 use super::event::{self, EventId};
 use super::stream::{Due, Stream};
+use crate::relay::Carried;
 
 /// How many messages of a client are held, and how many bytes: those that nobody has read, and those that whoever read
 /// them may not have got.
@@ -382,9 +384,32 @@ impl Told {
         self.number == OWN
     }
 
-    /// What the answer to a request is, as soon as that shows. One that is whole is not kept.
-    pub(crate) async fn due(&self) -> Due {
-        poll_fn(|context| self.poll(Due::Nothing, |stream| stream.poll_due(context.waker()))).await
+    /// What the answer to a request is, as soon as that shows. One that is whole is not kept. A call that is given is carried
+    /// meanwhile.
+    pub(crate) async fn due_of(&self, mut call: Option<Carried>) -> Due {
+        poll_fn(|context| {
+            if let Some(carried) = &mut call {
+                // What comes of it is looked for right behind it: nobody has to be woken for that.
+                self.look_away();
+                if Pin::new(carried).poll(context).is_ready() {
+                    call = None;
+                }
+            }
+            self.poll_due(context)
+        })
+        .await
+    }
+
+    fn poll_due(&self, context: &mut Context<'_>) -> Poll<Due> {
+        self.poll(Due::Nothing, |stream| stream.poll_due(context.waker()))
+    }
+
+    /// Is not woken any more until it is asked again.
+    fn look_away(&self) {
+        let mut open = self.streams.lock();
+        if let Some(place) = self.place(&open) {
+            open.streams[place].look_away();
+        }
     }
 
     /// The next message, which nobody can come back to; nothing, when there will be none.

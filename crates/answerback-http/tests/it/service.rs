@@ -1,10 +1,12 @@
 use std::io;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use answerback_http::{Health, ListenError, ListenSettings, Listener, Metrics, Routes, Scope};
-use axum::http::{HeaderMap, header};
-use axum::routing::{any_service, get, post};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::{any, any_service, get, post};
 use tokio::io::AsyncWriteExt;
 
 use crate::client::{Served, read_to_end, read_until};
@@ -71,6 +73,60 @@ async fn a_body_beyond_the_limit_is_refused() {
     let large = "x".repeat(3 << 20);
     let length = format!("Content-Length: {}", large.len());
     assert_eq!(send("/api/larger", &length, &large).await, "200 3145728");
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn posts_past_the_router_stand_behind_the_same_guard() {
+    let posts = |request: axum::extract::Request| -> Pin<Box<dyn Future<Output = _> + Send>> {
+        Box::pin(async move {
+            let has_token = request.headers().contains_key(header::AUTHORIZATION);
+            match axum::body::to_bytes(request.into_body(), usize::MAX).await {
+                Ok(body) => format!("{} {has_token}", body.len()).into_response(),
+                Err(_) => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+            }
+        })
+    };
+    let methods = any(|| async { "the router" });
+    let routes = Routes::with_body_limit(5)
+        .route_with_posts("/api/posts", Scope::Ingest, methods.clone(), posts)
+        .route_with_posts("/api/others", Scope::Decide, methods, posts);
+    let served = Served::with(routes, ListenSettings::default()).await;
+    let host = format!("Host: {}", served.address);
+    let token = format!("Authorization: Bearer {}", served.token.text());
+    let (five, six) = ("Content-Length: 5", "Content-Length: 6");
+    let table: [(&str, &[&str], &str, &str); 10] = [
+        ("POST /api/posts", &[&host, &token, five], "12345", "200 5 false"),
+        ("POST /api/posts?a", &[&host, &token, five], "12345", "200 5 false"),
+        ("GET /api/posts", &[&host, &token], "", "200 the router"),
+        ("POST /api/posts", &[&host, five], "12345", "401 UNAUTHENTICATED"),
+        ("POST /api/posts", &["Host: evil.example", &token, five], "12345", "421 HOST_UNKNOWN"),
+        (
+            "POST /api/posts",
+            &[&host, &token, "Origin: http://a.example", five],
+            "12345",
+            "403 ORIGIN_NOT_ALLOWED",
+        ),
+        (
+            "POST /api/posts",
+            &[&host, &token, "Sec-Fetch-Site: cross-site", five],
+            "12345",
+            "403 CROSS_SITE",
+        ),
+        ("POST /api/posts", &[&host, &token, six], "", "413 BODY_TOO_LARGE"),
+        (
+            "POST /api/posts",
+            &[&host, &token, "Transfer-Encoding: chunked"],
+            "6\r\n123456\r\n0\r\n\r\n",
+            "413 BODY_TOO_LARGE",
+        ),
+        ("POST /api/others", &[&host, &token, five], "12345", "403 SCOPE_MISSING"),
+    ];
+    for (request, head, body, expected) in table {
+        let answer = served.send(request, head, body).await;
+        assert_eq!(answer.told(), expected, "{request} {head:?}");
+        assert!(answer.has("x-content-type-options: nosniff"), "{}", answer.head);
+    }
     served.stop().await;
 }
 

@@ -75,9 +75,9 @@ async fn an_answer_is_whole_unless_there_is_more_to_say_or_the_server_streams() 
     for id in 1..=3 {
         say(&streams, &format!(r#"{{"id":{id},"result":{{}}}}"#)).await;
     }
-    assert!(matches!(first.due().await, Due::Whole(_)));
-    assert!(matches!(second.due().await, Due::Stream));
-    assert!(matches!(third.due().await, Due::Stream));
+    assert!(matches!(first.due_of(None).await, Due::Whole(_)));
+    assert!(matches!(second.due_of(None).await, Due::Stream));
+    assert!(matches!(third.due_of(None).await, Due::Stream));
     drop(first);
     assert!(streams.resume("c-1-0").is_err(), "nobody comes back to what was whole");
 }
@@ -291,7 +291,7 @@ async fn a_server_that_closes_its_stream_has_ours_closed_where_its_client_can_co
     let told = opened(&streams, 1);
     say_about(&streams, LOG, 1).await;
     streams.flows(&request(1, "").1, Flow::Paused);
-    assert!(matches!(told.due().await, Due::Stream));
+    assert!(matches!(told.due_of(None).await, Due::Stream));
     told.begin(true);
     assert_eq!(event(&told).await.unwrap(), written("c-1-1", LOG));
     assert_eq!(event(&told).await, None);
@@ -344,7 +344,7 @@ async fn what_is_given_up_is_forgotten_and_what_was_answered_is_read_to_its_end(
     assert!(streams.resume("c-1-0").is_err());
     say(&streams, r#"{"id":2,"result":{}}"#).await;
     streams.end();
-    assert!(matches!(two.due().await, Due::Whole(_)));
+    assert!(matches!(two.due_of(None).await, Due::Whole(_)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -76,10 +76,15 @@ impl Connections {
                 },
             }
         }
-        let io = self.dial.connect(&self.uri).await.map_err(SendError::Unreached)?;
-        let connection = Connection::over(io).await.map_err(SendError::Broke)?;
+        // A connection serves many requests, which do not need the room that making one takes.
+        let connection = Box::pin(self.connect()).await?;
         let answer = connection.answer(request, &self.unused).await;
         answer.map_err(|error| SendError::Broke(error.into_error()))
+    }
+
+    async fn connect(&self) -> Result<Connection, SendError> {
+        let io = self.dial.connect(&self.uri).await.map_err(SendError::Unreached)?;
+        Connection::over(io).await.map_err(SendError::Broke)
     }
 
     /// Closes connections that nobody used for long, for as long as anybody may use some.

@@ -106,12 +106,13 @@ impl Exchange {
         match kind(response.headers()) {
             Kind::Events if status.is_success() => {
                 self.flows(Flow::Begun);
-                self.take_events(response.into_body()).await.map(|()| None)
+                // A stream is worth a box, and a message does not need the room for one.
+                Box::pin(self.take_events(response.into_body())).await.map(|()| None)
             }
             Kind::Json if !status.is_redirection() => self.take_json(response).await,
             _ => {
                 let words = told_of(&response);
-                drain(response.into_body()).await;
+                Box::pin(drain(response.into_body())).await;
                 Err(Fault::of_answer(status, words))
             }
         }
@@ -132,7 +133,7 @@ impl Exchange {
         let fault = match String::from_utf8(text).map(read) {
             Ok(Ok(answer)) if self.is_answer(&answer) => return Ok(Some(answer)),
             Ok(Ok(batch)) if *batch.shape() == Shape::Batch => {
-                if self.pass_on_all(batch, false).await {
+                if Box::pin(self.pass_on_all(batch, false)).await {
                     return Ok(None);
                 }
                 "the server's batch has no answer to this request".to_owned()

@@ -1,0 +1,162 @@
+//! Calls that whoever reads their answer carries: a task of their own would have to be made, and to wake whoever reads.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+
+use super::{Relay, lock};
+
+/// What is under way, in tasks and out of them.
+#[derive(Debug, Default)]
+pub(super) struct UnderWay {
+    pub(super) tasks: JoinSet<()>,
+    /// How many calls are carried by whoever reads their answer.
+    pub(super) elsewhere: usize,
+    /// Whether the relay leaves, and knows the tasks that it waits for.
+    pub(super) is_leaving: bool,
+    /// Whether it has left, so that nobody waits for anything any more.
+    pub(super) has_left: bool,
+}
+
+impl UnderWay {
+    pub(super) fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        // Those that are done are forgotten.
+        while self.tasks.try_join_next().is_some() {}
+        self.tasks.spawn(task);
+    }
+}
+
+/// A call on its way to its answer. Whoever drops it before has it go on in a task of its own: who does not read an answer
+/// any more has not given the call up.
+pub(crate) struct Carried {
+    call: Option<Call>,
+    counted: Option<Counted>,
+}
+
+type Call = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// One of the calls that are carried elsewhere, for as long as it is.
+struct Counted(Arc<Relay>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        lock(&self.0.under_way).elsewhere -= 1;
+        self.0.has_ended_elsewhere.notify_waiters();
+    }
+}
+
+impl Carried {
+    pub(super) fn new(relay: &Arc<Relay>, call: Call) -> Self {
+        lock(&relay.under_way).elsewhere += 1;
+        Self { call: Some(call), counted: Some(Counted(Arc::clone(relay))) }
+    }
+}
+
+impl Future for Carried {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Some(call) = &mut self.call else { return Poll::Ready(()) };
+        let done = call.as_mut().poll(context);
+        if done.is_ready() {
+            self.call = None;
+        }
+        done
+    }
+}
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        let (Some(call), Some(counted)) = (self.call.take(), self.counted.take()) else { return };
+        // Where there is no runtime any more, nothing goes on.
+        if Handle::try_current().is_err() {
+            return;
+        }
+        let relay = Arc::clone(&counted.0);
+        let mut under_way = lock(&relay.under_way);
+        if under_way.has_left {
+            return;
+        }
+        if under_way.is_leaving {
+            // Who leaves has its tasks already, and waits for this one where it was counted.
+            drop(under_way);
+            tokio::spawn(async move {
+                call.await;
+                drop(counted);
+            });
+        } else {
+            under_way.spawn(call);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use answerback::config::ValidationConfig;
+    use tokio::sync::mpsc;
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+    use crate::outlet::Outlet;
+    use crate::relay::Served;
+    use crate::{Client, Gateway, GatewaySettings};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn relay() -> Arc<Relay> {
+        let gateway = Gateway::new(ValidationConfig::default(), GatewaySettings::default());
+        let (to_client, to_server) = (mpsc::channel(1).0, mpsc::channel(1).0);
+        let served = Served::new("server".to_owned(), "program".to_owned(), None);
+        let outlet = Outlet::Queue(to_client);
+        let who = Arc::new(Client::stateless("somebody"));
+        Arc::new(Relay::new(Arc::new(gateway), who, served, outlet, to_server))
+    }
+
+    /// A call that takes three seconds, and whether it is done.
+    fn call(relay: &Arc<Relay>) -> (Carried, Arc<AtomicBool>) {
+        let is_done = Arc::new(AtomicBool::new(false));
+        let done = Arc::clone(&is_done);
+        let call = async move {
+            sleep(3 * SECOND).await;
+            done.store(true, Ordering::Relaxed);
+        };
+        (Carried::new(relay, Box::pin(call)), is_done)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_whose_reader_goes_away_goes_on() {
+        let relay = relay();
+        let (carried, is_done) = call(&relay);
+        assert!(tokio::time::timeout(SECOND, carried).await.is_err());
+        assert!(!is_done.load(Ordering::Relaxed));
+        let began = Instant::now();
+        relay.leave().await;
+        assert!(is_done.load(Ordering::Relaxed));
+        assert_eq!(began.elapsed(), 2 * SECOND);
+        assert_eq!(lock(&relay.under_way).elsewhere, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_leaves_waits_for_a_call_that_is_carried_elsewhere() {
+        let relay = relay();
+        let (first, first_is_done) = call(&relay);
+        let (second, second_is_done) = call(&relay);
+        let reading = tokio::spawn(first);
+        let giving_up = tokio::spawn(tokio::time::timeout(SECOND, second));
+        relay.leave().await;
+        assert!(first_is_done.load(Ordering::Relaxed) && second_is_done.load(Ordering::Relaxed));
+        assert!(reading.await.is_ok() && giving_up.await.is_ok());
+        // Nobody waits for what is left behind.
+        let (late, is_done) = call(&relay);
+        drop(late);
+        sleep(9 * SECOND).await;
+        assert!(!is_done.load(Ordering::Relaxed));
+        assert_eq!(lock(&relay.under_way).elsewhere, 0);
+    }
+}

@@ -1,0 +1,100 @@
+//! Random bytes of this machine, many fetched at a time: a recorded call needs five times a few of them, and each time
+//! would be a call into the system.
+
+use std::cell::RefCell;
+use std::io;
+
+/// How many bytes are fetched at a time.
+const FETCHED: usize = 1024;
+
+/// Whoever wants more than this at once gets them from the system itself.
+const MOST: usize = 64;
+
+/// What a thread has fetched and not given out.
+struct Pool {
+    bytes: [u8; FETCHED],
+    /// How many of them, at the end, nobody has had yet.
+    left: usize,
+}
+
+thread_local! {
+    static POOL: RefCell<Pool> = const { RefCell::new(Pool { bytes: [0; FETCHED], left: 0 }) };
+}
+
+/// Fills bytes with randomness that nobody else is given.
+///
+/// # Errors
+///
+/// When the machine has none.
+pub fn fill_random(wanted: &mut [u8]) -> io::Result<()> {
+    if wanted.len() > MOST {
+        return fetch(wanted);
+    }
+    // A thread that ends has no pool any more.
+    let pooled = POOL.try_with(|pool| pool.try_borrow_mut().ok().map(|mut pool| pool.give(wanted)));
+    pooled.ok().flatten().unwrap_or_else(|| fetch(wanted))
+}
+
+fn fetch(bytes: &mut [u8]) -> io::Result<()> {
+    getrandom::fill(bytes).map_err(|error| io::Error::other(error.to_string()))
+}
+
+impl Pool {
+    fn give(&mut self, wanted: &mut [u8]) -> io::Result<()> {
+        if self.left < wanted.len() {
+            // Nothing of a failed try is given out.
+            self.left = 0;
+            fetch(&mut self.bytes)?;
+            self.left = FETCHED;
+        }
+        let start = FETCHED - self.left;
+        let given = &mut self.bytes[start..start + wanted.len()];
+        wanted.copy_from_slice(given);
+        // What was given out is the caller's secret alone.
+        given.fill(0);
+        self.left -= wanted.len();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn sixteen() -> [u8; 16] {
+        let mut bytes = [0; 16];
+        fill_random(&mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn nobody_is_given_what_somebody_had() {
+        let many = || (0..1000).map(|_| sixteen()).collect::<Vec<_>>();
+        let other = std::thread::spawn(many);
+        let all: HashSet<[u8; 16]> = many().into_iter().chain(other.join().unwrap()).collect();
+        assert_eq!(all.len(), 2000);
+        assert!(!all.contains(&[0; 16]));
+    }
+
+    #[test]
+    fn what_was_given_out_is_not_kept() {
+        let mut given = [0; 40];
+        fill_random(&mut given).unwrap();
+        let is_kept = |bytes: &[u8]| bytes.windows(given.len()).any(|window| *window == given);
+        POOL.with_borrow(|pool| assert!(!is_kept(&pool.bytes)));
+    }
+
+    #[test]
+    fn any_amount_can_be_had() {
+        for length in [0, 1, MOST - 1, MOST, MOST + 1, 3 * FETCHED] {
+            let mut bytes = vec![0; length];
+            for _ in 0..50 {
+                fill_random(&mut bytes).unwrap();
+            }
+            let is_zero = bytes.iter().all(|byte| *byte == 0);
+            assert!(length < 8 || !is_zero, "{length}");
+        }
+    }
+}
