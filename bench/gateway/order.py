@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes the order in which the program's functions are linked: what a server runs before its first call, then what calls run.
+"""Writes the order in which the program's functions are linked: those that a call runs side by side, then those that a start runs.
 
   cargo rustc --release --locked -p answerback-cli --bin answerback -- -C strip=none
   bench/gateway/order.py target/release/bench-gateway target/release/answerback > crates/answerback-cli/order.ld
 
-Runs `serve` and `wrap` under callgrind, notes which functions ran, and prints a linker script that puts them side by side. Names are
-written without the compiler's hashes, so that the order outlives a release of the compiler and a change of the code around them.
+Runs `serve` and `wrap` under callgrind, notes which functions ran when, and prints a linker script. Names are written without the
+compiler's hashes, so that the order outlives a release of the compiler and changes of other code.
 """
+import collections
 import json
 import pathlib
 import re
@@ -21,9 +22,13 @@ from instructions import Session, free_port, steer, wait_for
 HASH = re.compile(r"(?<=17h)[0-9a-f]{16}E.*|(?<=Cs)[0-9A-Za-z]+(?=_)|(?<=\.llvm\.)\d+")
 # Calls of each kind: what one does the first time is not what it does the tenth.
 CALLS = 10
+# A name may stand for this many times as much code as ran: without hashes all instances of a generic function have one.
+BROAD = 2
+
+CHECKS_OFF = '  input: "off"\n  output: "off"\n  envelope: "off"\n'
 
 HEAD = """\
-/* Written by bench/gateway/order.py, which says how. What a server runs before its first call stands first, then what calls run: the
+/* Written by bench/gateway/order.py, which says how. What calls run stands first, then what a server runs before its first call: the
    system brings a program into memory by 64 KB, and these functions would otherwise be scattered over all of it. What is listed and
    does not exist any more does no harm; what is missing costs memory, never correctness. */
 """
@@ -31,23 +36,31 @@ HEAD = """\
 
 def main():
     bench, answerback = (str(pathlib.Path(it).resolve()) for it in sys.argv[1:3])
-    known = functions(answerback)
-    if not known:
+    sizes = functions(answerback)
+    if not sizes:
         raise SystemExit(f"{answerback} has no names in it: build it with -C strip=none")
     with tempfile.TemporaryDirectory() as folder:
         scratch = pathlib.Path(folder)
-        at_rest, calling = serve(bench, answerback, scratch)
-        on_pipes = wrap(bench, answerback, scratch)
+        _, passing = serve(bench, answerback, scratch / "passing", CHECKS_OFF, ["--no-record"])
+        at_rest, working = serve(bench, answerback, scratch / "working", "", None)
+        on_pipes = wrap(bench, answerback, scratch / "pipes")
+    of_all = sizes_by_pattern(sizes, sizes.keys())
+    stages = [sizes_by_pattern(sizes, names) for names in (passing, working, at_rest, on_pipes)]
+    broad = [{it for it, size in of_these.items() if of_all[it] > BROAD * size} for of_these in stages]
+    passing, working, at_rest, on_pipes = (of_these.keys() - set().union(*broad) for of_these in stages)
+    # So that what passes, what works and what rests each lie in one piece, though most of a piece is another's, too.
     groups = [
-        ("Before the first call of a server.", at_rest),
-        ("What calls run.", calling),
-        ("Only on pipes.", on_pipes),
+        ("Calls that are checked and recorded.", working - passing - at_rest),
+        ("Calls, also those that only pass.", passing - at_rest),
+        ("Calls that only pass, and before the first call of a server.", passing & at_rest),
+        ("Calls that are checked and recorded, and before the first call of a server.", (working & at_rest) - passing),
+        ("Before the first call of a server.", at_rest - working - passing),
+        ("On pipes.", on_pipes - at_rest - working - passing),
+        ("Before the first call of a server; of these names, much that does not run, too.", broad[2]),
+        ("The same, but for calls and on pipes.", set().union(*broad) - broad[2]),
     ]
     print(HEAD + "SECTIONS\n{\n  .text.first :\n  {")
-    seen = set()
-    for about, names in groups:
-        patterns = {HASH.sub("*", name) for name in names & known} - seen
-        seen |= patterns
+    for about, patterns in groups:
         lines = "".join(f"\n      .text.{pattern.replace('$', '?')}" for pattern in sorted(patterns))
         print(f"    /* {about} */\n    *({lines}\n    )")
     # Half a mebibyte in small pieces, with the growth of every list among them.
@@ -55,23 +68,33 @@ def main():
     print("  }\n}\nINSERT BEFORE .text;")
 
 
+def sizes_by_pattern(sizes, names):
+    """How much code there is of each name without its hash."""
+    counted = collections.Counter()
+    for name in names & sizes.keys():
+        counted[HASH.sub("*", name)] += sizes[name]
+    return counted
+
+
 def functions(program):
-    """The names that the program has, as the linker knows them."""
-    listed = subprocess.run(["nm", "--defined-only", program], check=True, capture_output=True, text=True).stdout
-    return {words[2] for words in map(str.split, listed.splitlines()) if len(words) == 3 and words[1] in "tTwW"}
+    """The names that the program has, as the linker knows them, with their sizes."""
+    listed = subprocess.run(["nm", "-S", "--defined-only", program], check=True, capture_output=True, text=True).stdout
+    lines = (line.split() for line in listed.splitlines())
+    return {words[3]: int(words[1], 16) for words in lines if len(words) == 4 and words[2] in "tTwW"}
 
 
-def serve(bench, answerback, scratch):
-    """What ran before the first call of a client, and what ran from then on."""
+def serve(bench, answerback, scratch, config, record):
+    """What ran before the first call of a client, and what its calls ran."""
+    scratch.mkdir()
     behind, port = free_port(), free_port()
-    config, token = scratch / "serve.yml", scratch / "token"
     url, program = json.dumps(f"http://127.0.0.1:{behind}/mcp"), json.dumps(bench)
     upstreams = f"    remote: {{url: {url}}}\n    child: {{command: {program}, args: [stub-stdio]}}\n"
-    config.write_text(f"gateway:\n  listen: 127.0.0.1:{port}\n  upstreams:\n{upstreams}")
-    record = ["--store", scratch / "serve.db", "--anchor", scratch / "serve.anchor"]
-    command = [answerback, "serve", "--config", config, "--token-file", token, *record]
+    (scratch / "config.yml").write_text(f"gateway:\n{config}  listen: 127.0.0.1:{port}\n  upstreams:\n{upstreams}")
+    record = record or ["--store", scratch / "ledger.db", "--anchor", scratch / "anchor"]
+    token = scratch / "token"
+    command = [answerback, "serve", "--config", scratch / "config.yml", "--token-file", token, *record]
     stub = subprocess.Popen([bench, "stub-http", str(behind)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    server, profiles = None, scratch / "serve"
+    server, profiles = None, scratch / "profiles"
     try:
         wait_for(behind)
         server = traced(command, profiles, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -82,8 +105,11 @@ def serve(bench, answerback, scratch):
         steer(server, "-d")
         for _ in range(CALLS):
             session.call()
-            call = {"name": session.tool, "arguments": {"text": ["a text is expected"]}}
-            session.post({"id": "wrong", "method": "tools/call", "params": call})
+            if not config:
+                call = {"name": session.tool, "arguments": {"text": ["a text is expected"]}}
+                session.post({"id": "wrong", "method": "tools/call", "params": call})
+        time.sleep(2)
+        steer(server, "-d")
     finally:
         for process in filter(None, (server, stub)):
             process.terminate()
@@ -91,21 +117,20 @@ def serve(bench, answerback, scratch):
     own = str(server.pid)
     # The other processes are wardens, which are at rest all their lives.
     before = [file for file in profiles.iterdir() if file.name == f"{own}.1" or file.name.split(".")[0] != own]
-    return ran(before), ran([profiles / own])
+    return ran(before), ran([profiles / f"{own}.2"])
 
 
 def wrap(bench, answerback, scratch):
     """All that ran for a client on pipes."""
-    record = ["--store", scratch / "wrap.db", "--anchor", scratch / "wrap.anchor"]
+    scratch.mkdir()
+    record = ["--store", scratch / "ledger.db", "--anchor", scratch / "anchor"]
+    profiles = scratch / "profiles"
     command = [answerback, "wrap", *record, "--", bench, "stub-stdio"]
-    profiles = scratch / "wrap"
     process = traced(command, profiles, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     who = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "order", "version": "1"}}
-    messages = [{"id": 0, "method": "initialize", "params": who}, {"method": "notifications/initialized"}]
-    messages.append({"id": 1, "method": "tools/list", "params": {}})
-    tool = None
-    for message in messages:
-        tool = answered(process, message) or tool
+    answered(process, {"id": 0, "method": "initialize", "params": who})
+    answered(process, {"method": "notifications/initialized"})
+    tool = answered(process, {"id": 1, "method": "tools/list", "params": {}})["tools"][0]["name"]
     for number in range(2, 2 + CALLS):
         arguments = {"text": f"call {number}", "size": 1000}
         answered(process, {"id": number, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
@@ -115,7 +140,7 @@ def wrap(bench, answerback, scratch):
 
 
 def answered(process, message):
-    """Says a message and waits for its answer, where it has one; the name of the first tool, where that tells it."""
+    """Says a message, and waits for its result where it has one."""
     process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
     process.stdin.flush()
     while "id" in message:
@@ -124,8 +149,7 @@ def answered(process, message):
             raise SystemExit("wrap ended before it answered")
         answer = json.loads(line)
         if answer.get("id") == message["id"] and "method" not in answer:
-            tools = answer["result"].get("tools")
-            return tools[0]["name"] if tools else None
+            return answer["result"]
     return None
 
 

@@ -16,8 +16,8 @@ const COLUMNS: [Column; 4] = [
     Column::Serve(Ours::Checking),
     Column::Serve(Ours::Recording),
 ];
-/// Calls of one turn: enough for a clock of 10 ms.
-const CALLS: usize = 3000;
+/// Calls of one turn. The system counts in steps of 10 ms, which are a fiftieth of what the cheapest program needs for these.
+const CALLS: usize = 15_000;
 /// Calls whose commits are made for the floor below the record: they are counted by a clock that has no ticks.
 const COMMITTED: u32 = 300;
 const SIZE: usize = 1000;
