@@ -51,6 +51,8 @@ mod messages;
 mod missing;
 #[cfg(unix)]
 mod open_call;
+#[cfg(target_os = "linux")]
+mod order;
 mod original;
 #[cfg(unix)]
 mod person;
