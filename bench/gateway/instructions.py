@@ -16,9 +16,12 @@ import sys
 import tempfile
 import time
 
+# Below `gateway:` of a configuration: nothing is looked at.
+CHECKS_OFF = '  input: "off"\n  output: "off"\n  envelope: "off"\n'
+
 ROWS = [
     ("bare relay", None, None),
-    ("answerback serve, transparent", 'gateway:\n  input: "off"\n  output: "off"\n  envelope: "off"\n', ["--no-record"]),
+    ("answerback serve, transparent", "gateway:\n" + CHECKS_OFF, ["--no-record"]),
     ("answerback serve, checking", "gateway:\n", ["--no-record"]),
     ("answerback serve, checking + ledger", "gateway:\n", []),
 ]
@@ -40,6 +43,12 @@ def wait_for(port):
     raise SystemExit(f"nobody listens at port {port}")
 
 
+def opening(name):
+    """The first request of a client of 2025-11-25."""
+    who = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": name, "version": "1"}}
+    return {"id": 0, "method": "initialize", "params": who}
+
+
 class Session:
     """A client of 2025-11-25."""
 
@@ -49,8 +58,7 @@ class Session:
         if token:
             self.headers["Authorization"] = "Bearer " + token
         self.number = 0
-        who = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "instructions", "version": "1"}}
-        answer, _ = self.post({"id": 0, "method": "initialize", "params": who})
+        answer, _ = self.post(opening("instructions"))
         if session := answer.getheader("mcp-session-id"):
             self.headers["Mcp-Session-Id"] = session
         self.post({"method": "notifications/initialized"})

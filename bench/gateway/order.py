@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from instructions import Session, free_port, steer, wait_for
+from instructions import CHECKS_OFF, Session, free_port, opening, steer, wait_for
 
 # What the compiler adds to names of either kind to tell one instance, or one build of a crate, from another.
 HASH = re.compile(r"(?<=17h)[0-9a-f]{16}E.*|(?<=Cs)[0-9A-Za-z]+(?=_)|(?<=\.llvm\.)\d+")
@@ -24,8 +24,6 @@ HASH = re.compile(r"(?<=17h)[0-9a-f]{16}E.*|(?<=Cs)[0-9A-Za-z]+(?=_)|(?<=\.llvm\
 CALLS = 10
 # A name may stand for this many times as much code as ran: without hashes all instances of a generic function have one.
 BROAD = 2
-
-CHECKS_OFF = '  input: "off"\n  output: "off"\n  envelope: "off"\n'
 
 HEAD = """\
 /* Written by bench/gateway/order.py, which says how. What calls run stands first, then what a server runs before its first call: the
@@ -35,6 +33,8 @@ HEAD = """\
 
 
 def main():
+    if len(sys.argv) != 3 or sys.argv[1].startswith("-"):
+        raise SystemExit(__doc__)
     bench, answerback = (str(pathlib.Path(it).resolve()) for it in sys.argv[1:3])
     sizes = functions(answerback)
     if not sizes:
@@ -127,8 +127,7 @@ def wrap(bench, answerback, scratch):
     profiles = scratch / "profiles"
     command = [answerback, "wrap", *record, "--", bench, "stub-stdio"]
     process = traced(command, profiles, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    who = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "order", "version": "1"}}
-    answered(process, {"id": 0, "method": "initialize", "params": who})
+    answered(process, opening("order"))
     answered(process, {"method": "notifications/initialized"})
     tool = answered(process, {"id": 1, "method": "tools/list", "params": {}})["tools"][0]["name"]
     for number in range(2, 2 + CALLS):
