@@ -2,8 +2,6 @@
 //! the rest of the program stays on the disk.
 
 use std::env;
-use std::ffi::OsString;
-use std::path::PathBuf;
 
 /// Words of somebody who chose a linker, of which not all read scripts.
 const CHOICES: [&str; 3] = ["linker", "link-arg", "link-self-contained"];
@@ -15,10 +13,9 @@ fn main() {
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     let is_chosen = env::var_os("RUSTC_LINKER").is_some()
         || CHOICES.iter().any(|choice| flags.contains(choice));
-    if is("PROFILE", "release") && is("CARGO_CFG_TARGET_OS", "linux") && !is_chosen {
-        let folder = env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
-        let mut argument = OsString::from("-T");
-        argument.push(folder.join("order.ld"));
-        println!("cargo:rustc-link-arg-bins={}", argument.display());
+    let is_ordered = is("PROFILE", "release") && is("CARGO_CFG_TARGET_OS", "linux") && !is_chosen;
+    // Cargo could not be told of a path that is no text.
+    if let (true, Ok(folder)) = (is_ordered, env::var("CARGO_MANIFEST_DIR")) {
+        println!("cargo:rustc-link-arg-bins=-T{folder}/order.ld");
     }
 }
