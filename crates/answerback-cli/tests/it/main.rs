@@ -52,7 +52,6 @@ mod missing;
 #[cfg(unix)]
 mod open_call;
 #[cfg(target_os = "linux")]
-mod order;
 mod original;
 #[cfg(unix)]
 mod person;
