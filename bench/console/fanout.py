@@ -1,6 +1,6 @@
 """What it costs to be watched: many readers of server-sent events, one publisher.
 
-Usage: python3 bench/console/fanout.py target/release/answerback [READERS [EVENTS_PER_SECOND [SECONDS]]]
+Usage: python3 bench/console/fanout.py target/dist/answerback [READERS [EVENTS_PER_SECOND [SECONDS]]]
 Prints what was delivered, how late, and what the server used of processor and memory. Loopback only; it ends by itself.
 """
 import asyncio, json, os, pathlib, resource, select, socket, subprocess, sys, tempfile, threading, time

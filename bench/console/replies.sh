@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # How many replies a second are judged, recorded durably and answered with a receipt, beside the ledger alone.
-# Usage: bench/console/replies.sh target/release/answerback [SECONDS]
-# The ledger alone is bench-ledger, where it was built beside the program (`cargo build --release -p bench-ledger`). A reply is two
+# Usage: bench/console/replies.sh target/dist/answerback [SECONDS]
+# The ledger alone is bench-ledger, where it was built beside the program (`cargo build --profile dist -p bench-ledger`). A reply is two
 # entries: request and response. Needs wrk. Loopback only; it ends by itself.
 set -euo pipefail
 program=$1 seconds=${2:-10}
@@ -35,5 +35,5 @@ if [ -x "$alone" ]; then
   echo "the ledger alone:"
   "$alone" 20000 0 0
 else
-  echo "the ledger alone: not built; cargo build --release -p bench-ledger"
+  echo "the ledger alone: not built; cargo build --profile dist -p bench-ledger"
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a call costs in instructions of the program itself, counted by callgrind: the same on a busy machine as on a quiet one.
 
-  bench/gateway/instructions.py target/release/bench-gateway target/release/answerback [CALLS]
+  bench/gateway/instructions.py target/dist/bench-gateway target/dist/answerback [CALLS]
 
 One client, one call at a time, 1 KB of result, HTTP on both sides. The kernel's work is not in it. Valgrind has no SHA
 instructions, so digests are computed in software here: rows with the ledger look dearer than they are.

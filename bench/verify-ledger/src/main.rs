@@ -1,6 +1,6 @@
 //! How fast a ledger is verified.
 //!
-//! `cargo run --release -p bench-verify-ledger -- [ENTRIES] [PART_BYTES] [BATCH]`: writes synthetic logs with and
+//! `cargo run --profile dist -p bench-verify-ledger -- [ENTRIES] [PART_BYTES] [BATCH]`: writes synthetic logs with and
 //! without content, one checkpoint for every BATCH entries, and one with a checkpoint for every second entry, which is
 //! what a writer leaves that keeps all of them. Ours keeps one for 256. It verifies them from the store's file on one thread and on
 //! all. Nothing is asserted; the figures are printed: by the clock, and by the processor time that was used, which says
