@@ -106,7 +106,7 @@ fn reads_the_same(a: &ValidationError, b: &ValidationError) -> bool {
 
 /// What findings have in common that are one finding at many indices. Without the schema's keyword the
 /// message has to be the same.
-type Likeness<'f> = (Severity, &'f str, Result<&'f str, &'f str>, Starred<'f>);
+type GroupKey<'f> = (Severity, &'f str, Result<&'f str, &'f str>, Starred<'f>);
 
 /// A path that equals every other that differs from it in indices only.
 #[derive(Clone, Copy)]
@@ -135,7 +135,7 @@ impl Eq for Starred<'_> {}
 
 fn fold(ordered: Vec<&ValidationError>) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::with_capacity(ordered.len());
-    let mut alike: HashMap<Likeness<'_>, Vec<usize>> = HashMap::new();
+    let mut alike: HashMap<GroupKey<'_>, Vec<usize>> = HashMap::new();
     let has_index =
         |finding: &ValidationError| finding.field_path.as_str().split('/').any(is_index);
     // Too few of them to be folded are not compared.

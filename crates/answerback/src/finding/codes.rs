@@ -74,6 +74,10 @@ rules! {
         "A document that passes its check can be read",
         "Check and reader disagree about this document, which is a mistake of ours.",
         "Please report it, with the document if it can be shown.";
+    TOO_DEEP = "DOC-005", Error,
+        "A document that we write is nested no deeper than JSON readers accept",
+        "Common readers reject 128 levels of arrays and objects, and the messages that carry a document add some.",
+        "Nest the data less deeply, or send it as a string of JSON.";
 }
 
 /// Every rule there is, table by table.

@@ -3,9 +3,9 @@
 //! A checker of documents and a checker of calls both answer with [`ValidationError`]s; [`codes`]
 //! explains every code once.
 
-mod acting;
 mod aggregate;
 pub mod codes;
+mod control_chars;
 pub(crate) mod neutral;
 mod paths;
 mod preview;
@@ -13,12 +13,13 @@ pub mod secrets;
 pub mod val;
 mod validation_error;
 
-pub use acting::acts;
 pub(crate) use aggregate::importance;
 pub use aggregate::{Aggregate, Group, aggregate};
 pub use codes::Rule;
+pub use control_chars::{acts, is_blank};
 pub use neutral::{shown_name, shown_text};
 pub use paths::relative_paths;
+pub(crate) use paths::relative_paths_in_json;
 pub use preview::{Preview, preview};
-pub(crate) use preview::{kind_of_place, window};
+pub(crate) use preview::{TRUNCATED, kind_at, kind_of_place, window};
 pub use validation_error::{Severity, ValidationError};

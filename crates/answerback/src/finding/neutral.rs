@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::acting::acts;
+use super::control_chars::acts;
 
 /// Where a text is going to stand.
 #[derive(Clone, Copy, Eq, PartialEq)]

@@ -71,14 +71,41 @@ const TOP: &[&str] = &[
 /// assert_eq!(relative_paths("at /items/0/qty", None), "at /items/0/qty");
 /// ```
 pub fn relative_paths<'t>(text: &'t str, root: Option<&str>) -> Cow<'t, str> {
+    relative(text, root, Backslash::Plain)
+}
+
+/// [`relative_paths`] for a text in which strings are escaped as in JSON: `\n` is a line break there, and
+/// the backslashes of a path stand twice.
+pub(crate) fn relative_paths_in_json<'t>(text: &'t str, root: Option<&str>) -> Cow<'t, str> {
+    relative(text, root, Backslash::Escapes)
+}
+
+/// What a backslash stands for.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Backslash {
+    /// Itself.
+    Plain,
+    /// The start of an escape of JSON, where one follows.
+    Escapes,
+}
+
+fn relative<'t>(text: &'t str, root: Option<&str>, backslash: Backslash) -> Cow<'t, str> {
     let bytes = text.as_bytes();
     let mut shown = String::new();
     let (mut copied, mut at) = (0, 0);
     while let Some(found) = bytes[at..].iter().position(|byte| matches!(byte, b'/' | b'\\')) {
         let separator = at + found;
-        at = separator + 1;
-        let Some(start) = path_start(bytes, separator) else { continue };
-        let end = path_end(text, separator);
+        if backslash == Backslash::Escapes && bytes[separator] == b'\\' {
+            let run = backslashes(bytes, separator);
+            at = separator + run;
+            if run == 1 && is_escape(bytes, separator, run) {
+                continue;
+            }
+        } else {
+            at = separator + 1;
+        }
+        let Some(start) = path_start(bytes, separator, backslash) else { continue };
+        let end = path_end(text, separator, backslash);
         if let Some(relative) = shorten(&text[start..end], root) {
             // An overlap cannot be: a start lies behind the end of the path before it.
             shown.push_str(&text[copied..start.max(copied)]);
@@ -95,7 +122,7 @@ pub fn relative_paths<'t>(text: &'t str, root: Option<&str>) -> Cow<'t, str> {
 }
 
 /// Where the path begins whose first separator is here, if an absolute path begins here.
-fn path_start(bytes: &[u8], separator: usize) -> Option<usize> {
+fn path_start(bytes: &[u8], separator: usize, backslash: Backslash) -> Option<usize> {
     let before = |back: usize| separator.checked_sub(back).map(|at| bytes[at]);
     let is_edge = |byte: Option<u8>| {
         byte.is_none_or(|byte| {
@@ -116,25 +143,69 @@ fn path_start(bytes: &[u8], separator: usize) -> Option<usize> {
     {
         return Some(separator - 5);
     }
-    let is_unc = bytes[separator] == b'\\' && bytes.get(separator + 1) == Some(&b'\\');
-    let is_posix = bytes[separator] == b'/';
-    ((is_unc || is_posix)
-        && (is_edge(before(1)) || is_posix && before(1) == Some(b':') && !is_word(before(2))))
-    .then_some(separator)
+    let begins = if bytes[separator] == b'/' {
+        is_edge(before(1)) || before(1) == Some(b':') && !is_word(before(2))
+    } else {
+        is_edge(before(1)) && is_network_path(bytes, separator, backslash)
+    };
+    begins.then_some(separator)
+}
+
+/// How many backslashes stand in a row from here on.
+fn backslashes(bytes: &[u8], from: usize) -> usize {
+    bytes[from..].iter().take_while(|byte| **byte == b'\\').count()
+}
+
+/// Whether the last of a row of backslashes begins an escape of JSON that is no backslash itself.
+fn is_escape(bytes: &[u8], from: usize, run: usize) -> bool {
+    run % 2 == 1
+        && matches!(bytes.get(from + run), Some(b'n' | b'r' | b't' | b'b' | b'f' | b'u' | b'"'))
+}
+
+/// Whether `\\server\share` begins here. In JSON each of its backslashes stands twice.
+fn is_network_path(bytes: &[u8], from: usize, backslash: Backslash) -> bool {
+    let run = backslashes(bytes, from);
+    let name = bytes[from + run..]
+        .iter()
+        .take_while(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'$')
+        })
+        .count();
+    let next = backslashes(bytes, from + run + name);
+    let (before, after) = match backslash {
+        Backslash::Plain => (2, 1),
+        Backslash::Escapes => (4, 2),
+    };
+    name > 0 && (run, next) == (before, after)
+        || backslash == Backslash::Plain && name > 0 && (run, next) == (4, 2)
 }
 
 fn is_word(byte: Option<u8>) -> bool {
     byte.is_some_and(|byte| byte.is_ascii_alphanumeric())
 }
 
-fn path_end(text: &str, from: usize) -> usize {
-    text[from..]
+fn path_end(text: &str, from: usize, backslash: Backslash) -> usize {
+    let end = text[from..]
         .find(|character: char| {
             character.is_whitespace()
                 || character.is_control()
                 || "\"'`<>|;,()[]{}:*?".contains(character)
         })
-        .map_or(text.len(), |length| from + length)
+        .map_or(text.len(), |length| from + length);
+    if backslash == Backslash::Plain {
+        return end;
+    }
+    let bytes = text.as_bytes();
+    let mut at = from;
+    while let Some(found) = bytes[at..end].iter().position(|byte| *byte == b'\\') {
+        at += found;
+        let run = backslashes(bytes, at);
+        if is_escape(bytes, at, run) {
+            return at + run - 1;
+        }
+        at = (at + run).min(end);
+    }
+    end
 }
 
 /// An absolute path without what lies above it; `None` if it is no absolute path.
@@ -233,6 +304,26 @@ mod tests {
             "…/src/main.rs",
             "s3://bucket/home/a/b",
         ] {
+            assert_eq!(relative_paths(text, None), text);
+        }
+    }
+
+    #[test]
+    fn escapes_of_json_are_no_separators() {
+        for (text, expected) in [
+            (r#""x:\n\nfoo""#, r#""x:\n\nfoo""#),
+            (r#""\\nfoo\\nbar bc""#, r#""\\nfoo\\nbar bc""#),
+            (r#""a:\nfoo/bar\nbar""#, r#""a:\nfoo/bar\nbar""#),
+            (r#""C:\\Users\\ada\\x.txt""#, "\"…/ada/x.txt\""),
+            (r#""\\\\server\\share\\plans\\q3.xlsx""#, "\"…/plans/q3.xlsx\""),
+            (r#""/home/ada/x.rs\nnext""#, r#""…/ada/x.rs\nnext""#),
+            (r#""C:\\temp\\a.txt\tb""#, r#""…/temp/a.txt\tb""#),
+            (r"at /items/0/qty", r"at /items/0/qty"),
+        ] {
+            assert_eq!(relative_paths_in_json(text, None), expected);
+        }
+        // Without a server and a share there is no network path.
+        for text in [r"\\nfoo\\nbar", r"a\\b", r"\\"] {
             assert_eq!(relative_paths(text, None), text);
         }
     }

@@ -2,10 +2,15 @@ use serde_json::Value;
 
 use super::neutral::{Quoting, ordinary_run, push_unit};
 use super::paths::relative_paths;
-use super::secrets::{self, SecretKind, can_hold_a_secret, kind_of_name};
+use super::secrets::{
+    self, Elements, Secret, SecretKind, Siblings, can_hold_a_secret, kind_of_name,
+};
 use crate::json::Pointer;
 
-/// A value on one line of at most 100 characters; see [`Preview`].
+/// What stands after a value that was cut.
+pub(crate) const TRUNCATED: &str = " (truncated)";
+
+/// A value on one line of at most 100 characters, the quotes around a string aside; see [`Preview`].
 pub fn preview(value: &Value) -> String {
     Preview::new().show(value)
 }
@@ -22,7 +27,7 @@ pub fn preview(value: &Value) -> String {
 /// use serde_json::json;
 ///
 /// let preview = Preview::new().with_max_characters(20);
-/// assert_eq!(preview.show(&json!("Lorem ipsum dolor sit amet")), r#""Lorem ipsum dol..." (truncated)"#);
+/// assert_eq!(preview.show(&json!("Lorem ipsum dolor sit amet")), r#""Lorem ipsum dolor..." (truncated)"#);
 /// assert_eq!(preview.show(&json!([1, 2, 3, 4, 5, 6])), "[1,2,…3 more…,6]");
 /// ```
 #[derive(Clone, Debug)]
@@ -39,7 +44,7 @@ impl Preview {
         Self { max_characters: 100, max_items: 5, max_depth: 3, root: None }
     }
 
-    /// Sets the length, in characters; ` (truncated)` comes on top. Less than 20 counts as 20.
+    /// Sets the length, in characters; the quotes around a string and ` (truncated)` come on top. Less than 20 counts as 20.
     #[must_use]
     pub const fn with_max_characters(mut self, characters: usize) -> Self {
         self.max_characters = if characters < 20 { 20 } else { characters };
@@ -69,14 +74,21 @@ impl Preview {
 
     /// The value, previewed.
     pub fn show(&self, value: &Value) -> String {
-        let mut line = Line::new(self);
-        line.value(value, 0);
-        line.finish()
+        match value {
+            Value::String(text) => self.show_text(text),
+            other => {
+                let mut line = PreviewLine::new(self, self.max_characters);
+                line.value(other, 0, None);
+                line.finish()
+            }
+        }
     }
 
     /// A text, previewed as the string that it is.
+    ///
+    /// The quotes around it do not count.
     pub(crate) fn show_text(&self, text: &str) -> String {
-        let mut line = Line::new(self);
+        let mut line = PreviewLine::new(self, self.max_characters + 2);
         line.string(text);
         line.finish()
     }
@@ -107,39 +119,64 @@ pub(crate) fn kind_of_place(place: &Pointer) -> Option<SecretKind> {
     place.tokens().find_map(|token| kind_of_name(&token))
 }
 
+/// The secret that a place of a document holds by what stands next to it, as in `{"name": "DB_PASSWORD", "value": …}`.
+pub(crate) fn kind_at(document: &Value, place: &Pointer) -> Option<SecretKind> {
+    let mut value = document;
+    for token in place.tokens() {
+        let kind = match value {
+            Value::Object(members) => {
+                value = members.get(&*token)?;
+                Siblings::of(members).kind_of(&token, value)
+            }
+            Value::Array(items) => {
+                let index: usize = token.parse().ok()?;
+                value = items.get(index)?;
+                Elements::kind_at(items, index)
+            }
+            _ => return None,
+        };
+        if kind.is_some() {
+            return kind;
+        }
+    }
+    None
+}
+
 /// How deep a line can nest: the deepest preview and the innermost bracket.
 const BRACKETS: usize = 10;
 
 /// A line under construction that knows where it can still be cut.
-struct Line<'p> {
+struct PreviewLine<'p> {
     preview: &'p Preview,
+    max_characters: usize,
     text: String,
     length: usize,
     /// Closing brackets and quotes owed, outermost first.
     owed: [u8; BRACKETS],
     owing: usize,
-    cut: Cut,
+    cut: CutPoint,
     over: bool,
 }
 
 /// The last place where an ellipsis and all that is owed still fit.
 #[derive(Clone, Copy)]
-struct Cut {
+struct CutPoint {
     bytes: usize,
     owed: [u8; BRACKETS],
     owing: usize,
 }
 
-impl<'p> Line<'p> {
-    fn new(preview: &'p Preview) -> Self {
+impl<'p> PreviewLine<'p> {
+    fn new(preview: &'p Preview, max_characters: usize) -> Self {
         let owed = [0; BRACKETS];
         Self {
             preview,
-            text: String::with_capacity(preview.max_characters + 16),
+            max_characters,
+            text: String::with_capacity(max_characters + 16),
             length: 0,
             owed,
             owing: 0,
-            cut: Cut { bytes: 0, owed, owing: 0 },
+            cut: CutPoint { bytes: 0, owed, owing: 0 },
             over: false,
         }
     }
@@ -151,7 +188,7 @@ impl<'p> Line<'p> {
             for closing in self.cut.owed[..self.cut.owing].iter().rev() {
                 self.text.push(char::from(*closing));
             }
-            self.text.push_str(" (truncated)");
+            self.text.push_str(TRUNCATED);
         }
         self.text
     }
@@ -159,10 +196,10 @@ impl<'p> Line<'p> {
     /// Notes that `characters` were appended as one unit.
     fn appended(&mut self, characters: usize) {
         self.length += characters;
-        if self.length + 3 + self.owing <= self.preview.max_characters {
-            self.cut = Cut { bytes: self.text.len(), owed: self.owed, owing: self.owing };
+        if self.length + 3 + self.owing <= self.max_characters {
+            self.cut = CutPoint { bytes: self.text.len(), owed: self.owed, owing: self.owing };
         }
-        self.over |= self.length > self.preview.max_characters;
+        self.over |= self.length > self.max_characters;
     }
 
     fn push(&mut self, unit: &str) {
@@ -182,20 +219,25 @@ impl<'p> Line<'p> {
         self.appended(1);
     }
 
-    fn value(&mut self, value: &Value, depth: usize) {
+    /// Shows a value in the member of this name, or in a list in it.
+    fn value(&mut self, value: &Value, depth: usize, name: Option<&str>) {
         match value {
             Value::Null => self.push("null"),
             Value::Bool(true) => self.push("true"),
             Value::Bool(false) => self.push("false"),
             Value::Number(number) => self.push(&number.to_string()),
-            Value::String(text) => self.string(text),
+            Value::String(text) => match name {
+                Some(name) => self.member(Siblings::default(), name, text),
+                None => self.string(text),
+            },
             Value::Array(items) if items.is_empty() => self.push("[]"),
             Value::Object(members) if members.is_empty() => self.push("{}"),
             Value::Array(_) if depth >= self.preview.max_depth => self.push("[…]"),
             Value::Object(_) if depth >= self.preview.max_depth => self.push("{…}"),
-            Value::Array(items) => self.array(items, depth),
+            Value::Array(items) => self.array(items, depth, name),
             Value::Object(members) => {
                 self.open("{", b'}');
+                let siblings = Siblings::of(members);
                 for (index, (name, member)) in members.iter().enumerate() {
                     if self.over {
                         return;
@@ -205,11 +247,10 @@ impl<'p> Line<'p> {
                     }
                     self.string(name);
                     self.push(":");
-                    match kind_of_name(name) {
-                        Some(kind) if can_hold_a_secret(member) => {
-                            self.push(&self.preview.show_secret(kind));
-                        }
-                        _ => self.value(member, depth + 1),
+                    match (siblings.kind_of(name, member), member) {
+                        (Some(kind), _) => self.push(&self.preview.show_secret(kind)),
+                        (None, Value::String(text)) => self.member(siblings, name, text),
+                        (None, member) => self.value(member, depth + 1, Some(name)),
                     }
                 }
                 self.close();
@@ -217,7 +258,7 @@ impl<'p> Line<'p> {
         }
     }
 
-    fn array(&mut self, items: &[Value], depth: usize) {
+    fn array(&mut self, items: &[Value], depth: usize, name: Option<&str>) {
         self.open("[", b']');
         let (head, tail) =
             if items.len() > self.preview.max_items { (2, 1) } else { (items.len(), 0) };
@@ -225,26 +266,50 @@ impl<'p> Line<'p> {
             if index > 0 {
                 self.push(",");
             }
-            self.value(item, depth + 1);
+            self.element(items, index, item, depth, name);
             if self.over {
                 return;
             }
         }
         if tail > 0 {
             self.push(&format!(",…{} more…,", items.len() - head - tail));
-            self.value(&items[items.len() - 1], depth + 1);
+            let last = items.len() - 1;
+            self.element(items, last, &items[last], depth, name);
         }
         self.close();
     }
 
+    fn element(
+        &mut self,
+        items: &[Value],
+        index: usize,
+        item: &Value,
+        depth: usize,
+        name: Option<&str>,
+    ) {
+        match Elements::kind_at(items, index) {
+            Some(kind) => self.push(&self.preview.show_secret(kind)),
+            None => self.value(item, depth + 1, name),
+        }
+    }
+
     fn string(&mut self, text: &str) {
+        self.string_with(text, secrets::find);
+    }
+
+    /// The text of a member, or of a list in it.
+    fn member(&mut self, siblings: Siblings, name: &str, text: &str) {
+        self.string_with(text, |text| siblings.find(name, text));
+    }
+
+    fn string_with(&mut self, text: &str, find: impl FnOnce(&str) -> Vec<Secret>) {
         // Redaction looks at all that may be shown and a good part beyond: a secret that begins in
         // sight must be seen whole.
         let (seen, whole) = window(text, self.preview.max_characters.saturating_mul(4).max(4096));
         let root = self.preview.root.as_deref();
         self.open("\"", b'"');
         let mut shown = 0;
-        for secret in secrets::find(seen) {
+        for secret in find(seen) {
             self.part(&relative_paths(&seen[shown..secret.range.start], root));
             self.push(secret.kind.mark());
             shown = secret.range.end;
@@ -260,7 +325,7 @@ impl<'p> Line<'p> {
         let mut rest = text;
         while !rest.is_empty() && !self.over {
             // As long as all that is owed fits behind it, a run needs no look at each character.
-            let room = self.preview.max_characters.saturating_sub(self.length + 3 + self.owing);
+            let room = self.max_characters.saturating_sub(self.length + 3 + self.owing);
             let run = ordinary_run(rest).min(room);
             if run > 0 {
                 self.text.push_str(&rest[..run]);
@@ -322,7 +387,9 @@ mod tests {
     fn is_cut_between_characters_and_closed() {
         let long = preview(&Value::String("é".repeat(500)));
         assert!(long.ends_with("é...\" (truncated)"), "{long}");
-        assert_eq!(long.trim_end_matches(" (truncated)").chars().count(), 100);
+        assert_eq!(long.trim_end_matches(TRUNCATED).trim_matches('"').chars().count(), 100);
+        let whole = preview(&Value::String("z".repeat(100)));
+        assert_eq!(whole, format!("\"{}\"", "z".repeat(100)));
 
         let short = Preview::new().with_max_characters(24);
         for (value, expected) in [

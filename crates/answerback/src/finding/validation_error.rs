@@ -1,7 +1,9 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 
 use super::Rule;
 use super::secrets::redact_pointer;
@@ -73,7 +75,33 @@ pub struct ValidationError {
     /// For calls: the keyword of the schema that failed, as an evaluation path through `$ref`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_path: Option<Pointer>,
+    /// What the check of a call knows beyond the words. It is never written out.
+    #[serde(skip)]
+    pub(crate) facts: Facts,
 }
+
+/// Facts about a finding that hints, repairs and examples build on, so that all of them say the same.
+///
+/// They follow from the schema and the arguments, so they play no part in comparing findings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    /// Every value that is accepted at the place, where several branches of a union list some.
+    pub(crate) values: Option<Arc<[Value]>>,
+    /// Every type that is accepted at the place, where several branches of a union name some.
+    pub(crate) types: Vec<&'static str>,
+    /// True if the value says "nothing" and the schema lets the field be left out.
+    pub(crate) is_omittable: bool,
+    /// True if the schema requires a field that it also forbids, so that no call can be valid.
+    pub(crate) is_contradiction: bool,
+}
+
+impl PartialEq for Facts {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Facts {}
 
 impl ValidationError {
     /// A finding at the root, with an empty message.
@@ -86,6 +114,7 @@ impl ValidationError {
             expected_value: None,
             actual_value: None,
             schema_path: None,
+            facts: Facts::default(),
         }
     }
 

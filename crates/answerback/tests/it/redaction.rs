@@ -68,11 +68,18 @@ fn plant(style: &str, strict: bool, repair: &str) {
     let mut summary = Summary::default();
     let mut dice = dice(style.len() * 31 + repair.len());
     let calls = secrets() / 4 / IN_ONE_CALL;
-    let mut all = Vec::new();
+    let (mut all, mut names) = (Vec::new(), Vec::new());
     let mut leaks = Leaks::default();
     seen.while_watched(|| {
         for number in 0..calls {
             let (tool, arguments, planted) = call(&mut dice);
+            let in_name = Planted::by_shape(&mut dice);
+            // Without its schema nobody knows what a tool calls secret.
+            let is_known = tool != "unknown_tool";
+            let place = match dice.below(5) {
+                1 if is_known => 0,
+                place => place,
+            };
             let first = dice.below(3);
             for attempt in 0..3 {
                 let sent = match (first + attempt) % 3 {
@@ -80,16 +87,25 @@ fn plant(style: &str, strict: bool, repair: &str) {
                     1 => Value::from(arguments.to_string()),
                     _ => Value::from(broken(&arguments.to_string(), &mut dice)),
                 };
-                let line = json!({"id": format!("c{attempt}"), "tool": tool, "arguments": sent, "conversation": number.to_string()});
+                let mut line = json!({"id": format!("c{attempt}"), "tool": tool, "arguments": sent, "conversation": number.to_string(), "model": "m"});
+                // What names the call is chosen by models and callers, too.
+                if let Some(name) = ["id", "tool", "conversation", "model"].get(place) {
+                    line[name] = json!(format!("{} {}", in_name.text, line[name].as_str().unwrap()));
+                }
                 let told = answered(&catalogue, &line, &config, &tracker, &mut summary);
-                leaks.look(&planted, &format!("{told}\n{}", seen.take()), &line);
+                let told = format!("{told}\n{}", seen.take());
+                leaks.look(&planted, &told, &line);
+                leaks.look(std::slice::from_ref(&in_name), &told, &line);
             }
             all.extend(planted);
+            names.push(in_name);
         }
     });
     let counted = tracker.tally();
     let report = serde_json::to_string(&summary.finish(&counted)).unwrap();
-    leaks.look(&all, &format!("{report}{counted:?}"), &json!("the summary of all calls"));
+    let report = format!("{report}{counted:?}");
+    leaks.look(&all, &report, &json!("the summary of all calls"));
+    leaks.look(&names, &report, &json!("the summary of all calls, for names"));
     assert_eq!(all.len(), calls * IN_ONE_CALL);
     leaks.none();
 }
@@ -133,6 +149,7 @@ fn answered(
     summary.add(&judged, &outcome);
     let mut told = String::new();
     let mut tell = |text: String| told.extend([text.as_str(), "\n"]);
+    tell(format!("{} {:?}", judged.key(), judged.model));
     // The most expensive of all, and of a value written as text the same as of the value.
     if line["arguments"].is_object() || judged.arguments.value().is_none() {
         let empty = Value::Null;

@@ -4,9 +4,15 @@
 //! to a whole document, where member names tell too. Hosts, versions, UUIDs, git hashes, hex digests
 //! and ordinary words are not secrets: a mark where none is needed hides what a model has to mend.
 
+mod invisible;
+mod lookahead;
+mod makes;
 mod name;
+mod pairs;
+mod public;
 mod randomness;
-mod shape;
+mod scan;
+mod value;
 mod walk;
 
 use std::borrow::Cow;
@@ -17,8 +23,11 @@ use serde_json::Value;
 use crate::json::{push_token, unescape};
 
 pub use name::kind_of_name;
-pub use shape::find;
-pub(crate) use shape::find_cut;
+pub(crate) use pairs::{Elements, Siblings};
+pub use scan::find;
+pub(crate) use scan::find_cut;
+#[doc(hidden)]
+pub use scan::steps_to_search;
 pub use walk::{holds_secret, text_holds_secret};
 
 /// What a secret is, as far as it can be told.
@@ -45,6 +54,8 @@ pub enum SecretKind {
     Secret,
     /// A bearer token of any make.
     Token,
+    /// What was not searched, because the search had used up its budget of steps.
+    Unsearched,
 }
 
 impl SecretKind {
@@ -61,6 +72,7 @@ impl SecretKind {
             Self::PrivateKey => "[redacted: private key]",
             Self::Secret => "[redacted: secret]",
             Self::Token => "[redacted: token]",
+            Self::Unsearched => "[redacted: not searched]",
         }
     }
 }
@@ -114,9 +126,12 @@ fn marked(text: &str, secrets: Vec<Secret>) -> Cow<'_, str> {
 /// schema calls secret.
 pub fn marks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     const BEGINNING: &str = "[redacted";
+    /// Longer than what stands in any mark.
+    const LONGEST: usize = 32;
     text.match_indices(BEGINNING).filter_map(|(start, _)| {
-        let rest = &text[start + BEGINNING.len()..];
-        let kind = &rest[..rest.find(']')?];
+        let rest = &text.as_bytes()[start + BEGINNING.len()..];
+        let length = rest.iter().take(LONGEST).position(|byte| *byte == b']')?;
+        let kind = &text[start + BEGINNING.len()..start + BEGINNING.len() + length];
         let is_word = |byte: u8| byte.is_ascii_alphabetic() || byte == b' ';
         let is_mark = kind.is_empty()
             || kind.strip_prefix(": ").is_some_and(|kind| kind.bytes().all(is_word));
@@ -127,7 +142,7 @@ pub fn marks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
 /// The text of a JSON Pointer with its secret parts marked, token by token, so that what escaping did to a
 /// secret does not hide it. It stays a pointer.
 pub fn redact_pointer(pointer: &str) -> Cow<'_, str> {
-    if shape::are_short_words(pointer.split('/')) {
+    if scan::are_short_words(pointer.split('/')) {
         return Cow::Borrowed(pointer);
     }
     let mut redacted: Option<String> = None;
@@ -148,26 +163,58 @@ pub fn redact_pointer(pointer: &str) -> Cow<'_, str> {
     redacted.map_or(Cow::Borrowed(pointer), Cow::Owned)
 }
 
-/// The document with every secret marked: in strings, in member names, and whole where the member's
-/// name says that its value is one.
+/// The document with every secret marked: in strings, in member names, and whole where a name says that its value is one:
+/// the member's own, that of a label next to it as in `{"name": "DB_PASSWORD", "value": …}`, or an option before it as in
+/// `["--password", …]`.
 pub fn redact_value(value: &Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(redact(text).into_owned()),
-        Value::Array(items) => items.iter().map(redact_value).collect(),
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, member)| (redact(name).into_owned(), redact_member(name, member)))
-            .collect(),
-        other => other.clone(),
-    }
+    redact_below(None, value)
 }
 
 /// A member's value with every secret marked, its name considered.
 pub fn redact_member(name: &str, value: &Value) -> Value {
-    match kind_of_name(name) {
-        Some(kind) if can_hold_a_secret(value) => Value::from(kind.mark()),
-        _ => redact_value(value),
+    redact_among(Siblings::default(), name, value)
+}
+
+/// A value in a member of this name, or in a list in it.
+fn redact_below(name: Option<&str>, value: &Value) -> Value {
+    match value {
+        Value::String(text) => match name {
+            Some(name) => redact_text(Siblings::default(), name, text),
+            None => Value::String(redact(text).into_owned()),
+        },
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| match Elements::kind_at(items, index) {
+                Some(kind) => Value::from(kind.mark()),
+                None => redact_below(name, item),
+            })
+            .collect(),
+        Value::Object(members) => {
+            let siblings = Siblings::of(members);
+            members
+                .iter()
+                .map(|(name, member)| {
+                    (redact(name).into_owned(), redact_among(siblings, name, member))
+                })
+                .collect()
+        }
+        other => other.clone(),
     }
+}
+
+fn redact_among(siblings: Siblings, name: &str, value: &Value) -> Value {
+    match siblings.kind_of(name, value) {
+        Some(kind) => Value::from(kind.mark()),
+        None => match value {
+            Value::String(text) => redact_text(siblings, name, text),
+            value => redact_below(Some(name), value),
+        },
+    }
+}
+
+fn redact_text(siblings: Siblings, name: &str, text: &str) -> Value {
+    Value::String(marked(text, siblings.find(name, text)).into_owned())
 }
 
 /// Whether a value below a telling name is worth hiding; `null`, `true` and what is empty give nothing away.
@@ -181,5 +228,7 @@ pub(crate) fn can_hold_a_secret(value: &Value) -> bool {
     }
 }
 
+#[cfg(test)]
+mod linearity;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,196 @@
 use super::SecretKind;
 
+/// What a label in a text hints at.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Hint {
+    /// A secret.
+    Secret(SecretKind),
+    /// A secret, if it looks like a key.
+    Weak(SecretKind),
+    /// Nothing.
+    None,
+}
+
+/// What a label in a text hints at.
+pub(super) fn hint_of_name(name: &str) -> Hint {
+    match kind_of_name(name) {
+        Some(kind) => Hint::Secret(kind),
+        None => kind_of_weak_name(name).map_or(Hint::None, Hint::Weak),
+    }
+}
+
+/// Names that are given to secrets and to much else.
+pub(super) fn kind_of_weak_name(name: &str) -> Option<SecretKind> {
+    let mut lower = [0; 10];
+    let lower = lower.get_mut(..name.len())?;
+    lower.copy_from_slice(name.as_bytes());
+    lower.make_ascii_lowercase();
+    Some(match &*lower {
+        b"key" => SecretKind::ApiKey,
+        b"auth" | b"_auth" | b"credential" => SecretKind::Credentials,
+        b"sig" | b"code" | b"hmac" => SecretKind::Secret,
+        b"sid" | b"session" | b"sessionid" | b"session_id" | b"phpsessid" | b"jsessionid" => {
+            SecretKind::Cookie
+        }
+        b"seed" => SecretKind::PrivateKey,
+        _ => return None,
+    })
+}
+
+/// Last words of names whose values are public, however random they look.
+const PUBLIC_WORDS: &[&str] = &[
+    "id",
+    "ids",
+    "uid",
+    "uuid",
+    "guid",
+    "ulid",
+    "nanoid",
+    "ksuid",
+    "cuid",
+    "oid",
+    "kid",
+    "hash",
+    "hashes",
+    "digest",
+    "checksum",
+    "sha",
+    "etag",
+    "integrity",
+    "fingerprint",
+    "signature",
+    "receipt",
+    "cursor",
+    "address",
+    "addr",
+    "wallet",
+    "mint",
+    "owner",
+    "pubkey",
+    "publickey",
+    "thumbprint",
+    "thumbnail",
+    "image",
+    "avatar",
+    "picture",
+    "photo",
+    "icon",
+    "commit",
+    "revision",
+    "traceparent",
+    "slug",
+    "gclid",
+    "fbclid",
+    "msclkid",
+    "dclid",
+    "igshid",
+    "arn",
+    "modulus",
+    "certificate",
+    "cert",
+    "crc",
+    "multihash",
+    "cid",
+    "txid",
+    "blockhash",
+    "permalink",
+];
+
+/// Names in the query of a URL whose values are public.
+const PUBLIC_PARAMETERS: &[&str] =
+    &["v", "list", "t", "ei", "ved", "ref", "si", "cursor", "page", "next", "after", "before"];
+
+/// Words in front of `key` that make it the name of something public.
+const PUBLIC_KEYS: &[&str] = &[
+    "public",
+    "pub",
+    "publishable",
+    "file",
+    "object",
+    "primary",
+    "foreign",
+    "sort",
+    "partition",
+    "cache",
+    "idempotency",
+    "issue",
+    "project",
+    "row",
+    "document",
+    "node",
+    "component",
+    "style",
+    "verify",
+    "verification",
+    "host",
+];
+
+/// Whether a name says that its value is an id, a digest, an address or a public key.
+pub(super) fn is_public_name(name: &str) -> bool {
+    const LONGEST: usize = 64;
+    if name.len() > LONGEST {
+        return false;
+    }
+    let (mut last, mut before, mut count) = (NameWord::default(), NameWord::default(), 0);
+    for word in SplitName(name) {
+        before = last;
+        last = word;
+        count += 1;
+    }
+    let last = last.as_str();
+    count > 0
+        && (PUBLIC_WORDS.contains(&last)
+            || name.starts_with("x5")
+            || name.len() >= 3 && name.is_char_boundary(name.len() - 3) && name[name.len() - 3..].eq_ignore_ascii_case("md5")
+            || last == "key" && PUBLIC_KEYS.contains(&before.as_str())
+            // `next_page_token` says where a list goes on.
+            || last == "token" && count > 1)
+}
+
+/// Whether the value of a parameter of this name is public, in the query of a URL.
+pub(super) fn is_public_parameter(name: &str) -> bool {
+    PUBLIC_PARAMETERS.contains(&name) || is_public_name(name)
+}
+
+/// Whether a word may end the name of a secret, of which the words in front of it are a part: `API key`.
+pub(super) fn ends_a_phrase(name: &str) -> bool {
+    name.len() == 3 && name.eq_ignore_ascii_case("key")
+}
+
+/// Whether a word ends as telling words do, so that what follows may be its secret.
+pub(super) fn ends_like_a_label(word: &[u8]) -> bool {
+    let [.., first, second, third] = word else { return false };
+    let [one, two, three] = &ENDING_LETTERS;
+    one[usize::from(*first)] & two[usize::from(*second)] & three[usize::from(*third)] != 0
+        && ends_like_a_word(word)
+}
+
+/// Many words end in three letters of a telling word. Its fourth one leaves few.
+fn ends_like_a_word(word: &[u8]) -> bool {
+    const FOURTH: &[(&[u8; 3], &[u8])] = &[
+        (b"ion", b"t"),
+        (b"ode", b"c"),
+        (b"ase", b"r"),
+        (b"ord", b"w"),
+        (b"ret", b"c"),
+        (b"ets", b"r"),
+        (b"ial", b"t"),
+        (b"als", b"i"),
+        (b"ass", b"p_-"),
+        (b"ies", b"k"),
+    ];
+    let (before, end) = word.split_at(word.len() - 3);
+    let fourth = before.last().map(u8::to_ascii_lowercase);
+    let rule = FOURTH.iter().find(|(letters, _)| end.eq_ignore_ascii_case(&letters[..]));
+    match rule {
+        Some((b"ion", _)) => {
+            word.len() >= 13 && word[word.len() - 13..].eq_ignore_ascii_case(b"authorization")
+        }
+        Some((_, letters)) => fourth.is_some_and(|fourth| letters.contains(&fourth)),
+        None => true,
+    }
+}
+
 /// What a member of this name holds, when its name says that it is a secret.
 ///
 /// Names are read word by word, whatever their case and separators: `apiKey`, `API-KEY` and `api_key`
@@ -22,9 +213,9 @@ pub fn kind_of_name(name: &str) -> Option<SecretKind> {
     {
         return None;
     }
-    let mut words: [Word; 12] = [Word::default(); 12];
+    let mut words: [NameWord; 12] = [NameWord::default(); 12];
     let mut count = 0;
-    for word in Words(name) {
+    for word in SplitName(name) {
         if count == words.len() {
             words.rotate_left(1);
             count -= 1;
@@ -38,8 +229,9 @@ pub fn kind_of_name(name: &str) -> Option<SecretKind> {
         let before = index.checked_sub(1).map_or("", |before| words[before].as_str());
         kind_of_word(word.as_str(), before, index + 1 == words.len())
     });
-    // What follows the noun turns the secret into something about it.
-    kind.filter(|_| !ABOUT.contains(&last.as_str()))
+    // What follows the noun turns the secret into something about it, and what is public is none.
+    let is_public = || words.iter().any(|word| matches!(word.as_str(), "public" | "publishable"));
+    kind.filter(|_| !ABOUT.contains(&last.as_str()) && !is_public())
 }
 
 /// Last words that make a name speak *about* a secret.
@@ -104,12 +296,12 @@ const ABOUT: &[&str] = &[
 
 /// What tokens are of, when a name is written without a seam.
 const GLUED_TOKENS: &[&str] =
-    &["access", "api", "auth", "bearer", "id", "refresh", "session", "user"];
+    &["access", "api", "auth", "bearer", "csrf", "id", "refresh", "session", "user", "xsrf"];
 
 /// The last three letters of every word that [`kind_of_word`] knows.
 const ENDINGS: &[&str] = &[
     "ase", "ode", "pwd", "swd", "ord", "ass", "ets", "ret", "ial", "als", "eds", "ion", "rer",
-    "key", "ken", "jwt", "pat", "kie", "ies", "pin", "otp", "cvv", "cvc", "mfa",
+    "key", "ken", "jwt", "psk", "pat", "kie", "ies", "pin", "otp", "cvv", "cvc", "mfa",
 ];
 
 /// The endings that have a letter in their first, second and third place, one bit an ending.
@@ -142,7 +334,7 @@ fn may_tell(name: &str) -> bool {
 /// What one word of a name says; `before` is the word in front of it.
 fn kind_of_word(word: &str, before: &str, is_last: bool) -> Option<SecretKind> {
     Some(match word {
-        "passphrase" | "passcode" | "pwd" | "pswd" => SecretKind::Password,
+        "passphrase" | "passcode" | "pwd" | "pswd" | "psk" => SecretKind::Password,
         glued if glued.ends_with("password") || glued.ends_with("passwd") => SecretKind::Password,
         "pass"
             if is_last
@@ -164,7 +356,25 @@ fn kind_of_word(word: &str, before: &str, is_last: bool) -> Option<SecretKind> {
         "key"
             if matches!(
                 before,
-                "api" | "access" | "auth" | "app" | "account" | "subscription" | "service"
+                "api"
+                    | "access"
+                    | "auth"
+                    | "app"
+                    | "account"
+                    | "subscription"
+                    | "service"
+                    | "routing"
+                    | "integration"
+                    | "license"
+                    | "application"
+                    | "admin"
+                    | "write"
+                    | "role"
+                    | "webhook"
+                    | "deploy"
+                    | "server"
+                    | "storage"
+                    | "client"
             ) =>
         {
             SecretKind::ApiKey
@@ -172,7 +382,18 @@ fn kind_of_word(word: &str, before: &str, is_last: bool) -> Option<SecretKind> {
         "key"
             if matches!(
                 before,
-                "private" | "secret" | "signing" | "encryption" | "ssh" | "master" | "session"
+                "private"
+                    | "secret"
+                    | "signing"
+                    | "encryption"
+                    | "decryption"
+                    | "ssh"
+                    | "master"
+                    | "session"
+                    | "hmac"
+                    | "unseal"
+                    | "recovery"
+                    | "shared"
             ) =>
         {
             SecretKind::PrivateKey
@@ -222,12 +443,12 @@ fn kind_of_word(word: &str, before: &str, is_last: bool) -> Option<SecretKind> {
 
 /// A lower-case word of a name; what is longer than any word we know is cut.
 #[derive(Clone, Copy, Default)]
-struct Word {
+struct NameWord {
     bytes: [u8; 16],
     length: usize,
 }
 
-impl Word {
+impl NameWord {
     fn push(&mut self, byte: u8) {
         if self.length < self.bytes.len() {
             self.bytes[self.length] = byte.to_ascii_lowercase();
@@ -241,15 +462,15 @@ impl Word {
 }
 
 /// The words of a name: runs of ASCII letters, a capital after a small letter starting a new one.
-struct Words<'n>(&'n str);
+struct SplitName<'n>(&'n str);
 
-impl Iterator for Words<'_> {
-    type Item = Word;
+impl Iterator for SplitName<'_> {
+    type Item = NameWord;
 
-    fn next(&mut self) -> Option<Word> {
+    fn next(&mut self) -> Option<NameWord> {
         let bytes = self.0.as_bytes();
         let start = bytes.iter().position(u8::is_ascii_alphabetic)?;
-        let mut word = Word::default();
+        let mut word = NameWord::default();
         let mut at = start;
         while at < bytes.len() && bytes[at].is_ascii_alphabetic() {
             let after_small = at > start && bytes[at - 1].is_ascii_lowercase();

@@ -25,7 +25,7 @@ const IN_ONE_CASE: Bound = Bound { shortest: 190, lower_for_each: 3, lowest: 100
 /// For words with `_` and `-`, by which people part what is no word: `ALLOC_2x996P484`.
 const IN_PARTS: Bound = Bound { shortest: 160, lower_for_each: 0, lowest: 160 };
 /// The lengths a random secret has. What is longer is content, such as an image in base64.
-const LENGTHS: std::ops::RangeInclusive<usize> = 20..=256;
+pub(super) const LENGTHS: std::ops::RangeInclusive<usize> = 20..=256;
 
 /// For each letter from a to z how seldom each letter from a to z follows it in words, from 0 to 9.
 #[rustfmt::skip]

@@ -1,10 +1,12 @@
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::name::kind_of_name;
-use super::{SecretKind, can_hold_a_secret, redact};
+use super::pairs::{Elements, Siblings, depends_on_siblings};
+use super::{SecretKind, can_hold_a_secret, marked, redact};
 
 /// Whether [`redact_value`](super::redact_value) would change anything; yes, where that cannot be told.
 pub fn holds_secret(value: &Value) -> bool {
@@ -24,7 +26,8 @@ pub fn text_holds_secret(document: &str) -> serde_json::Result<bool> {
 
 fn has_one<'de, D: Deserializer<'de>>(document: D) -> Result<bool, D::Error> {
     let mut has_found = false;
-    match (Walk { has_found: &mut has_found }).deserialize(document) {
+    match (SecretWalk { has_found: &mut has_found, place: Place::default() }).deserialize(document)
+    {
         Err(_) if has_found => Ok(true),
         walked => walked.map(|()| false),
     }
@@ -40,16 +43,34 @@ fn is_changed(text: &str) -> bool {
     redact(text) != text
 }
 
-/// The way through one value. What it finds is an error, which ends it.
-struct Walk<'f> {
-    has_found: &'f mut bool,
+/// [`is_changed`] for the text of a member.
+fn is_member_changed(siblings: Siblings, name: &str, text: &str) -> bool {
+    marked(text, siblings.find(name, text)) != text
 }
 
-impl Walk<'_> {
-    fn again(&mut self) -> Walk<'_> {
-        Walk { has_found: self.has_found }
-    }
+/// The way through one value. What it finds is an error, which ends it.
+struct SecretWalk<'f, 'n> {
+    has_found: &'f mut bool,
+    place: Place<'f, 'n>,
+}
 
+/// Where a value stands.
+#[derive(Default)]
+struct Place<'f, 'n> {
+    /// The name of the member that it is, or that the list is in which it stands.
+    name: Option<&'n str>,
+    elements: Option<&'f mut ElementsSeen>,
+    siblings: Option<&'f mut Siblings>,
+}
+
+/// The elements of an array so far.
+struct ElementsSeen {
+    elements: Elements,
+    /// The last element is a secret, if the array ends with it.
+    is_pair: bool,
+}
+
+impl SecretWalk<'_, '_> {
     fn look_at<E: de::Error>(&mut self, is_secret: bool) -> Result<(), E> {
         if is_secret {
             *self.has_found = true;
@@ -57,9 +78,82 @@ impl Walk<'_> {
         }
         Ok(())
     }
+
+    /// Walks through the elements of an array and returns how many there are.
+    fn walk_elements<'de, A: SeqAccess<'de>>(mut self, mut items: A) -> Result<usize, A::Error> {
+        self.pass();
+        let mut seen = ElementsSeen { elements: Elements::new(), is_pair: false };
+        let mut count = 0;
+        loop {
+            let place = Place { name: self.place.name, elements: Some(&mut seen), siblings: None };
+            let walk = SecretWalk { has_found: self.has_found, place };
+            if items.next_element_seed(walk)?.is_none() {
+                break;
+            }
+            count += 1;
+        }
+        self.look_at(count == 2 && seen.is_pair)?;
+        Ok(count)
+    }
+
+    /// Walks through the members of an object and returns how many there are. Values are built only where they are
+    /// short or have to be hidden whole, because a tree has only the last value of a repeated name.
+    fn walk_members<'de, A: MapAccess<'de>>(mut self, mut members: A) -> Result<usize, A::Error> {
+        self.pass();
+        let mut siblings = Siblings::default();
+        let mut waiting: Vec<(Cow<'de, str>, Member)> = Vec::new();
+        let mut count = 0;
+        while let Some(name) = members.next_key_seed(ScannedName(SecretWalk {
+            has_found: self.has_found,
+            place: Place::default(),
+        }))? {
+            count += 1;
+            if let Some(kind) = kind_of_name(&name) {
+                let member: Value = members.next_value()?;
+                siblings.add(&name, member.as_str());
+                self.look_at(holds_secret_as(kind, &member))?;
+            } else if depends_on_siblings(&name) {
+                let place = Place { name: Some(&name), elements: None, siblings: None };
+                let seed = MemberSeed(SecretWalk { has_found: self.has_found, place });
+                let member = members.next_value_seed(seed)?;
+                siblings.add(&name, member.as_str());
+                waiting.push((name, member));
+            } else {
+                let place =
+                    Place { name: Some(&name), elements: None, siblings: Some(&mut siblings) };
+                members.next_value_seed(SecretWalk { has_found: self.has_found, place })?;
+            }
+        }
+        let siblings = siblings.among(count);
+        for (name, member) in waiting {
+            let is_secret = match &member {
+                Member::Container { is_empty } => {
+                    !is_empty && siblings.kind_of_name(&name).is_some()
+                }
+                Member::Scalar(member) => match (siblings.kind_of(&name, member), member) {
+                    (Some(kind), _) => holds_secret_as(kind, member),
+                    (None, Value::String(text)) => is_member_changed(siblings, &name, text),
+                    (None, _) => false,
+                },
+            };
+            self.look_at(is_secret)?;
+        }
+        Ok(count)
+    }
+
+    /// Takes note of a value that is no text.
+    fn pass(&mut self) {
+        if let Some(seen) = &mut self.place.elements {
+            seen.is_pair = false;
+            seen.elements.next(None);
+        }
+        if let (Some(siblings), Some(name)) = (&mut self.place.siblings, self.place.name) {
+            siblings.add(name, None);
+        }
+    }
 }
 
-impl<'de> DeserializeSeed<'de> for Walk<'_> {
+impl<'de> DeserializeSeed<'de> for SecretWalk<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -67,7 +161,7 @@ impl<'de> DeserializeSeed<'de> for Walk<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Walk<'_> {
+impl<'de> Visitor<'de> for SecretWalk<'_, '_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -75,72 +169,163 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_str<E: de::Error>(mut self, text: &str) -> Result<(), E> {
-        self.look_at(is_changed(text))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
-        while items.next_element_seed(self.again())?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<(), A::Error> {
-        while let Some(kind) = members.next_key_seed(Name(self.again()))? {
-            match kind {
-                Some(kind) => {
-                    let member: Value = members.next_value()?;
-                    self.look_at(holds_secret_as(kind, &member))?;
-                }
-                None => members.next_value_seed(self.again())?,
-            }
+        let mut is_secret = false;
+        if let Some(seen) = &mut self.place.elements {
+            let kind = seen.elements.next(Some(text));
+            seen.is_pair = kind.is_some_and(|(kind, only_last)| only_last && text != kind.mark());
+            is_secret = kind.is_some_and(|(kind, only_last)| !only_last && text != kind.mark());
         }
+        if let (Some(siblings), Some(name)) = (&mut self.place.siblings, self.place.name) {
+            siblings.add(name, Some(text));
+        }
+        is_secret = is_secret
+            || match self.place.name {
+                Some(name) => is_member_changed(Siblings::default(), name, text),
+                None => is_changed(text),
+            };
+        self.look_at(is_secret)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<(), A::Error> {
+        self.walk_elements(items).map(|_| ())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<(), A::Error> {
+        self.walk_members(members).map(|_| ())
+    }
+
+    fn visit_unit<E>(mut self) -> Result<(), E> {
+        self.pass();
         Ok(())
     }
 
-    fn visit_unit<E>(self) -> Result<(), E> {
+    fn visit_bool<E>(mut self, _: bool) -> Result<(), E> {
+        self.pass();
         Ok(())
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+    fn visit_i64<E>(mut self, _: i64) -> Result<(), E> {
+        self.pass();
         Ok(())
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+    fn visit_u64<E>(mut self, _: u64) -> Result<(), E> {
+        self.pass();
         Ok(())
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+    fn visit_f64<E>(mut self, _: f64) -> Result<(), E> {
+        self.pass();
         Ok(())
     }
 }
 
-/// A member's name: looked through, and what it says of its value.
-struct Name<'f>(Walk<'f>);
+/// A member whose meaning depends on the other members of its object.
+enum Member {
+    Scalar(Value),
+    /// An array or object in which no secret was found.
+    Container {
+        is_empty: bool,
+    },
+}
 
-impl<'de> DeserializeSeed<'de> for Name<'_> {
-    type Value = Option<SecretKind>;
+impl Member {
+    fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Scalar(value) => value.as_str(),
+            Self::Container { .. } => None,
+        }
+    }
+}
+
+/// Reads a [`Member`]: scalars are stored until the other members are known, and the rest is walked through.
+struct MemberSeed<'f, 'n>(SecretWalk<'f, 'n>);
+
+impl<'de> DeserializeSeed<'de> for MemberSeed<'_, '_> {
+    type Value = Member;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Member, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for MemberSeed<'_, '_> {
+    type Value = Member;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Member, E> {
+        Ok(Member::Scalar(Value::from(text)))
+    }
+
+    fn visit_unit<E>(self) -> Result<Member, E> {
+        Ok(Member::Scalar(Value::Null))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Member, E> {
+        Ok(Member::Scalar(Value::from(value)))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Member, E> {
+        Ok(Member::Scalar(Value::from(value)))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Member, E> {
+        Ok(Member::Scalar(Value::from(value)))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Member, E> {
+        Ok(Member::Scalar(Value::from(value)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Member, A::Error> {
+        let count = self.0.walk_elements(items)?;
+        Ok(Member::Container { is_empty: count == 0 })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Member, A::Error> {
+        let count = self.0.walk_members(members)?;
+        Ok(Member::Container { is_empty: count == 0 })
+    }
+}
+
+/// A member's name, looked through.
+struct ScannedName<'f, 'n>(SecretWalk<'f, 'n>);
+
+impl<'de> DeserializeSeed<'de> for ScannedName<'_, '_> {
+    type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
-impl Visitor<'_> for Name<'_> {
-    type Value = Option<SecretKind>;
+impl ScannedName<'_, '_> {
+    fn look_at<E: de::Error>(&mut self, name: &str) -> Result<(), E> {
+        // By such a name a tree takes a text for a value, and is to be looked at itself.
+        if name.starts_with("$serde_json::private::") {
+            return Err(E::custom("not a plain object"));
+        }
+        self.0.look_at(is_changed(name))
+    }
+}
+
+impl<'de> Visitor<'de> for ScannedName<'_, '_> {
+    type Value = Cow<'de, str>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a name")
     }
 
     fn visit_str<E: de::Error>(mut self, name: &str) -> Result<Self::Value, E> {
-        // By such a name a tree takes a text for a value, and is to be looked at itself.
-        if name.starts_with("$serde_json::private::") {
-            return Err(E::custom("not a plain object"));
-        }
-        self.0.look_at(is_changed(name))?;
-        Ok(kind_of_name(name))
+        self.look_at(name)?;
+        Ok(Cow::Owned(name.to_owned()))
+    }
+
+    fn visit_borrowed_str<E: de::Error>(mut self, name: &'de str) -> Result<Self::Value, E> {
+        self.look_at(name)?;
+        Ok(Cow::Borrowed(name))
     }
 }

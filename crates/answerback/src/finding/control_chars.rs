@@ -18,6 +18,21 @@ pub const fn acts(character: char) -> bool {
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// True if nothing in a text is seen: it is empty, or all white space, characters that act, and blanks that have a width
+/// of their own.
+///
+/// ```
+/// assert!(answerback::finding::is_blank(" \u{200b}\u{2800}") && !answerback::finding::is_blank("\u{200b}a"));
+/// ```
+pub fn is_blank(text: &str) -> bool {
+    /// BRAILLE PATTERN BLANK and MUSICAL SYMBOL NULL NOTEHEAD are symbols by their category.
+    const EMPTY_SYMBOLS: [char; 2] = ['\u{2800}', '\u{1d159}'];
+    let is_seen = |character: char| {
+        !character.is_whitespace() && !acts(character) && !EMPTY_SYMBOLS.contains(&character)
+    };
+    !text.chars().any(is_seen)
+}
+
 #[cfg(test)]
 mod tests {
     use unicode_general_category::{GeneralCategory, get_general_category};
@@ -33,6 +48,18 @@ mod tests {
         };
         for character in ('\0'..=char::MAX).filter(of_their_nature) {
             assert!(acts(character), "{}", character.escape_unicode());
+        }
+    }
+
+    #[test]
+    fn a_text_is_blank_when_nothing_in_it_is_seen() {
+        for text in
+            ["", " ", "\u{200b}", "\u{feff}\u{2060}", "\u{3164}", "\u{2800}", "\u{ad}\n\u{e0020}"]
+        {
+            assert!(is_blank(text), "{}", text.escape_unicode());
+        }
+        for text in ["a", "\u{200b}a", ".", "👩\u{200d}💻", "\u{301}"] {
+            assert!(!is_blank(text), "{}", text.escape_unicode());
         }
     }
 

@@ -1,0 +1,125 @@
+//! Passwords on command lines.
+
+use super::super::SecretKind;
+use super::super::value::{is_stand_in, reads_like_a_password};
+use super::{AHEAD, LONGEST_LINE, Scanner, count_of};
+
+impl Scanner<'_> {
+    /// The value of an option of one letter: `-u user:password`, `-pPASSWORD`, and `-p PASSWORD` of programs that take one.
+    pub(super) fn option(&mut self, start: usize, end: usize) -> bool {
+        let word = &self.text[start..end];
+        if matches!(word, "-u" | "--user" | "--proxy-user" | "-U" | "--basic") {
+            return self.user_and_password(end);
+        }
+        let letter = self.bytes.get(start + 1).copied().unwrap_or_default();
+        if !matches!(letter, b'p' | b'P' | b'a' | b'w') {
+            return false;
+        }
+        if word.len() > 2 {
+            if letter != b'p' || word.starts_with("-pass") {
+                return false;
+            }
+            let stop = self.end_of_run(start + 2).min(self.text.floor_char_boundary(start + AHEAD));
+            let value = self.text[start + 2..stop].trim_end_matches([',', ';', ')']);
+            self.steps.take(value.len());
+            let is_password = reads_like_a_password(value)
+                && !value.contains(['/', ':'])
+                && (is_strong(value) || self.program_takes(start, b'p'));
+            if is_password {
+                self.mark(start + 2, start + 2 + value.len(), SecretKind::Password);
+            }
+            return is_password;
+        }
+        if end - start == 2 && self.program_takes(start, letter) {
+            let Some((from, to)) = self.argument(end) else { return false };
+            let value = &self.text[from..to];
+            if !is_stand_in(value, SecretKind::Password) && !value.starts_with('-') {
+                self.mark(from, to, SecretKind::Password);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The password in an argument `user:password`.
+    pub(super) fn user_and_password(&mut self, end: usize) -> bool {
+        let Some((from, to)) = self.argument(end) else { return false };
+        let argument = &self.text[from..to];
+        let Some((user, password)) = argument.split_once(':') else { return false };
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if user.is_empty()
+            || user.contains('/')
+            || password.is_empty()
+            || is_number(password)
+            || is_stand_in(password, SecretKind::Password)
+        {
+            return false;
+        }
+        self.mark(from + user.len() + 1, to, SecretKind::Password);
+        true
+    }
+
+    /// The next argument of a command, without its quotes. In a list it is the next element.
+    pub(super) fn argument(&mut self, end: usize) -> Option<(usize, usize)> {
+        let near = &self.bytes[end..self.bytes.len().min(end + 12)];
+        let closing = count_of(near, |byte| matches!(byte, b'"' | b'\'' | b'\\'));
+        let comma = usize::from(closing > 0 && near.get(closing) == Some(&b','));
+        if closing > 0 && comma == 0 {
+            return None;
+        }
+        let blanks = count_of(&near[closing + comma..], |byte| matches!(byte, b' ' | b'='));
+        if blanks + comma == 0 {
+            return None;
+        }
+        let mut from = closing + comma + blanks;
+        from += count_of(&near[from..], |byte| byte == b'\\');
+        let quote = near.get(from).copied().filter(|byte| matches!(byte, b'"' | b'\''));
+        let from = end + from + usize::from(quote.is_some());
+        let to = match quote {
+            Some(quote) => {
+                let near = &self.bytes[from..self.bytes.len().min(from + LONGEST_LINE)];
+                self.steps.take(near.len().min(AHEAD));
+                from + near.iter().position(|byte| *byte == quote || *byte == b'\\')?
+            }
+            None => self.end_of_run(from),
+        };
+        (from < to && to - from <= LONGEST_LINE).then_some((from, to))
+    }
+
+    /// Whether the program on this command line takes a password with an option of this letter.
+    pub(super) fn program_takes(&mut self, option: usize, letter: u8) -> bool {
+        let from = self.text.ceil_char_boundary(option.saturating_sub(AHEAD));
+        self.steps.take(option - from);
+        let before = &self.text[from..option];
+        let command = before.rsplit(['\n', ';', '|', '&', '(']).next().unwrap_or_default();
+        let mut words = command.split([' ', '"', '\'', ',', '/', '[']);
+        let has =
+            |program: &str| command.split([' ', '"', '\'', '/', '[']).any(|word| word == program);
+        words.any(|word| match word {
+            "mysql" | "mysqldump" | "mysqladmin" | "mariadb" | "mariadb-dump" | "7z" => {
+                letter == b'p' && !command.is_empty() && self.bytes.get(option + 2) != Some(&b' ')
+            }
+            "sshpass" | "mongo" | "mongosh" | "mongodump" | "twine" | "rabbitmqadmin" => {
+                letter == b'p'
+            }
+            "docker" | "podman" | "helm" | "oc" | "skopeo" | "nerdctl" | "az" | "buildah" => {
+                letter == b'p' && has("login")
+            }
+            "redis-cli" => letter == b'a',
+            "ldapsearch" | "ldapmodify" | "ldapadd" | "ldapdelete" | "ldapwhoami" => letter == b'w',
+            "unzip" | "zip" | "mosquitto_pub" | "mosquitto_sub" | "sqlcmd" | "bcp" => {
+                letter == b'P'
+            }
+            _ => false,
+        })
+    }
+}
+
+/// A password that nothing but chance makes: letters of both cases with a digit, or a sign with a digit.
+fn is_strong(value: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    value.len() >= 8
+        && has(u8::is_ascii_digit)
+        && (has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
+            || value.bytes().any(|byte| b"!@#$%^&*+".contains(&byte)))
+}
