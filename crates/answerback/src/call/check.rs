@@ -1,19 +1,24 @@
 //! Everything that is wrong with one call.
 
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use super::effort::{self, Effort};
 use super::expected::{described, names, options as listed};
-use super::lengthy;
-use super::outline::{NodeId, Outline};
-use super::schema::{LONG_TEXT, Schema, SchemaError};
+use super::formats::{self, FormatMode};
+use super::omission;
+use super::outline::{NodeId, SchemaOutline};
+use super::pattern_guard;
+use super::schema::{FormatReading, Schema, SchemaError};
 use super::shown::shown;
 use super::types::Types;
 use super::union::Judge;
 use super::unknown::{Branches, unknown};
 use super::wording;
-use crate::finding::{Preview, Severity, ValidationError, val};
+use crate::finding::{Preview, Severity, ValidationError, kind_at, val};
 use crate::json::{self, Pointer};
 
 /// The deepest arguments, counted in arrays and objects.
@@ -21,19 +26,26 @@ const DEEPEST: usize = 128;
 /// The most findings of one call; whoever breaks more rules reads these first.
 const MOST_FINDINGS: usize = 1_000;
 
+/// The most values that branches of a union list together in one finding.
+const MOST_JOINED: usize = 1_000;
+/// The most tags of one branch that are compared with those of others.
+const MOST_TAGS: usize = 16;
+
 /// How a call is judged.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
     /// Whether a field that the schema does not name is an error even where the schema allows it.
     pub strict: bool,
+    /// How the `format` keyword is checked.
+    pub formats: FormatMode,
     /// The longest preview of an actual value, in characters.
     pub max_value_preview: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { strict: false, max_value_preview: 100 }
+        Self { strict: false, formats: FormatMode::default(), max_value_preview: 100 }
     }
 }
 
@@ -42,6 +54,13 @@ impl Options {
     #[must_use]
     pub fn with_strict(mut self, strict: bool) -> Self {
         self.strict = strict;
+        self
+    }
+
+    /// Sets how the `format` keyword is checked.
+    #[must_use]
+    pub fn with_formats(mut self, mode: FormatMode) -> Self {
+        self.formats = mode;
         self
     }
 
@@ -92,59 +111,121 @@ pub fn check(
 ) -> Result<Vec<ValidationError>, SchemaError> {
     let options = options.into();
     let preview = Preview::new().with_max_characters(options.max_value_preview);
-    let mut findings = Findings { schema, arguments, preview, list: Vec::new() };
-    if is_too_deep(arguments, DEEPEST) {
+    let mut findings = Findings {
+        schema,
+        arguments,
+        preview,
+        list: Vec::new(),
+        known: HashMap::new(),
+        is_bounded: false,
+    };
+    if json::is_deeper_than(arguments, DEEPEST) {
         findings.too_deep();
         return Ok(findings.list);
     }
-    for place in lengthy::find(&schema.outline, arguments) {
-        findings.too_long(place);
+    let long = pattern_guard::find(schema, arguments);
+    if long.has_name {
+        return Err(SchemaError::long_name());
     }
-    if !findings.list.is_empty() {
-        return Ok(findings.list);
-    }
+    findings.is_bounded = !long.is_empty();
     match effort::of(&schema.outline, arguments) {
-        Effort::Listing => {
-            for error in schema.validator.iter_errors(arguments) {
-                findings.add(&error)?;
-            }
-        }
-        Effort::Verdict if schema.validator.is_valid(arguments) => {}
+        Effort::Listing => findings.list(options.formats)?,
+        Effort::Verdict if has_verdict(schema, arguments, options.formats, !long.is_empty()) => {}
         Effort::Verdict => findings.unlisted(),
         Effort::TooMuch => return Err(SchemaError::too_complex()),
     }
     findings.unknown(options);
+    for place in long.texts {
+        findings.not_matched(place);
+    }
+    omission::mark(&mut findings.list, schema, arguments);
     Ok(findings.list)
 }
 
 /// Whether nothing is wrong, without saying what.
-pub(super) fn is_valid(schema: &Schema, arguments: &Value) -> Result<bool, SchemaError> {
-    if is_too_deep(arguments, DEEPEST) || !lengthy::find(&schema.outline, arguments).is_empty() {
+pub(super) fn is_valid(
+    schema: &Schema,
+    arguments: &Value,
+    options: Options,
+) -> Result<bool, SchemaError> {
+    let long = pattern_guard::find(schema, arguments);
+    if long.has_name {
+        return Err(SchemaError::long_name());
+    }
+    if json::is_deeper_than(arguments, DEEPEST) {
         return Ok(false);
     }
-    if effort::of(&schema.outline, arguments) == Effort::TooMuch {
+    let effort = effort::of(&schema.outline, arguments);
+    if effort == Effort::TooMuch {
         return Err(SchemaError::too_complex());
     }
-    if schema.validator.is_valid(arguments) {
+    if has_verdict(schema, arguments, options.formats, !long.is_empty()) {
         return Ok(true);
     }
+    let reads_more = matches!(options.formats, FormatMode::Lenient | FormatMode::Warn);
+    if schema.has_formats && reads_more && effort == Effort::Listing {
+        // Neither reading of the formats accepts it; whether they object to the same thing is another question.
+        let findings = check(schema, arguments, options.with_strict(false))?;
+        return Ok(!findings.iter().any(ValidationError::is_error));
+    }
     // A pattern that did not come to an end also looks invalid.
-    match schema.validator.validate(arguments) {
+    let formats = if options.formats == FormatMode::Off {
+        FormatReading::Ignored
+    } else {
+        FormatReading::Rfc
+    };
+    match schema.validator(formats, !long.is_empty()).validate(arguments) {
         Err(error) => SchemaError::while_checking(&error).map_or(Ok(false), Err),
         Ok(()) => Ok(true),
     }
 }
 
-fn is_too_deep(value: &Value, left: usize) -> bool {
-    match value {
-        Value::Array(elements) => {
-            left == 0 || elements.iter().any(|value| is_too_deep(value, left - 1))
+/// How a mode reads the formats of values that do not follow the RFCs.
+fn reading(mode: FormatMode) -> FormatReading {
+    match mode {
+        FormatMode::Assert => FormatReading::Rfc,
+        FormatMode::Lenient => FormatReading::Readable,
+        FormatMode::Warn | FormatMode::Off => FormatReading::Ignored,
+    }
+}
+
+/// Whether the validator accepts the arguments.
+///
+/// Reading formats leniently may reject what the RFCs accept: of a `oneOf` of two formats, a value may fit
+/// both. So a value that follows the RFCs is always right, but where formats are annotations by choice.
+fn has_verdict(schema: &Schema, arguments: &Value, mode: FormatMode, is_bounded: bool) -> bool {
+    let follows = || schema.validator(FormatReading::Rfc, is_bounded).is_valid(arguments);
+    let is_read = || schema.validator(reading(mode), is_bounded).is_valid(arguments);
+    match mode {
+        FormatMode::Assert => follows(),
+        FormatMode::Off => is_read(),
+        FormatMode::Lenient | FormatMode::Warn => follows() || schema.has_formats && is_read(),
+    }
+}
+
+/// A rule and the place where it was broken.
+fn key(error: &jsonschema::ValidationError<'_>) -> (String, String) {
+    (error.evaluation_path().as_str().to_owned(), error.instance_path().as_str().to_owned())
+}
+
+/// Whether formats that some parser reads are all that is wrong.
+fn is_about_formats(error: &jsonschema::ValidationError<'_>, mode: FormatMode) -> bool {
+    use ValidationErrorKind as Kind;
+    match error.kind() {
+        Kind::Format { format } => {
+            let text = error.instance().as_str().unwrap_or_default();
+            mode == FormatMode::Warn || formats::is_readable(format, text)
         }
-        Value::Object(members) => {
-            left == 0 || members.values().any(|value| is_too_deep(value, left - 1))
+        Kind::PropertyNames { error } => is_about_formats(error, mode),
+        Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+            context.iter().any(|branch| are_about_formats(branch, mode))
         }
         _ => false,
     }
+}
+
+fn are_about_formats(branch: &[jsonschema::ValidationError<'static>], mode: FormatMode) -> bool {
+    !branch.is_empty() && branch.iter().all(|error| is_about_formats(error, mode))
 }
 
 struct Findings<'s> {
@@ -152,9 +233,64 @@ struct Findings<'s> {
     arguments: &'s Value,
     preview: Preview,
     list: Vec<ValidationError>,
+    /// The names that objects know, by the subschemas that apply to them.
+    known: HashMap<Rc<[NodeId]>, String>,
+    /// Whether long texts are not matched with some patterns.
+    is_bounded: bool,
 }
 
 impl Findings<'_> {
+    /// Lists what the validator finds, with formats read as the mode says.
+    fn list(&mut self, mode: FormatMode) -> Result<(), SchemaError> {
+        let schema = self.schema;
+        let list = |reading| {
+            let errors = schema.validator(reading, self.is_bounded).iter_errors(self.arguments);
+            errors.collect::<Vec<_>>()
+        };
+        let first =
+            if mode == FormatMode::Off { FormatReading::Ignored } else { FormatReading::Rfc };
+        let errors = list(first);
+        let reads_more = matches!(mode, FormatMode::Lenient | FormatMode::Warn);
+        if errors.is_empty() || !schema.has_formats || !reads_more {
+            return errors.iter().try_for_each(|error| self.add(error));
+        }
+        // What is wrong by either reading is an error; what is wrong by the RFCs alone is a warning.
+        let left = list(reading(mode));
+        let by_rfc: HashSet<_> = errors.iter().map(key).collect();
+        for error in left.iter().filter(|error| by_rfc.contains(&key(error))) {
+            self.add(error)?;
+        }
+        let left: HashSet<_> = left.iter().map(key).collect();
+        for error in errors.iter().filter(|error| !left.contains(&key(error))) {
+            self.add_warning(error, mode)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what is wrong by the RFC of a format alone.
+    fn add_warning(
+        &mut self,
+        error: &jsonschema::ValidationError<'_>,
+        mode: FormatMode,
+    ) -> Result<(), SchemaError> {
+        use ValidationErrorKind as Kind;
+        let fitting = match error.kind() {
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+                context.iter().find(|branch| are_about_formats(branch, mode))
+            }
+            _ => None,
+        };
+        if let Some(branch) = fitting {
+            return branch.iter().try_for_each(|error| self.add_warning(error, mode));
+        }
+        let first = self.list.len();
+        self.add(error)?;
+        for finding in &mut self.list[first..] {
+            finding.severity = finding.severity.max(Severity::Warning);
+        }
+        Ok(())
+    }
+
     fn push(&mut self, mut finding: ValidationError) {
         // Of a rule in another document nothing is known but that it was broken.
         finding.expected_value = finding.expected_value.filter(|expected| !expected.is_empty());
@@ -183,12 +319,12 @@ impl Findings<'_> {
             }
             Kind::AdditionalProperties { unexpected }
             | Kind::UnevaluatedProperties { unexpected } => {
-                let owner = self.owner(error);
+                let owner: Rc<[NodeId]> = Rc::new([self.owner(error)]);
                 for name in unexpected {
                     let value = error.instance().get(name).unwrap_or(&Value::Null);
                     let place = pointer(error.instance_path().as_str()).join(name);
                     let schema_path = pointer(error.evaluation_path().as_str());
-                    self.unknown_field(&place, name, value, schema_path, &[owner], Severity::Error);
+                    self.unknown_field(&place, name, value, schema_path, &owner, Severity::Error);
                 }
             }
             kind => {
@@ -197,20 +333,51 @@ impl Findings<'_> {
                     place = place.join(error.instance().as_str().unwrap_or_default());
                 }
                 let value = error.instance();
-                let shown = shown(value, &place, self.schema, &self.preview);
+                let shown = self.shown(value, &place);
+                let message = match kind {
+                    Kind::Contains => {
+                        let rule = error.schema_path().as_str().rsplit('/').next();
+                        wording::contained(rule.unwrap_or_default()).to_owned()
+                    }
+                    _ => wording::message(kind, value, &shown),
+                };
                 let finding = ValidationError::of(wording::rule(kind), place)
-                    .with_message(wording::message(kind, value, &shown))
+                    .with_message(message)
                     .with_expected(self.expected(error))
                     .with_actual(shown)
-                    .with_schema_path(pointer(error.evaluation_path().as_str()));
+                    .with_schema_path(self.schema_path(error));
                 self.push(finding);
             }
         }
         Ok(())
     }
 
+    /// Where a broken rule stands in the schema as its author wrote it.
+    fn schema_path(&self, error: &jsonschema::ValidationError<'_>) -> Pointer {
+        let path = error.evaluation_path().as_str();
+        // A pattern that is bounded stands in a condition that is ours.
+        if self.is_bounded
+            && let Some(condition) = path.strip_suffix("/then/pattern")
+            && let Some((all, _)) = condition.rsplit_once('/')
+            && let Some(holder) = all.strip_suffix("/allOf")
+        {
+            let written = pointer(&format!("{holder}/pattern"));
+            if self.schema.at(&pointer(condition)).is_none() && self.schema.at(&written).is_some() {
+                return written;
+            }
+        }
+        pointer(path)
+    }
+
+    /// The subschema whose keyword failed. A keyword such as `not` holds a subschema itself, which says
+    /// what is forbidden and not what is expected.
     fn owner(&self, error: &jsonschema::ValidationError<'_>) -> NodeId {
         let outline = &self.schema.outline;
+        let keyword = error.schema_path().as_str();
+        let keyword_place = match error.kind() {
+            ValidationErrorKind::FalseSchema => keyword,
+            _ => keyword.rsplit_once('/').map_or(keyword, |(holder, _)| holder),
+        };
         match outline.elsewhere {
             // A place in another document looks like one in this.
             Some(elsewhere)
@@ -218,7 +385,7 @@ impl Findings<'_> {
             {
                 elsewhere
             }
-            _ => outline.owner(error.schema_path().as_str()),
+            _ => outline.owner(keyword_place),
         }
     }
 
@@ -236,26 +403,110 @@ impl Findings<'_> {
     fn missing(&mut self, error: &jsonschema::ValidationError<'_>, name: &str) {
         let parent = pointer(error.instance_path().as_str());
         let schema_path = pointer(error.evaluation_path().as_str());
-        let because = schema_path.split_last().filter(|(above, _)| {
-            ["/dependentRequired", "/dependencies"].iter().any(|end| above.as_str().ends_with(end))
-        });
+        let owner = self.owner(error);
         let name_shown = wording::text(name);
-        let message = match because {
-            Some((_, other)) => {
-                format!(
-                    "Required field '{name_shown}' is missing, as '{}' is present",
-                    wording::text(&other)
-                )
-            }
-            None => format!("Required field '{name_shown}' is missing"),
+        let is_contradiction = self.forbids(&parent, owner, name);
+        let reason = self.reason(error, &parent, &schema_path, name);
+        let reason = reason.map(|reason| format!(", as {reason}")).unwrap_or_default();
+        let message = if is_contradiction {
+            format!(
+                "Field '{name_shown}' is required{reason}, but the tool's schema also forbids it"
+            )
+        } else {
+            format!("Required field '{name_shown}' is missing{reason}")
         };
+        let expected = self.declared(owner, &parent, name).map(|node| self.asked(node));
         let mut finding = ValidationError::of(&val::REQUIRED_FIELD_MISSING, parent.join(name))
             .with_message(message)
+            .with_expected(expected.unwrap_or_else(|| "any value".to_owned()))
             .with_schema_path(schema_path);
-        if let Some(expected) = self.declared(self.owner(error), &parent, name) {
-            finding = finding.with_expected(self.asked(expected));
-        }
+        finding.facts.is_contradiction = is_contradiction;
         self.push(finding);
+    }
+
+    /// Whether a subschema that is sure to apply to the object forbids a member.
+    fn forbids(&self, parent: &Pointer, owner: NodeId, name: &str) -> bool {
+        let outline = &self.schema.outline;
+        let mut sure = outline.always_in_place(SchemaOutline::ROOT);
+        for token in parent.tokens() {
+            let mut below = Vec::new();
+            for id in &sure {
+                outline.member(*id, &token, |child| below.push(child));
+                below.extend(token.parse().ok().and_then(|index| outline.element(*id, index)));
+            }
+            sure = below.into_iter().flat_map(|id| outline.always_in_place(id)).collect();
+        }
+        sure.extend(outline.always_in_place(owner));
+        sure.into_iter().any(|id| {
+            let rules = json::find(self.schema.source(), &outline.node(id).place);
+            let rest = rules.and_then(|rules| rules.get("additionalProperties"));
+            rest == Some(&Value::Bool(false)) && !outline.member(id, name, |_| {})
+        })
+    }
+
+    /// Why a member is required, where it is not always.
+    fn reason(
+        &self,
+        error: &jsonschema::ValidationError<'_>,
+        parent: &Pointer,
+        schema_path: &Pointer,
+        name: &str,
+    ) -> Option<String> {
+        let instance = error.instance().as_object()?;
+        let present = |name: &str| format!("'{}' is present", wording::text(name));
+        let tokens: Vec<_> = schema_path.tokens().collect();
+        let is_keyword = |index: usize| index == 0 || tokens[index - 1] != "properties";
+        let rule = (0..tokens.len()).rev().find(|index| {
+            is_keyword(*index)
+                && matches!(
+                    tokens[*index].as_ref(),
+                    "then" | "else" | "dependentSchemas" | "dependentRequired" | "dependencies"
+                )
+        })?;
+        let moves = |token: &str| {
+            matches!(
+                token,
+                "properties" | "patternProperties" | "items" | "prefixItems" | "contains"
+            ) || token.starts_with("additional")
+                || token.starts_with("unevaluated")
+        };
+        // A rule about an object further up says nothing of this one.
+        let follows: &[std::borrow::Cow<'_, str>] = &tokens[rule + 1..];
+        let named = usize::from(tokens[rule].starts_with("depend"));
+        if follows.iter().skip(named).any(|token| moves(token)) {
+            return None;
+        }
+        let holder = tokens[..rule].iter().fold(Pointer::root(), |path, token| path.join(token));
+        match tokens[rule].as_ref() {
+            keyword @ ("dependentRequired" | "dependencies") => {
+                let rules = self.schema.at(&holder.join(keyword))?.as_object()?;
+                let trigger = rules.iter().find(|(trigger, names)| {
+                    let lists = names.as_array().into_iter().flatten();
+                    instance.contains_key(*trigger) && lists.into_iter().any(|other| other == name)
+                });
+                let trigger = trigger.map(|(trigger, _)| trigger.as_str());
+                trigger.or(follows.first().map(AsRef::as_ref)).map(present)
+            }
+            "dependentSchemas" => follows.first().map(|trigger| present(trigger)),
+            "else" => Some("a condition of the schema does not hold".to_owned()),
+            _ => {
+                let test = self.schema.at(&holder.join("if"))?;
+                let tested = test.get("properties").and_then(Value::as_object);
+                let equal = tested.into_iter().flatten().find_map(|(name, rules)| {
+                    let value = instance.get(name)?;
+                    (rules.get("const").is_some() || rules.get("enum").is_some()).then(|| {
+                        let shown = shown(value, &parent.join(name), self.schema, &self.preview);
+                        format!("'{}' is {shown}", wording::text(name))
+                    })
+                });
+                let required = || {
+                    let tested = test.get("required")?.as_array()?;
+                    tested.first()?.as_str().map(present)
+                };
+                let unnamed = || "a condition of the schema holds".to_owned();
+                Some(equal.or_else(required).unwrap_or_else(unnamed))
+            }
+        }
     }
 
     /// The subschema that declares a member: beside the rule that asks for it, or anywhere that applies
@@ -271,7 +522,8 @@ impl Findings<'_> {
 
     fn unknown(&mut self, options: Options) {
         let severity = if options.strict { Severity::Error } else { Severity::Warning };
-        let branches = if self.list.is_empty() { Branches::Fitting } else { Branches::None };
+        let is_valid = !self.list.iter().any(ValidationError::is_error);
+        let branches = if is_valid { Branches::Fitting } else { Branches::None };
         for field in unknown(&self.schema.outline, self.arguments, branches, MOST_FINDINGS) {
             self.unknown_field(
                 &field.place,
@@ -290,31 +542,43 @@ impl Findings<'_> {
         name: &str,
         value: &Value,
         schema_path: Pointer,
-        nodes: &[NodeId],
+        nodes: &Rc<[NodeId]>,
         severity: Severity,
     ) {
         if self.list.len() >= MOST_FINDINGS {
             return;
         }
         let outline = &self.schema.outline;
-        let all = outline.all_in_place(nodes);
-        let mut known: Vec<&str> = Vec::new();
-        for (name, _) in all.iter().flat_map(|id| outline.names(*id)) {
-            if !known.contains(&name) {
-                known.push(name);
-            }
-        }
-        let expected = match known.as_slice() {
-            [] => "no such field".to_owned(),
-            known => names(known),
-        };
-        let finding = ValidationError::of(&val::UNKNOWN_FIELD, place.clone())
+        let mut sure = nodes.iter().flat_map(|id| outline.always_in_place(*id));
+        let is_contradiction =
+            sure.any(|id| outline.node(id).required.iter().any(|required| required == name));
+        let expected = self.known_names(nodes);
+        let mut finding = ValidationError::of(&val::UNKNOWN_FIELD, place.clone())
             .with_severity(severity)
             .with_message(format!("Unknown field '{}'", wording::text(name)))
             .with_expected(expected)
-            .with_actual(shown(value, place, self.schema, &self.preview))
+            .with_actual(self.shown(value, place))
             .with_schema_path(schema_path);
+        finding.facts.is_contradiction = is_contradiction;
         self.push(finding);
+    }
+
+    /// The fields that an object may have, in words. The fields of one object share them.
+    fn known_names(&mut self, nodes: &Rc<[NodeId]>) -> String {
+        if let Some(words) = self.known.get(nodes) {
+            return words.clone();
+        }
+        let outline = &self.schema.outline;
+        let all = outline.all_in_place(nodes);
+        let mut seen = HashSet::new();
+        let listed = all.iter().flat_map(|id| outline.known_names(*id));
+        let known: Vec<&str> = listed.filter(|name| seen.insert(*name)).collect();
+        let words = match known.as_slice() {
+            [] => "no such field".to_owned(),
+            known => names(known),
+        };
+        self.known.insert(Rc::clone(nodes), words.clone());
+        words
     }
 
     /// No branch fits: the findings of the nearest, with a word on the others.
@@ -344,6 +608,8 @@ impl Findings<'_> {
         {
             return Ok(());
         }
+        self.join_tags(first, context, index);
+        self.join_missing_tags(first, error, owner, keyword, context);
         // Unions within unions: the two innermost choices are told, the rest would only be long.
         if let Some(finding) = self.list.get(first)
             && context.len() > 1
@@ -385,7 +651,104 @@ impl Findings<'_> {
         finding.message =
             format!("Type mismatch: expected {types}, got {}", Types::name_of(error.instance()));
         finding.expected_value = Some(expected);
+        finding.facts.types = types.names();
         true
+    }
+
+    /// Where the value of a tag belongs to no branch, the finding lists the tags of all branches. A branch
+    /// that objects to other tags too is left out: its value alone would not do.
+    fn join_tags(
+        &mut self,
+        first: usize,
+        context: &[Vec<jsonschema::ValidationError<'static>>],
+        index: usize,
+    ) {
+        let tags =
+            |branch: &'_ [jsonschema::ValidationError<'static>]| -> Vec<(String, Vec<Value>)> {
+                let tag = |error: &jsonschema::ValidationError<'static>| {
+                    let place = error.instance_path().as_str().to_owned();
+                    listed_by(error.kind()).map(|values| (place, values))
+                };
+                // One more than is looked at, so that a branch with too many is seen as one.
+                branch.iter().filter_map(tag).take(MOST_TAGS + 1).collect()
+            };
+        if context.len() < 2 || self.list[first..].iter().all(|finding| !is_about_values(finding)) {
+            return;
+        }
+        let mine = tags(&context[index]);
+        if mine.len() > MOST_TAGS {
+            return;
+        }
+        let all: Vec<_> = context.iter().map(|branch| tags(branch)).collect();
+        for (place, own) in &mine {
+            let mut values = own.clone();
+            for branch in &all {
+                let is_alone =
+                    branch.iter().all(|(other, _)| mine.iter().any(|(known, _)| known == other));
+                let listed = branch.iter().filter(|(other, _)| is_alone && other == place);
+                for value in listed.flat_map(|(_, listed)| listed) {
+                    if values.len() < MOST_JOINED && !values.contains(value) {
+                        values.push(value.clone());
+                    }
+                }
+            }
+            let finding = self.list[first..]
+                .iter_mut()
+                .find(|finding| is_about_values(finding) && finding.field_path.as_str() == place);
+            if let Some(finding) = finding.filter(|_| values.len() > own.len()) {
+                finding.expected_value = Some(listed(&values));
+                finding.facts.values = Some(values.into());
+            }
+        }
+    }
+
+    /// Where every branch misses the same tag, the finding lists the tags of all branches.
+    fn join_missing_tags(
+        &mut self,
+        first: usize,
+        error: &jsonschema::ValidationError<'_>,
+        owner: NodeId,
+        keyword: &str,
+        context: &[Vec<jsonschema::ValidationError<'static>>],
+    ) {
+        let outline = &self.schema.outline;
+        let parent = pointer(error.instance_path().as_str());
+        let Some(union) = outline.node(owner).unions.iter().find(|union| union.keyword == keyword)
+        else {
+            return;
+        };
+        let findings = self.list[first..].iter_mut();
+        for finding in
+            findings.filter(|finding| finding.error_code == val::REQUIRED_FIELD_MISSING.code)
+        {
+            let Some((place, name)) = finding.field_path.split_last() else { continue };
+            if place != parent {
+                continue;
+            }
+            let mut values: Vec<Value> = Vec::new();
+            for (branch, errors) in union.branches.iter().zip(context) {
+                let misses = errors.iter().any(|error| {
+                    let is_here = error.instance_path().as_str() == parent.as_str();
+                    is_here && matches!(error.kind(), ValidationErrorKind::Required { property } if *property == *name)
+                });
+                let listed = outline
+                    .all_in_place(&[*branch])
+                    .into_iter()
+                    .flat_map(|id| outline.names(id))
+                    .filter(|(known, _)| misses && *known == name)
+                    .flat_map(|(_, child)| outline.always_in_place(child))
+                    .filter_map(|id| outline.node(id).values.as_deref());
+                for value in listed.flatten() {
+                    if values.len() < MOST_JOINED && !values.contains(value) {
+                        values.push(value.clone());
+                    }
+                }
+            }
+            if values.len() > 1 {
+                finding.expected_value = Some(listed(&values));
+                finding.facts.values = Some(values.into());
+            }
+        }
     }
 
     /// Where every branch lists other values, one finding lists them all.
@@ -411,6 +774,7 @@ impl Findings<'_> {
         }
         let Some(finding) = self.list.get_mut(first) else { return false };
         finding.expected_value = Some(listed(&values));
+        finding.facts.values = Some(values.into());
         true
     }
 
@@ -494,7 +858,7 @@ impl Findings<'_> {
             })
             .collect();
         let place = pointer(error.instance_path().as_str());
-        let shown = shown(error.instance(), &place, self.schema, &self.preview);
+        let shown = self.shown(error.instance(), &place);
         let message = format!(
             "Value matches {} options; must match exactly one: {}",
             fitting.len(),
@@ -508,15 +872,25 @@ impl Findings<'_> {
         self.push(finding);
     }
 
-    fn too_long(&mut self, place: Pointer) {
+    /// A text that is too long for a pattern of its own. The call runs: how long a text may be for a
+    /// pattern is no rule of the schema.
+    fn not_matched(&mut self, place: Pointer) {
         let value = place.find(self.arguments).unwrap_or(&Value::Null);
-        let shown = shown(value, &place, self.schema, &self.preview);
+        let shown = self.shown(value, &place);
         let finding = ValidationError::of(&val::PATTERN_MISMATCH, place)
-            .with_message(wording::TOO_LONG_TO_MATCH)
-            .with_expected(format!("at most {LONG_TEXT} bytes of text"))
+            .with_severity(Severity::Warning)
+            .with_message(wording::not_matched(self.schema.can_bound_patterns()))
             .with_actual(shown)
             .with_schema_path(Pointer::root());
         self.push(finding);
+    }
+
+    /// A preview of the value at a place, or a mark where what stands next to it says that it is a secret.
+    fn shown(&self, value: &Value, place: &Pointer) -> String {
+        match kind_at(self.arguments, place) {
+            Some(kind) => self.preview.show_secret(kind),
+            None => shown(value, place, self.schema, &self.preview),
+        }
     }
 
     fn too_deep(&mut self) {
@@ -533,10 +907,23 @@ impl Findings<'_> {
             .with_message(
                 "Value fits none of the forms that its schema allows; they are too many to compare",
             )
-            .with_expected(self.asked(Outline::ROOT))
+            .with_expected(self.asked(SchemaOutline::ROOT))
             .with_schema_path(Pointer::root());
         self.push(finding);
     }
+}
+
+/// The values that a failed `enum` or `const` permits.
+fn listed_by(kind: &ValidationErrorKind) -> Option<Vec<Value>> {
+    match kind {
+        ValidationErrorKind::Enum { options } => options.as_array().cloned(),
+        ValidationErrorKind::Constant { expected_value } => Some(vec![(**expected_value).clone()]),
+        _ => None,
+    }
+}
+
+fn is_about_values(finding: &ValidationError) -> bool {
+    finding.error_code == val::INVALID_ENUM_VALUE.code
 }
 
 /// A place as the validator writes it, which is escaped already.

@@ -51,6 +51,11 @@ impl Documents {
         self.0.is_empty()
     }
 
+    /// Whether there is a document with this address.
+    pub(super) fn contains(&self, address: &str) -> bool {
+        self.0.contains_key(address)
+    }
+
     /// Whether one of them calls anything secret.
     pub(super) fn call_secrets(&self) -> bool {
         self.0.values().any(calls_secrets)

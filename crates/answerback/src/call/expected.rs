@@ -14,8 +14,15 @@ const MOST_LISTED: usize = 5;
 
 /// What a subschema asks for, such as "integer from 1 to 100". References are followed within `root`.
 pub(super) fn described(schema: &Value, root: &Value) -> String {
-    let mut words = Words { root, text: String::new() };
+    let mut words = Phrase { root, text: String::new() };
     words.schema(schema, 0);
+    bounded(words.text)
+}
+
+/// What a `not` still permits, such as "a value that is not 0".
+pub(crate) fn permitted_by_not(forbidden: &Value) -> String {
+    let mut words = Phrase { root: &Value::Null, text: "a value".to_owned() };
+    words.without(forbidden, 0);
     bounded(words.text)
 }
 
@@ -69,17 +76,27 @@ fn is_plain(text: &str) -> bool {
         })
 }
 
-struct Words<'s> {
+struct Phrase<'s> {
     root: &'s Value,
     text: String,
 }
 
-impl<'s> Words<'s> {
+impl<'s> Phrase<'s> {
     fn schema(&mut self, schema: &'s Value, depth: usize) {
         let Some(schema) = schema.as_object() else {
             self.text.push_str(if schema == &Value::Bool(false) { "nothing" } else { "any value" });
             return;
         };
+        self.permitted(schema, depth);
+        if depth <= DEEPEST
+            && let Some(forbidden) = schema.get("not")
+        {
+            self.without(forbidden, depth);
+        }
+    }
+
+    /// Describes what a subschema asks for, apart from what its `not` forbids.
+    fn permitted(&mut self, schema: &'s Map<String, Value>, depth: usize) {
         if depth > DEEPEST {
             self.text.push_str("value");
         } else if let Some(value) = schema.get("const") {
@@ -104,7 +121,51 @@ impl<'s> Words<'s> {
         } else if schema.contains_key("properties") || schema.contains_key("required") {
             self.typed(Types::OBJECT, schema, depth);
         } else {
-            self.untyped(schema);
+            self.untyped(schema, depth);
+        }
+    }
+
+    /// Describes what a `not` forbids. A rule that words cannot repeat exactly is only mentioned, because
+    /// a shorter description would forbid more than the schema does.
+    fn without(&mut self, forbidden: &'s Value, depth: usize) {
+        let Some(rules) = forbidden.as_object() else {
+            if forbidden == &Value::Bool(true) {
+                self.text.clear();
+                self.push("nothing");
+            }
+            return;
+        };
+        if let Some(start) = self.text.strip_suffix("any value") {
+            let start = start.len();
+            self.text.truncate(start);
+            self.push("value");
+        }
+        if let Some(Value::Array(values)) = rules.get("enum") {
+            let listed = options(values);
+            self.push(" that is none of: ");
+            self.push(listed.strip_prefix("one of: ").unwrap_or(&listed));
+        } else if let Some(value) = rules.get("const") {
+            self.push(&format!(" that is not {}", preview(value)));
+        } else if let Some(names) = forbidden_together(rules) {
+            let quoted: Vec<String> =
+                names.iter().map(|name| format!("'{}'", bare_name(name))).collect();
+            match quoted.as_slice() {
+                [only] => self.push(&format!(" without {only}")),
+                [first @ .., last] => {
+                    self.push(&format!(" without {} and {last} together", first.join(", ")));
+                }
+                [] => {}
+            }
+        } else if let (Some(pattern), true) = (rules.get("pattern"), is_text_rule(rules, "pattern"))
+        {
+            self.push(" that does not match pattern ");
+            self.push(preview(pattern).trim_matches('"'));
+        } else if is_exact(rules) {
+            let mut words = Phrase { root: self.root, text: String::new() };
+            words.schema(forbidden, depth + 1);
+            self.push(&format!(" that is not: {}", words.text));
+        } else {
+            self.push(" that the schema's 'not' rule does not match");
         }
     }
 
@@ -120,17 +181,29 @@ impl<'s> Words<'s> {
             "string" => self.string_rules(schema),
             "integer" | "number" => self.number_rules(schema),
             "array" => self.array_rules(schema, depth),
-            "object" => self.object_rules(schema),
+            "object" => self.object_rules(schema, depth),
             _ => {}
         }
     }
 
-    fn untyped(&mut self, schema: &Map<String, Value>) {
+    fn untyped(&mut self, schema: &'s Map<String, Value>, depth: usize) {
         let length = self.text.len();
         self.text.push_str("value");
         let start = self.text.len();
         self.string_rules(schema);
         self.number_rules(schema);
+        if ["contains", "items", "minItems", "maxItems", "uniqueItems"]
+            .iter()
+            .any(|word| schema.contains_key(*word))
+        {
+            self.array_rules(schema, depth);
+        }
+        if ["propertyNames", "minProperties", "maxProperties"]
+            .iter()
+            .any(|word| schema.contains_key(*word))
+        {
+            self.object_rules(schema, depth);
+        }
         if self.text.len() == start {
             self.text.truncate(length);
             self.text.push_str("any value");
@@ -178,10 +251,10 @@ impl<'s> Words<'s> {
             (None, None) => {}
         }
         if let Some(bound) = above {
-            self.push(&format!(" above {bound}"));
+            self.push(&format!(" greater than {bound}"));
         }
         if let Some(bound) = below {
-            self.push(&format!(" below {bound}"));
+            self.push(&format!(" less than {bound}"));
         }
         if let Some(step) = schema.get("multipleOf") {
             self.push(&format!(" that is a multiple of {step}"));
@@ -205,9 +278,24 @@ impl<'s> Words<'s> {
             self.push(", each ");
             self.schema(items, depth + 1);
         }
+        if let Some(items) = schema.get("contains") {
+            let least = count(schema, "minContains").unwrap_or(1);
+            let plural = |count: u64| if count == 1 { "item" } else { "items" };
+            let amount = match (least, count(schema, "maxContains")) {
+                (0, None) => return,
+                (0, Some(most)) => format!("at most {most} {}", plural(most)),
+                (least, None) => format!("at least {least} {}", plural(least)),
+                (least, Some(most)) if least == most => {
+                    format!("exactly {least} {}", plural(least))
+                }
+                (least, Some(most)) => format!("{least} to {most} items"),
+            };
+            self.push(&format!(" with {amount} of this kind: "));
+            self.schema(items, depth + 1);
+        }
     }
 
-    fn object_rules(&mut self, schema: &Map<String, Value>) {
+    fn object_rules(&mut self, schema: &'s Map<String, Value>, depth: usize) {
         let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
         let names: Vec<String> = required.take(MOST_LISTED + 1).map(preview).collect();
         if !names.is_empty() {
@@ -223,12 +311,18 @@ impl<'s> Words<'s> {
             (None, Some(most)) => self.push(&format!(" of at most {most} fields")),
             (None, None) => {}
         }
+        if let Some(names @ Value::Object(rules)) = schema.get("propertyNames")
+            && !rules.is_empty()
+        {
+            self.push(" whose field names are each: ");
+            self.schema(names, depth + 1);
+        }
     }
 
     fn alternatives(&mut self, branches: &'s [Value], depth: usize) {
         let mut told: Vec<String> = Vec::new();
         for branch in branches {
-            let mut words = Words { root: self.root, text: String::new() };
+            let mut words = Phrase { root: self.root, text: String::new() };
             words.schema(branch, depth + 1);
             if !told.contains(&words.text) {
                 told.push(words.text);
@@ -238,15 +332,61 @@ impl<'s> Words<'s> {
             }
         }
         let listed = told.len().min(MOST_LISTED);
-        self.push(&told[..listed].join(", or "));
+        // Next to a list, a comma would make the alternative a part of the list.
+        let is_list = told[..listed].iter().any(|words| words.contains(','));
+        let separator = if is_list { "; or " } else { ", or " };
+        self.push(&told[..listed].join(separator));
         if told.len() > listed {
-            self.push(", or another form");
+            self.push(separator);
+            self.push("another form");
         }
     }
 
     fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
+}
+
+/// The names that a `not` forbids to stand together, if it says nothing else.
+pub(super) fn forbidden_together(rules: &Map<String, Value>) -> Option<Vec<&str>> {
+    let only_names = rules.iter().all(|(keyword, value)| match keyword.as_str() {
+        "required" => true,
+        "type" => value == "object",
+        other => is_annotation(other),
+    });
+    let names: Option<Vec<&str>> =
+        rules.get("required")?.as_array()?.iter().map(Value::as_str).collect();
+    names.filter(|names| only_names && (1..=MOST_LISTED).contains(&names.len()))
+}
+
+/// Whether the rules say nothing but one keyword about texts.
+fn is_text_rule(rules: &Map<String, Value>, keyword: &str) -> bool {
+    rules.iter().all(|(word, value)| {
+        word == keyword || word == "type" && value == "string" || is_annotation(word)
+    })
+}
+
+fn is_annotation(keyword: &str) -> bool {
+    matches!(keyword, "title" | "description" | "$comment" | "default" | "examples" | "deprecated")
+}
+
+/// Whether a description of these rules leaves none of them out.
+fn is_exact(rules: &Map<String, Value>) -> bool {
+    rules.iter().all(|(keyword, value)| match keyword.as_str() {
+        "type" | "minLength" | "maxLength" | "pattern" | "minimum" | "maximum"
+        | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "minItems" | "maxItems"
+        | "uniqueItems" | "minProperties" | "maxProperties" => {
+            // Of several types only the names are listed, without their rules.
+            keyword == "type" || !rules.get("type").is_some_and(Value::is_array)
+        }
+        "required" => value.as_array().is_some_and(|names| names.len() <= MOST_LISTED),
+        other => is_annotation(other),
+    })
+}
+
+fn bare_name(name: &str) -> String {
+    let shown = Preview::new().show_text(name);
+    shown.trim_matches('"').to_owned()
 }
 
 fn count(schema: &Map<String, Value>, keyword: &str) -> Option<u64> {
@@ -309,10 +449,47 @@ mod tests {
             (json!({"enum": ["a, b", 1, null]}), r#"one of: "a, b", 1, null"#),
             (json!({"const": "x"}), r#"exactly "x""#),
             (json!({"type": "integer", "minimum": 1, "maximum": 100}), "integer from 1 to 100"),
-            (json!({"type": "number", "exclusiveMinimum": 0}), "number above 0"),
-            (json!({"type": "number", "minimum": 0, "exclusiveMinimum": true}), "number above 0"),
+            (json!({"type": "number", "exclusiveMinimum": 0}), "number greater than 0"),
+            (
+                json!({"type": "number", "minimum": 0, "exclusiveMinimum": true}),
+                "number greater than 0",
+            ),
             (json!({"type": "integer", "multipleOf": 5}), "integer that is a multiple of 5"),
             (json!({"type": ["string", "null"]}), "string or null"),
+            (
+                json!({"type": "string", "not": {"enum": ["root", "admin"]}}),
+                "string that is none of: root, admin",
+            ),
+            (json!({"not": {"const": 0}}), "value that is not 0"),
+            (
+                json!({"not": {"type": "string", "maxLength": 2}}),
+                "value that is not: string with max length 2",
+            ),
+            (
+                json!({"type": "object", "not": {"required": ["a", "b"]}}),
+                "object without 'a' and 'b' together",
+            ),
+            (json!({"type": "object", "not": {"required": ["a"]}}), "object without 'a'"),
+            (
+                json!({"type": "string", "not": {"pattern": "^x"}}),
+                "string that does not match pattern ^x",
+            ),
+            (
+                json!({"not": {"properties": {"a": {"const": 1}}}}),
+                "value that the schema's 'not' rule does not match",
+            ),
+            (
+                json!({"type": "array", "contains": {"type": "string", "pattern": "^a"}}),
+                "array with at least 1 item of this kind: string matching pattern ^a",
+            ),
+            (
+                json!({"contains": {"const": 5}, "minContains": 2, "maxContains": 3}),
+                "value with 2 to 3 items of this kind: exactly 5",
+            ),
+            (
+                json!({"type": "object", "propertyNames": {"pattern": "^k"}}),
+                "object whose field names are each: value matching pattern ^k",
+            ),
             (
                 json!({"type": "array", "items": {"type": "string"}, "maxItems": 3}),
                 "array of at most 3 items, each string",

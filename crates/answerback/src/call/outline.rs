@@ -4,7 +4,7 @@
 //! The validator decides what is valid. The outline answers what the validator keeps to itself: which
 //! names an object knows, which branch of a union a value is nearest to, what is secret.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jsonschema::{Draft, Validator};
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ pub(super) struct NodeId(u32);
     clippy::struct_excessive_bools,
     reason = "a subschema says many independent yes-or-no things"
 )]
-pub(super) struct Node {
+pub(super) struct SchemaNode {
     /// Where it stands in the schema, as a pointer without references.
     pub(super) place: String,
     /// `true` or `false` in place of an object.
@@ -40,6 +40,8 @@ pub(super) struct Node {
     /// Whether it says itself what becomes of members that nothing names.
     pub(super) rules_the_rest: bool,
     pub(super) required: Vec<String>,
+    /// Names that are required when another member is present.
+    pub(super) dependent_names: Vec<(String, Vec<String>)>,
     prefix: Vec<NodeId>,
     items: Option<NodeId>,
     /// The target of `$ref`.
@@ -91,8 +93,8 @@ impl NamePattern {
 /// All subschemas of a schema.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "what is so of any subschema, looked up once")]
-pub(super) struct Outline {
-    nodes: Vec<Node>,
+pub(super) struct SchemaOutline {
+    nodes: Vec<SchemaNode>,
     /// The nodes, sorted by their place.
     by_place: Vec<NodeId>,
     /// Stands for every subschema of another document, where there are other documents.
@@ -101,12 +103,47 @@ pub(super) struct Outline {
     multiplies: bool,
     recurses: bool,
     goes_back: bool,
+    ways_in_place: u64,
+    longest_chain: usize,
+}
+
+/// The ways through a schema.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ways {
+    most: u64,
+    /// The longest of them, in subschemas.
+    longest: usize,
+    /// Whether one comes back to where it was.
+    comes_back: bool,
+}
+
+/// Some subschemas, to find out quickly whether another one is among them. Few are compared one by one.
+pub(super) struct NodeSet(Option<HashSet<NodeId>>);
+
+impl NodeSet {
+    /// So many are compared one by one.
+    const FEW: usize = 32;
+
+    pub(super) fn of(nodes: &[NodeId]) -> Self {
+        Self((nodes.len() > Self::FEW).then(|| nodes.iter().copied().collect()))
+    }
+
+    /// Whether a subschema is new. `nodes` are those inserted so far.
+    pub(super) fn insert(&mut self, id: NodeId, nodes: &[NodeId]) -> bool {
+        if self.0.is_none() && nodes.len() > Self::FEW {
+            *self = Self::of(nodes);
+        }
+        match &mut self.0 {
+            Some(known) => known.insert(id),
+            None => !nodes.contains(&id),
+        }
+    }
 }
 
 /// Beyond so many ways through a schema, listing every branch's findings is weighed first.
 const MOST_WAYS: u64 = 4096;
 
-impl Outline {
+impl SchemaOutline {
     pub(super) const ROOT: NodeId = NodeId(0);
 
     /// Outlines a schema the validator has accepted. `documents` are those it may refer to;
@@ -142,7 +179,7 @@ impl Outline {
             }
         }
         let elsewhere = (!documents.is_empty()).then(|| {
-            nodes.push(Node { place: "#".to_owned(), opaque: true, ..Node::default() });
+            nodes.push(SchemaNode { place: "#".to_owned(), opaque: true, ..SchemaNode::default() });
             NodeId(u32::try_from(nodes.len() - 1).unwrap_or(u32::MAX))
         });
         let has_secrets = nodes.iter().any(|node| node.secret);
@@ -154,19 +191,30 @@ impl Outline {
         let branches =
             nodes.iter().any(|node| node.unions.iter().any(|union| union.branches.len() > 1));
         let (multiplies, recurses) = (false, false);
-        let mut outline =
-            Self { nodes, by_place, elsewhere, has_secrets, multiplies, recurses, goes_back };
+        let mut outline = Self {
+            nodes,
+            by_place,
+            elsewhere,
+            has_secrets,
+            multiplies,
+            recurses,
+            goes_back,
+            ways_in_place: 1,
+            longest_chain: 1,
+        };
+        let in_place = outline.ways(|id, visit| outline.in_place(id).for_each(visit));
+        (outline.ways_in_place, outline.longest_chain) = (in_place.most, in_place.longest);
         if branches {
             // A union's branches are all looked at when it fails. Where unions lie within unions, by
             // recursion or by a ladder of references, the findings multiply with every level.
-            let (ways, recurses) = outline.ways(|id, visit| outline.below(id).for_each(visit));
-            outline.multiplies = recurses || ways > MOST_WAYS;
-            outline.recurses = recurses;
+            let ways = outline.ways(|id, visit| outline.below(id).for_each(visit));
+            outline.multiplies = ways.comes_back || ways.most > MOST_WAYS;
+            outline.recurses = ways.comes_back;
         }
         outline
     }
 
-    pub(super) fn node(&self, id: NodeId) -> &Node {
+    pub(super) fn node(&self, id: NodeId) -> &SchemaNode {
         &self.nodes[id.0 as usize]
     }
 
@@ -187,6 +235,11 @@ impl Outline {
     /// Whether a `pattern` anywhere is one that only the backtracking engine takes.
     pub(super) fn goes_back(&self) -> bool {
         self.goes_back
+    }
+
+    /// How many `pattern`s only the backtracking engine takes.
+    pub(super) fn slow_patterns(&self) -> usize {
+        self.nodes.iter().filter(|node| node.goes_back).count()
     }
 
     pub(super) fn has_secrets(&self) -> bool {
@@ -230,6 +283,26 @@ impl Outline {
         node.prefix.get(index).copied().or(node.items)
     }
 
+    /// Whether this subschema, by itself, asks for a member in some case: the member is known then, even
+    /// if nothing describes it.
+    pub(super) fn may_require(&self, id: NodeId, name: &str) -> bool {
+        let node = self.node(id);
+        node.required.iter().any(|required| required == name)
+            || node.dependents.iter().any(|(trigger, _)| trigger == name)
+            || node.dependent_names.iter().any(|(trigger, names)| {
+                trigger == name || names.iter().any(|required| required == name)
+            })
+    }
+
+    /// The names this subschema lists or asks for.
+    pub(super) fn known_names(&self, id: NodeId) -> impl Iterator<Item = &str> {
+        let node = self.node(id);
+        let dependent = node.dependent_names.iter().flat_map(|(_, names)| names);
+        self.names(id)
+            .map(|(name, _)| name)
+            .chain(node.required.iter().chain(dependent).map(String::as_str))
+    }
+
     /// The names this subschema lists under `properties`, sorted.
     pub(super) fn names(&self, id: NodeId) -> impl Iterator<Item = (&str, NodeId)> {
         self.node(id).properties.iter().map(|(name, child)| (name.as_str(), *child))
@@ -250,14 +323,31 @@ impl Outline {
             .chain(node.negated)
     }
 
-    /// [`Outline::in_place`] to the end, with the subschemas given first.
+    /// [`SchemaOutline::in_place`] to the end, with the subschemas given first.
     pub(super) fn all_in_place(&self, start: &[NodeId]) -> Vec<NodeId> {
         let mut reached = start.to_vec();
+        let mut known = NodeSet::of(&reached);
         let mut next = 0;
         while let Some(id) = reached.get(next).copied() {
             for inner in self.in_place(id) {
-                if !reached.contains(&inner) {
+                if known.insert(inner, &reached) {
                     reached.push(inner);
+                }
+            }
+            next += 1;
+        }
+        reached
+    }
+
+    /// The subschema and all that apply whenever it does: references and `allOf`.
+    pub(super) fn always_in_place(&self, id: NodeId) -> Vec<NodeId> {
+        let mut reached = vec![id];
+        let mut next = 0;
+        while let Some(id) = reached.get(next).copied() {
+            let node = self.node(id);
+            for inner in node.reference.iter().chain(&node.all_of) {
+                if !reached.contains(inner) {
+                    reached.push(*inner);
                 }
             }
             next += 1;
@@ -268,32 +358,41 @@ impl Outline {
     /// In how many ways one value can be led through subschemas without leaving it: a ladder of
     /// references, each used twice, doubles them with every rung.
     pub(super) fn ways_in_place(&self) -> u64 {
-        self.ways(|id, visit| self.in_place(id).for_each(visit)).0
+        self.ways_in_place
+    }
+
+    /// The longest chain of subschemas that each apply in place of the one before. The validator
+    /// recurses along it.
+    pub(super) fn longest_chain(&self) -> usize {
+        self.longest_chain
     }
 
     /// The most ways from any subschema to those that `next` names, step by step, and whether some way
     /// comes back to where it was. A way that comes back counts once.
-    fn ways(&self, next: impl Fn(NodeId, &mut dyn FnMut(NodeId))) -> (u64, bool) {
-        let mut counted: Vec<Option<u64>> = vec![None; self.nodes.len()];
+    fn ways(&self, next: impl Fn(NodeId, &mut dyn FnMut(NodeId))) -> Ways {
+        let mut counted: Vec<Option<(u64, usize)>> = vec![None; self.nodes.len()];
         let mut open = vec![false; self.nodes.len()];
-        let (mut most, mut comes_back) = (0, false);
+        let mut ways = Ways::default();
         for start in (0..).map(NodeId).take(self.nodes.len()) {
             let mut stack = vec![(start, false)];
             while let Some((id, left)) = stack.pop() {
                 let index = id.0 as usize;
                 if left {
-                    let mut total = 1_u64;
+                    let (mut total, mut longest) = (1_u64, 0);
                     next(id, &mut |child| {
-                        total = total.saturating_add(counted[child.0 as usize].unwrap_or(0));
+                        let (ways, chain) = counted[child.0 as usize].unwrap_or((0, 0));
+                        total = total.saturating_add(ways);
+                        longest = longest.max(chain);
                     });
-                    most = most.max(total);
-                    counted[index] = Some(total);
+                    ways.most = ways.most.max(total);
+                    ways.longest = ways.longest.max(longest + 1);
+                    counted[index] = Some((total, longest + 1));
                     open[index] = false;
                 } else if counted[index].is_none() && !open[index] {
                     open[index] = true;
                     stack.push((id, true));
                     next(id, &mut |child| {
-                        comes_back |= open[child.0 as usize];
+                        ways.comes_back |= open[child.0 as usize];
                         if counted[child.0 as usize].is_none() {
                             stack.push((child, false));
                         }
@@ -301,7 +400,7 @@ impl Outline {
                 }
             }
         }
-        (most, comes_back)
+        ways
     }
 
     /// Every subschema directly below, in place or for members and elements.
@@ -321,7 +420,7 @@ struct Builder<'s> {
     draft: Draft,
     compile_pattern: &'s dyn Fn(&str) -> Option<Validator>,
     goes_back: &'s dyn Fn(&str) -> bool,
-    nodes: Vec<Node>,
+    nodes: Vec<SchemaNode>,
     /// The subschemas met so far, by where they lie in memory.
     known: HashMap<*const Value, NodeId>,
     waiting: Vec<(NodeId, &'s Value)>,
@@ -336,7 +435,7 @@ impl<'s> Builder<'s> {
         if id != next {
             return id;
         }
-        self.nodes.push(Node { place, ..Node::default() });
+        self.nodes.push(SchemaNode { place, ..SchemaNode::default() });
         self.waiting.push((id, value));
         id
     }
@@ -344,16 +443,16 @@ impl<'s> Builder<'s> {
     fn fill(&mut self, id: NodeId, value: &'s Value) {
         let place = std::mem::take(&mut self.nodes[id.0 as usize].place);
         let mut node = match value {
-            Value::Bool(verdict) => Node { verdict: Some(*verdict), ..Node::default() },
+            Value::Bool(verdict) => SchemaNode { verdict: Some(*verdict), ..SchemaNode::default() },
             Value::Object(schema) => self.outlined(&place, schema),
-            _ => Node { opaque: true, ..Node::default() },
+            _ => SchemaNode { opaque: true, ..SchemaNode::default() },
         };
         node.place = place;
         self.nodes[id.0 as usize] = node;
     }
 
-    fn outlined(&mut self, place: &str, schema: &'s Map<String, Value>) -> Node {
-        let mut node = Node::default();
+    fn outlined(&mut self, place: &str, schema: &'s Map<String, Value>) -> SchemaNode {
+        let mut node = SchemaNode::default();
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
             // Below an identifier of its own a reference has another base; the validator follows it,
             // we do not.
@@ -381,7 +480,7 @@ impl<'s> Builder<'s> {
         node
     }
 
-    fn keyword(&mut self, node: &mut Node, place: &str, keyword: &str, value: &'s Value) {
+    fn keyword(&mut self, node: &mut SchemaNode, place: &str, keyword: &str, value: &'s Value) {
         match keyword {
             "type" => node.types = Types::of_keyword(value),
             "const" => node.values = Some(vec![value.clone()]),
@@ -395,11 +494,11 @@ impl<'s> Builder<'s> {
             }
             "properties" => {
                 node.names_members = true;
-                node.properties = self.all_below(place, keyword, value);
+                node.properties = self.all_below(place, keyword, value, |_| true);
             }
             "patternProperties" => {
                 node.names_members = true;
-                for (pattern, child) in self.all_below(place, keyword, value) {
+                for (pattern, child) in self.all_below(place, keyword, value, |_| true) {
                     node.patterns.push((NamePattern((self.compile_pattern)(&pattern)), child));
                 }
             }
@@ -425,10 +524,16 @@ impl<'s> Builder<'s> {
                 let branches = self.list_below(place, keyword, value);
                 node.unions.push(Union { keyword, branches });
             }
+            "dependentRequired" => {
+                node.dependent_names.extend(named_lists(value));
+                node.constrained = true;
+            }
             "dependentSchemas" | "dependencies" => {
-                let mut dependents = self.all_below(place, keyword, value);
+                if keyword == "dependencies" {
+                    node.dependent_names.extend(named_lists(value));
+                }
                 // The other form of `dependencies` lists names; those are the validator's matter.
-                dependents.retain(|(_, child)| !self.waits_for_array(*child));
+                let dependents = self.all_below(place, keyword, value, |value| !value.is_array());
                 node.dependents.extend(dependents);
                 node.constrained = true;
             }
@@ -451,11 +556,18 @@ impl<'s> Builder<'s> {
         self.node(joined(place, keyword), value)
     }
 
-    fn all_below(&mut self, place: &str, keyword: &str, value: &'s Value) -> Vec<(String, NodeId)> {
+    fn all_below(
+        &mut self,
+        place: &str,
+        keyword: &str,
+        value: &'s Value,
+        is_schema: impl Fn(&Value) -> bool,
+    ) -> Vec<(String, NodeId)> {
         let Some(members) = value.as_object() else { return Vec::new() };
         let place = joined(place, keyword);
         members
             .iter()
+            .filter(|(_, value)| is_schema(value))
             .map(|(name, value)| (name.clone(), self.below(&place, name, value)))
             .collect()
     }
@@ -465,10 +577,6 @@ impl<'s> Builder<'s> {
         let place = joined(place, keyword);
         let numbered = elements.iter().enumerate();
         numbered.map(|(index, value)| self.below(&place, &index.to_string(), value)).collect()
-    }
-
-    fn waits_for_array(&self, id: NodeId) -> bool {
-        self.waiting.iter().rev().any(|(waiting, value)| *waiting == id && value.is_array())
     }
 
     /// Whether something between the root and a place, or at it, has an identifier of its own.
@@ -496,11 +604,7 @@ impl<'s> Builder<'s> {
             return Some((place, value));
         }
         let schema = self.schema;
-        let anchors = self.anchors.get_or_insert_with(|| {
-            let mut anchors = HashMap::new();
-            collect_anchors(schema, &mut String::new(), &mut anchors);
-            anchors
-        });
+        let anchors = self.anchors.get_or_insert_with(|| anchors(schema));
         let place = anchors.get(fragment)?.clone();
         let value = schema.pointer(&place)?;
         Some((place, value))
@@ -530,6 +634,20 @@ fn joined(place: &str, token: &str) -> String {
 fn strings(value: &Value) -> Vec<String> {
     let names = value.as_array().into_iter().flatten();
     names.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// The lists of names below the names of an object.
+fn named_lists(value: &Value) -> Vec<(String, Vec<String>)> {
+    let members = value.as_object().into_iter().flatten();
+    let lists = members.filter(|(_, names)| names.is_array());
+    lists.map(|(name, names)| (name.clone(), strings(names))).collect()
+}
+
+/// Every anchor of a schema with its place.
+pub(super) fn anchors(schema: &Value) -> HashMap<&str, String> {
+    let mut anchors = HashMap::new();
+    collect_anchors(schema, &mut String::new(), &mut anchors);
+    anchors
 }
 
 /// Every `$anchor` (before 2019: `id` as a fragment) with its place.
@@ -567,7 +685,7 @@ fn collect_anchors<'s>(
 }
 
 /// A fragment as it stands in a URI, decoded; `None` if that is no text.
-fn percent_decoded(fragment: &str) -> Option<String> {
+pub(super) fn percent_decoded(fragment: &str) -> Option<String> {
     if !fragment.contains('%') {
         return Some(fragment.to_owned());
     }

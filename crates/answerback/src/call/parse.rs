@@ -123,6 +123,16 @@ mod tests {
         ("{`a`: `b`}", "OddQuotes 1:2", r#"safe {"a":"b"}"#),
         (r#"{\"a\": \"b\\n\"}"#, "EscapedQuotes 1:2", r#"safe {"a":"b\n"}"#),
         (r#""{\"a\": 1}"#, "LeadingText 1:1, EscapedQuotes 1:3", r#"safe {"a":1}"#),
+        (r#"[[\"a\",1]]"#, "EscapedQuotes 1:3", r#"safe [["a",1]]"#),
+        (r#"[1, {\"a\": \"b\"}]"#, "EscapedQuotes 1:6", r#"safe [1,{"a":"b"}]"#),
+        (r#"[[\\\"a\\\",1]]"#, "EscapedQuotes 1:3", r#"safe [["a",1]]"#),
+        (r#"{\"a\": \"say \\\"hi\\\" \\\\ \"}"#, "EscapedQuotes 1:2", r#"safe {"a":"say \"hi\" \\ "}"#),
+        (r#"{"a": [\"b\", \"c\\\"d\"]}"#, "EscapedQuotes 1:8", r#"safe {"a":["b","c\"d"]}"#),
+        (r#"{\"a\": True, \"b\": \"x\\ny\",}"#, "EscapedQuotes 1:2, PythonLiteral 1:9, ExtraComma 1:31", r#"safe {"a":true,"b":"x\ny"}"#),
+        ("{\\\"a\\\": \\\"x\ny\\\"}", "EscapedQuotes 1:2, ControlCharacter 1:12", r#"safe {"a":"x\ny"}"#),
+        (r#"{\"a\": \"b\\\\\"}"#, "EscapedQuotes 1:2", r#"safe {"a":"b\\"}"#),
+        (r#"{"a": \"b"}"#, "UnbalancedQuote 1:10, EscapedQuotes 1:7", r#"guess {"a":"b"}"#),
+        (r#"{\"a\": \"b"#, r#"Truncated("a string") 1:12, EscapedQuotes 1:2"#, "none"),
         (r#"'{"a": 1}'"#, "LeadingText 1:1, TrailingText 1:10", r#"safe {"a":1}"#),
         (r#"{"a": True, "b": None, "c": False}"#, "PythonLiteral 1:7", r#"safe {"a":true,"b":null,"c":false}"#),
         (r#"{"a": TRUE}"#, "PythonLiteral 1:7", r#"safe {"a":true}"#),
@@ -165,7 +175,9 @@ mod tests {
         (r#"{"a": "b\_c \d"}"#, "InvalidEscape 1:13", r#"guess {"a":"b_c \\d"}"#),
         (r#"{"a": "C:\Users\new"}"#, "InvalidEscape 1:10", r#"guess {"a":"C:\\Users\\new"}"#),
         (r#"{"a": 'x\x41'}"#, "SingleQuotes 1:7, ForeignEscape 1:9", r#"safe {"a":"xA"}"#),
-        (r#"{"a": "\ud800"}"#, "InvalidEscape 1:8", r#"guess {"a":"\\ud800"}"#),
+        (r#"{"a": "\ud800"}"#, "LoneSurrogate 1:8", "none"),
+        (r#"{"a": "x\udc00\d"}"#, "LoneSurrogate 1:9", "none"),
+        (r#"{"a": "\ud83d\ude00\d"}"#, "InvalidEscape 1:20", r#"guess {"a":"😀\\d"}"#),
         (r#"{"a": 1,}"#, "ExtraComma 1:8", r#"safe {"a":1}"#),
         ("[1, 2, ,3,]", "ExtraComma 1:8", "safe [1,2,3]"),
         (r#"{"a": 1 "b": 2}"#, "MissingComma 1:9", r#"guess {"a":1,"b":2}"#),
@@ -193,6 +205,9 @@ mod tests {
         ("[1, 2, ...]", "Ellipsis 1:8", "guess [1,2]"),
         (r#"{"a": 1, NOTE "b": 2}"#, "StrayText 1:10", r#"guess {"a":1,"b":2}"#),
         (r#"{"a": "b" oops}"#, "StrayText 1:11", r#"guess {"a":"b"}"#),
+        (r#"{"a":"x", oops}"#, "StrayText 1:11", r#"guess {"a":"x"}"#),
+        (r#"{"a": {"b": "x", oops here}, "c": 1}"#, "StrayText 1:18", r#"guess {"a":{"b":"x"},"c":1}"#),
+        (r#"{"a": "{"x", oops}"}"#, "UnescapedQuote 1:9", r#"guess {"a":"{\"x\", oops}"}"#),
         ("```json\n{\"a\": 1}\n```", "CodeFence 1:1", r#"safe {"a":1}"#),
         ("```\n[1]\n```", "CodeFence 1:1", "safe [1]"),
         (r#"<tool_call>{"a": 1}</tool_call>"#, "Tag 1:1", r#"safe {"a":1}"#),
@@ -209,10 +224,26 @@ mod tests {
         (r#"{"a"#, r#"Truncated("a string") 1:4"#, "none"),
         (r#"{"a":"#, r#"Truncated("an object") 1:6"#, "none"),
         (r#"{"a": 1,"#, r#"Truncated("an object") 1:9"#, "none"),
-        (r#"{"a": 1"#, r#"Unclosed("an object") 1:8"#, r#"guess {"a":1}"#),
+        (r#"{"a": 1"#, r#"Truncated("a number") 1:8"#, "none"),
+        (r#"{"a": 1 "#, r#"Unclosed("an object") 1:9"#, r#"guess {"a":1}"#),
+        (r"[105,12", r#"Truncated("a number") 1:8"#, "none"),
+        (r#"{"a": 3 * 4"#, r#"Truncated("a word") 1:12"#, "none"),
+        (r#"{"a": hello"#, r#"Truncated("a word") 1:12"#, "none"),
+        (r#"{"a": true"#, r#"Unclosed("an object") 1:11"#, r#"guess {"a":true}"#),
         (r#"{"a": tr"#, r#"Truncated("a word") 1:9"#, "none"),
-        (r#"{"a": [1, {"b": "c""#, r#"Unclosed("an object") 1:20"#, r#"guess {"a":[1,{"b":"c"}]}"#),
+        (r#"{"a": [1, {"b": "c""#, r#"Truncated("an object") 1:20"#, "none"),
+        (r#"{"a": {"b": "c""#, r#"Truncated("an object") 1:16"#, "none"),
+        (r#"{"a": {"b": "c"}"#, r#"Unclosed("an object") 1:17"#, r#"guess {"a":{"b":"c"}}"#),
+        (r#"["a", "b""#, r#"Truncated("an array") 1:10"#, "none"),
+        (r#"{"a": ["b""#, r#"Truncated("an array") 1:11"#, "none"),
         (r#"{"a": "b }"#, "UnbalancedQuote 1:9", r#"guess {"a":"b"}"#),
+        (r#"{"a": "f() { return 1; }"#, r#"Truncated("a string") 1:25"#, "none"),
+        ("{\"a\": \"f() {\n  g() {\n}\n}", r#"Truncated("a string") 4:2, ControlCharacter 1:13"#, "none"),
+        (r#"{"a": {"b": "c }"#, r#"Truncated("a string") 1:17"#, "none"),
+        (r#"{"a": ["c ]"#, r#"Truncated("a string") 1:12"#, "none"),
+        (r#"{"a": ["c ]}"#, "UnbalancedQuote 1:10", r#"guess {"a":["c"]}"#),
+        (r#"{"a": {"b": "c }}"#, "UnbalancedQuote 1:15", r#"guess {"a":{"b":"c"}}"#),
+        ("'abc", r#"Truncated("a string") 1:5, SingleQuotes 1:1"#, "none"),
         ("{", r#"Unclosed("an object") 1:2"#, "guess {}"),
         ("[", r#"Unclosed("an array") 1:2"#, "guess []"),
         (r#"{"a": 1, "a": 1}"#, "RepeatedName 1:10", r#"safe {"a":1}"#),
@@ -314,6 +345,10 @@ mod tests {
             "\"a: \"b\n",
             "...",
             "\\\"",
+            "\\\\\\\"",
+            "{\\\"a\\\": \\\"b",
+            "\", a",
+            "\"x\", oops} ",
             "a ",
             "1 ",
             "```",
@@ -338,6 +373,26 @@ mod tests {
                 let _ = parse(&text, Limits::default());
                 // Unoptimised, on a busy machine; anything quadratic takes minutes.
                 assert!(started.elapsed() < Duration::from_secs(5), "{head}{piece}…{tail}");
+            }
+        }
+    }
+
+    /// A reading is offered only if an ordinary reader can read it inside of a reply.
+    #[test]
+    fn a_reading_is_no_deeper_than_readers_accept() {
+        let deepest = json::MAX_OUTPUT_DEPTH;
+        for (opener, closer, levels) in
+            [("[", "]", 1), ("{'a':", "}", 1), ("['a':", "]", 2), ("('a',", ")", 1)]
+        {
+            for count in [deepest / levels, deepest / levels + 1, 128, 200, 600] {
+                for tail in [",", ",}", " 'x'"] {
+                    let text = format!("{}1{tail}{}", opener.repeat(count), closer.repeat(count));
+                    let malformed = malformed(&text);
+                    let is_over = malformed.mistakes()[0].kind == MistakeKind::OverLimit;
+                    assert_eq!(is_over, count * levels > deepest, "{opener} {count}");
+                    let is_offered = malformed.reading().is_some();
+                    assert!(!is_over || !is_offered, "{opener} {count}");
+                }
             }
         }
     }
@@ -438,6 +493,59 @@ mod tests {
             let reading = malformed(text.trim_end_matches('}')).into_reading();
             let expected = Reading { value: object, confidence: Confidence::Guess };
             prop_assert_eq!(reading, Some(expected), "{}", text);
+        }
+
+        /// Text that was escaped as a whole, once or several times too often.
+        #[test]
+        fn escapes_are_undone(object in objects(), rounds in 1..4) {
+            let escaped = (0..rounds).fold(object.to_string(), |text, _| {
+                let quoted = Value::from(text).to_string();
+                quoted[1..quoted.len() - 1].to_owned()
+            });
+            let reading = malformed(&escaped).into_reading();
+            let expected = Reading { value: object, confidence: Confidence::Safe };
+            prop_assert_eq!(reading, Some(expected), "{}", escaped);
+        }
+
+        /// The same within good JSON: one value of a member.
+        #[test]
+        fn escapes_within_a_member_are_undone(text in "[a-z\"\\\\/\n éü]{0,12}") {
+            let object = json!({"list": [text], "last": 1});
+            let quoted = object["list"][0].to_string();
+            let twice = Value::from(quoted.as_str()).to_string();
+            let escaped = object.to_string().replacen(&quoted, &twice[1..twice.len() - 1], 1);
+            let reading = malformed(&escaped).into_reading();
+            let expected = Reading { value: object, confidence: Confidence::Safe };
+            prop_assert_eq!(reading, Some(expected), "{}", escaped);
+        }
+
+        #[test]
+        fn readings_are_never_too_deep(
+            text in prop::collection::vec(
+                prop::sample::select(vec![
+                    "[", "{", "{'a':", "['a':", "(", "{\"a\",", "\"x\",", "1,", "]", "}", ")", ":", "'",
+                ]),
+                1..300,
+            ),
+        ) {
+            if let Err(malformed) = parse(&text.concat(), Limits::default())
+                && let Some(reading) = malformed.reading()
+            {
+                prop_assert!(json::is_readable_output(&reading.value));
+                let again = serde_json::from_str::<Value>(&reading.value.to_string());
+                prop_assert!(again.is_ok());
+            }
+        }
+
+        /// What is left of a text that was cut off is offered only as a guess.
+        #[test]
+        fn a_text_that_was_cut_off_is_never_read_safely(object in objects(), cut in any::<prop::sample::Index>()) {
+            let text = object.to_string();
+            let end = text.floor_char_boundary(cut.index(text.len()));
+            if let Err(malformed) = parse(&text[..end], Limits::default()) {
+                let is_safe = malformed.reading().is_some_and(|reading| reading.confidence == Confidence::Safe);
+                prop_assert!(!is_safe, "{}", &text[..end]);
+            }
         }
 
         #[test]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::outline::{NodeId, Outline};
+use super::outline::{NodeId, SchemaOutline};
 use super::schema::Schema;
 use crate::finding::Preview;
 use crate::json::Pointer;
@@ -19,7 +19,7 @@ pub(crate) fn shown(value: &Value, place: &Pointer, schema: &Schema, preview: &P
     if !outline.has_secrets() {
         return preview.show_at(place, value);
     }
-    let mut nodes = outline.all_in_place(&[Outline::ROOT]);
+    let mut nodes = outline.all_in_place(&[SchemaOutline::ROOT]);
     for token in place.tokens() {
         if is_secret(outline, &nodes) {
             return HIDDEN.to_owned();
@@ -33,22 +33,22 @@ pub(crate) fn shown(value: &Value, place: &Pointer, schema: &Schema, preview: &P
 }
 
 /// The arguments without what the schema calls secret.
-pub(super) fn hidden<'v>(value: &'v Value, outline: &Outline) -> Cow<'v, Value> {
+pub(super) fn hidden<'v>(value: &'v Value, outline: &SchemaOutline) -> Cow<'v, Value> {
     if !outline.has_secrets() {
         return Cow::Borrowed(value);
     }
-    without_secrets(outline, &outline.all_in_place(&[Outline::ROOT]), value)
+    without_secrets(outline, &outline.all_in_place(&[SchemaOutline::ROOT]), value)
 }
 
 /// Everything that could apply at a place, whichever branch is meant.
-pub(super) fn applying(outline: &Outline, place: &Pointer) -> Vec<NodeId> {
-    let root = outline.all_in_place(&[Outline::ROOT]);
+pub(super) fn applying(outline: &SchemaOutline, place: &Pointer) -> Vec<NodeId> {
+    let root = outline.all_in_place(&[SchemaOutline::ROOT]);
     place.tokens().fold(root, |nodes, token| step(outline, &nodes, &token))
 }
 
 /// What applies to a member or an element, whichever branch is meant. Both are followed, as only the
 /// value could tell an index from a name of digits.
-fn step(outline: &Outline, nodes: &[NodeId], token: &str) -> Vec<NodeId> {
+fn step(outline: &SchemaOutline, nodes: &[NodeId], token: &str) -> Vec<NodeId> {
     let mut below = Vec::new();
     let mut named = false;
     for id in nodes {
@@ -65,11 +65,15 @@ fn step(outline: &Outline, nodes: &[NodeId], token: &str) -> Vec<NodeId> {
     outline.all_in_place(&below)
 }
 
-fn is_secret(outline: &Outline, nodes: &[NodeId]) -> bool {
+fn is_secret(outline: &SchemaOutline, nodes: &[NodeId]) -> bool {
     nodes.iter().any(|id| outline.node(*id).secret)
 }
 
-fn without_secrets<'v>(outline: &Outline, nodes: &[NodeId], value: &'v Value) -> Cow<'v, Value> {
+fn without_secrets<'v>(
+    outline: &SchemaOutline,
+    nodes: &[NodeId],
+    value: &'v Value,
+) -> Cow<'v, Value> {
     if is_secret(outline, nodes) {
         return Cow::Owned(Value::from(HIDDEN));
     }

@@ -89,15 +89,22 @@ impl Types {
     }
 }
 
-/// The names, joined as in speech: "string, integer or null".
-impl fmt::Display for Types {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Types {
+    /// The names, `integer` only where `number` is not among them.
+    pub(crate) fn names(self) -> Vec<&'static str> {
         let whole = |bits: u8| self.0 & bits == bits;
-        let names: Vec<&str> = NAMES
+        NAMES
             .iter()
             .filter(|(name, bits)| whole(*bits) && !(*name == "integer" && whole(2 | 4)))
             .map(|(name, _)| *name)
-            .collect();
+            .collect()
+    }
+}
+
+/// The names, joined as in speech: "string, integer or null".
+impl fmt::Display for Types {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.names();
         match names.split_last() {
             None => formatter.write_str("nothing"),
             Some((last, [])) => formatter.write_str(last),

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::{Map, Value};
 
-use super::outline::{NodeId, Outline};
+use super::outline::{NodeId, SchemaOutline};
 use super::types::Types;
 use crate::json::push_token;
 
@@ -65,7 +65,7 @@ impl Fit {
 
 /// Judges how well values fit subschemas.
 pub(super) struct Judge<'a> {
-    outline: &'a Outline,
+    outline: &'a SchemaOutline,
     /// Rules only the validator judges: how many of a subschema a place breaks.
     broken: HashMap<(NodeId, String), u32>,
     fuel: u32,
@@ -78,7 +78,7 @@ struct Applied {
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(outline: &'a Outline) -> Self {
+    pub(super) fn new(outline: &'a SchemaOutline) -> Self {
         Self { outline, broken: HashMap::new(), fuel: FUEL }
     }
 
@@ -140,9 +140,36 @@ impl<'a> Judge<'a> {
         // form first.
         let echoes: Vec<bool> =
             union.branches.iter().map(|branch| self.echoes(*branch, value)).collect();
-        (0..fits.len()).min_by_key(|index| {
+        // A branch of null alone is how schemas write "or nothing". Nobody who sends something means it.
+        let is_nothing: Vec<bool> =
+            union.branches.iter().map(|branch| self.is_null_alone(*branch)).collect();
+        let skips = !value.is_null() && is_nothing.iter().any(|is_nothing| !is_nothing);
+        // A value of a type that some branch takes was not meant for one that takes another, however much
+        // is wrong inside it.
+        let takes_type: Vec<bool> =
+            union.branches.iter().map(|branch| self.takes_type(*branch, value)).collect();
+        let is_taken = takes_type.iter().any(|takes| *takes);
+        let may_be_meant =
+            |index: &usize| !(skips && is_nothing[*index]) && (!is_taken || takes_type[*index]);
+        (0..fits.len()).filter(may_be_meant).min_by_key(|index| {
             let Fit { surprise, broken, absent } = fits[*index];
             (surprise, broken, !echoes[*index], absent)
+        })
+    }
+
+    /// Whether the type of a value is one that a branch takes.
+    fn takes_type(&self, branch: NodeId, value: &Value) -> bool {
+        self.outline.always_in_place(branch).into_iter().all(|id| {
+            let types = self.outline.node(id).types;
+            types.is_empty() || types.meets(Types::of(value))
+        })
+    }
+
+    /// Whether a branch takes nothing but null.
+    fn is_null_alone(&self, branch: NodeId) -> bool {
+        self.outline.always_in_place(branch).into_iter().any(|id| {
+            let node = self.outline.node(id);
+            node.types == Types::NULL || node.values.as_deref() == Some(&[Value::Null])
         })
     }
 
@@ -308,6 +335,7 @@ impl<'a> Judge<'a> {
         let outline = self.outline;
         let mut fit = Fit::default();
         let length = place.len();
+        let mut has_repeated = false;
         for (name, value) in members {
             let mut children = Vec::new();
             let mut named = false;
@@ -318,8 +346,16 @@ impl<'a> Judge<'a> {
                 children.iter().any(|child| outline.node(*child).verdict == Some(false));
             if named || (!children.is_empty() && !forbidden) {
                 push_token(place, name);
-                fit.add(self.fit(&children, value, place));
+                let mut member = self.fit(&children, value, place);
                 place.truncate(length);
+                if !named && member.broken > 0 {
+                    // As in a list: the values of a map share one mistake.
+                    if has_repeated {
+                        member.surprise = member.surprise.min(unexplained(value));
+                    }
+                    has_repeated = true;
+                }
+                fit.add(member);
                 // What is required is foreseen for certain, what is named only perhaps.
                 let required = nodes.iter().any(|id| outline.node(*id).required.contains(name));
                 fit.expect(u32::from(!required) + u32::from(!named));
@@ -352,8 +388,14 @@ impl<'a> Judge<'a> {
             let children: Vec<NodeId> =
                 nodes.iter().filter_map(|id| self.outline.element(*id, index)).collect();
             push_token(place, &index.to_string());
-            fit.add(self.fit(&children, value, place));
+            let mut element = self.fit(&children, value, place);
             place.truncate(length);
+            if fit.broken > 0 && element.broken > 0 {
+                // The same mistake again is no new surprise: a list does not get less like a list with
+                // every item.
+                element.surprise = element.surprise.min(unexplained(value));
+            }
+            fit.add(element);
         }
         fit
     }
@@ -481,6 +523,30 @@ mod tests {
                 "a tag echoed elsewhere",
                 json!([tagged("address", "name"), tagged("Port", "name")]),
                 json!({"type": 7, "name": "port-1"}),
+                "1",
+            ),
+            (
+                "not null, however many items are wrong",
+                json!([{"type": "null"}, {"type": "array", "items": {"type": "string"}}]),
+                json!([1, 2, 3, 4, 5, 6, 7, 8, 9]),
+                "1",
+            ),
+            (
+                "not null, however much is missing",
+                json!([{"type": "object", "required": ["a", "b", "c", "d"]}, {"const": null}]),
+                json!({}),
+                "0",
+            ),
+            (
+                "a list of wrong items stays a list",
+                json!([{"type": "string"}, {"type": "array", "items": {"type": "object", "required": ["a", "b", "c"]}}]),
+                json!([{}, {}, {}, {}]),
+                "1",
+            ),
+            (
+                "so does a map of wrong values",
+                json!([{"type": "array"}, {"type": "object", "additionalProperties": {"type": "string"}}]),
+                json!({"a": 1, "b": 2, "c": 3, "d": 4}),
                 "1",
             ),
             (

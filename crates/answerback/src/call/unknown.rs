@@ -2,9 +2,12 @@
 //!
 //! Most tools leave their objects open, so a misspelt optional field passes every validator in silence.
 
+use std::collections::HashSet;
+use std::rc::Rc;
+
 use serde_json::{Map, Value};
 
-use super::outline::{NodeId, Outline};
+use super::outline::{NodeId, SchemaOutline};
 use super::union::Judge;
 use crate::json::{Place, Pointer};
 
@@ -17,7 +20,7 @@ pub(super) struct Unknown<'v> {
     /// The evaluation path of the `properties` that do not name it.
     pub(super) schema_path: Pointer,
     /// The subschemas whose names the object could use.
-    pub(super) nodes: Vec<NodeId>,
+    pub(super) nodes: Rc<[NodeId]>,
 }
 
 /// Which branches of a union lend their names.
@@ -33,38 +36,38 @@ pub(super) enum Branches {
 /// Every unknown field of a call. An object whose schema says what becomes of other fields
 /// (`additionalProperties`, `unevaluatedProperties`), or that names none at all, has no unknown ones.
 pub(super) fn unknown<'v>(
-    outline: &Outline,
+    outline: &SchemaOutline,
     arguments: &'v Value,
     branches: Branches,
     most: usize,
 ) -> Vec<Unknown<'v>> {
     let judge = Judge::new(outline);
     let mut search =
-        Search { outline, judge, branches, steps: Vec::new(), found: Vec::new(), most };
-    let root = search.step(None, Outline::ROOT, false);
+        UnknownSearch { outline, judge, branches, steps: Vec::new(), found: Vec::new(), most };
+    let root = search.step(None, SchemaOutline::ROOT, false);
     search.walk(vec![root], arguments, &Place::Root);
     search.found
 }
 
 /// A subschema with the way that led to it.
-struct Step {
+struct SchemaStep {
     from: Option<usize>,
     node: NodeId,
     by_reference: bool,
 }
 
-struct Search<'o, 'v> {
-    outline: &'o Outline,
+struct UnknownSearch<'o, 'v> {
+    outline: &'o SchemaOutline,
     judge: Judge<'o>,
     branches: Branches,
-    steps: Vec<Step>,
+    steps: Vec<SchemaStep>,
     found: Vec<Unknown<'v>>,
     most: usize,
 }
 
-impl<'v> Search<'_, 'v> {
+impl<'v> UnknownSearch<'_, 'v> {
     fn step(&mut self, from: Option<usize>, node: NodeId, by_reference: bool) -> usize {
-        self.steps.push(Step { from, node, by_reference });
+        self.steps.push(SchemaStep { from, node, by_reference });
         self.steps.len() - 1
     }
 
@@ -103,12 +106,16 @@ impl<'v> Search<'_, 'v> {
             && !nodes().any(|node| {
                 node.rules_the_rest || node.opaque || (undecided && !node.unions.is_empty())
             });
+        let mut owner = None;
         for (name, value) in members {
             let mut below = Vec::new();
             let mut named = false;
             for from in applied {
                 let mut children = Vec::new();
-                named |= outline.member(self.steps[*from].node, name, |child| children.push(child));
+                let node = self.steps[*from].node;
+                named |= outline.member(node, name, |child| children.push(child));
+                // Whoever asks for a name cannot call it unknown.
+                named |= outline.may_require(node, name);
                 if is_container(value) {
                     for child in children {
                         below.push(self.step(Some(*from), child, false));
@@ -116,8 +123,11 @@ impl<'v> Search<'_, 'v> {
                 }
             }
             if minds && !named && self.found.len() < self.most {
-                let unknown = self.unknown(applied, name, value, place);
-                self.found.push(unknown);
+                // The fields of one object share the list of what applies to it.
+                let owner = owner.get_or_insert_with(|| self.owner(applied));
+                let (schema_path, nodes) = (owner.0.clone(), Rc::clone(&owner.1));
+                let place = place.key(name).pointer();
+                self.found.push(Unknown { place, name, value, schema_path, nodes });
             }
             if !below.is_empty() {
                 self.walk(below, value, &place.key(name));
@@ -125,13 +135,8 @@ impl<'v> Search<'_, 'v> {
         }
     }
 
-    fn unknown(
-        &self,
-        applied: &[usize],
-        name: &'v str,
-        value: &'v Value,
-        place: &Place<'_>,
-    ) -> Unknown<'v> {
+    /// The evaluation path of the names that an object knows, and all that applies to it.
+    fn owner(&self, applied: &[usize]) -> (Pointer, Rc<[NodeId]>) {
         let names = |step: &&usize| self.outline.node(self.steps[**step].node).names_members;
         let schema_path = match applied.iter().find(names) {
             Some(step) => {
@@ -139,8 +144,7 @@ impl<'v> Search<'_, 'v> {
             }
             None => Pointer::root(),
         };
-        let nodes = applied.iter().map(|step| self.steps[*step].node).collect();
-        Unknown { place: place.key(name).pointer(), name, value, schema_path, nodes }
+        (schema_path, applied.iter().map(|step| self.steps[*step].node).collect())
     }
 
     /// The evaluation path of a step.
@@ -168,6 +172,7 @@ impl<'v> Search<'_, 'v> {
     /// one it fits best.
     fn applied(&mut self, start: Vec<usize>, value: &Value) -> Vec<usize> {
         let outline = self.outline;
+        let mut known: HashSet<NodeId> = start.iter().map(|step| self.steps[*step].node).collect();
         let mut reached = start;
         let mut next = 0;
         while let Some(from) = reached.get(next).copied() {
@@ -190,7 +195,7 @@ impl<'v> Search<'_, 'v> {
                 .map(|child| (child, false))
                 .chain(node.reference.map(|child| (child, true)))
             {
-                if !reached.iter().any(|step| self.steps[*step].node == child) {
+                if known.insert(child) {
                     let step = self.step(Some(from), child, by_reference);
                     reached.push(step);
                 }

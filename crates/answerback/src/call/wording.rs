@@ -4,9 +4,11 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::types::JsonType;
 use serde_json::Value;
 
-use super::expected::bare;
+use super::expected::{bare, forbidden_together};
+use super::formats;
+use super::patterns::LONG_TEXT;
 use super::types::Types;
-use crate::finding::{Preview, Rule, preview, val};
+use crate::finding::{Preview, Rule, TRUNCATED, preview, val};
 
 /// The code of a broken rule. What the contract's table does not name is a constraint.
 pub(super) fn rule(kind: &ValidationErrorKind) -> &'static Rule {
@@ -28,8 +30,17 @@ pub(super) fn rule(kind: &ValidationErrorKind) -> &'static Rule {
     }
 }
 
-/// What is said of a text that is too long for a pattern that goes back.
-pub(super) const TOO_LONG_TO_MATCH: &str = "Value is too long to be matched against its pattern";
+/// The sentence for a text whose pattern was not matched, because it, or another text of the call, is too
+/// long for the backtracking engine.
+pub(super) fn not_matched(is_long: bool) -> String {
+    if is_long {
+        format!("Text is longer than {LONG_TEXT} characters, so its pattern was not checked")
+    } else {
+        format!(
+            "A text of this call is longer than {LONG_TEXT} characters, so patterns with look-around were not checked"
+        )
+    }
+}
 
 /// The sentence for a broken rule. `shown` is the value as it may be shown.
 pub(super) fn message(kind: &ValidationErrorKind, value: &Value, shown: &str) -> String {
@@ -41,10 +52,10 @@ pub(super) fn message(kind: &ValidationErrorKind, value: &Value, shown: &str) ->
         Kind::Minimum { limit } => format!("Value out of range: {shown} is below minimum {limit}"),
         Kind::Maximum { limit } => format!("Value out of range: {shown} exceeds maximum {limit}"),
         Kind::ExclusiveMinimum { limit } => {
-            format!("Value out of range: {shown} is not above {limit}")
+            format!("Value out of range: {shown} is not greater than {limit}")
         }
         Kind::ExclusiveMaximum { limit } => {
-            format!("Value out of range: {shown} is not below {limit}")
+            format!("Value out of range: {shown} is not less than {limit}")
         }
         Kind::MultipleOf { multiple_of } => {
             format!("Value out of range: {shown} is not a multiple of {multiple_of}")
@@ -75,11 +86,18 @@ pub(super) fn message(kind: &ValidationErrorKind, value: &Value, shown: &str) ->
             format!("Object has {} fields, more than the maximum {limit}", length(value))
         }
         Kind::Pattern { pattern } => format!("Value doesn't match pattern: {}", text(pattern)),
-        Kind::BacktrackLimitExceeded { .. } => TOO_LONG_TO_MATCH.to_owned(),
         Kind::Enum { .. } | Kind::Constant { .. } => {
             format!("Invalid enum value {}", quoted(shown))
         }
-        Kind::Format { format } => format!("Invalid format: {}", text(format)),
+        Kind::Format { format } => {
+            // A value that is not shown is not described either.
+            let is_shown = shown.starts_with('"');
+            let difference = value.as_str().filter(|_| is_shown);
+            match difference.and_then(|value| formats::difference(format, value)) {
+                Some(difference) => format!("Invalid format: {}: {difference}", text(format)),
+                None => format!("Invalid format: {}", text(format)),
+            }
+        }
         Kind::ContentEncoding { content_encoding } => {
             format!("Value is not encoded as {}", text(content_encoding))
         }
@@ -87,8 +105,8 @@ pub(super) fn message(kind: &ValidationErrorKind, value: &Value, shown: &str) ->
             format!("Value is not of the media type {}", text(content_media_type))
         }
         Kind::FromUtf8 { .. } => "Encoded value is not text".to_owned(),
-        Kind::Contains => "Array has no item of the kind it must contain".to_owned(),
-        Kind::Not { .. } => "Value has a form that is not allowed".to_owned(),
+        Kind::Contains => contained("contains").to_owned(),
+        Kind::Not { schema } => forbidden(schema, shown),
         Kind::FalseSchema => "No value is allowed here".to_owned(),
         Kind::PropertyNames { error } => {
             let name = bare(error.instance());
@@ -115,11 +133,42 @@ pub(super) fn text(foreign: &str) -> String {
     shown.strip_suffix('"').unwrap_or(shown).to_owned()
 }
 
-/// A shown value between single quotes; what brings quotes of its own keeps those.
+/// A shown value between single quotes. The double quotes of a string give way to them, and the mark of
+/// a value that was cut stays outside.
 fn quoted(shown: &str) -> String {
-    match shown.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(inner) => format!("'{inner}'"),
-        None => format!("'{shown}'"),
+    let (value, mark) = match shown.strip_suffix(TRUNCATED) {
+        Some(value) => (value, TRUNCATED),
+        None => (shown, ""),
+    };
+    let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    format!("'{}'{mark}", inner.unwrap_or(value))
+}
+
+/// The sentence for a value that a `not` forbids.
+fn forbidden(rule: &Value, shown: &str) -> String {
+    let rules = rule.as_object();
+    if rules.is_some_and(|rules| rules.contains_key("enum") || rules.contains_key("const")) {
+        return format!("Value {} is not allowed", quoted(shown));
+    }
+    let names = rules.and_then(forbidden_together).unwrap_or_default();
+    let quoted: Vec<String> = names.iter().map(|name| format!("'{}'", text(name))).collect();
+    match quoted.as_slice() {
+        [] => "Value has a form that is not allowed".to_owned(),
+        [only] => format!("Field {only} is not allowed here"),
+        [first @ .., last] => {
+            format!("Fields {} and {last} are not allowed together", first.join(", "))
+        }
+    }
+}
+
+/// The sentence for an array that has too few or too many of the items that a `contains` counts.
+pub(super) fn contained(keyword: &str) -> &'static str {
+    match keyword {
+        "minContains" => "Array has too few items of the kind it must contain",
+        "maxContains" => {
+            "Array does not have a permitted number of items of the kind it must contain"
+        }
+        _ => "Array has no item of the kind it must contain",
     }
 }
 

@@ -6,6 +6,7 @@
 //! text that equal documents share.
 
 mod canonical;
+mod depth;
 mod limits;
 mod locate;
 pub mod patch;
@@ -15,6 +16,8 @@ mod read;
 
 pub use canonical::canonical;
 pub(crate) use canonical::{write_canonical, write_string};
+pub(crate) use depth::is_deeper_than;
+pub use depth::{MAX_OUTPUT_DEPTH, is_readable_output};
 pub use limits::Limits;
 pub use locate::{Position, locate};
 pub use place::Place;

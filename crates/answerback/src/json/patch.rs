@@ -56,6 +56,18 @@ pub enum Operation {
     },
 }
 
+impl Operation {
+    /// The value that the step carries, if it carries one.
+    pub fn value(&self) -> Option<&Value> {
+        match self {
+            Self::Test { value, .. } | Self::Add { value, .. } | Self::Replace { value, .. } => {
+                Some(value)
+            }
+            Self::Remove { .. } | Self::Move { .. } | Self::Copy { .. } => None,
+        }
+    }
+}
+
 /// The steps from `old` to `new`, each guarded by a `test`. Objects are compared member by member;
 /// arrays that differ in length are replaced whole.
 pub fn between(old: &Value, new: &Value) -> Vec<Operation> {

@@ -56,7 +56,7 @@ pub fn read(bytes: &[u8], limits: Limits) -> Result<Document, ReadError> {
             return Err(ReadError::at(ReadErrorKind::NotUtf8, good, good.len()));
         }
     };
-    let mut reader = Reader { text, at: 0, limits, findings: Vec::new(), tells: true };
+    let mut reader = StrictReader { text, at: 0, limits, findings: Vec::new(), tells: true };
     match reader.document() {
         Ok(value) => Ok(Document { value, findings: reader.findings }),
         Err(kind) => Err(ReadError::at(kind, text, reader.at)),
@@ -68,7 +68,7 @@ pub fn read(bytes: &[u8], limits: Limits) -> Result<Document, ReadError> {
 pub(crate) fn read_if_json(text: &str, limits: Limits) -> Option<Document> {
     let text = Some(text).filter(|text| text.len() <= limits.max_bytes)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = Reader { text, at: 0, limits, findings: Vec::new(), tells: false };
+    let mut reader = StrictReader { text, at: 0, limits, findings: Vec::new(), tells: false };
     let value = reader.document().ok()?;
     Some(Document { value, findings: reader.findings })
 }
@@ -142,12 +142,12 @@ pub enum ReadErrorKind {
     },
 }
 
-type Step<T> = Result<T, ReadErrorKind>;
+type ReadResult<T> = Result<T, ReadErrorKind>;
 
 /// Room for the members that most objects have, made at once.
 pub(crate) const FEW_MEMBERS: usize = 4;
 
-struct Reader<'t> {
+struct StrictReader<'t> {
     text: &'t str,
     at: usize,
     limits: Limits,
@@ -156,8 +156,8 @@ struct Reader<'t> {
     tells: bool,
 }
 
-impl Reader<'_> {
-    fn document(&mut self) -> Step<Value> {
+impl StrictReader<'_> {
+    fn document(&mut self) -> ReadResult<Value> {
         self.skip_space();
         if self.peek().is_none() {
             return Err(ReadErrorKind::Syntax("the document is empty".into()));
@@ -170,7 +170,7 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self, place: &Place<'_>, depth: usize) -> Step<Value> {
+    fn value(&mut self, place: &Place<'_>, depth: usize) -> ReadResult<Value> {
         match self.peek() {
             Some(b'{') => self.object(place, depth),
             Some(b'[') => self.array(place, depth),
@@ -184,7 +184,7 @@ impl Reader<'_> {
         }
     }
 
-    fn object(&mut self, place: &Place<'_>, depth: usize) -> Step<Value> {
+    fn object(&mut self, place: &Place<'_>, depth: usize) -> ReadResult<Value> {
         self.deeper(depth)?;
         self.skip_space();
         if self.take(b'}') {
@@ -231,7 +231,7 @@ impl Reader<'_> {
         }
     }
 
-    fn array(&mut self, place: &Place<'_>, depth: usize) -> Step<Value> {
+    fn array(&mut self, place: &Place<'_>, depth: usize) -> ReadResult<Value> {
         self.deeper(depth)?;
         let mut elements = Vec::new();
         self.skip_space();
@@ -252,7 +252,7 @@ impl Reader<'_> {
         }
     }
 
-    fn string(&mut self) -> Step<String> {
+    fn string(&mut self) -> ReadResult<String> {
         self.at += 1;
         let mut start = self.at;
         let mut built = String::new();
@@ -288,7 +288,7 @@ impl Reader<'_> {
         }
     }
 
-    fn escape(&mut self) -> Step<char> {
+    fn escape(&mut self) -> ReadResult<char> {
         let short = match self.byte_at(self.at + 1) {
             Some(b'"') => '"',
             Some(b'\\') => '\\',
@@ -306,7 +306,7 @@ impl Reader<'_> {
         Ok(short)
     }
 
-    fn unicode_escape(&mut self) -> Step<char> {
+    fn unicode_escape(&mut self) -> ReadResult<char> {
         let start = self.at;
         let first = self.hex4(start + 2)?;
         let (code, length) = match first {
@@ -327,7 +327,7 @@ impl Reader<'_> {
         Ok(character)
     }
 
-    fn hex4(&self, start: usize) -> Step<u32> {
+    fn hex4(&self, start: usize) -> ReadResult<u32> {
         match self.text.as_bytes().get(start..start + 4) {
             None => Err(ReadErrorKind::Truncated("a string")),
             Some(digits) => digits
@@ -337,7 +337,7 @@ impl Reader<'_> {
         }
     }
 
-    fn number(&mut self, place: &Place<'_>) -> Step<Value> {
+    fn number(&mut self, place: &Place<'_>) -> ReadResult<Value> {
         let start = self.at;
         let negative = self.take(b'-');
         match self.peek() {
@@ -408,7 +408,7 @@ impl Reader<'_> {
         }
     }
 
-    fn digits(&mut self, wanted: &'static str) -> Step<()> {
+    fn digits(&mut self, wanted: &'static str) -> ReadResult<()> {
         match self.peek() {
             Some(b'0'..=b'9') => {
                 self.skip_digits();
@@ -425,7 +425,7 @@ impl Reader<'_> {
         }
     }
 
-    fn word(&mut self, word: &'static str, value: Value) -> Step<Value> {
+    fn word(&mut self, word: &'static str, value: Value) -> ReadResult<Value> {
         let rest = &self.text[self.at..];
         if rest.starts_with(word) {
             self.at += word.len();
@@ -438,7 +438,7 @@ impl Reader<'_> {
         }
     }
 
-    fn deeper(&mut self, depth: usize) -> Step<()> {
+    fn deeper(&mut self, depth: usize) -> ReadResult<()> {
         if depth >= self.limits.max_depth {
             return Err(ReadErrorKind::TooDeep { limit: self.limits.max_depth });
         }

@@ -73,7 +73,12 @@ fn words_state_both_directions() {
             "Value out of range: 101 exceeds maximum 100",
             "integer from 1 to 100",
         ),
-        (json!({"minItems": 2}), json!([1]), "Array length 1 is below minimum 2", "any value"),
+        (
+            json!({"minItems": 2}),
+            json!([1]),
+            "Array length 1 is below minimum 2",
+            "value of at least 2 items",
+        ),
         (
             json!({"type": "string", "maxLength": 2}),
             json!("abc"),
@@ -84,7 +89,7 @@ fn words_state_both_directions() {
             json!({"uniqueItems": true}),
             json!([1, 2, 1]),
             "Array items repeat: items 0 and 2 are equal",
-            "any value",
+            "value without repeats",
         ),
         (
             json!({"enum": ["utf-8", "ascii"]}),

@@ -5,7 +5,7 @@ use serde_json::{Number, Value};
 use super::arithmetic::{compute, is_arithmetic};
 use super::mistake::MistakeKind;
 use super::quoted::WINDOW;
-use super::reader::{Reader, Role, Step, is_space};
+use super::reader::{Reader, Step, TokenRole, is_space};
 
 /// Words that stand for a value in some language, and the mistake they are. JSON's own are none.
 const LITERALS: &[(&str, Value, Option<MistakeKind>)] = &[
@@ -34,7 +34,7 @@ const LONGEST_NUMBER: usize = 32;
 
 impl Reader<'_> {
     /// Reads a value without quotes: a number, a literal, code, or a string.
-    pub(super) fn bare_value(&mut self, role: Role) -> Step<Option<Value>> {
+    pub(super) fn bare_value(&mut self, role: TokenRole) -> Step<Option<Value>> {
         let start = self.at;
         let stop = self.bare_end(role);
         let word = self.text[start..stop].trim_end();
@@ -45,7 +45,7 @@ impl Reader<'_> {
             self.at = stop.max(start + self.text[start..].chars().next().map_or(1, char::len_utf8));
             return Ok(None);
         }
-        let whole = stop == self.end && role != Role::Root;
+        let whole = stop == self.end && role != TokenRole::Root;
         if let Some((_, value, mistake)) = LITERALS.iter().find(|(literal, ..)| *literal == word) {
             if let Some(kind) = mistake {
                 self.note(*kind, start);
@@ -55,6 +55,14 @@ impl Reader<'_> {
         }
         if whole && LITERALS.iter().any(|(literal, ..)| literal.starts_with(word)) {
             self.note(MistakeKind::Truncated("a word"), self.end);
+            return Ok(None);
+        }
+        let ends_bare = self.is_bare && (self.objects, self.arrays) == (1, 0);
+        if whole && self.at == self.text.len() && !ends_bare {
+            // Nothing follows the word, so more digits or letters may have been cut off.
+            let is_number = matches!(number(word), Numeric::Number(..));
+            let within = if is_number { "a number" } else { "a word" };
+            self.note(MistakeKind::Truncated(within), self.end);
             return Ok(None);
         }
         match number(word) {
@@ -88,7 +96,7 @@ impl Reader<'_> {
             self.note(MistakeKind::Code, start);
             return Ok(Some(Value::Null));
         }
-        if role == Role::Root {
+        if role == TokenRole::Root {
             self.note(MistakeKind::NoValue, start);
             self.at = self.end;
             return Ok(None);
@@ -103,7 +111,7 @@ impl Reader<'_> {
 
     /// Where a value without quotes ends: at a comma, bracket, quote, comment or line break that is
     /// not part of it.
-    fn bare_end(&self, role: Role) -> usize {
+    fn bare_end(&self, role: TokenRole) -> usize {
         let bytes = &self.text.as_bytes()[..self.end];
         let lettered = bytes[self.at].is_ascii_alphabetic() || bytes[self.at] >= 0x80;
         let mut nested = 0_usize;
@@ -114,11 +122,11 @@ impl Reader<'_> {
                 b')' | b']' | b'}' if nested > 0 => nested -= 1,
                 b')' | b']' | b'}' | b'\n' => return at,
                 _ if nested > 0 => {}
-                b' ' | b'\t' if role == Role::Member && self.lacks_comma(at) => return at,
-                b',' if !(lettered && role == Role::Member) || self.goes_on(at + 1, role) => {
+                b' ' | b'\t' if role == TokenRole::Member && self.lacks_comma(at) => return at,
+                b',' if !(lettered && role == TokenRole::Member) || self.goes_on(at + 1, role) => {
                     return at;
                 }
-                b':' if role == Role::Element && at > self.at => return at,
+                b':' if role == TokenRole::Element && at > self.at => return at,
                 // An apostrophe.
                 b'\''
                     if at > self.at

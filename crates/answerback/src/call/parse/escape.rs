@@ -21,6 +21,26 @@ impl Reader<'_> {
             None => text,
         }
     }
+
+    /// Returns the content between two offsets of a string that has `backslashes` before each of its quotes.
+    ///
+    /// Undoes one round of escaping after the other. Models that escape the quotes too often do not always
+    /// escape the content as often, so it stops at the first round that cannot be undone.
+    pub(super) fn decoded_repeatedly(
+        &mut self,
+        start: usize,
+        end: usize,
+        backslashes: usize,
+    ) -> String {
+        let mut text = self.decoded(start, end);
+        let mut left = backslashes;
+        while left > 0 && text.contains('\\') {
+            let Some(again) = decode_once(&text) else { break };
+            text = again;
+            left /= 2;
+        }
+        text
+    }
 }
 
 /// Resolves the escapes of a text that was escaped as a whole.
@@ -41,6 +61,7 @@ fn decode(raw: &str, first: usize) -> (String, Option<(MistakeKind, usize)>) {
     text.push_str(&raw[..first]);
     let mut foreign = None;
     let mut invalid = None;
+    let mut lone = None;
     let mut rest = &raw[first..];
     while let Some(backslash) = rest.find('\\') {
         text.push_str(&rest[..backslash]);
@@ -55,7 +76,13 @@ fn decode(raw: &str, first: usize) -> (String, Option<(MistakeKind, usize)>) {
             Some('f') => (Some('\u{c}'), 1),
             Some('u') => match utf16(escape) {
                 Some(decoded) => (Some(decoded.0), decoded.1),
-                None => (None, 0),
+                None => {
+                    // Half of a pair is an escape that JSON has, but it stands for no character.
+                    if hexadecimal_unit(escape).is_some() {
+                        lone = lone.or(Some(at));
+                    }
+                    (None, 0)
+                }
             },
             Some(letter) => match foreign_escape(letter, escape) {
                 Some(decoded) => {
@@ -74,13 +101,14 @@ fn decode(raw: &str, first: usize) -> (String, Option<(MistakeKind, usize)>) {
         rest = &escape[length..];
     }
     text.push_str(rest);
+    let lone = lone.map(|at| (MistakeKind::LoneSurrogate, at));
     let invalid = invalid.map(|at| (MistakeKind::InvalidEscape, at));
-    (text, invalid.or(foreign.map(|at| (MistakeKind::ForeignEscape, at))))
+    (text, lone.or(invalid).or(foreign.map(|at| (MistakeKind::ForeignEscape, at))))
 }
 
 /// `\uXXXX`, or a pair of them for one character; nothing for a lone surrogate.
 fn utf16(escape: &str) -> Option<(char, usize)> {
-    let first = hexadecimal(escape.get(1..5)?)?;
+    let first = hexadecimal_unit(escape)?;
     if !(0xd800..0xdc00).contains(&first) {
         return char::from_u32(first).map(|character| (character, 5));
     }
@@ -106,6 +134,11 @@ fn foreign_escape(letter: char, escape: &str) -> Option<(Option<char>, usize)> {
         'U' => coded(escape.get(1..9)),
         _ => None,
     }
+}
+
+/// Returns the code unit of `uXXXX`.
+fn hexadecimal_unit(escape: &str) -> Option<u32> {
+    hexadecimal(escape.get(1..5)?)
 }
 
 fn hexadecimal(digits: &str) -> Option<u32> {

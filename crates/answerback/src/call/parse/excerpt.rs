@@ -20,12 +20,12 @@ pub struct Excerpt {
 
 /// As much of a text around an offset as decides its excerpt.
 #[derive(Clone, Eq, PartialEq)]
-pub(super) struct Surroundings {
+pub(super) struct ExcerptWindow {
     text: String,
     offset: usize,
 }
 
-impl Surroundings {
+impl ExcerptWindow {
     /// The surroundings of a byte offset. An offset within a character counts as its start.
     pub(super) fn of(text: &str, offset: usize) -> Self {
         /// The bytes on each side: what is shown, what is searched for secrets beside it, and a character,
@@ -43,7 +43,7 @@ impl Surroundings {
 }
 
 /// The text may hold secrets.
-impl fmt::Debug for Surroundings {
+impl fmt::Debug for ExcerptWindow {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.excerpt().fmt(formatter)
     }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     fn around(text: &str, offset: usize) -> Excerpt {
-        Surroundings::of(text, offset).excerpt()
+        ExcerptWindow::of(text, offset).excerpt()
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! What stands around the value: prose, tags, fences, further values.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::escape;
-use super::mistake::{Effect, MistakeKind};
+use super::mistake::{MistakeEffect, MistakeKind};
 use super::quoted::Quote;
-use super::reader::{Reader, Role, Step};
+use super::reader::{Reader, Step, TokenRole};
 use crate::json;
 
 impl Reader<'_> {
@@ -13,19 +15,21 @@ impl Reader<'_> {
     pub(super) fn document(&mut self) -> Step<Option<Value>> {
         self.skip_space();
         self.skip_introduction();
-        if self.escaped_throughout() {
-            return Ok(self.unescaped());
+        if let Some(value) = self.unescaped() {
+            return Ok(Some(value));
         }
         let start = self.at;
         let value = match self.peek() {
             None => None,
             Some(_) if self.brackets_missing() => {
                 self.note(MistakeKind::MissingBracket, start);
+                self.is_bare = true;
                 Some(self.object(None)?)
             }
-            Some(_) => self.value(Role::Root)?,
+            Some(_) => self.value(TokenRole::Root)?,
         };
-        if value.is_none() && self.notes.iter().all(|(kind, _)| kind.effect() != Effect::Unreadable)
+        if value.is_none()
+            && self.notes.iter().all(|(kind, _)| kind.effect() != MistakeEffect::Unreadable)
         {
             self.note(MistakeKind::NoValue, start);
         }
@@ -129,19 +133,38 @@ impl Reader<'_> {
         quote.is_some_and(|quote| self.name_follows(self.at, quote) == Some(true))
     }
 
-    /// Whether the text is JSON that was escaped once too often: `{\"a\": 1}`.
-    fn escaped_throughout(&self) -> bool {
-        let (_, at) = self.peek_from(self.at + 1);
-        matches!(self.peek(), Some(b'{' | b'[')) && self.has(at, "\\\"")
+    /// Returns the value of JSON that was escaped as a whole, once or several times too often: `[[\"a\", 1]]`.
+    ///
+    /// The unescaped text must be valid JSON. Anything else is left to the tolerant reading, which handles each
+    /// escaped string on its own.
+    fn unescaped(&mut self) -> Option<Value> {
+        /// So many rounds of escaping are undone at most; each halves the backslashes.
+        const MOST_ROUNDS: usize = 3;
+        let first = self.first_quote_is_escaped()?;
+        let mut text = Cow::Borrowed(&self.text[self.at..]);
+        for _ in 0..MOST_ROUNDS {
+            text = Cow::Owned(escape::decode_once(&text)?);
+            let inner = text.trim_end_matches(['"', '\'', ' ', '\n']);
+            if let Ok(document) = json::read(inner.as_bytes(), self.limits)
+                && document.findings.is_empty()
+            {
+                self.note(MistakeKind::EscapedQuotes, first);
+                return Some(document.value);
+            }
+        }
+        None
     }
 
-    /// The reading of such a text, which must then be flawless.
-    fn unescaped(&mut self) -> Option<Value> {
-        self.note(MistakeKind::EscapedQuotes, self.at + 1);
-        let inner = escape::decode_once(&self.text[self.at..])?;
-        let document =
-            json::read(inner.trim_end_matches(['"', '\'', ' ', '\n']).as_bytes(), self.limits)
-                .ok()?;
-        document.findings.is_empty().then_some(document.value)
+    /// Returns the offset of the backslash before the first quote, if only brackets and numbers come before it.
+    fn first_quote_is_escaped(&self) -> Option<usize> {
+        let rest = &self.text[self.at..self.end];
+        let first = rest.find(['\\', '"', '\''])?;
+        let is_structure =
+            |byte: u8| byte.is_ascii_whitespace() || b"[{,:-+.0123456789eE".contains(&byte);
+        let before = &rest.as_bytes()[..first];
+        (rest.starts_with(['{', '['])
+            && rest.as_bytes()[first] == b'\\'
+            && before.iter().copied().all(is_structure))
+        .then_some(self.at + first)
     }
 }

@@ -4,8 +4,8 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::excerpt::{Excerpt, Surroundings};
-use super::mistake::{Effect, Mistake, MistakeKind};
+use super::excerpt::{Excerpt, ExcerptWindow};
+use super::mistake::{Mistake, MistakeEffect, MistakeKind};
 use super::reader::{self, Heard};
 use crate::finding::{Severity, ValidationError, secrets};
 use crate::json::{self, Limits};
@@ -53,14 +53,14 @@ pub struct Reading {
 
 /// A text that is not JSON: what is wrong with it, where, and what was probably meant.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Malformed(Box<Inner>);
+pub struct Malformed(Box<MalformedInner>);
 
 #[derive(Clone, Debug, PartialEq)]
-struct Inner {
+struct MalformedInner {
     mistakes: Vec<Mistake>,
     /// Of the first mistake. The excerpt is made when it is asked for: whoever wants the reading alone
     /// need not wait for the search for secrets.
-    surroundings: Surroundings,
+    surroundings: ExcerptWindow,
     reading: Option<Reading>,
 }
 
@@ -75,9 +75,9 @@ impl Malformed {
         // What stands in the way comes first, then what leaves a doubt, then the rest, as it stands.
         notes.sort_by_key(|&(kind, offset)| (Reverse(kind.effect()), offset));
         let confidence = match notes[0].0.effect() {
-            Effect::Safe => Some(Confidence::Safe),
-            Effect::Guess => Some(Confidence::Guess),
-            Effect::Unreadable => None,
+            MistakeEffect::Safe => Some(Confidence::Safe),
+            MistakeEffect::Guess => Some(Confidence::Guess),
+            MistakeEffect::Unreadable => None,
         };
         // What was passed over may have been the name that told a secret.
         let is_covered = |value: &Value| {
@@ -86,6 +86,7 @@ impl Malformed {
         };
         let reading = value
             .filter(is_covered)
+            .filter(json::is_readable_output)
             .zip(confidence)
             .map(|(value, confidence)| Reading { value, confidence });
         Self::new(text, &notes, reading)
@@ -101,8 +102,8 @@ impl Malformed {
             let (line, column) = json::line_and_column(text, offset);
             Mistake { kind, line, column }
         });
-        let surroundings = Surroundings::of(text, notes.first().map_or(0, |&(_, offset)| offset));
-        Self(Box::new(Inner { mistakes: mistakes.collect(), surroundings, reading }))
+        let surroundings = ExcerptWindow::of(text, notes.first().map_or(0, |&(_, offset)| offset));
+        Self(Box::new(MalformedInner { mistakes: mistakes.collect(), surroundings, reading }))
     }
 
     /// Every kind of mistake once, at its first place; the gravest first. There is at least one.
@@ -124,6 +125,28 @@ impl Malformed {
     /// What was probably meant, without the rest.
     pub fn into_reading(self) -> Option<Reading> {
         self.0.reading
+    }
+
+    /// Returns true if the text ends before the value does, so that more than brackets may be missing.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        let is_end = |mistake: &Mistake| {
+            matches!(mistake.kind, MistakeKind::Truncated(_) | MistakeKind::Unclosed(_))
+        };
+        self.mistakes().iter().any(is_end)
+    }
+
+    /// Describes for the model what the reading leaves out of the text, or may lack.
+    pub(crate) fn omissions(&self) -> Vec<&'static str> {
+        let words = |mistake: &Mistake| match mistake.kind {
+            MistakeKind::Unclosed(_) => Some("the text ended early; add what is missing"),
+            MistakeKind::SecondValue => {
+                Some("only the first of several values; send the others one by one")
+            }
+            MistakeKind::StrayText => Some("without the text that belongs to no member"),
+            MistakeKind::Ellipsis => Some("without what the ellipsis stands for"),
+            _ => None,
+        };
+        self.mistakes().iter().filter_map(words).collect()
     }
 
     /// The finding for the model: `VAL-004` at the root, with the excerpt as the actual value.

@@ -31,7 +31,7 @@ macro_rules! kinds {
 
         impl MistakeKind {
             /// What is left of the reading after this mistake.
-            pub(super) const fn effect(self) -> Effect {
+            pub(super) const fn effect(self) -> MistakeEffect {
                 match self {
                     $(Self::$name $((kinds!(@ignore $within)))? => kinds!(@effect $effect),)+
                 }
@@ -48,14 +48,14 @@ macro_rules! kinds {
     };
     (@type $within:ident) => { &'static str };
     (@ignore $within:ident) => { _ };
-    (@effect safe) => { Effect::Safe };
-    (@effect guess) => { Effect::Guess };
-    (@effect none) => { Effect::Unreadable };
+    (@effect safe) => { MistakeEffect::Safe };
+    (@effect guess) => { MistakeEffect::Guess };
+    (@effect none) => { MistakeEffect::Unreadable };
 }
 
 /// What a mistake leaves of the reading.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Effect {
+pub(super) enum MistakeEffect {
     /// Only one reading is possible.
     Safe,
     /// The reading is likely, and another is possible.
@@ -109,8 +109,10 @@ kinds! {
     ControlCharacter, safe, "a raw line break, tab or control character inside a string; write it as \\n, \\t or \\u00XX";
     /// `\'`, `\x41`: escapes of other languages.
     ForeignEscape, safe, "an escape JSON does not have; allowed are \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX";
-    /// `C:\Users`, `\d`, a lone surrogate.
+    /// `C:\Users`, `\d`.
     InvalidEscape, guess, "a backslash that starts no JSON escape; write a backslash as \\\\";
+    /// `\ud800` without its other half. Nobody but the model knows the character.
+    LoneSurrogate, none, "half of a surrogate pair, which is no character; write both halves, or the character itself";
     /// `[1, 2,]`, `[1,,2]`
     ExtraComma, safe, "a comma with nothing after it; remove it";
     /// `[1 "a"]`

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::mistake::MistakeKind;
-use super::reader::{Reader, Role, Step};
+use super::reader::{Reader, Step, TokenRole};
 
 /// How far ahead a name or stray words are looked at, in bytes. What is longer is taken on trust; the
 /// bound keeps the reading linear.
@@ -19,7 +19,14 @@ pub(super) enum Quote {
     CurlyDouble,
     /// `‘…’`
     CurlySingle,
+    /// `\"…\"`, or more backslashes at both ends: text that was escaped once or several times too often.
+    Escaped {
+        backslashes: usize,
+    },
 }
+
+/// The most backslashes before a quote that still opens a string: three needless rounds of escaping.
+const MOST_BACKSLASHES: usize = 7;
 
 impl Quote {
     /// The quote that opens a string here. A code fence is none.
@@ -31,6 +38,13 @@ impl Quote {
             [b'`', ..] => Some(Self::Backtick),
             [0xe2, 0x80, 0x9c..=0x9f, ..] | [0xc2, 0xab | 0xbb, ..] => Some(Self::CurlyDouble),
             [0xe2, 0x80, 0x98..=0x9b, ..] => Some(Self::CurlySingle),
+            rest @ [b'\\', ..] => {
+                let backslashes = backslashes(rest);
+                let is_quote = rest.get(backslashes) == Some(&b'"');
+                // Each round of escaping makes 2n + 1 backslashes of n.
+                (is_quote && matches!(backslashes, 1 | 3 | MOST_BACKSLASHES))
+                    .then_some(Self::Escaped { backslashes })
+            }
             _ => None,
         }
     }
@@ -38,7 +52,11 @@ impl Quote {
     /// How many bytes the quote has here if it can close a string opened by `self`.
     fn closing(self, text: &[u8]) -> Option<usize> {
         match (self, text) {
-            (Self::Double | Self::CurlyDouble, [b'"', ..])
+            (Self::Escaped { backslashes: opening }, [b'\\', ..]) => {
+                let closing = backslashes(text);
+                (closing == opening && text.get(closing) == Some(&b'"')).then_some(closing + 1)
+            }
+            (Self::Double | Self::CurlyDouble | Self::Escaped { .. }, [b'"', ..])
             | (Self::Single | Self::CurlySingle, [b'\'', ..])
             | (Self::Backtick, [b'`', ..]) => Some(1),
             (Self::CurlyDouble, [0xc2, 0xab | 0xbb, ..]) => Some(2),
@@ -53,7 +71,21 @@ impl Quote {
         match text.first() {
             Some(0xe2) => 3,
             Some(0xc2) => 2,
+            Some(b'\\') => backslashes(text) + 1,
             _ => 1,
+        }
+    }
+
+    /// Returns how many bytes an escape within the string has, from its backslash on.
+    fn escape_length(self, text: &[u8]) -> usize {
+        match self {
+            Self::Escaped { backslashes: quote } => {
+                // In text that was escaped too often a backslash of the content was escaped as often.
+                let backslash = 2 * (quote + 1);
+                let length = backslashes(text);
+                if length >= backslash { backslash } else { length + 1 }
+            }
+            _ => 2,
         }
     }
 
@@ -62,8 +94,15 @@ impl Quote {
             Self::Double => None,
             Self::Single => Some(MistakeKind::SingleQuotes),
             Self::Backtick | Self::CurlyDouble | Self::CurlySingle => Some(MistakeKind::OddQuotes),
+            Self::Escaped { .. } => Some(MistakeKind::EscapedQuotes),
         }
     }
+}
+
+/// Counts the backslashes at the start of a text. It stops where more make no difference, which keeps the
+/// reading linear.
+fn backslashes(text: &[u8]) -> usize {
+    text.iter().take(2 * (MOST_BACKSLASHES + 1)).take_while(|byte| **byte == b'\\').count()
 }
 
 /// The bytes that neither end a string nor are a mistake within it, whatever quotes it stands in.
@@ -84,14 +123,14 @@ const IS_PLAIN: [bool; 256] = {
 };
 
 /// Where a string ends: the end of its content, and where the reading goes on.
-struct End {
+struct StringEnd {
     content: usize,
     resume: usize,
 }
 
 impl Reader<'_> {
     /// Reads a string as a value, with those joined to it by `+`.
-    pub(super) fn string_value(&mut self, quote: Quote, role: Role) -> Step<Option<Value>> {
+    pub(super) fn string_value(&mut self, quote: Quote, role: TokenRole) -> Step<Option<Value>> {
         let Some(mut text) = self.string(quote, role) else { return Ok(None) };
         loop {
             let (next, plus) = self.peek_from(self.at);
@@ -105,7 +144,7 @@ impl Reader<'_> {
     }
 
     /// Reads a string in quotes. Nothing if it is a name and the text ends within it.
-    pub(super) fn string(&mut self, quote: Quote, role: Role) -> Option<String> {
+    pub(super) fn string(&mut self, quote: Quote, role: TokenRole) -> Option<String> {
         if let Some(kind) = quote.mistake() {
             self.note(kind, self.at);
         }
@@ -127,17 +166,20 @@ impl Reader<'_> {
                 break self.unclosed(start, role)?;
             };
             match byte {
-                b'\\' => {
+                b'\\' if quote.closing(rest.get(plain..).unwrap_or_default()).is_none() => {
                     is_escaped = true;
-                    at += 2;
+                    at += quote.escape_length(rest.get(plain..).unwrap_or_default());
                     continue;
                 }
                 0..0x20 => control = control.or(Some(at)),
-                b'"' | b'\'' | b'`' | 0xc2 | 0xe2 => {
+                b'\\' | b'"' | b'\'' | b'`' | 0xc2 | 0xe2 => {
                     if let Some(length) = quote.closing(&self.text.as_bytes()[at..self.end]) {
                         let after = at + length;
                         if self.closes(after, role) {
-                            break End { content: at, resume: after };
+                            if *byte == b'"' && matches!(quote, Quote::Escaped { .. }) {
+                                self.note(MistakeKind::UnbalancedQuote, at);
+                            }
+                            break StringEnd { content: at, resume: after };
                         }
                         if at == start && self.byte(after).is_some_and(|next| next > b' ') {
                             // `""text"`: the opening quote stands twice.
@@ -173,7 +215,12 @@ impl Reader<'_> {
         if !is_escaped {
             return Some(self.text.get(start..end.content).unwrap_or_default().to_owned());
         }
-        Some(self.decoded(start, end.content))
+        match quote {
+            Quote::Escaped { backslashes } => {
+                Some(self.decoded_repeatedly(start, end.content, backslashes))
+            }
+            _ => Some(self.decoded(start, end.content)),
+        }
     }
 
     /// A string in three quotes at each end, as Python has them.
@@ -201,23 +248,31 @@ impl Reader<'_> {
         Some(self.decoded(start, close))
     }
 
-    /// Where a string ends that nothing closes: before the brackets at the end of the text if they
-    /// are the ones still open, otherwise with the text.
-    fn unclosed(&mut self, start: usize, role: Role) -> Option<End> {
+    /// Finds where a string ends that nothing closes: before the brackets at the end of the text if they
+    /// are exactly those still open, otherwise with the text.
+    ///
+    /// Brackets that close others within the string are part of it: a text that was cut off within program
+    /// code often ends with some.
+    fn unclosed(&mut self, start: usize, role: TokenRole) -> Option<StringEnd> {
         let start = start.min(self.end);
         let content = &self.text[start..self.end];
         let closers = |tail: char| matches!(tail, '}' | ']') || tail.is_ascii_whitespace();
         let kept = content.trim_end_matches(closers);
-        let brackets =
-            content[kept.len()..].bytes().filter(|byte| !byte.is_ascii_whitespace()).count();
-        if brackets > 0 && brackets <= self.objects + self.arrays && role != Role::Name {
+        let count = |text: &str, bracket: u8| text.bytes().filter(|byte| *byte == bracket).count();
+        let closes_all = |opener: u8, closer: u8, open: usize| {
+            let is_balanced = count(kept, opener) <= count(kept, closer);
+            is_balanced && count(&content[kept.len()..], closer) == open
+        };
+        let is_closed = closes_all(b'{', b'}', self.objects) && closes_all(b'[', b']', self.arrays);
+        let is_open = self.objects + self.arrays > 0;
+        if is_open && is_closed && role != TokenRole::Name {
             self.note(MistakeKind::UnbalancedQuote, start + kept.len());
-            return Some(End { content: start + kept.len(), resume: start + kept.len() });
+            return Some(StringEnd { content: start + kept.len(), resume: start + kept.len() });
         }
         self.note(MistakeKind::Truncated("a string"), self.end);
         self.at = self.end;
         // A name that was cut off is no name; a value that was cut off is at least a part of it.
-        (role != Role::Name).then_some(End { content: self.end, resume: self.end })
+        (role != TokenRole::Name).then_some(StringEnd { content: self.end, resume: self.end })
     }
 
     /// `"a": "b, "c": 1`: the quote at hand is followed by a colon, so the one before it opened a name,
@@ -225,31 +280,33 @@ impl Reader<'_> {
     fn next_name_swallowed(
         &self,
         after: usize,
-        role: Role,
+        role: TokenRole,
         start: usize,
         opened: Option<usize>,
-    ) -> Option<End> {
+    ) -> Option<StringEnd> {
         let opened = opened?;
-        if role != Role::Member || self.peek_from(after).0 != Some(b':') {
+        if role != TokenRole::Member || self.peek_from(after).0 != Some(b':') {
             return None;
         }
         let content = self.text[start..opened].trim_end_matches([' ', '\t']);
         let content = content.strip_suffix([',', '\n'])?.trim_end();
         let end = start + content.len();
-        Some(End { content: end, resume: end })
+        Some(StringEnd { content: end, resume: end })
     }
 
     /// Whether what follows a quote is what follows a string of this role.
-    fn closes(&self, after: usize, role: Role) -> bool {
+    fn closes(&self, after: usize, role: TokenRole) -> bool {
         let (next, at) = self.peek_from(after);
         let Some(next) = next else { return true };
         let spaced = at > after;
         match (role, next) {
-            (Role::Root, _) | (Role::Name, b':' | b'=' | b',' | b'}') | (Role::Element, b':') => {
-                true
+            (TokenRole::Root, _)
+            | (TokenRole::Name, b':' | b'=' | b',' | b'}')
+            | (TokenRole::Element, b':') => true,
+            (TokenRole::Name, b'{' | b'[' | b'-' | b'0'..=b'9') | (TokenRole::Member, b'{') => {
+                spaced
             }
-            (Role::Name, b'{' | b'[' | b'-' | b'0'..=b'9') | (Role::Member, b'{') => spaced,
-            (Role::Name, _) => spaced && Quote::at(self.text, at).is_some(),
+            (TokenRole::Name, _) => spaced && Quote::at(self.text, at).is_some(),
             (_, b',') => self.goes_on(at + 1, role),
             (_, b'}' | b']' | b')') => self.bracket_fits(next, at),
             (_, b'/') => matches!(self.byte(at + 1), Some(b'/' | b'*')),
@@ -262,7 +319,9 @@ impl Reader<'_> {
             (_, b';') => true,
             _ => match Quote::at(self.text, at) {
                 // A missing comma.
-                Some(quote) if role == Role::Member => self.name_follows(at, quote) == Some(true),
+                Some(quote) if role == TokenRole::Member => {
+                    self.name_follows(at, quote) == Some(true)
+                }
                 Some(_) => spaced,
                 None => spaced && self.stray_words_end(at, role),
             },
@@ -287,7 +346,7 @@ impl Reader<'_> {
     }
 
     /// Whether what follows a comma is the next member or element.
-    pub(super) fn goes_on(&self, after: usize, role: Role) -> bool {
+    pub(super) fn goes_on(&self, after: usize, role: TokenRole) -> bool {
         let (next, at) = self.peek_from(after);
         let Some(next) = next else { return true };
         if matches!(next, b',' | b'}' | b']' | b')' | b'{' | b'[' | b'/' | b'#')
@@ -297,9 +356,13 @@ impl Reader<'_> {
             return true;
         }
         match (Quote::at(self.text, at), role) {
-            (Some(quote), Role::Member) => self.name_follows(at, quote).unwrap_or(true),
+            (Some(quote), TokenRole::Member) => self.name_follows(at, quote).unwrap_or(true),
             (Some(_), _) => true,
-            (None, Role::Member) => self.bare_name_follows(at) || self.name_follows_stray_word(at),
+            (None, TokenRole::Member) => {
+                self.bare_name_follows(at)
+                    || self.name_follows_stray_word(at)
+                    || self.stray_words_close(at)
+            }
             (None, _) => {
                 matches!(next, b'-' | b'+' | b'.' | b'0'..=b'9' | b'(')
                     || self.literal_follows(at)
@@ -315,11 +378,11 @@ impl Reader<'_> {
         let end = self.end.min(opening + WINDOW);
         let mut at = opening + Quote::length(&bytes[opening..]);
         while at < end {
-            if bytes[at] == b'\\' {
-                at += 2;
-            } else if let Some(length) = quote.closing(&bytes[at..self.end]) {
+            if let Some(length) = quote.closing(&bytes[at..self.end]) {
                 let next = self.peek_from(at + length).0;
                 return next.map(|next| matches!(next, b':' | b'='));
+            } else if bytes[at] == b'\\' {
+                at += quote.escape_length(&bytes[at..self.end]);
             } else {
                 at += 1;
             }
@@ -339,14 +402,36 @@ impl Reader<'_> {
             && quote.is_some_and(|quote| self.name_follows(next, quote) == Some(true))
     }
 
+    /// Returns true if only bare words stand before a bracket that can only close the object: `"a": "x", oops}`.
+    ///
+    /// A quote after the bracket suggests that words and bracket are part of the string.
+    fn stray_words_close(&self, at: usize) -> bool {
+        let bytes = &self.text.as_bytes()[at..self.end.min(at + WINDOW)];
+        let is_word =
+            |byte: u8| byte.is_ascii_alphanumeric() || b"_-. ".contains(&byte) || byte >= 0x80;
+        let Some(stop) = bytes.iter().position(|byte| !is_word(*byte)) else { return false };
+        if bytes[stop] != b'}' {
+            return false;
+        }
+        match self.peek_from(at + stop + 1) {
+            (None | Some(b'}' | b']'), _) => true,
+            (Some(b','), comma) => {
+                let (_, name) = self.peek_from(comma + 1);
+                Quote::at(self.text, name)
+                    .is_some_and(|quote| self.name_follows(name, quote) == Some(true))
+            }
+            (Some(_), next) => self.end_marker(next),
+        }
+    }
+
     /// Whether words after a quote come to an end before another quote, so that they are not the rest
     /// of the string.
-    fn stray_words_end(&self, at: usize, role: Role) -> bool {
+    fn stray_words_end(&self, at: usize, role: TokenRole) -> bool {
         let bytes = &self.text.as_bytes()[at..self.end.min(at + WINDOW)];
         let stop =
             bytes.iter().position(|byte| matches!(byte, b',' | b'}' | b']' | b'"' | b'\'' | b'\n'));
         match stop.map(|stop| (bytes[stop], at + stop)) {
-            Some((b',', at)) if role == Role::Member => {
+            Some((b',', at)) if role == TokenRole::Member => {
                 let (_, next) = self.peek_from(at + 1);
                 Quote::at(self.text, next)
                     .is_some_and(|quote| self.name_follows(next, quote) == Some(true))

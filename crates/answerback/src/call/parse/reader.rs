@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::mistake::MistakeKind;
 use super::quoted::Quote;
-use crate::json::{FEW_MEMBERS, Limits};
+use crate::json::{FEW_MEMBERS, Limits, MAX_OUTPUT_DEPTH};
 
 /// What was heard: the value as far as there is one, and each kind of mistake at its first offset.
 pub(super) struct Heard {
@@ -30,7 +30,7 @@ pub(super) type Step<T> = Result<T, Stop>;
 
 /// What a string or a word is for, which decides what may follow it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Role {
+pub(super) enum TokenRole {
     /// The name of a member.
     Name,
     /// The value of a member.
@@ -42,7 +42,7 @@ pub(super) enum Role {
 }
 
 /// What comes next in an object.
-enum Next {
+enum ObjectStep {
     Name(String),
     /// A first name without a value: `{"a", "b"}`.
     Set(String),
@@ -57,6 +57,8 @@ pub(super) struct Reader<'t> {
     /// How many objects are open, and how many arrays.
     pub(super) objects: usize,
     pub(super) arrays: usize,
+    /// Whether the text starts with a member, so that no bracket has to close the outermost object.
+    pub(super) is_bare: bool,
     /// Where the next triple quote of each kind stands, once it was looked for.
     pub(super) triple: [Option<usize>; 2],
     pub(super) limits: Limits,
@@ -65,13 +67,14 @@ pub(super) struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn new(text: &'t str, mut limits: Limits) -> Self {
-        limits.max_depth = limits.max_depth.min(Limits::DEEPEST);
+        limits.max_depth = limits.max_depth.min(MAX_OUTPUT_DEPTH);
         Self {
             text,
             at: 0,
             end: text.len(),
             objects: 0,
             arrays: 0,
+            is_bare: false,
             triple: [None; 2],
             limits,
             notes: Vec::new(),
@@ -79,7 +82,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads what stands here as a value; nothing if the text ends before there is one.
-    pub(super) fn value(&mut self, role: Role) -> Step<Option<Value>> {
+    pub(super) fn value(&mut self, role: TokenRole) -> Step<Option<Value>> {
         match self.peek() {
             None => Ok(None),
             Some(b'{') => {
@@ -109,10 +112,16 @@ impl<'t> Reader<'t> {
 
     /// Steps over an opening bracket.
     fn enter(&mut self) -> Step<()> {
-        if self.objects + self.arrays >= self.limits.max_depth {
-            return self.stop(MistakeKind::OverLimit, self.at);
-        }
+        self.deepen(self.at)?;
         self.at += 1;
+        Ok(())
+    }
+
+    /// Stops the reading where one more level would be nested too deep.
+    fn deepen(&mut self, at: usize) -> Step<()> {
+        if self.objects + self.arrays >= self.limits.max_depth {
+            return self.stop(MistakeKind::OverLimit, at);
+        }
         Ok(())
     }
 
@@ -125,18 +134,18 @@ impl<'t> Reader<'t> {
         loop {
             let start = self.at;
             let next = match pending.take() {
-                Some(name) => Next::Name(name),
+                Some(name) => ObjectStep::Name(name),
                 None => self.next_name(members.is_empty(), separated)?,
             };
             let name = match next {
-                Next::End => break,
-                Next::Name(name) => name,
-                Next::Set(first) => {
+                ObjectStep::End => break,
+                ObjectStep::Name(name) => name,
+                ObjectStep::Set(first) => {
                     self.objects -= 1;
                     return Ok(Value::Array(self.array(
                         b'}',
                         vec![Value::String(first)],
-                        Role::Root,
+                        TokenRole::Root,
                     )?));
                 }
             };
@@ -147,7 +156,7 @@ impl<'t> Reader<'t> {
                 }
                 None => self.note(MistakeKind::Truncated("an object"), self.end),
                 Some(_) => {
-                    if let Some(value) = self.value(Role::Member)? {
+                    if let Some(value) = self.value(TokenRole::Member)? {
                         self.keep(&mut members, name, value, start);
                     }
                 }
@@ -173,13 +182,13 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads up to the next member's value: its name and the colon, or the end of the object.
-    fn next_name(&mut self, first: bool, mut separated: bool) -> Step<Next> {
+    fn next_name(&mut self, first: bool, mut separated: bool) -> Step<ObjectStep> {
         loop {
             self.skip_space();
             let start = self.at;
             let Some(byte) = self.peek() else {
                 self.note_end("an object", separated && !first);
-                return Ok(Next::End);
+                return Ok(ObjectStep::End);
             };
             let quoted_name = match byte {
                 b'}' => {
@@ -189,7 +198,7 @@ impl<'t> Reader<'t> {
                         separated |= self.separator();
                         continue;
                     }
-                    return Ok(Next::End);
+                    return Ok(ObjectStep::End);
                 }
                 b',' => {
                     self.note(MistakeKind::ExtraComma, start);
@@ -198,7 +207,7 @@ impl<'t> Reader<'t> {
                 }
                 b']' | b')' if self.arrays > 0 => {
                     self.note(MistakeKind::MissingBracket, start);
-                    return Ok(Next::End);
+                    return Ok(ObjectStep::End);
                 }
                 b']' | b')' => {
                     self.note(MistakeKind::MisplacedBracket, start);
@@ -210,22 +219,24 @@ impl<'t> Reader<'t> {
                 b'{' | b'<' | b'`' if self.cuts_off(separated) => {
                     self.note(MistakeKind::MissingBracket, start);
                     self.end = start;
-                    return Ok(Next::End);
+                    return Ok(ObjectStep::End);
                 }
                 b'{' | b'[' | b'(' => {
                     self.note(MistakeKind::MissingName, start);
-                    self.value(Role::Member)?;
+                    self.value(TokenRole::Member)?;
                     separated |= self.separator();
                     continue;
                 }
                 _ => Quote::at(self.text, start),
             };
             let name = if let Some(quote) = quoted_name {
-                let Some(name) = self.string(quote, Role::Name) else { return Ok(Next::End) };
+                let Some(name) = self.string(quote, TokenRole::Name) else {
+                    return Ok(ObjectStep::End);
+                };
                 self.skip_space();
                 if first && matches!(self.peek(), Some(b',' | b'}')) {
                     self.note(MistakeKind::Set, start);
-                    return Ok(Next::Set(name));
+                    return Ok(ObjectStep::Set(name));
                 }
                 name
             } else if let Some(name) = self.bare_name() {
@@ -248,7 +259,7 @@ impl<'t> Reader<'t> {
                 self.note(MistakeKind::MissingComma, start);
             }
             self.colon();
-            return Ok(Next::Name(name));
+            return Ok(ObjectStep::Name(name));
         }
     }
 
@@ -320,7 +331,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads the elements of an array up to its end. Some may have been read already.
-    fn array(&mut self, closer: u8, mut elements: Vec<Value>, role: Role) -> Step<Vec<Value>> {
+    fn array(&mut self, closer: u8, mut elements: Vec<Value>, role: TokenRole) -> Step<Vec<Value>> {
         self.arrays += 1;
         let mut after_last = self.at;
         if !elements.is_empty() {
@@ -331,7 +342,8 @@ impl<'t> Reader<'t> {
             self.skip_space();
             let start = self.at;
             let Some(byte) = self.peek() else {
-                self.note_end("an array", separated && !elements.is_empty());
+                // Of a list nobody knows how many elements were to come.
+                self.note_end("an array", !elements.is_empty());
                 break;
             };
             match byte {
@@ -372,16 +384,17 @@ impl<'t> Reader<'t> {
             if !separated {
                 self.note(MistakeKind::MissingComma, start);
             }
-            let Some(mut value) = self.value(Role::Element)? else { continue };
+            let Some(mut value) = self.value(TokenRole::Element)? else { continue };
             self.skip_space();
             if self.peek() == Some(b':') {
-                if role == Role::Member && !elements.is_empty() && value.is_string() {
+                if role == TokenRole::Member && !elements.is_empty() && value.is_string() {
                     // `"a": [1, "b": 2`: the array ended before this name.
                     self.note(MistakeKind::MissingBracket, after_last);
                     self.at = after_last;
                     break;
                 }
                 if let Value::String(name) = value {
+                    self.deepen(start)?;
                     self.note(MistakeKind::MembersInArray, start);
                     self.at += 1;
                     value = self.object(Some(name))?;
@@ -402,7 +415,7 @@ impl<'t> Reader<'t> {
     fn tuple(&mut self) -> Step<Value> {
         let start = self.at;
         self.enter()?;
-        let mut elements = self.array(b')', Vec::new(), Role::Root)?;
+        let mut elements = self.array(b')', Vec::new(), TokenRole::Root)?;
         self.note(MistakeKind::Tuple, start);
         let written = self.text[start..self.at].trim_end_matches(')').trim_end();
         if elements.len() == 1 && !written.ends_with(',') {
@@ -492,13 +505,15 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Says that the text ended before a bracket was closed, `amid` things if more had to follow.
+    /// Notes that the text ended before a bracket was closed, `amid` things if more had to follow.
+    ///
+    /// One forgotten bracket is a slip. Where several are missing, the text was probably cut off.
     fn note_end(&mut self, within: &'static str, amid: bool) {
         let truncated =
             |(kind, _): &(MistakeKind, usize)| matches!(kind, MistakeKind::Truncated(_));
         if self.end < self.text.len() {
             self.note(MistakeKind::MissingBracket, self.end);
-        } else if amid {
+        } else if amid || self.objects + self.arrays > 1 {
             self.note(MistakeKind::Truncated(within), self.end);
         } else if !self.notes.iter().any(truncated) {
             self.note(MistakeKind::Unclosed(within), self.end);
