@@ -6,11 +6,12 @@
 use std::fmt::Write;
 
 use super::action::{GENERIC, asks_for_a_tool, call_to_action};
-use super::entry::{Entry, clean};
-use super::known::Known;
+use super::entry::{Entry, clean, clean_plain};
+use super::known::KnownFindings;
 use super::progress::{progress, repetition};
 use super::{ErrorFormatter, Failure, Formatting, Style, compact, detailed};
-use crate::finding::neutral::push_name;
+use crate::finding::neutral::{cut, push_name};
+use crate::finding::secrets::redact;
 use crate::finding::{Aggregate, aggregate, importance};
 
 /// How many characters each part of a finding may take, and what stands beside the findings.
@@ -68,8 +69,10 @@ const FIRST_COMPACT: usize = 3;
 
 /// The longest name of a tool, in characters.
 const NAME: usize = 128;
-/// The longest proposed repair, in characters. A patch that is cut is worth nothing.
+/// The longest proposed repair, in characters.
 const REPAIR: usize = 600;
+/// The longest advice of a formatter, in characters.
+const ADVICE: usize = 600;
 
 /// The message: the roomiest form that stays under the limit.
 pub(super) fn fit<F: ErrorFormatter + ?Sized>(
@@ -79,7 +82,7 @@ pub(super) fn fit<F: ErrorFormatter + ?Sized>(
 ) -> String {
     let limit = formatting.message_length();
     let aggregate = aggregate(failure.findings, formatting.errors_shown());
-    let known = Known::of(failure, &aggregate);
+    let known = KnownFindings::of(failure, &aggregate);
     let failure = &Failure { known: Some(&known), ..*failure };
     let entries: Vec<Entry<'_>> = aggregate
         .groups
@@ -87,7 +90,7 @@ pub(super) fn fit<F: ErrorFormatter + ?Sized>(
         .map(|group| Entry::of(group, failure, formatting, formatter))
         .collect();
     let entries: Vec<&Entry<'_>> = entries.iter().collect();
-    let frame = Frame::new(failure, &aggregate, formatting, formatter);
+    let frame = MessageFrame::new(failure, &aggregate, formatting, formatter);
     let first = if formatting.style == Style::Compact { FIRST_COMPACT } else { 0 };
     for room in &STEPS[first..] {
         let message = frame.write(&entries, aggregate.left_out, room);
@@ -107,7 +110,7 @@ fn shorter(message: &str, limit: usize) -> bool {
 /// The message with as many findings as there is room for, the most important first; `None` if there
 /// is room for none.
 fn leave_out(
-    frame: &Frame<'_>,
+    frame: &MessageFrame<'_>,
     entries: &[&Entry<'_>],
     aggregate: &Aggregate<'_>,
     room: &Room,
@@ -140,7 +143,7 @@ fn leave_out(
 }
 
 /// All of a message that is not a finding.
-struct Frame<'m> {
+struct MessageFrame<'m> {
     failure: &'m Failure<'m>,
     aggregate: &'m Aggregate<'m>,
     style: Style,
@@ -151,13 +154,14 @@ struct Frame<'m> {
     repair: Option<String>,
 }
 
-impl<'m> Frame<'m> {
+impl<'m> MessageFrame<'m> {
     fn new<F: ErrorFormatter + ?Sized>(
         failure: &'m Failure<'m>,
         aggregate: &'m Aggregate<'m>,
         formatting: &Formatting,
         formatter: &F,
     ) -> Self {
+        // A patch that is cut is worth nothing.
         let whole = |text: &str| {
             let shown = clean(text, formatting.root.as_deref());
             (!text.is_empty() && shown.chars().count() <= REPAIR && !shown.contains("[redacted: "))
@@ -171,7 +175,7 @@ impl<'m> Frame<'m> {
             has_errors: aggregate.has_errors() || aggregate.groups.is_empty(),
             repetition: repetition(failure),
             progress: progress(failure),
-            advice: advice.and_then(|advice| whole(&advice)),
+            advice: advice.and_then(|advice| shortened(&advice, formatting)),
             repair: failure.repair.and_then(whole),
         }
     }
@@ -219,12 +223,12 @@ impl<'m> Frame<'m> {
     fn push_summary(&self, message: &mut String) {
         if self.has_errors {
             message.push_str("Validation failed for tool ");
-            push_name(message, self.failure.tool, NAME);
+            push_name(message, &redact(self.failure.tool), NAME);
             let Failure { attempt, max_attempts, .. } = self.failure;
             let _ = write!(message, " (attempt {attempt}/{max_attempts}):");
         } else {
             message.push_str("Validation passed with notes for tool ");
-            push_name(message, self.failure.tool, NAME);
+            push_name(message, &redact(self.failure.tool), NAME);
             message.push(':');
         }
     }
@@ -244,6 +248,13 @@ impl<'m> Frame<'m> {
             call_to_action(self.failure, self.aggregate, room.action)
         }
     }
+}
+
+/// The advice of a formatter as it may be shown: cut to its limit, because its beginning already helps.
+fn shortened(advice: &str, formatting: &Formatting) -> Option<String> {
+    let shown = clean_plain(advice.trim(), formatting.root.as_deref());
+    let limit = ADVICE.min(formatting.message_length() / 3);
+    (!shown.is_empty()).then(|| cut(&shown, limit).into_owned())
 }
 
 fn paragraph(message: &mut String, text: &str) {

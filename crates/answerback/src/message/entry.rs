@@ -2,13 +2,14 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use super::budget::Room;
-use super::schema::{Part, keyword, owner};
+use super::schema::{SchemaPart, keyword, owner};
 use super::suggest::nearest;
 use super::{ErrorFormatter, Failure, Formatting};
 use crate::finding::neutral::{Quoting, cut, plain, push_unit};
 use crate::finding::secrets::{SecretKind, redact, redact_pointer};
 use crate::finding::{
-    Group, Preview, Severity, ValidationError, kind_of_place, relative_paths, val, window,
+    Group, Preview, Severity, TRUNCATED, ValidationError, kind_of_place, relative_paths,
+    relative_paths_in_json, val, window,
 };
 
 /// A finding as it will be shown: every part harmless and without secrets, none cut yet.
@@ -100,8 +101,21 @@ impl<'g> Entry<'g> {
     }
 }
 
-/// A text of others as it may be shown: without secrets and absolute paths, on one line, harmless.
+/// A text of others as it may be shown: without secrets and absolute paths, on one line, harmless. Its
+/// backslashes stand for themselves.
+pub(super) fn clean_plain<'t>(text: &'t str, root: Option<&str>) -> Cow<'t, str> {
+    clean_with(text, root, relative_paths)
+}
+
+/// [`clean_plain`] for a text that quotes values as JSON does: `\n` in it is a line break and no path.
 pub(super) fn clean<'t>(text: &'t str, root: Option<&str>) -> Cow<'t, str> {
+    clean_with(text, root, relative_paths_in_json)
+}
+
+/// Shows absolute paths relative to a root.
+type Relative = for<'a> fn(&'a str, Option<&str>) -> Cow<'a, str>;
+
+fn clean_with<'t>(text: &'t str, root: Option<&str>, relative_paths: Relative) -> Cow<'t, str> {
     // Only what can be shown is looked at, and a good part beyond, so that nothing is half redacted.
     const LOOKED_AT: usize = 8192;
     let (text, _) = window(text, LOOKED_AT);
@@ -117,10 +131,12 @@ pub(super) fn clean<'t>(text: &'t str, root: Option<&str>) -> Cow<'t, str> {
 
 /// A preview in at most `limit` characters, with ` (truncated)` behind it if it is not all of the value.
 pub(super) fn cut_preview(preview: &str, limit: usize) -> Cow<'_, str> {
-    let value = preview.strip_suffix(" (truncated)").unwrap_or(preview);
+    let value = preview.strip_suffix(TRUNCATED).unwrap_or(preview);
+    // The quotes around a string do not count.
+    let limit = if value.starts_with('"') { limit.saturating_add(2) } else { limit };
     match cut(value, limit) {
         Cow::Borrowed(_) => Cow::Borrowed(preview),
-        Cow::Owned(shown) => Cow::Owned(shown + " (truncated)"),
+        Cow::Owned(shown) => Cow::Owned(shown + TRUNCATED),
     }
 }
 
@@ -155,7 +171,7 @@ pub(super) fn place(path: &str) -> Cow<'_, str> {
 /// The secret that a finding is about, by the names on the way to it or because the schema says so.
 pub(super) fn secret_kind(
     finding: &ValidationError,
-    part: Option<&Part<'_>>,
+    part: Option<&SchemaPart<'_>>,
 ) -> Option<SecretKind> {
     kind_of_place(&finding.field_path).or_else(|| {
         let holder = part?.holder;
@@ -191,39 +207,64 @@ const NEAREST: usize = 5;
 /// What would be right, in full and in short.
 fn expected<'g>(
     finding: &'g ValidationError,
-    part: Option<&Part<'_>>,
+    part: Option<&SchemaPart<'_>>,
     failure: &Failure<'_>,
     root: Option<&str>,
 ) -> (Option<Cow<'g, str>>, Option<String>) {
-    let options = part
-        .filter(|_| matches!(keyword(finding).as_deref(), Some("enum" | "const")))
-        .and_then(Part::options);
-    if let Some(options) = options {
+    if let Some(options) = permitted_values(finding, part) {
         let (full, short) =
             list_options(options, finding.actual_value.as_deref().unwrap_or_default());
         return (Some(Cow::Owned(full)), short);
     }
     let Some(text) = &finding.expected_value else { return (None, None) };
     let mut expected = clean(text, root);
-    if finding.error_code == val::REQUIRED_FIELD_MISSING.code
-        && let Some(description) = description(finding, failure)
-    {
+    if let Some(description) = description(finding, failure) {
         let _ = write!(expected.to_mut(), " ({description})");
     }
     (Some(expected), None)
 }
 
-/// What the schema says about a missing field, quoted and short.
+/// The values that a closed set permits at the place of a finding: those of all branches of a union,
+/// where several were compared.
+pub(super) fn permitted_values<'f>(
+    finding: &'f ValidationError,
+    part: Option<&SchemaPart<'f>>,
+) -> Option<&'f [serde_json::Value]> {
+    if let Some(values) = &finding.facts.values {
+        return Some(values);
+    }
+    part.filter(|_| matches!(keyword(finding).as_deref(), Some("enum" | "const")))
+        .and_then(SchemaPart::options)
+}
+
+/// What the schema says about a field that is missing or written in the wrong way, quoted and short.
 fn description(finding: &ValidationError, failure: &Failure<'_>) -> Option<String> {
+    let is_missing = finding.error_code == val::REQUIRED_FIELD_MISSING.code;
+    let is_miswritten = [&val::TYPE_MISMATCH, &val::PATTERN_MISMATCH, &val::FORMAT_VIOLATION]
+        .iter()
+        .any(|rule| rule.code == finding.error_code);
+    if !is_missing && !is_miswritten {
+        return None;
+    }
     let (_, name) = finding.field_path.split_last()?;
-    let holder = failure
-        .part(finding)
-        .filter(|part| part.fields().is_some())
-        .or_else(|| owner(finding, failure.schema))?;
-    let field = holder.field(&name)?;
-    let text = field.get("description").or_else(|| field.get("title"))?.as_str()?;
-    let first = text.lines().next().unwrap_or_default().trim();
-    (!first.is_empty()).then(|| Preview::new().show_text(first))
+    let part = failure.part(finding);
+    let said = |field: &serde_json::Map<String, serde_json::Value>| {
+        let text = field.get("description").or_else(|| field.get("title"))?.as_str()?;
+        let first = text.lines().next().unwrap_or_default().trim();
+        (!first.is_empty()).then(|| Preview::new().show_text(first))
+    };
+    if is_missing {
+        let holder = part
+            .filter(|part| part.fields().is_some())
+            .or_else(|| owner(finding, failure.schema))?;
+        return said(holder.field(&name)?);
+    }
+    // The title of a value that is there says no more than its name.
+    let described = |field: &serde_json::Map<String, serde_json::Value>| {
+        field.contains_key("description").then(|| said(field)).flatten()
+    };
+    let field = owner(finding, failure.schema).and_then(|owner| owner.field(&name));
+    field.and_then(described).or_else(|| described(part?.holder))
 }
 
 /// The options of a closed set: all of them, or the nearest and how many more there are.

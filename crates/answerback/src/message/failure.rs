@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-use super::known::{Known, KnownFinding};
-use super::schema::Part;
+use super::known::{KnownFinding, KnownFindings};
+use super::schema::SchemaPart;
 use crate::finding::ValidationError;
 use crate::retry::{Noted, Repetition};
 
@@ -28,7 +28,7 @@ pub struct Failure<'a> {
     /// A proposed repair in one line, such as a JSON Patch.
     pub repair: Option<&'a str>,
     /// What was worked out about its findings, while a message is written.
-    pub(super) known: Option<&'a Known<'a>>,
+    pub(super) known: Option<&'a KnownFindings<'a>>,
 }
 
 impl<'a> Failure<'a> {
@@ -54,10 +54,10 @@ impl<'a> Failure<'a> {
     }
 
     /// The part of the schema that a finding is about.
-    pub(super) fn part(&self, finding: &ValidationError) -> Option<Part<'a>> {
+    pub(super) fn part(&self, finding: &ValidationError) -> Option<SchemaPart<'a>> {
         match self.known(finding) {
             Some(known) => known.part,
-            None => Part::of(finding, self.schema),
+            None => SchemaPart::of(finding, self.schema),
         }
     }
 

@@ -6,16 +6,26 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::Failure;
-use super::schema::{Part, keyword, owner};
+use super::entry::permitted_values;
+use super::repair::nearest_value;
+use super::schema::{SchemaPart, keyword, owner};
 use super::suggest::nearest;
 use crate::finding::neutral::push_name;
-use crate::finding::{Preview, ValidationError};
+use crate::finding::{Preview, TRUNCATED, ValidationError};
 
 /// The longest name shown, in characters.
 pub(super) const NAME: usize = 128;
 
 /// The standard hint for a finding.
 pub(super) fn standard(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
+    if finding.facts.is_omittable {
+        let is_null = finding.actual_value.as_deref() == Some("null");
+        let and_no_null = if is_null { "; do not send null" } else { "" };
+        return Some(format!("Omit the field if you have no value for it{and_no_null}."));
+    }
+    if finding.facts.is_contradiction {
+        return None;
+    }
     match finding.error_code.as_ref() {
         "VAL-002" => type_mismatch(failure, finding),
         "VAL-005" => unknown_field(failure, finding),
@@ -27,7 +37,10 @@ pub(super) fn standard(failure: &Failure<'_>, finding: &ValidationError) -> Opti
             _ => None,
         },
         "VAL-007" => example(failure, finding),
-        "VAL-008" => nearest_option(failure, finding).map(|near| format!("Did you mean {near}?")),
+        "VAL-008" => {
+            let near = nearest_options(failure, finding);
+            (!near.is_empty()).then(|| format!("Did you mean {}?", alternatives(&near)))
+        }
         "VAL-009" if keyword(finding).as_deref() == Some("minLength") => {
             Some("Send the real value only if you have it; otherwise ask.".to_owned())
         }
@@ -38,61 +51,75 @@ pub(super) fn standard(failure: &Failure<'_>, finding: &ValidationError) -> Opti
 
 fn type_mismatch(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
     let actual = finding.actual_value.as_deref()?;
-    let expected = expected_type(failure, finding).unwrap_or_default();
+    let expected = expected_types(failure, finding);
+    let wants = |name: &str| expected.iter().any(|expected| expected == name);
     if actual == "null" {
-        let (_, name) = finding.field_path.split_last()?;
-        let is_required = owner(finding, failure.schema).is_some_and(|owner| owner.requires(&name));
-        return (!is_required && name.parse::<usize>().is_err())
-            .then(|| "Omit the field if you have no value for it; do not send null.".to_owned());
-    }
-    if !actual.trim_start().starts_with('"') {
         return None;
     }
-    let inside: Value =
-        serde_json::from_str::<String>(actual.strip_suffix(" (truncated)").unwrap_or(actual))
-            .map(|text| Value::String(text.trim().to_owned()))
-            .ok()?;
-    let text = inside.as_str()?;
-    let stringified = match expected.as_str() {
-        "integer" | "number" => text.parse::<f64>().is_ok(),
-        "boolean" => matches!(text.to_ascii_lowercase().as_str(), "true" | "false"),
-        "array" => text.starts_with('['),
-        "object" => text.starts_with('{'),
-        _ => false,
-    };
-    match expected.as_str() {
-        _ if stringified => {
-            Some("Send it as JSON, not as a string: without the quotes around it.".to_owned())
-        }
-        "array" if text.contains(',') => {
-            Some("Send a JSON list with one element for each part, not one string.".to_owned())
-        }
-        _ => None,
+    let text =
+        read_preview(actual).and_then(|value| value.as_str().map(|text| text.trim().to_owned()));
+    let text = text.unwrap_or_default();
+    let stringified = (wants("integer") || wants("number")) && text.parse::<f64>().is_ok()
+        || wants("boolean") && matches!(text.to_ascii_lowercase().as_str(), "true" | "false")
+        || wants("array") && text.starts_with('[')
+        || wants("object") && text.starts_with('{');
+    if stringified {
+        return Some("Send it as JSON, not as a string: without the quotes around it.".to_owned());
     }
+    if expected != ["array"] {
+        return None;
+    }
+    let hint = if text.contains(',') {
+        "Send a JSON list with one element for each part, not one string."
+    } else {
+        "Send a JSON list, even for a single value."
+    };
+    Some(hint.to_owned())
 }
 
-/// The type that the schema asks for, or the first word of what the finding expects.
-pub(super) fn expected_type(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
+/// A previewed value, as far as it is there.
+fn read_preview(actual: &str) -> Option<Value> {
+    serde_json::from_str(actual.strip_suffix(TRUNCATED).unwrap_or(actual)).ok()
+}
+
+/// The types that the schema asks for, or the first word of what the finding expects. Null is among them
+/// only where nothing else is.
+pub(super) fn expected_types(failure: &Failure<'_>, finding: &ValidationError) -> Vec<String> {
+    let all = all_expected_types(failure, finding);
+    let others: Vec<String> = all.iter().filter(|name| *name != "null").cloned().collect();
+    if others.is_empty() { all } else { others }
+}
+
+fn all_expected_types(failure: &Failure<'_>, finding: &ValidationError) -> Vec<String> {
+    if !finding.facts.types.is_empty() {
+        return finding.facts.types.iter().map(|name| (*name).to_owned()).collect();
+    }
     if let Some(part) = failure.part(finding) {
         match part.holder.get("type") {
-            Some(Value::String(name)) => return Some(name.clone()),
+            Some(Value::String(name)) => return vec![name.clone()],
             Some(Value::Array(names)) => {
-                return names
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .find(|name| *name != "null")
-                    .map(str::to_owned);
+                return names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
             }
             _ => {}
         }
     }
-    let text = finding.expected_value.as_deref()?;
+    let text = finding.expected_value.as_deref().unwrap_or_default();
     let word = text
         .split(|character: char| !character.is_ascii_alphabetic())
-        .find(|word| !matches!(*word, "a" | "an" | ""))?;
-    ["integer", "number", "string", "boolean", "array", "object", "null"]
-        .contains(&word)
-        .then(|| word.to_owned())
+        .find(|word| !matches!(*word, "a" | "an" | ""));
+    let is_type = |word: &&str| {
+        ["integer", "number", "string", "boolean", "array", "object", "null"].contains(word)
+    };
+    word.filter(is_type).map(str::to_owned).into_iter().collect()
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub(super) fn alternatives(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
 }
 
 /// The field that was probably meant by an unknown one, if any.
@@ -107,12 +134,15 @@ pub(super) fn meant_field(failure: &Failure<'_>, finding: &ValidationError) -> O
 fn find_meant_field(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
     let (parent, name) = finding.field_path.split_last()?;
     let siblings = |code: &'static str| {
-        failure.findings.iter().filter(move |other| other.error_code == code).filter_map(|other| {
-            let (other_parent, other_name) = other.field_path.split_last()?;
-            (other_parent == parent).then(|| (other, other_name.into_owned()))
-        })
+        let parent = &parent;
+        failure.findings.iter().filter(move |other| other.error_code == code).filter_map(
+            move |other| {
+                let (other_parent, other_name) = other.field_path.split_last()?;
+                (other_parent == *parent).then(|| (other, other_name.into_owned()))
+            },
+        )
     };
-    let missing: Vec<_> = siblings("VAL-001").collect();
+    let missing: Vec<_> = siblings("VAL-001").filter(|(_, missing)| *missing != name).collect();
     // A field that is missing is a likelier meaning than one that may well be there.
     if let Some(near) = nearest(&name, missing.iter().map(|(_, name)| name.as_str())).first() {
         return Some(near.candidate.to_owned());
@@ -125,6 +155,44 @@ fn find_meant_field(failure: &Failure<'_>, finding: &ValidationError) -> Option<
     let [(only, only_name)] = missing.as_slice() else { return None };
     let unknown = siblings("VAL-005").count();
     (unknown == 1 && may_be_same(failure, finding, only)).then(|| only_name.clone())
+}
+
+/// Returns the type that a field asks for, if the unknown field that was meant to be it has another type.
+pub(super) fn other_type(
+    failure: &Failure<'_>,
+    unknown: &ValidationError,
+    meant: &str,
+) -> Option<String> {
+    let part = object_part(failure, unknown)?;
+    let wanted = part.field(meant)?.get("type")?.as_str()?;
+    let actual = type_of_preview(unknown.actual_value.as_deref()?)?;
+    let is_same = actual == wanted || (actual, wanted) == ("integer", "number");
+    (!is_same).then(|| wanted.to_owned())
+}
+
+/// Returns the name of a JSON type with its indefinite article.
+pub(super) fn with_article(kind: &str) -> String {
+    match kind {
+        "null" => kind.to_owned(),
+        _ if kind.starts_with(['a', 'e', 'i', 'o', 'u']) => format!("an {kind}"),
+        _ => format!("a {kind}"),
+    }
+}
+
+/// Returns the JSON type of a value by its preview, or `None` if the preview does not show it.
+fn type_of_preview(preview: &str) -> Option<&'static str> {
+    const REDACTED: &str = "[redacted";
+    match preview.as_bytes().first()? {
+        _ if preview.trim_start_matches('"').starts_with(REDACTED) => None,
+        b'"' => Some("string"),
+        b'[' => Some("array"),
+        b'{' => Some("object"),
+        b't' | b'f' => Some("boolean"),
+        b'n' => Some("null"),
+        b'-' | b'0'..=b'9' if preview.parse::<i64>().is_ok() => Some("integer"),
+        // 1.0 is an integer to JSON Schema, so the type of a fraction is left open.
+        _ => None,
+    }
 }
 
 /// Whether the value of an unknown field has the type that a missing one asks for, as far as is known.
@@ -156,7 +224,7 @@ fn missing_type(failure: &Failure<'_>, missing: &ValidationError) -> Option<Stri
 }
 
 /// The schema of the object that a missing or unknown field belongs to.
-fn object_part<'s>(failure: &Failure<'s>, finding: &ValidationError) -> Option<Part<'s>> {
+fn object_part<'s>(failure: &Failure<'s>, finding: &ValidationError) -> Option<SchemaPart<'s>> {
     failure
         .part(finding)
         .filter(|part| part.fields().is_some())
@@ -169,6 +237,9 @@ fn unknown_field(failure: &Failure<'_>, finding: &ValidationError) -> Option<Str
         let mut hint = String::from("Did you mean ");
         push_name(&mut hint, &meant, NAME);
         hint.push('?');
+        if let Some(wanted) = other_type(failure, finding, &meant) {
+            let _ = write!(hint, " It takes {}.", with_article(&wanted));
+        }
         return Some(hint);
     }
     let fields = object_part(failure, finding)?.fields()?;
@@ -187,32 +258,33 @@ fn unknown_field(failure: &Failure<'_>, finding: &ValidationError) -> Option<Str
     Some(hint)
 }
 
-/// The permitted value nearest to the one that came, quoted.
-pub(super) fn nearest_option(failure: &Failure<'_>, finding: &ValidationError) -> Option<String> {
-    let written: Value = serde_json::from_str(finding.actual_value.as_deref()?).ok()?;
+/// The permitted values nearest to the one that was sent, quoted: one that a repair would take, else those
+/// that look like it.
+pub(super) fn nearest_options(failure: &Failure<'_>, finding: &ValidationError) -> Vec<String> {
+    let Some(written) = finding.actual_value.as_deref().and_then(read_preview) else {
+        return Vec::new();
+    };
     let show = |option: &Value| Preview::new().with_max_characters(60).show(option);
-    if let Some(options) = failure.part(finding).and_then(|part| part.options()) {
-        // "5" for 5 and the like: the same text in another type.
-        let bare = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let retyped =
-            || options.iter().find(|option| **option != written && bare(option) == bare(&written));
-        let word = written.as_str()?;
+    if let Some(options) = permitted_values(finding, failure.part(finding).as_ref()) {
+        if let Some((meant, _)) = nearest_value(&written, &options.iter().collect::<Vec<_>>()) {
+            return vec![show(&meant)];
+        }
+        let Some(word) = written.as_str() else { return Vec::new() };
         let near = nearest(word, options.iter().filter_map(Value::as_str));
-        return near
-            .first()
-            .map(|near| show(&Value::from(near.candidate)))
-            .or_else(|| retyped().map(show));
+        // One that is near by its letters is likelier than those that only share a word.
+        let best = near.first().map(|near| near.likeness);
+        let alike = near.iter().take_while(|near| Some(near.likeness) == best);
+        return alike.map(|near| show(&Value::from(near.candidate))).collect();
     }
-    let expected = finding.expected_value.as_deref()?;
+    let expected = finding.expected_value.as_deref().unwrap_or_default();
     let list = expected
         .strip_prefix("one of")
         .map_or(expected, |rest| rest.trim_start_matches([':', ' ']));
     let options: Vec<&str> =
         list.split(", ").map(|option| option.trim_matches(['"', '\''])).collect();
-    if options.len() < 2 {
-        return None;
-    }
-    nearest(written.as_str()?, options).first().map(|near| show(&Value::from(near.candidate)))
+    let Some(word) = written.as_str().filter(|_| options.len() >= 2) else { return Vec::new() };
+    let near = nearest(word, options);
+    near.first().map(|near| show(&Value::from(near.candidate))).into_iter().collect()
 }
 
 /// An example that the schema itself gives.
@@ -243,10 +315,18 @@ fn format_example(failure: &Failure<'_>, finding: &ValidationError) -> Option<St
     formats.max_by_key(|(name, _)| name.len()).map(|(_, look)| (*look).to_owned())
 }
 
+/// Which time zone is meant and what a value that is not there would be, only the model can know, so no
+/// sentence suggests one.
 const FORMATS: &[(&str, &str)] = &[
-    ("date-time", "A date-time is written as 2024-05-31T14:30:00Z, with a time zone."),
+    (
+        "date-time",
+        "RFC 3339 writes a date-time with a date, a time and the offset of its time zone: 2024-05-31T14:30:00+02:00. Add an offset only if you know which one is meant.",
+    ),
     ("date", "A date is written as 2024-05-31."),
-    ("time", "A time is written as 14:30:00Z, with a time zone."),
+    (
+        "time",
+        "RFC 3339 writes a time with seconds and the offset of its time zone: 14:30:00+02:00. Add an offset only if you know which one is meant.",
+    ),
     ("duration", "A duration is written as P3DT12H (3 days, 12 hours) or PT45M."),
     ("email", "An e-mail address is written as name@example.com."),
     ("idn-email", "An e-mail address is written as name@example.com."),
@@ -254,9 +334,15 @@ const FORMATS: &[(&str, &str)] = &[
     ("idn-hostname", "A hostname is written as www.example.com, without a scheme or a path."),
     ("ipv4", "An IPv4 address is written as 192.0.2.1."),
     ("ipv6", "An IPv6 address is written as 2001:db8::1."),
-    ("uri", "A URI is written in full, with its scheme: https://example.com/page."),
+    (
+        "uri",
+        "A URI is written in full, with its scheme, and other characters percent-encoded: https://example.com/caf%C3%A9.",
+    ),
     ("iri", "An IRI is written in full, with its scheme: https://example.com/page."),
-    ("uri-reference", "A URI reference is written as https://example.com/page or /page."),
+    (
+        "uri-reference",
+        "A URI reference is written as https://example.com/page or /page, with other characters percent-encoded: /caf%C3%A9.",
+    ),
     ("iri-reference", "An IRI reference is written as https://example.com/page or /page."),
     ("uri-template", "A URI template is written as https://example.com/{id}."),
     ("uuid", "A UUID is 32 hexadecimal digits in groups of 8-4-4-4-12; use one you were given."),

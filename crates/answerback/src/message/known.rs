@@ -3,12 +3,12 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use super::Failure;
-use super::schema::Part;
+use super::schema::SchemaPart;
 use crate::finding::{Aggregate, ValidationError};
 
 /// What entries, hints and the call to action ask about each finding that is shown, worked out once.
 #[derive(Debug)]
-pub(super) struct Known<'a> {
+pub(super) struct KnownFindings<'a> {
     /// What it was worked out from: a formatter may go on with another schema or other findings.
     schema: Option<&'a Value>,
     findings: &'a [ValidationError],
@@ -19,17 +19,17 @@ pub(super) struct Known<'a> {
 pub(super) struct KnownFinding<'a> {
     finding: &'a ValidationError,
     /// The part of the schema that it is about.
-    pub(super) part: Option<Part<'a>>,
+    pub(super) part: Option<SchemaPart<'a>>,
     /// The field that was probably meant by an unknown one, once somebody asked.
     pub(super) meant_field: OnceLock<Option<String>>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> KnownFindings<'a> {
     pub(super) fn of(failure: &Failure<'a>, aggregate: &Aggregate<'a>) -> Self {
         let Failure { schema, findings, .. } = *failure;
         let shown = aggregate.groups.iter().map(|group| KnownFinding {
             finding: group.finding,
-            part: Part::of(group.finding, schema),
+            part: SchemaPart::of(group.finding, schema),
             meant_field: OnceLock::new(),
         });
         Self { schema, findings, shown: shown.collect() }

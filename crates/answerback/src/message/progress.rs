@@ -43,8 +43,11 @@ pub(super) fn repetition(failure: &Failure<'_>) -> Option<String> {
         Repetition::SameErrors { .. } => format!(
             "The arguments changed, but the errors are the same as before: the change was made elsewhere. Change exactly the places named below.{chances}"
         ),
+        Repetition::SameRules { .. } => format!(
+            "The arguments changed, but the same rules are broken at the same places. Read below what each place must hold.{chances}"
+        ),
         Repetition::Oscillation { attempt } => format!(
-            "This call goes back to attempt {attempt}, which had failed. Keep what was fixed since then and correct the places below together, in one call.{chances}"
+            "This call brings back the errors of attempt {attempt}. Keep what was fixed since then and correct the places below together, in one call.{chances}"
         ),
     })
 }

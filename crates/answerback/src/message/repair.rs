@@ -8,22 +8,24 @@
 
 mod change;
 mod choice;
-mod kinship;
 mod members;
 mod nothing;
 mod reading;
+mod redacted;
+mod separator;
+mod similarity;
 
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Serialize;
 use serde_json::Value;
 
-use self::change::{Change, Words, lies_in};
+use self::change::{RepairStep, Words, lies_in};
+pub(super) use self::choice::nearest_value;
 use crate::call::{Confidence, Malformed, Options, Schema, check};
-use crate::finding::{ValidationError, val};
-use crate::json::Pointer;
+use crate::finding::{ValidationError, secrets, val};
 use crate::json::patch::{self, Operation};
+use crate::json::{self, Pointer};
 
 /// How often a repaired call is looked at again: a renamed field may hold a list written as text,
 /// which may hold a misspelt value.
@@ -34,27 +36,84 @@ const MOST_ERRORS: usize = 64;
 /// A change to a failing call that makes it valid. Whether it is used is for the model, or the host,
 /// to decide.
 ///
-/// It holds the arguments as they are, secrets included; only [its words](Repair::words) are safe to
-/// show.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+/// It holds the arguments as they are, secrets included; [`Repair::without_secrets`] and [its words](Repair::words) are
+/// safe to show.
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Repair {
     /// The steps from the arguments sent to those meant; `None` where the text sent was not JSON.
     pub patch: Option<Vec<Operation>>,
-    /// The arguments after the repair.
+    /// The arguments after the repair; null where a secret in them is left out.
     pub arguments: Value,
     /// Whether something else could have been meant.
     pub confidence: Confidence,
-    #[serde(skip)]
     words: String,
+    /// Whether secrets are left out.
+    is_redacted: bool,
+    is_lossless: bool,
 }
 
 impl Repair {
+    /// The one place where a repair is made. Returns `None` for one that an ordinary JSON reader could not read
+    /// inside of a reply.
+    fn offer(
+        patch: Option<Vec<Operation>>,
+        arguments: Value,
+        confidence: Confidence,
+        words: String,
+    ) -> Option<Self> {
+        let mut values = patch.iter().flatten().filter_map(Operation::value);
+        let is_readable =
+            json::is_readable_output(&arguments) && values.all(json::is_readable_output);
+        is_readable.then_some(Self {
+            patch,
+            arguments,
+            confidence,
+            words,
+            is_redacted: false,
+            is_lossless: false,
+        })
+    }
+
     /// What would change, in one line for the model: `rename 'pth' to 'path'; write "utf-8" for "uft8"
     /// in 'encoding'`. Secrets are hidden, names and values shortened and neutralised.
     pub fn words(&self) -> &str {
         &self.words
+    }
+
+    /// Whether it only writes values in another way, so that nothing the model sent is lost: 5 for "5",
+    /// `true` for "true", a list for its JSON in a string, the spelling of an enum's value, and no field for
+    /// a `null` that its schema forbids.
+    pub fn is_lossless(&self) -> bool {
+        self.is_lossless
+    }
+
+    /// Returns true if secrets are left out, so that the arguments have to be made from the patch by whoever has the
+    /// call.
+    pub fn is_redacted(&self) -> bool {
+        self.is_redacted
+    }
+
+    /// Returns the repair as it can be printed and stored. Nothing changes where no secret is in it.
+    ///
+    /// Otherwise the arguments are left out, and so is the value of each step that writes a secret. Such a step is no
+    /// step of RFC 6902 any more, so nobody applies it by mistake; the others can be applied to the call. Of a text
+    /// that was not JSON there is no patch, and then nothing is left.
+    pub fn without_secrets(mut self, schema: Option<&Schema>) -> Option<Self> {
+        let hides = |schema: &Schema| *schema.without_secrets(&self.arguments) != self.arguments;
+        let is_hidden_by_schema = schema.is_some_and(hides);
+        if !is_hidden_by_schema && !secrets::holds_secret(&self.arguments) && !self.names_secret() {
+            return Some(self);
+        }
+        for step in self.patch.as_mut()? {
+            redacted::redact(step, is_hidden_by_schema);
+        }
+        Some(Self { arguments: Value::Null, is_redacted: true, ..self })
+    }
+
+    /// Returns true if a secret is in a name that a step takes away.
+    fn names_secret(&self) -> bool {
+        self.patch.iter().flatten().any(redacted::names_secret)
     }
 }
 
@@ -105,22 +164,24 @@ pub fn repair(
     let mut findings = Cow::Borrowed(findings);
     let mut patch = Vec::new();
     let mut confidence = Confidence::Safe;
+    let mut is_lossless = true;
     let mut words = Words::default();
     for _ in 0..ROUNDS {
         let changes = changes(schema, &arguments, &findings)?;
         let first = patch.len();
         for change in changes {
             confidence = confidence.max(change.confidence);
+            is_lossless &= change.is_lossless && change.confidence == Confidence::Safe;
             words.add(&change.operation, &arguments, schema);
             patch.push(change.operation);
         }
         let mended = patch::apply(&arguments, &patch[first..]).ok()?;
         // Only in strict mode can a call that the schema takes still have an error.
-        let is_valid = !options.strict && schema.is_valid(&mended).ok()?;
+        let is_valid = !options.strict && schema.is_valid_with(&mended, options).ok()?;
         let left = if is_valid { Vec::new() } else { check(schema, &mended, options).ok()? };
         if !left.iter().any(ValidationError::is_error) {
-            let words = words.into_line();
-            return Some(Repair { patch: Some(patch), arguments: mended, confidence, words });
+            let offer = Repair::offer(Some(patch), mended, confidence, words.into_line());
+            return offer.map(|repair| Repair { is_lossless, ..repair });
         }
         arguments = Cow::Owned(mended);
         findings = Cow::Owned(left);
@@ -157,8 +218,8 @@ pub fn repair_malformed(
     } else {
         (reading.value.clone(), reading.confidence)
     };
-    let words = change::whole(&arguments, schema);
-    Some(Repair { patch: None, arguments, confidence, words })
+    let words = change::whole(&arguments, schema, &malformed.omissions());
+    Repair::offer(None, arguments, confidence, words)
 }
 
 /// A change for every error, or nothing at all.
@@ -166,7 +227,7 @@ fn changes(
     schema: &Schema,
     arguments: &Value,
     findings: &[ValidationError],
-) -> Option<Vec<Change>> {
+) -> Option<Vec<RepairStep>> {
     let errors = || findings.iter().filter(|finding| finding.is_error());
     if !(1..=MOST_ERRORS).contains(&errors().count()) || errors().any(is_beyond_repair) {
         return None;
@@ -200,29 +261,33 @@ fn is_beyond_repair(finding: &ValidationError) -> bool {
 }
 
 /// Whether something at a place, or around it, is changed already.
-fn is_changed(changes: &[Change], place: &Pointer) -> bool {
+fn is_changed(changes: &[RepairStep], place: &Pointer) -> bool {
     changes.iter().any(|change| lies_in(place, change.place()))
 }
 
 /// The change that one value's finding suggests.
-fn change(schema: &Schema, arguments: &Value, finding: &ValidationError) -> Option<Change> {
+fn change(schema: &Schema, arguments: &Value, finding: &ValidationError) -> Option<RepairStep> {
     let value = finding.field_path.find(arguments)?;
     let code = finding.error_code.as_ref();
     if let Some(change) = nothing::change(schema, finding, value) {
         return Some(change);
     }
     let (value, confidence) = if code == val::TYPE_MISMATCH.code {
-        reading::read(schema, finding, value)?
+        let (value, confidence) = reading::read(schema, finding, value)?;
+        return Some(RepairStep::rewrite(&finding.field_path, value, confidence));
     } else if code == val::INVALID_ENUM_VALUE.code {
-        choice::meant(schema, finding, value)?
+        let (value, confidence) = choice::meant(schema, finding, value)?;
+        return Some(RepairStep::rewrite(&finding.field_path, value, confidence));
     } else {
         // Patterns and formats do not foresee blanks around a text; nobody means them.
         let text = value.as_str()?;
         let trimmed = text.trim();
         (trimmed.len() < text.len()).then(|| (Value::from(trimmed), Confidence::Safe))?
     };
-    Some(Change::replace(&finding.field_path, value, confidence))
+    Some(RepairStep::replace(&finding.field_path, value, confidence))
 }
 
+#[cfg(test)]
+mod lossless;
 #[cfg(test)]
 mod tests;

@@ -7,13 +7,13 @@ use crate::json::Pointer;
 
 /// The part of a schema that a finding is about.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part<'s> {
+pub(super) struct SchemaPart<'s> {
     root: &'s Value,
     /// The schema object that holds the failing keyword.
     pub(super) holder: &'s Map<String, Value>,
 }
 
-impl<'s> Part<'s> {
+impl<'s> SchemaPart<'s> {
     /// Follows the finding's evaluation path to the schema object whose keyword failed.
     pub(super) fn of(finding: &ValidationError, root: Option<&'s Value>) -> Option<Self> {
         let root = root?;
@@ -41,17 +41,13 @@ impl<'s> Part<'s> {
         let field = self.fields()?.get(name)?;
         resolve(self.root, field).as_object()
     }
-
-    pub(super) fn requires(&self, name: &str) -> bool {
-        self.holder
-            .get("required")
-            .and_then(Value::as_array)
-            .is_some_and(|names| names.iter().any(|other| other == name))
-    }
 }
 
 /// The schema of the object that a field of the arguments belongs to, going down by the field's path.
-pub(super) fn owner<'s>(finding: &ValidationError, root: Option<&'s Value>) -> Option<Part<'s>> {
+pub(super) fn owner<'s>(
+    finding: &ValidationError,
+    root: Option<&'s Value>,
+) -> Option<SchemaPart<'s>> {
     let root = root?;
     let mut schema = resolve(root, root);
     for token in finding.field_path.tokens_above()? {
@@ -61,7 +57,7 @@ pub(super) fn owner<'s>(finding: &ValidationError, root: Option<&'s Value>) -> O
             .or_else(|| schema.get("items"))?;
         schema = resolve(root, below);
     }
-    schema.as_object().map(|holder| Part { root, holder })
+    schema.as_object().map(|holder| SchemaPart { root, holder })
 }
 
 /// The keyword that failed: the last step of the evaluation path.

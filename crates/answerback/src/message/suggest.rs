@@ -209,8 +209,10 @@ fn shares_words(a: &[String], b: &[String]) -> bool {
         |word: &str, other: &str| word == other || word.len() >= 3 && other.starts_with(word);
     let matched =
         |word: &String| more.iter().any(|other| begins(word, other) || begins(other, word));
-    let telling = fewer.iter().map(String::len).sum::<usize>() >= 3;
-    !fewer.is_empty() && telling && fewer.iter().all(matched)
+    let letters = fewer.iter().map(String::len).sum::<usize>();
+    // Two letters tell something only as a whole word: `en` for `en_US`.
+    letters >= 3 && fewer.iter().all(matched)
+        || letters == 2 && fewer.iter().all(|word| more.contains(word))
 }
 
 /// The words of a name in lower case: parted by separators, by capitals after small letters, and by
@@ -311,6 +313,7 @@ mod tests {
             ("desc", &["description"]),
             ("colour", &[]),
             ("x", &[]),
+            ("id", &[]),
             ("", &[]),
         ] {
             let found: Vec<_> = nearest(word, fields).iter().map(|near| near.candidate).collect();

@@ -90,7 +90,7 @@ fn the_documents_own_example() {
             .with_expected("string with max length 1048576")
             .with_actual(
                 crate::finding::Preview::new()
-                    .with_max_characters(31)
+                    .with_max_characters(29)
                     .show(&json!("Lorem ipsum dolor sit amet consectetur")),
             ),
     ];
@@ -186,6 +186,7 @@ fn repetition_is_said_first() {
         Repetition::None,
         Repetition::SameCall { attempt: 1 },
         Repetition::SameErrors { attempt: 1 },
+        Repetition::SameRules { attempt: 1 },
         Repetition::Oscillation { attempt: 1 },
     ]
     .map(|repetition| {
@@ -195,7 +196,8 @@ fn repetition_is_said_first() {
     • /limit (VAL-002): Type mismatch: expected integer, got string
     This call is identical to attempt 1, so it failed in the same way. Change the values named below before you call the tool again. One attempt is left.
     The arguments changed, but the errors are the same as before: the change was made elsewhere. Change exactly the places named below. One attempt is left.
-    This call goes back to attempt 1, which had failed. Keep what was fixed since then and correct the places below together, in one call. One attempt is left.
+    The arguments changed, but the same rules are broken at the same places. Read below what each place must hold. One attempt is left.
+    This call brings back the errors of attempt 1. Keep what was fixed since then and correct the places below together, in one call. One attempt is left.
     "##);
 }
 
@@ -226,10 +228,10 @@ fn hints_state_the_rule() {
     let missing = finding("VAL-001", "/gradeDict", "Required field 'gradeDict' is missing");
     let hints: Vec<_> = cases
         .map(|(code, path, actual, schema_path)| {
-            let findings = [
-                finding(code, path, "…").with_actual(actual).with_schema_path(at(schema_path)),
-                missing.clone(),
-            ];
+            let mut found =
+                finding(code, path, "…").with_actual(actual).with_schema_path(at(schema_path));
+            found.facts.is_omittable = actual == "null";
+            let findings = [found, missing.clone()];
             let failure = Failure::new("t", &findings).with_schema(&schema);
             format!(
                 "{path} {actual}: {}",
@@ -685,5 +687,50 @@ fn the_documentation_shows_what_is_said() {
     assert_eq!(shown(&Failure::new("read_file", &note)), example("notes"));
     for version in [DETAILED_VERSION, COMPACT_VERSION] {
         assert!(page.contains(version), "{version}");
+    }
+}
+
+/// The last line of a message: what to do.
+fn last_line(source: Value, arguments: &Value) -> String {
+    let schema = crate::call::Schema::compile(source.clone()).unwrap();
+    let findings = crate::call::check(&schema, arguments, ()).unwrap();
+    let failure = Failure::new("tool", &findings).with_schema(&source);
+    shown(&failure).lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn misnamed_fields_are_all_placed_and_their_types_are_named() {
+    let text = || json!({"type": "string"});
+    let source = json!({
+        "type": "object",
+        "properties": {"stationNames": text(), "path": text(), "limit": {"type": "number"}},
+        "required": ["stationNames"],
+        "additionalProperties": false,
+    });
+    for (arguments, expected) in [
+        // The type that the value has under the right name.
+        (
+            json!({"names": ["a", "b"]}),
+            "Please rename 'names' to 'stationNames' (sent as a string).",
+        ),
+        (json!({"names": "a"}), "Please rename 'names' to 'stationNames'."),
+        (
+            json!({"stationNames": "a", "limt": "5"}),
+            "Please rename 'limt' to 'limit' (sent as a number).",
+        ),
+        (json!({"stationNames": "a", "limt": 5}), "Please rename 'limt' to 'limit'."),
+        (json!({"stationNames": "a", "limt": 1.5}), "Please rename 'limt' to 'limit'."),
+        // Neither of two fields is dropped for the other.
+        (
+            json!({"names": "a", "comment": "b"}),
+            "Please rename 'names' to 'stationNames' and send 'comment' under the name of the field that you mean, or leave it out.",
+        ),
+        (
+            json!({"names": "a", "station": "b"}),
+            "Please provide the missing 'stationNames' field and send 'names' and 'station' under the names of the fields that you mean, or leave them out.",
+        ),
+        (json!({"stationNames": "a", "zzz": 1}), "Please remove the unknown 'zzz' field."),
+    ] {
+        assert_eq!(last_line(source.clone(), &arguments), expected, "{arguments}");
     }
 }

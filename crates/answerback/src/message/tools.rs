@@ -12,6 +12,7 @@ use self::called::Called;
 use self::fields::Fields;
 use self::name::{Name, SoughtName};
 use crate::finding::neutral::push_name;
+use crate::finding::secrets::redact;
 use crate::finding::{ValidationError, val};
 use crate::json::Pointer;
 
@@ -95,7 +96,7 @@ impl OfferedTools {
         let Self(tools) = self;
         let nearest = self.ranked(called, arguments, NAMED);
         let mut message = String::from("Unknown tool ");
-        push_name(&mut message, called, NAME);
+        push_name(&mut message, &redact(called), NAME);
         if let Some((index, score)) = nearest.first().filter(|(_, score)| score.total() >= CREDIBLE)
         {
             message.push_str(DID_YOU_MEAN);

@@ -16,22 +16,37 @@ const NAME: usize = 64;
 
 /// One step of a repair, and how sure it is.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct RepairStep {
     pub(super) operation: Operation,
     pub(super) confidence: Confidence,
+    /// Whether the value stays what it was and is only written in another way.
+    pub(super) is_lossless: bool,
 }
 
-impl Change {
+impl RepairStep {
+    /// The same value, written in another way.
+    pub(super) fn rewrite(place: &Pointer, value: Value, confidence: Confidence) -> Self {
+        Self { is_lossless: true, ..Self::replace(place, value, confidence) }
+    }
+
     pub(super) fn replace(place: &Pointer, value: Value, confidence: Confidence) -> Self {
-        Self { operation: Operation::Replace { path: place.clone(), value }, confidence }
+        Self {
+            operation: Operation::Replace { path: place.clone(), value },
+            confidence,
+            is_lossless: false,
+        }
     }
 
     pub(super) fn remove(place: &Pointer, confidence: Confidence) -> Self {
-        Self { operation: Operation::Remove { path: place.clone() }, confidence }
+        Self {
+            operation: Operation::Remove { path: place.clone() },
+            confidence,
+            is_lossless: false,
+        }
     }
 
     pub(super) fn rename(from: Pointer, path: Pointer, confidence: Confidence) -> Self {
-        Self { operation: Operation::Move { from, path }, confidence }
+        Self { operation: Operation::Move { from, path }, confidence, is_lossless: false }
     }
 
     /// Whether it takes a secret from below the name that tells it to where nobody would know it for one.
@@ -135,9 +150,13 @@ impl Words {
     }
 }
 
-/// The words for arguments that take the place of a text which was none.
-pub(super) fn whole(arguments: &Value, schema: &Schema) -> String {
-    format!("send {}", shown(arguments, &Pointer::root(), schema, &Preview::new()))
+/// Describes arguments that replace a text which was not JSON, and what they leave out of it.
+pub(super) fn whole(arguments: &Value, schema: &Schema, omissions: &[&str]) -> String {
+    let arguments = shown(arguments, &Pointer::root(), schema, &Preview::new());
+    match omissions {
+        [] => format!("send {arguments}"),
+        omissions => format!("send {arguments} ({})", omissions.join("; ")),
+    }
 }
 
 /// A field by its name at the top, by its whole path below.

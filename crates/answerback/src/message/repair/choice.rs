@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::kinship::{Kinship, kinship};
+use super::similarity::{NameSimilarity, kinship};
 use crate::call::{Confidence, Schema};
 use crate::finding::ValidationError;
 use crate::json::Pointer;
@@ -16,7 +16,18 @@ pub(super) fn meant(
     finding: &ValidationError,
     value: &Value,
 ) -> Option<(Value, Confidence)> {
-    let options = options(schema, finding.schema_path.as_ref()?)?;
+    let options: Vec<&Value> = match &finding.facts.values {
+        Some(values) => values.iter().collect(),
+        None => options(schema, finding.schema_path.as_ref()?)?,
+    };
+    nearest_value(value, &options)
+}
+
+/// The one of several values that was meant by another, if only one can have been.
+pub(in crate::message) fn nearest_value(
+    value: &Value,
+    options: &[&Value],
+) -> Option<(Value, Confidence)> {
     if options.len() > MOST_OPTIONS {
         return None;
     }
@@ -31,12 +42,12 @@ pub(super) fn meant(
     if let Some(option) =
         only(options.iter().filter(|option| bare(option).as_ref() == Some(&written)))
     {
-        return Some(((*option).clone(), Confidence::Safe));
+        return Some(((**option).clone(), Confidence::Safe));
     }
     let word = value.as_str()?;
     let (option, kinship) = nearest(word, options.iter().filter_map(|option| option.as_str()))?;
     let confidence =
-        if kinship == Kinship::Spelling { Confidence::Safe } else { Confidence::Guess };
+        if kinship == NameSimilarity::Spelling { Confidence::Safe } else { Confidence::Guess };
     Some((Value::from(option), confidence))
 }
 
@@ -44,19 +55,19 @@ pub(super) fn meant(
 pub(super) fn nearest<'o>(
     word: &str,
     options: impl Iterator<Item = &'o str>,
-) -> Option<(&'o str, Kinship)> {
-    let kin: Vec<(&str, Kinship)> =
+) -> Option<(&'o str, NameSimilarity)> {
+    let kin: Vec<(&str, NameSimilarity)> =
         options.filter_map(|option| Some((option, kinship(word, option)?))).collect();
     let best = kin.iter().map(|(_, kinship)| *kinship).min()?;
     let nearest: Vec<&str> =
         kin.iter().filter(|(_, kinship)| *kinship == best).map(|(option, _)| *option).collect();
-    if best == Kinship::Words && nearest.len() > 1 {
+    if best == NameSimilarity::Words && nearest.len() > 1 {
         // "the last five years" names `five_years` more fully than `years`; but who names two that have
         // nothing to do with each other means neither.
         let fullest = nearest.iter().copied().max_by_key(|option| option.len())?;
         let is_part = |option: &&str| {
             option.len() <= word.len()
-                && (**option == *fullest || kinship(fullest, option) == Some(Kinship::Words))
+                && (**option == *fullest || kinship(fullest, option) == Some(NameSimilarity::Words))
         };
         return nearest.iter().all(is_part).then_some((fullest, best));
     }

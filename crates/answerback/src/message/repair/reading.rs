@@ -1,8 +1,11 @@
 //! A value of the wrong type, read as one of the right type.
 
+use std::borrow::Cow;
+
 use serde_json::{Number, Value};
 
-use super::kinship::{Kinship, kinship};
+use super::separator;
+use super::similarity::{NameSimilarity, kinship};
 use crate::call::{Confidence, Schema, Types, parse};
 use crate::finding::ValidationError;
 use crate::json::{Limits, Pointer};
@@ -27,22 +30,42 @@ pub(super) fn read(
         Value::String(text) if path.tokens().any(|token| token == "anyOf" || token == "oneOf") => {
             container(text).or_else(|| scalar(text, types))
         }
-        Value::String(text) => container(text)
-            .filter(|(value, _)| types.meets(Types::of(value)))
-            .or_else(|| scalar(text, types))
-            .or_else(|| {
+        Value::String(text) => {
+            as_type(&Value::Null, types, value).or_else(|| scalar(text, types)).or_else(|| {
                 let (owner, _) = path.split_last()?;
                 types.meets(Types::ARRAY).then(|| parts(schema, &owner, text)).flatten()
-            }),
+            })
+        }
+        Value::Number(number) if types.meets(Types::BOOLEAN) => match number.as_f64() {
+            Some(1.0) => Some((Value::Bool(true), Confidence::Safe)),
+            Some(0.0) => Some((Value::Bool(false), Confidence::Safe)),
+            _ => None,
+        },
         // 25 may have been "025" or "25.0" once; who knows.
         Value::Number(_) | Value::Bool(_) if types.meets(Types::STRING) => {
             Some((Value::from(value.to_string()), Confidence::Guess))
         }
-        // A list of one, where one is asked for.
         Value::Array(elements) => match elements.as_slice() {
+            // A list of one, where one is asked for.
             [only] if types.meets(Types::of(only)) => Some((only.clone(), Confidence::Guess)),
-            _ => None,
+            _ => {
+                let (owner, _) = path.split_last()?;
+                as_type(schema.at(&owner)?, types, value)
+            }
         },
+        _ => None,
+    }
+}
+
+/// Converts a text to a list or an object, or a list to a text, for a field of one of `types`.
+pub(super) fn as_type(field: &Value, types: Types, value: &Value) -> Option<(Value, Confidence)> {
+    match value {
+        Value::String(text) => container(text).filter(|(value, _)| types.meets(Types::of(value))),
+        // A text is asked for, whose description says how its parts are joined.
+        Value::Array(elements) if elements.len() > 1 && types.meets(Types::STRING) => {
+            let text = separator::joined(field, elements)?;
+            Some((Value::from(text), Confidence::Guess))
+        }
         _ => None,
     }
 }
@@ -56,16 +79,22 @@ fn container(text: &str) -> Option<(Value, Confidence)> {
     heard(text).filter(|(value, _)| value.is_array() || value.is_object())
 }
 
+/// Parses a text that holds an object.
+pub(super) fn object_in_text(text: &str) -> Option<(Value, Confidence)> {
+    container(text).filter(|(value, _)| value.is_object())
+}
+
 /// A text that holds a number or a truth value.
 fn scalar(text: &str, types: Types) -> Option<(Value, Confidence)> {
     let text = text.trim();
     if types.meets(Types::BOOLEAN) {
         let truth = |truth, confidence| Some((Value::Bool(truth), confidence));
         match text.to_ascii_lowercase().as_str() {
-            "true" => return truth(true, Confidence::Safe),
-            "false" => return truth(false, Confidence::Safe),
-            "yes" => return truth(true, Confidence::Guess),
-            "no" => return truth(false, Confidence::Guess),
+            "true" | "yes" | "y" | "on" | "t" => return truth(true, Confidence::Safe),
+            "false" | "no" | "n" | "off" | "f" => return truth(false, Confidence::Safe),
+            // As a number it is one, where a number may stand there, too.
+            "1" if !types.meets(Types::NUMBER) => return truth(true, Confidence::Safe),
+            "0" if !types.meets(Types::NUMBER) => return truth(false, Confidence::Safe),
             _ => {}
         }
     }
@@ -84,10 +113,45 @@ fn number(text: &str) -> Option<Number> {
     {
         return None;
     }
-    match heard(text)? {
-        (Value::Number(number), Confidence::Safe) => Some(number),
+    // Python and pydantic read underscores between digits.
+    let plain = without_separators(text);
+    match heard(&plain)? {
+        (Value::Number(number), Confidence::Safe) => is_same(&plain, &number).then_some(number),
         _ => None,
     }
+}
+
+/// A number without the underscores between its digits.
+fn without_separators(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let mut places = text.match_indices('_').map(|(at, _)| at).peekable();
+    if places.peek().is_some() && places.all(|at| at > 0 && is_digit(at - 1) && is_digit(at + 1)) {
+        Cow::Owned(text.replace('_', ""))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Whether a number has every digit of its text. Some texts say more than a number can hold.
+fn is_same(text: &str, number: &Number) -> bool {
+    digits(text).is_some_and(|digits_of_text| digits(&number.to_string()) == Some(digits_of_text))
+}
+
+/// The significant digits of a number, and the power of ten of the last one.
+fn digits(text: &str) -> Option<(String, i64)> {
+    let unsigned = text.trim().trim_start_matches(['+', '-']);
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let all = format!("{whole}{fraction}");
+    let significant = all.trim_start_matches('0').trim_end_matches('0').to_owned();
+    if significant.is_empty() {
+        return Some((significant, 0));
+    }
+    let zeros = all.len() - all.trim_end_matches('0').len();
+    let power = exponent.trim_start_matches('+').parse::<i64>().ok()?;
+    let power = power + i64::try_from(zeros).ok()? - i64::try_from(fraction.len()).ok()?;
+    Some((significant, power))
 }
 
 /// `5.0` as it is written where an integer is asked for.
@@ -107,6 +171,8 @@ fn whole(number: Number) -> Number {
 fn heard(text: &str) -> Option<(Value, Confidence)> {
     match parse(text, Limits::default()) {
         Ok(document) => document.findings.is_empty().then_some((document.value, Confidence::Safe)),
+        // A text inside of a value was not cut off with the call. Where its end is missing, nobody knows what else is.
+        Err(malformed) if malformed.is_cut_off() => None,
         Err(malformed) => {
             malformed.into_reading().map(|reading| (reading.value, reading.confidence))
         }
@@ -128,7 +194,9 @@ fn parts(schema: &Schema, owner: &Pointer, text: &str) -> Option<(Value, Confide
         let options = options.as_array()?;
         let is_option = |part: &str| {
             let mut options = options.iter().filter_map(Value::as_str);
-            options.any(|option| option == part || kinship(part, option) == Some(Kinship::Spelling))
+            options.any(|option| {
+                option == part || kinship(part, option) == Some(NameSimilarity::Spelling)
+            })
         };
         parts.iter().map(|part| is_option(part).then(|| Value::from(*part))).collect()
     } else if types.meets(Types::STRING) {

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::call::parse;
+use crate::json::Limits;
 
 /// The repair of a call in one line: confidence, arguments, words; having seen to what always holds.
 fn repaired(source: &Value, arguments: &Value) -> Option<String> {
@@ -82,7 +83,7 @@ fn values_are_read_as_they_were_meant() {
         (
             json!({"type": "boolean"}),
             json!("no"),
-            r#"guess {"v":false} | write false for "no" in 'v'"#,
+            r#"safe {"v":false} | write false for "no" in 'v'"#,
         ),
         (list(integer()), json!("[1, 2]"), r#"safe {"v":[1,2]} | write [1,2] for "[1, 2]" in 'v'"#),
         (
@@ -134,6 +135,18 @@ fn values_are_read_as_they_were_meant() {
             json!(["Rome"]),
             r#"guess {"v":"Rome"} | write "Rome" for ["Rome"] in 'v'"#,
         ),
+        // Text that was escaped too often.
+        (
+            list(list(json!({}))),
+            json!(r#"[[\"a\",1]]"#),
+            r#"safe {"v":[["a",1]]} | write [["a",1]] for "[[\\\"a\\\",1]]" in 'v'"#,
+        ),
+        // A list, for a text that lists its parts.
+        (
+            json!({"type": "string", "description": "One or several names, joined with |"}),
+            json!(["a", "b c"]),
+            r#"guess {"v":"a|b c"} | write "a|b c" for ["a","b c"] in 'v'"#,
+        ),
         // Blanks that nobody meant.
         (
             json!({"type": "string", "pattern": "^[A-Z]{3}$"}),
@@ -141,9 +154,9 @@ fn values_are_read_as_they_were_meant() {
             r#"safe {"v":"USD"} | write "USD" for "USD " in 'v'"#,
         ),
         (
-            json!({"type": "string", "format": "date"}),
-            json!(" 2024-05-31"),
-            r#"safe {"v":"2024-05-31"} | write "2024-05-31" for " 2024-05-31" in 'v'"#,
+            json!({"type": "string", "format": "ipv4"}),
+            json!(" 192.0.2.1"),
+            r#"safe {"v":"192.0.2.1"} | write "192.0.2.1" for " 192.0.2.1" in 'v'"#,
         ),
     ] {
         let (schema, arguments) = one(field, value);
@@ -196,6 +209,40 @@ fn fields_are_put_where_they_belong() {
             json!({"pth": "a", "more": 1}),
             r#"safe {"more":1,"path":"a"} | rename 'pth' to 'path'"#,
         ),
+        // Several names are put right together.
+        (
+            json!({"type": "object", "properties": {"path": text(), "limit": {"type": "integer"}}, "required": ["path"]}),
+            json!({"pth": "a", "limt": 5}),
+            r#"guess {"path":"a","limit":5} | rename 'pth' to 'path'; rename 'limt' to 'limit'"#,
+        ),
+        (
+            closed(json!({"path": text(), "mode": text()}), json!([])),
+            json!({"args": {"mode": "r"}}),
+            r#"safe {"mode":"r"} | take the fields out of 'args'"#,
+        ),
+        (
+            file(),
+            json!({"kwargs": "{\"path\": \"a\"}"}),
+            r#"safe {"path":"a"} | write {"path":"a"} for "{\"path\": \"a\"}" in 'kwargs'; take the fields out of 'kwargs'"#,
+        ),
+        // The only field left over, for the only one that is missing, read as its type.
+        (
+            closed(
+                json!({"values": {"type": "array", "items": {"type": "integer"}}}),
+                json!(["values"]),
+            ),
+            json!({"data": "[1, 2]"}),
+            r#"guess {"values":[1,2]} | rename 'data' to 'values'; write [1,2] for "[1, 2]" in 'values'"#,
+        ),
+        // A name and the form of its value.
+        (
+            closed(
+                json!({"stationNames": {"type": "string", "description": "用|分割"}}),
+                json!(["stationNames"]),
+            ),
+            json!({"names": ["北京", "上海"]}),
+            r#"guess {"stationNames":"北京|上海"} | rename 'names' to 'stationNames'; write "北京|上海" for ["北京","上海"] in 'stationNames'"#,
+        ),
         // Several at once, and one behind another.
         (
             closed(
@@ -239,6 +286,13 @@ fn nothing_is_made_up_and_nothing_lost() {
         ("no number that does not fit", integer(), json!("123456789012345678901234567890")),
         ("no number with leading zeros", integer(), json!("007")),
         ("no bounds", json!({"type": "integer", "maximum": 5}), json!("7")),
+        ("no list that ends early", list(text()), json!("[\"a\", \"b\"")),
+        ("no joining without being asked", text(), json!(["a", "b"])),
+        (
+            "no joining of what could not be parted again",
+            json!({"type": "string", "description": "Separated by commas"}),
+            json!(["a, b", "c"]),
+        ),
         ("no element dropped", list(integer()), json!([null, null, 12])),
         ("no choice among elements", text(), json!(["New York", "San Francisco"])),
         (
@@ -279,6 +333,16 @@ fn nothing_is_made_up_and_nothing_lost() {
         ("no field of another type", file(), json!({"limit": 5})),
         ("no choice between two fields", file(), json!({"one": "a", "two": "b"})),
         ("not two fields in one place", file(), json!({"path": "a", "Mode": "r", "MODE": "w"})),
+        (
+            "not one of two misnamed fields",
+            json!({"type": "object", "properties": {"path": text(), "query": text()}, "required": ["path"]}),
+            json!({"pth": "a", "pattern": "b"}),
+        ),
+        (
+            "no fields of another object",
+            closed(json!({"path": text()}), json!([])),
+            json!({"args": {"path": "a", "x": 1}}),
+        ),
         ("no opposite", prices(), json!({"min_prce": 1, "x": 2})),
         (
             "no strange name where all names are allowed",
@@ -320,9 +384,21 @@ fn a_malformed_text_is_repaired_by_its_reading() {
         ),
         ("{'location': 'a'}", Some(r#"guess {"path":"a"} | send {"path":"a"}"#)),
         ("{'deep': True}", None),
+        (
+            r#"{"path": "a", "deep": true"#,
+            Some(
+                r#"guess {"path":"a","deep":true} | send {"path":"a","deep":true} (the text ended early; add what is missing)"#,
+            ),
+        ),
+        (
+            r#"{"path": "a"} {"path": "b"}"#,
+            Some(
+                r#"guess {"path":"a"} | send {"path":"a"} (only the first of several values; send the others one by one)"#,
+            ),
+        ),
         (r#"{"path": "a"#, None),
     ] {
-        let malformed = parse(text, crate::json::Limits::default()).unwrap_err();
+        let malformed = parse(text, Limits::default()).unwrap_err();
         let repair = repair_malformed(&schema, &malformed, ());
         let shown = repair.map(|repair| {
             assert_eq!(repair.patch, None);
@@ -475,7 +551,33 @@ proptest! {
             prop_assert_eq!(&patch::apply(&arguments, patch).unwrap(), &repair.arguments);
             let left = check(&schema, &repair.arguments, options).unwrap();
             prop_assert!(!left.iter().any(ValidationError::is_error), "{} {}", source, repair.arguments);
+            prop_assert!(can_be_read(&repair));
             prop_assert!(!repair.words().is_empty() && !repair.words().contains('\n'));
         }
     }
+
+    #[test]
+    fn a_repair_is_never_too_deep(levels in 90_usize..140, is_text in any::<bool>(), is_malformed in any::<bool>()) {
+        let schema = Schema::compile(closed(json!({"path": {"type": "array"}}), json!(["path"]))).unwrap();
+        let deep = (0..levels).fold(json!([]), |inner, _| json!([inner]));
+        let value = if is_text { json!(deep.to_string()) } else { deep };
+        let arguments = json!({"pth": value});
+        let repair = if is_malformed {
+            let text = arguments.to_string();
+            let malformed = parse(&format!("{text} that is all"), Limits::default()).unwrap_err();
+            repair_malformed(&schema, &malformed, ())
+        } else {
+            let findings = check(&schema, &arguments, ()).unwrap();
+            repair(&schema, &arguments, &findings, ())
+        };
+        let is_offered = levels + 2 <= json::MAX_OUTPUT_DEPTH;
+        prop_assert_eq!(repair.is_some(), is_offered);
+        prop_assert!(repair.is_none_or(|repair| can_be_read(&repair)));
+    }
+}
+
+/// Whether an ordinary JSON reader can read a repair inside of a message.
+fn can_be_read(repair: &Repair) -> bool {
+    let message = json!({"result": {"_meta": {"repairs": [repair]}}});
+    serde_json::from_str::<Value>(&message.to_string()).is_ok()
 }

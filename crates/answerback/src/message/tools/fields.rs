@@ -11,13 +11,13 @@ const MOST_GIVEN: usize = 256;
 #[derive(Debug)]
 pub(super) struct Fields {
     /// The fields by their folded names; of two that fold to one, the first of the schema comes first.
-    fields: Vec<Field>,
+    fields: Vec<SchemaField>,
     /// The folded names of the required ones.
     required: Vec<String>,
 }
 
 #[derive(Debug)]
-struct Field {
+struct SchemaField {
     folded: String,
     name: String,
     /// The types that its schema names; none where it names no single one.
@@ -27,8 +27,8 @@ struct Field {
 impl Fields {
     pub(super) fn of(schema: &Value) -> Self {
         let declared = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-        let mut fields: Vec<Field> = declared
-            .map(|(name, field)| Field {
+        let mut fields: Vec<SchemaField> = declared
+            .map(|(name, field)| SchemaField {
                 folded: folded(name).collect(),
                 name: name.clone(),
                 types: types(field),
@@ -41,7 +41,7 @@ impl Fields {
     }
 
     /// The field of this name, or one whose name differs in case and separators only.
-    fn find(&self, given: &GivenField<'_>) -> Option<&Field> {
+    fn find(&self, given: &GivenField<'_>) -> Option<&SchemaField> {
         let start = self.fields.partition_point(|field| field.folded < given.folded);
         let alike = || self.fields[start..].iter().take_while(|field| field.folded == given.folded);
         alike().find(|field| field.name == given.name).or_else(|| alike().next())
@@ -49,8 +49,8 @@ impl Fields {
 
     /// From 0 to 1: how well given arguments fit. Few names that fit say less than many, and a value of
     /// another type says half.
-    pub(super) fn fit(&self, given: &Given<'_>) -> f64 {
-        let Given(given) = given;
+    pub(super) fn fit(&self, given: &GivenFields<'_>) -> f64 {
+        let GivenFields(given) = given;
         if self.fields.is_empty() || given.is_empty() {
             return 0.0;
         }
@@ -88,7 +88,7 @@ fn types(field: &Value) -> Option<Types> {
 }
 
 /// The arguments of a call, or of one that it wraps.
-pub(super) struct Given<'c>(Vec<GivenField<'c>>);
+pub(super) struct GivenFields<'c>(Vec<GivenField<'c>>);
 
 struct GivenField<'c> {
     name: &'c str,
@@ -96,7 +96,7 @@ struct GivenField<'c> {
     types: Types,
 }
 
-impl<'c> Given<'c> {
+impl<'c> GivenFields<'c> {
     pub(super) fn of(members: &'c Map<String, Value>) -> Self {
         let members = Some(members).filter(|members| members.len() <= MOST_GIVEN);
         let fields = members.into_iter().flatten().map(|(name, value)| GivenField {

@@ -85,7 +85,7 @@ impl<'n> SoughtName<'n> {
     /// The share of the letters whose words have a like word in the other name: the mean of both sides.
     fn likeness_of_words(&self, other: &Name) -> f64 {
         let mut nearest = vec![0.0_f64; other.ends.len()];
-        let (mut here, mut there) = (Share::default(), Share::default());
+        let (mut here, mut there) = (LetterShare::default(), LetterShare::default());
         for (word, letters) in &self.words {
             let mut best = 0.0_f64;
             for ((offered, others), nearest) in other.words().zip(&mut nearest) {
@@ -104,12 +104,12 @@ impl<'n> SoughtName<'n> {
 
 /// Letters, and how many of them have a like word elsewhere.
 #[derive(Default)]
-struct Share {
+struct LetterShare {
     letters: f64,
     found: f64,
 }
 
-impl Share {
+impl LetterShare {
     fn add(&mut self, letters: usize, likeness: f64) {
         self.letters += count(letters);
         self.found += count(letters) * likeness;

@@ -5,7 +5,7 @@ use crate::message::suggest::{distance, words};
 
 /// How a word that was written is kin to one that is known, the surest first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Kinship {
+pub(super) enum NameSimilarity {
     /// They differ in case and separators only.
     Spelling,
     /// They differ by a slip of the pen.
@@ -22,7 +22,7 @@ const NEGATIONS: &[&str] =
     &["not", "no", "non", "never", "without", "except", "excluding", "un", "anti"];
 
 /// How two words are kin, if they are.
-pub(super) fn kinship(written: &str, known: &str) -> Option<Kinship> {
+pub(super) fn kinship(written: &str, known: &str) -> Option<NameSimilarity> {
     if written.len() > LONGEST || known.len() > LONGEST {
         return None;
     }
@@ -31,7 +31,7 @@ pub(super) fn kinship(written: &str, known: &str) -> Option<Kinship> {
         return None;
     }
     if one == other {
-        return Some(Kinship::Spelling);
+        return Some(NameSimilarity::Spelling);
     }
     // What is no letter and no separator is never a slip: `C++` is not `C`.
     let is_sign = |character: &&char| !character.is_alphanumeric();
@@ -40,7 +40,7 @@ pub(super) fn kinship(written: &str, known: &str) -> Option<Kinship> {
     }
     let (written, known) = (counted(words(written)), counted(words(known)));
     if is_mistyped(&one, &other, &written, &known) {
-        return Some(Kinship::Typo);
+        return Some(NameSimilarity::Typo);
     }
     let (longer, shorter) =
         if written.len() >= known.len() { (&written, &known) } else { (&known, &written) };
@@ -48,7 +48,7 @@ pub(super) fn kinship(written: &str, known: &str) -> Option<Kinship> {
     let is_negated = longer.iter().any(|word| {
         NEGATIONS.contains(&word.as_str()) && !shorter.iter().any(|other| other == word)
     });
-    (says_less && !is_negated).then_some(Kinship::Words)
+    (says_less && !is_negated).then_some(NameSimilarity::Words)
 }
 
 /// Words with the small numbers in digits: `five years` is `5_years`.
@@ -115,21 +115,21 @@ mod tests {
     #[test]
     fn is_told_strictly() {
         for (written, known, expected) in [
-            ("red", "Red", Some(Kinship::Spelling)),
-            ("UTF_8", "utf-8", Some(Kinship::Spelling)),
-            ("maxResults", "max_results", Some(Kinship::Spelling)),
-            ("[\"Civil\"]", "Civil", Some(Kinship::Spelling)),
-            ("uft8", "utf-8", Some(Kinship::Typo)),
-            ("pth", "path", Some(Kinship::Typo)),
-            ("filepth", "file_path", Some(Kinship::Typo)),
-            ("War", "Wars", Some(Kinship::Typo)),
-            ("descripton", "description", Some(Kinship::Typo)),
-            ("last six months", "six_months", Some(Kinship::Words)),
-            ("past 5 years", "five_years", Some(Kinship::Words)),
-            ("6 months", "six_months", Some(Kinship::Words)),
+            ("red", "Red", Some(NameSimilarity::Spelling)),
+            ("UTF_8", "utf-8", Some(NameSimilarity::Spelling)),
+            ("maxResults", "max_results", Some(NameSimilarity::Spelling)),
+            ("[\"Civil\"]", "Civil", Some(NameSimilarity::Spelling)),
+            ("uft8", "utf-8", Some(NameSimilarity::Typo)),
+            ("pth", "path", Some(NameSimilarity::Typo)),
+            ("filepth", "file_path", Some(NameSimilarity::Typo)),
+            ("War", "Wars", Some(NameSimilarity::Typo)),
+            ("descripton", "description", Some(NameSimilarity::Typo)),
+            ("last six months", "six_months", Some(NameSimilarity::Words)),
+            ("past 5 years", "five_years", Some(NameSimilarity::Words)),
+            ("6 months", "six_months", Some(NameSimilarity::Words)),
             ("six months", "five_months", None),
-            ("file", "file_path", Some(Kinship::Words)),
-            ("id", "user_id", Some(Kinship::Words)),
+            ("file", "file_path", Some(NameSimilarity::Words)),
+            ("id", "user_id", Some(NameSimilarity::Words)),
             ("not urgent", "urgent", None),
             ("non-fiction", "fiction", None),
             ("min_price", "max_price", None),
