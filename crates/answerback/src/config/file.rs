@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 
 use super::{
     ConfigError, ConfigWarning, ConsoleConfig, GovernanceConfig, LedgerConfig, Reading,
-    StoreConfig, TOP_KEYS, ValidationConfig, console, gateway, governance, ledger, settings, store,
+    StoreConfig, TOP_KEYS, ValidationConfig, console, gateway, governance, keys, ledger, settings,
+    store,
 };
+use crate::message::Formatters;
 
 /// How far a file is believed.
 ///
@@ -37,6 +39,8 @@ pub struct Config {
     pub console: ConsoleConfig,
     /// Keys of the file that were not read because it is not trusted.
     pub ignored: Vec<&'static str>,
+    /// Keys at the root of the file that belong to other programs, as far as we can tell. They are not read.
+    pub foreign: Vec<String>,
 }
 
 impl Config {
@@ -44,8 +48,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// When a value is of the wrong kind or out of its range. Every such value is named. What is ignored is not
-    /// judged.
+    /// When a value is of the wrong kind or out of its range, or a key of a trusted file is not known. Every such value
+    /// and key is named. What is ignored is not judged.
     ///
     /// ```
     /// use answerback::config::{Config, Trust};
@@ -62,8 +66,9 @@ impl Config {
     /// # Ok::<(), answerback::config::ConfigError>(())
     /// ```
     pub fn from_value(file: &str, parsed: &Value, trust: Trust) -> Result<Self, ConfigError> {
-        let mut reading = Reading::new(file);
-        let (default, overrides) = reading.file(parsed);
+        let mut reading = Reading::new(file, trust);
+        let formatters = Formatters::default();
+        let (default, overrides) = reading.file(parsed, &formatters);
         let mut config = Self::default();
         let members = parsed.as_object().into_iter().flatten();
         for (name, value) in members.filter(|(name, _)| *name != "tools") {
@@ -84,7 +89,12 @@ impl Config {
                         config.governance = GovernanceConfig::read(&mut reading, members);
                     }
                 }
-                "gateway" => config.gateway = value.clone(),
+                "gateway" => {
+                    for (key, meant) in keys::unknown_to(&gateway::schema(), key, value) {
+                        reading.unknown(&key, meant);
+                    }
+                    config.gateway = value.clone();
+                }
                 "console" => {
                     if let Some(members) = reading.mapping(key, value) {
                         config.console = ConsoleConfig::read(&mut reading, members);
@@ -93,8 +103,9 @@ impl Config {
                 _ => {}
             }
         }
+        config.foreign = std::mem::take(&mut reading.foreign);
         let warnings = reading.finish()?;
-        config.validation = ValidationConfig { default, overrides, warnings };
+        config.validation = ValidationConfig { default, overrides, formatters, warnings };
         Ok(config)
     }
 
@@ -179,7 +190,11 @@ mod tests {
         assert_eq!(config.ignored, ["store", "ledger", "console"]);
         assert_eq!((&config.ledger, &config.store), (&LedgerConfig::default(), &None));
         assert!(config.validation.default.strict);
-        assert_eq!(config.warnings().len(), 1);
+        assert_eq!((config.warnings().len(), &config.foreign[..]), (0, &["zzz".to_owned()][..]));
+        // A slip in it is a warning: it may be read by programs that know more keys.
+        let parsed = json!({"gatway": {}, "mcpServers": {}, "tools": {"validations": {}}});
+        let config = Config::from_value("f.yml", &parsed, Trust::Found).unwrap();
+        assert_eq!((config.warnings().len(), config.foreign.len()), (3, 0));
     }
 
     #[test]
@@ -207,6 +222,7 @@ mod tests {
         }))
         .unwrap_err();
         insta::assert_snapshot!(error, @r#"
+        f.yml: store.url_fle is not a known key; did you mean url_file?
         f.yml: store.url_env is "A B"; expected the name of a variable
         f.yml: ledger.origin is "two words"; expected a name without spaces and '+', such as example.org/audit
         f.yml: ledger.key is ""; expected the path of a file
@@ -232,24 +248,24 @@ mod tests {
         assert!(read(&json!({"ledger": {"witness": {}}})).is_err());
     }
 
+    /// Whoever wrote it meant something, and something else must not be started instead.
     #[test]
-    fn unknown_keys_warn() {
-        let config = read(&json!({
+    fn an_unknown_key_of_a_trusted_file_is_an_error() {
+        let error = read(&json!({
+            "upstraems": {}, "mcpServers": {}, "servers": {}, "legder": {}, "model": "x",
             "store": {"url_env": "A", "urls": 1},
             "ledger": {"orgin": "x", "witness": [{"url": "http://w", "key": KEY, "name": 1}]},
             "governance": {"agents": "x"},
+            "tools": {"validations": {}, "validation": {"retry": {"max_atempts": 4}}},
+            "gateway": {"upstraems": {}, "upstreams": {"a": {"comand": "x"}}},
         }))
-        .unwrap();
-        let warnings: Vec<_> = config.warnings().iter().map(ToString::to_string).collect();
-        insta::assert_snapshot!(warnings.join("\n"), @r#"
-        f.yml: store.urls is not a setting; did you mean url_env?
-        f.yml: ledger.orgin is not a setting; did you mean origin?
-        f.yml: ledger.witness.0.name is not a setting
-        f.yml: governance.agents is not a setting; did you mean agent?
-        "#);
+        .unwrap_err();
+        insta::assert_snapshot!(error);
+        let config = read(&json!({"model": "x", "agents": {}, "gateway": {}})).unwrap();
+        assert_eq!((config.foreign.len(), config.warnings().len()), (2, 0));
     }
 
-    /// What the reader warns of, the schema refuses: whoever edits the file with it sees the slip.
+    /// What the reader refuses, the schema refuses: whoever edits the file with it sees the slip.
     #[test]
     fn the_schema_knows_no_other_keys() {
         let validator = jsonschema::validator_for(&schema()).unwrap();
@@ -264,9 +280,10 @@ mod tests {
             json!({"ledger": {"witness": [{"url": "http://w", "key": KEY, "name": 1}]}}),
             json!({"governance": {"agents": "x"}}),
             json!({"console": {"file": "x"}}),
+            json!({"gateway": {"inputs": "warn"}}),
         ] {
             assert!(!validator.is_valid(&parsed), "{parsed}");
-            assert_eq!(read(&parsed).unwrap().warnings().len(), 1, "{parsed}");
+            assert!(read(&parsed).is_err(), "{parsed}");
         }
     }
 

@@ -31,6 +31,11 @@ pub(super) fn schema() -> Value {
             "How requests of clients with sessions are answered over HTTP: with a stream where there is need, with a \
              stream always, or with one that ends when it is quiet and whose client comes back for the rest.",
         ),
+        "sharing": words(
+            &["per_client", "shared"],
+            "Which clients without sessions share a connection to a server: those of one token that call themselves \
+             alike and can do the same, or all of one token.",
+        ),
         "allow": names("The tools that there are; others look absent. * at the end stands for any rest."),
         "deny": names("Tools that look absent. * at the end stands for any rest."),
         "largest_message": number(1 << 10, 1 << 30, "The largest message, in bytes."),
@@ -47,6 +52,25 @@ pub(super) fn schema() -> Value {
             "How long nothing may be heard of a call, neither progress nor anything else about it, before it is given \
              up.",
         ),
+        "most_connections": number(1, 65_536, "How many connections `answerback serve` has at once."),
+        "most_connections_per_token": number(
+            1,
+            65_536,
+            "How many connections one token has at once; beyond it requests are answered with 429.",
+        ),
+        "most_half_open": number(
+            1,
+            65_536,
+            "How many connections of one address wait without having sent a request with a token. When there is one \
+             more, the one that has waited longest is closed with 429.",
+        ),
+        "most_sessions": number(1, 10_000, "How many sessions there are at once; beyond it the answer is 503."),
+        "most_sessions_per_token": number(
+            1,
+            10_000,
+            "How many sessions one token has at once; beyond it the answer is 429.",
+        ),
+        "session_idle_seconds": number(1, 86_400, "How long a session may be idle before it is ended."),
         "tools": {
             "description": "What holds for single tools, by name.",
             "type": ["object", "null"],

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Reading;
-use super::setting::{Form, Kind, PATH, Setting, mapping};
+use super::setting::{Kind, PATH, Setting, TextForm, mapping};
 
 /// The manifest and the lock in force. Relative paths belong to the file's folder.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -17,7 +17,7 @@ pub struct GovernanceConfig {
     pub agent: Option<String>,
 }
 
-static AGENT: Form = Form {
+static AGENT: TextForm = TextForm {
     expected: "an agent's canonical id",
     pattern: r"^\S+$",
     fits: |text| !text.is_empty() && !text.contains(char::is_whitespace),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Reading;
-use super::setting::{Form, Kind, PATH, Setting, URL, mapping};
+use super::setting::{Kind, PATH, Setting, TextForm, URL, mapping};
 
 /// What becomes of an answer that could not be recorded.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -57,7 +57,7 @@ pub struct WitnessConfig {
     pub key: String,
 }
 
-static ORIGIN: Form = Form {
+static ORIGIN: TextForm = TextForm {
     expected: "a name without spaces and '+', such as example.org/audit",
     pattern: r"^[^\s+]+$",
     fits: |text| {
@@ -65,7 +65,7 @@ static ORIGIN: Form = Form {
     },
 };
 
-static WITNESS_KEY: Form = Form {
+static WITNESS_KEY: TextForm = TextForm {
     expected: "a verifier key NAME+ID+KEY",
     pattern: r"^[^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/=]+$",
     fits: |text| {

@@ -23,6 +23,7 @@ mod console;
 mod file;
 mod gateway;
 mod governance;
+mod keys;
 mod ledger;
 mod setting;
 mod settings;
@@ -36,11 +37,12 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::finding::preview;
-use crate::message::suggest;
+use crate::message::{Formatters, SharedFormatter, suggest};
 use crate::retry::Policies;
 pub use console::{ConsoleConfig, EventsConfig};
 pub use file::{Config, Trust, schema};
 pub use governance::GovernanceConfig;
+use keys::RootKey;
 pub use ledger::{LedgerConfig, OnFailure, WitnessConfig};
 use setting::Setting;
 use settings::{GROUPS, SETTINGS};
@@ -58,6 +60,8 @@ pub struct ValidationConfig {
     pub default: ToolSettings,
     /// What holds for single tools, by name.
     pub overrides: BTreeMap<String, ToolSettings>,
+    /// The formatters that can be selected.
+    pub formatters: Formatters,
     /// Keys that mean nothing, each with what may have been meant.
     pub warnings: Vec<ConfigWarning>,
 }
@@ -81,9 +85,25 @@ impl ValidationConfig {
     /// );
     /// ```
     pub fn from_value(file: &str, parsed: &Value) -> Result<Self, ConfigError> {
-        let mut reading = Reading::new(file);
-        let (default, overrides) = reading.file(parsed);
-        Ok(Self { default, overrides, warnings: reading.finish()? })
+        Self::from_value_with(file, parsed, Formatters::default())
+    }
+
+    /// Reads the configuration from a parsed file that may select any of these formatters.
+    ///
+    /// # Errors
+    ///
+    /// As [`ValidationConfig::from_value`], and when a formatter is selected that is not registered.
+    pub fn from_value_with(
+        file: &str,
+        parsed: &Value,
+        formatters: Formatters,
+    ) -> Result<Self, ConfigError> {
+        let mut reading = Reading::new(file, Trust::Found);
+        let (default, overrides) = reading.file(parsed, &formatters);
+        for key in std::mem::take(&mut reading.foreign) {
+            reading.unknown(&key, None);
+        }
+        Ok(Self { default, overrides, formatters, warnings: reading.finish()? })
     }
 
     /// Reads the configuration from the text of a file.
@@ -96,9 +116,25 @@ impl ValidationConfig {
         Self::from_value(file, &parse(file, text)?)
     }
 
+    /// The same configuration with other repairs: `choose` gets what a tool's settings say, and answers what
+    /// is done.
+    #[must_use]
+    pub fn with_repairs(mut self, choose: impl Fn(Option<RepairMode>) -> RepairMode) -> Self {
+        for settings in self.overrides.values_mut().chain([&mut self.default]) {
+            settings.repair = Some(choose(settings.repair));
+        }
+        self
+    }
+
     /// What holds for a tool.
     pub fn of(&self, tool: &str) -> &ToolSettings {
         self.overrides.get(tool).unwrap_or(&self.default)
+    }
+
+    /// The formatter of a tool's messages: the one that is selected for the tool or for all, else the one
+    /// registered for the tool, else the standard one.
+    pub fn formatter(&self, tool: &str) -> &SharedFormatter {
+        self.formatters.of(tool, self.of(tool).formatter.as_deref())
     }
 }
 
@@ -111,7 +147,7 @@ impl From<&ValidationConfig> for Policies {
     }
 }
 
-/// A key that means nothing.
+/// A key that is not known.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ConfigWarning {
@@ -120,16 +156,21 @@ pub struct ConfigWarning {
     /// The key, from the root of the file.
     pub key: String,
     /// The key that was probably meant.
-    pub suggestion: Option<&'static str>,
+    pub suggestion: Option<String>,
 }
 
 impl fmt::Display for ConfigWarning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {} is not a setting", self.file, self.key)?;
-        match self.suggestion {
-            Some(suggestion) => write!(formatter, "; did you mean {suggestion}?"),
-            None => Ok(()),
-        }
+        let Self { file, key, suggestion } = self;
+        write!(formatter, "{file}: {}", unknown_key(key, suggestion.as_deref()))
+    }
+}
+
+/// What is said of a key that is not known.
+fn unknown_key(key: &str, suggestion: Option<&str>) -> String {
+    match suggestion {
+        Some(suggestion) => format!("{key} is not a known key; did you mean {suggestion}?"),
+        None => format!("{key} is not a known key"),
     }
 }
 
@@ -155,13 +196,18 @@ impl std::error::Error for ConfigError {}
 /// A file while it is read: what was found so far.
 struct Reading<'f> {
     file: &'f str,
+    /// A typing error in a file that somebody named or trusted must not start something else than it describes, so an
+    /// unknown key is a problem there. In a file that was only found it is a warning.
+    trust: Trust,
     warnings: Vec<ConfigWarning>,
     problems: Vec<String>,
+    /// Keys at the root that belong to other programs, as far as we can tell.
+    foreign: Vec<String>,
 }
 
 impl<'f> Reading<'f> {
-    const fn new(file: &'f str) -> Self {
-        Self { file, warnings: Vec::new(), problems: Vec::new() }
+    const fn new(file: &'f str, trust: Trust) -> Self {
+        Self { file, trust, warnings: Vec::new(), problems: Vec::new(), foreign: Vec::new() }
     }
 
     /// The warnings, or every problem.
@@ -176,13 +222,21 @@ impl<'f> Reading<'f> {
 
 impl Reading<'_> {
     /// How calls are judged, and what stands at the root.
-    fn file(&mut self, parsed: &Value) -> (ToolSettings, BTreeMap<String, ToolSettings>) {
+    fn file(
+        &mut self,
+        parsed: &Value,
+        formatters: &Formatters,
+    ) -> (ToolSettings, BTreeMap<String, ToolSettings>) {
         let mut default = ToolSettings::default();
         let mut overrides = BTreeMap::new();
         let top = self.mapping("", parsed);
         let unknown = top.iter().flat_map(|members| members.keys());
         for key in unknown.filter(|key| !TOP_KEYS.contains(&key.as_str())) {
-            self.warn(key, &TOP_KEYS);
+            match keys::of_root(key) {
+                RootKey::Misspelled(meant) => self.unknown(key, Some(meant.to_owned())),
+                RootKey::OfClient => self.client_key(key),
+                RootKey::Foreign => self.foreign.push(shown(key)),
+            }
         }
         let tools = top.and_then(|members| members.get("tools"));
         let Some(tools) = tools.and_then(|tools| self.mapping("tools", tools)) else {
@@ -195,6 +249,7 @@ impl Reading<'_> {
         let validation = tools.get("validation").and_then(|found| self.mapping(path, found));
         let Some(validation) = validation else { return (default, overrides) };
         self.settings(path, validation, &mut default, true);
+        self.formatter(path, &default, formatters);
         let path = "tools.validation.overrides";
         let single = validation.get("overrides").and_then(|found| self.mapping(path, found));
         for (tool, found) in single.into_iter().flatten() {
@@ -202,10 +257,23 @@ impl Reading<'_> {
             let mut settings = default.clone();
             if let Some(members) = self.mapping(&path, found) {
                 self.settings(&path, members, &mut settings, false);
+                if settings.formatter != default.formatter {
+                    self.formatter(&path, &settings, formatters);
+                }
             }
             overrides.insert(tool.clone(), settings);
         }
         (default, overrides)
+    }
+
+    /// Reports a formatter that is not registered.
+    fn formatter(&mut self, path: &str, settings: &ToolSettings, formatters: &Formatters) {
+        let Some(name) = settings.formatter.as_deref() else { return };
+        if !formatters.contains(name) {
+            let names: Vec<&str> = formatters.names().collect();
+            let key = format!("{path}.formatting.formatter");
+            self.problem(&key, &name.into(), &format!("one of {}", names.join(", ")));
+        }
     }
 
     /// The settings of one mapping, and of the groups in it.
@@ -281,15 +349,36 @@ impl Reading<'_> {
         self.problems.push(format!("{} is missing; expected {expected}", shown(key)));
     }
 
+    /// Notes a key that is not one of those that may stand here.
     fn warn(&mut self, key: &str, known: &[&'static str]) {
         let name = key.rsplit('.').next().unwrap_or(key);
         let near = suggest::nearest(name, known.iter().copied());
-        let suggestion = near.first().map(|near| near.candidate);
-        self.warnings.push(ConfigWarning {
-            file: self.file.to_owned(),
-            key: shown(key),
-            suggestion,
-        });
+        self.unknown(key, near.first().map(|near| near.candidate.to_owned()));
+    }
+
+    /// Notes an unknown key, with the key that was probably meant.
+    fn unknown(&mut self, key: &str, suggestion: Option<String>) {
+        let key = shown(key);
+        match self.trust {
+            Trust::Trusted => self.problems.push(unknown_key(&key, suggestion.as_deref())),
+            Trust::Found => {
+                let file = self.file.to_owned();
+                self.warnings.push(ConfigWarning { file, key, suggestion });
+            }
+        }
+    }
+
+    /// Notes the key under which MCP clients list servers. The servers below it would not be served.
+    fn client_key(&mut self, key: &str) {
+        match self.trust {
+            Trust::Trusted => self.problems.push(format!(
+                "{} is a key of an MCP client's configuration; did you mean {}? `answerback init --client FILE` \
+                 changes a client's configuration",
+                shown(key),
+                keys::SERVERS,
+            )),
+            Trust::Found => self.unknown(key, Some(keys::SERVERS.to_owned())),
+        }
     }
 }
 
@@ -329,6 +418,7 @@ mod tests {
 
     use super::setting::Kind;
     use super::*;
+    use crate::message::StandardFormatter;
     use crate::retry::WhileBlocked;
 
     fn read(validation: &Value) -> Result<ValidationConfig, ConfigError> {
@@ -360,6 +450,29 @@ mod tests {
         let policies = Policies::from(&config);
         assert_eq!(policies.of("write_file").max_attempts(), 5);
         assert_eq!(policies.of("another").max_attempts(), 2);
+    }
+
+    #[test]
+    fn a_formatter_is_selected_by_its_name() {
+        let validation = json!({
+            "formatting": {"formatter": "standard"},
+            "overrides": {"read_file": {"formatting": {"formatter": "file_paths"}}, "other": null},
+        });
+        let config = read(&validation).unwrap();
+        assert_eq!(config.formatter("read_file"), config.formatters.of("", Some("file_paths")));
+        assert_eq!(config.formatter("other"), config.formatters.of("", Some("standard")));
+        let error = read(&json!({
+            "formatting": {"formatter": "sql"},
+            "overrides": {"x": {"formatting": {"formatter": "a b"}}, "y": {"strict": true}},
+        }))
+        .unwrap_err();
+        insta::assert_snapshot!(error, @r#"
+        f.yml: tools.validation.formatting.formatter is "sql"; expected one of file_paths, standard
+        f.yml: tools.validation.overrides.x.formatting.formatter is "a b"; expected the name of a formatter, such as standard or file_paths
+        "#);
+        let parsed = json!({"tools": {"validation": {"formatting": {"formatter": "sql"}}}});
+        let formatters = Formatters::default().with_name("sql", StandardFormatter);
+        assert!(ValidationConfig::from_value_with("f", &parsed, formatters).is_ok());
     }
 
     #[test]
@@ -418,11 +531,11 @@ mod tests {
         let config = ValidationConfig::from_value("f.yml", &parsed).unwrap();
         let warnings: Vec<_> = config.warnings.iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(warnings.join("\n"), @r#"
-        f.yml: tool is not a setting; did you mean tools?
-        f.yml: tools.validation.retry.max_atempts is not a setting; did you mean max_attempts?
-        f.yml: tools.validation.retry.zzz is not a setting
-        f.yml: tools.validation.Formatting is not a setting; did you mean formatting?
-        f.yml: tools.validation.overrides.x.overrides is not a setting
+        f.yml: tool is not a known key; did you mean tools?
+        f.yml: tools.validation.retry.max_atempts is not a known key; did you mean max_attempts?
+        f.yml: tools.validation.retry.zzz is not a known key
+        f.yml: tools.validation.Formatting is not a known key; did you mean formatting?
+        f.yml: tools.validation.overrides.x.overrides is not a known key
         "#);
     }
 
@@ -433,6 +546,10 @@ mod tests {
             json!({"retry": {"max_attempts": 3}}),
             json!({"retry": {"max_attempts": 11}}),
             json!({"retry": null, "repair": "apply_safe"}),
+            json!({"repair": "apply_lossless", "formats": "assert"}),
+            json!({"formats": false}),
+            json!({"formats": "strict"}),
+            json!({"overrides": {"x": {"formats": "warn"}}}),
             json!({"repair": "always"}),
             json!({"repair": false}),
             json!({"repair": true}),
@@ -454,7 +571,7 @@ mod tests {
         for off in ["off", "\"off\"", "Off"] {
             let text = format!("tools: {{validation: {{repair: {off}}}}}\n");
             let config = ValidationConfig::from_yaml("f.yml", &text).unwrap();
-            assert_eq!(config.default.repair, RepairMode::Off, "{off}");
+            assert_eq!(config.default.repair, Some(RepairMode::Off), "{off}");
         }
     }
 

@@ -30,13 +30,13 @@ pub(super) enum Kind<T: 'static> {
     },
     /// A text without a default.
     Text {
-        form: &'static Form,
+        form: &'static TextForm,
         set: fn(&mut T, String),
     },
 }
 
 /// What a text must look like.
-pub(super) struct Form {
+pub(super) struct TextForm {
     /// As an error says it.
     pub(super) expected: &'static str,
     /// As a JSON Schema says it.
@@ -44,7 +44,7 @@ pub(super) struct Form {
     pub(super) fits: fn(&str) -> bool,
 }
 
-impl Form {
+impl TextForm {
     pub(super) fn schema(&self) -> Value {
         json!({"type": "string", "pattern": self.pattern})
     }
@@ -67,7 +67,7 @@ pub(super) fn words_in_a_file(words: &[&str]) -> Vec<Value> {
 }
 
 /// The address of a server.
-pub(super) static URL: Form = Form {
+pub(super) static URL: TextForm = TextForm {
     expected: "an http:// or https:// URL",
     pattern: r"^https?://[^\s/]+",
     fits: |text| {
@@ -78,7 +78,7 @@ pub(super) static URL: Form = Form {
 };
 
 /// The path of a file.
-pub(super) static PATH: Form = Form {
+pub(super) static PATH: TextForm = TextForm {
     expected: "the path of a file",
     pattern: r"^[^\u0000]+$",
     fits: |text| !text.is_empty() && !text.contains('\0'),

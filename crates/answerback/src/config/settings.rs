@@ -1,18 +1,22 @@
 use serde_json::{Map, Value, json};
 
-use super::setting::{Kind, Setting, mapping};
+use super::setting::{Kind, Setting, TextForm, mapping};
+use crate::call::FormatMode;
 use crate::message::{Formatting, Style};
 use crate::retry::{Policy, WhileBlocked};
 
 /// What is done with a repair that makes a call valid.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these three")]
+#[expect(clippy::exhaustive_enums, reason = "the configuration defines exactly these four")]
 pub enum RepairMode {
     /// Nothing.
     Off,
     /// The model is told; it decides.
     #[default]
     Offer,
+    /// One that only writes a value in another way and loses nothing, such as 5 for "5", is applied, and that is
+    /// reported.
+    ApplyLossless,
     /// A safe one is applied, and that is reported.
     ApplySafe,
 }
@@ -27,9 +31,40 @@ pub struct ToolSettings {
     pub formatting: Formatting,
     /// Whether a field that the schema does not name is an error everywhere.
     pub strict: bool,
-    /// What is done with repairs.
-    pub repair: RepairMode,
+    /// The name of the formatter that writes messages, where one is selected.
+    pub formatter: Option<String>,
+    /// How the `format` keyword is checked.
+    pub formats: FormatMode,
+    /// What is done with repairs, if the configuration says so. The gateway applies lossless ones unless it
+    /// does; everything else offers them.
+    pub repair: Option<RepairMode>,
 }
+
+impl RepairMode {
+    /// All modes, in the order of what they allow.
+    pub const ALL: [Self; 4] = [Self::Off, Self::Offer, Self::ApplyLossless, Self::ApplySafe];
+
+    /// The word for it in the configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Offer => "offer",
+            Self::ApplyLossless => "apply_lossless",
+            Self::ApplySafe => "apply_safe",
+        }
+    }
+}
+
+/// What the name of a formatter looks like. Which names there are is known only where they are registered.
+static FORMATTER: TextForm = TextForm {
+    expected: "the name of a formatter, such as standard or file_paths",
+    pattern: "^[A-Za-z][A-Za-z0-9_.-]{0,63}$",
+    fits: |text| {
+        text.len() <= 64
+            && text.starts_with(|first: char| first.is_ascii_alphabetic())
+            && text.chars().all(|other| other.is_ascii_alphanumeric() || "_.-".contains(other))
+    },
+};
 
 const RETRY: Option<&str> = Some("retry");
 const FORMATTING: Option<&str> = Some("formatting");
@@ -52,7 +87,16 @@ fn number(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-pub(super) static SETTINGS: [Setting<ToolSettings>; 11] = [
+const FORMATS: [&str; 4] = {
+    let [assert, lenient, warn, off] = FormatMode::ALL;
+    [assert.as_str(), lenient.as_str(), warn.as_str(), off.as_str()]
+};
+const REPAIRS: [&str; 4] = {
+    let [off, offer, lossless, safe] = RepairMode::ALL;
+    [off.as_str(), offer.as_str(), lossless.as_str(), safe.as_str()]
+};
+
+pub(super) static SETTINGS: [Setting<ToolSettings>; 13] = [
     Setting {
         group: RETRY,
         name: "max_attempts",
@@ -70,7 +114,7 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 11] = [
     Setting {
         group: RETRY,
         name: "while_blocked",
-        about: "What happens to valid calls while a person is asked.",
+        about: "What happens to valid calls while a person is asked: allow_valid runs them, and the first one closes the case; block refuses them, too.",
         kind: Kind::Word {
             words: &["block", "allow_valid"],
             set: |settings, word| {
@@ -158,6 +202,16 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 11] = [
         },
     },
     Setting {
+        group: FORMATTING,
+        name: "formatter",
+        about: "Who writes the hints and the advice of messages: standard, file_paths (for tools that work on \
+                files), or a formatter that the program registers.",
+        kind: Kind::Text {
+            form: &FORMATTER,
+            set: |settings, name| settings.formatter = Some(name),
+        },
+    },
+    Setting {
         group: None,
         name: "strict",
         about: "A field that the schema does not name is an error everywhere.",
@@ -168,21 +222,26 @@ pub(super) static SETTINGS: [Setting<ToolSettings>; 11] = [
     },
     Setting {
         group: None,
-        name: "repair",
-        about: "What is done with a repair that makes a call valid.",
+        name: "formats",
+        about: "How the format keyword is checked: by its RFC (assert), with an error only for what no common parser reads (lenient), with warnings only (warn), or not at all (off).",
         kind: Kind::Word {
-            words: &["off", "offer", "apply_safe"],
-            set: |settings, word| {
-                settings.repair = match word {
-                    0 => RepairMode::Off,
-                    1 => RepairMode::Offer,
-                    _ => RepairMode::ApplySafe,
-                };
+            words: &FORMATS,
+            set: |settings, word| settings.formats = FormatMode::ALL[word],
+            get: |settings| {
+                FormatMode::ALL.iter().position(|mode| *mode == settings.formats).unwrap_or(0)
             },
-            get: |settings| match settings.repair {
-                RepairMode::Off => 0,
-                RepairMode::Offer => 1,
-                RepairMode::ApplySafe => 2,
+        },
+    },
+    Setting {
+        group: None,
+        name: "repair",
+        about: "What is done with a repair that makes a call valid. The gateway's default is apply_lossless.",
+        kind: Kind::Word {
+            words: &REPAIRS,
+            set: |settings, word| settings.repair = Some(RepairMode::ALL[word]),
+            get: |settings| {
+                let mode = settings.repair.unwrap_or_default();
+                RepairMode::ALL.iter().position(|known| *known == mode).unwrap_or(0)
             },
         },
     },

@@ -9,19 +9,19 @@ use serde_saphyr::Spanned;
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct File {
-    gateway: Gateway,
+    gateway: GatewayText,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Gateway {
-    upstreams: BTreeMap<String, Server>,
+struct GatewayText {
+    upstreams: BTreeMap<String, ServerText>,
 }
 
 /// The members of a server whose values are text for its program.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Server {
+struct ServerText {
     args: Vec<Spanned<Value>>,
     env: BTreeMap<String, Spanned<Value>>,
 }

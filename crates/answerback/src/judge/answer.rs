@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::Judged;
 use crate::call::Schema;
-use crate::finding::{ValidationError, secrets};
-use crate::message::{ErrorFormatter, Failure, Formatting, Repair, StandardFormatter};
+use crate::finding::ValidationError;
+use crate::message::{ErrorFormatter, Failure, Formatting, Repair, SharedFormatter};
 use crate::retry::{Escalation, Outcome, Retry, TOO_LONG};
 use crate::{RetryTracker, Timestamp, ToolResult};
 
@@ -20,7 +20,7 @@ pub enum Status {
     Ok,
     /// The model is told what is wrong and may try again.
     Retry,
-    /// A person is asked; the call does not run, even if it is valid.
+    /// A person is asked; the call does not run.
     Blocked,
     /// It may run; the tool's schema could not be used.
     Unchecked,
@@ -45,9 +45,10 @@ impl Status {
 pub struct Answer {
     /// The id of the call.
     pub tool_call_id: String,
-    /// The tool's name, as sent.
+    /// The tool's name, as sent but for secrets.
     pub tool: String,
-    /// Whether no error was found. A valid call may still be blocked.
+    /// Whether no error was found. A valid call is still blocked where a person stopped the calls, or the policy blocks
+    /// valid calls, too.
     pub valid: bool,
     /// The number of this attempt, from 1.
     pub attempt: u8,
@@ -57,8 +58,7 @@ pub struct Answer {
     pub status: Status,
     /// Everything that was found. Of a valid call these are notes that go with its result.
     pub errors: Vec<ValidationError>,
-    /// What would make the call valid; of a valid call, what has. Left out where the arguments hold a
-    /// secret.
+    /// What would make the call valid; of a valid call, what has. Secrets are left out.
     pub repair: Option<Repair>,
     /// What the model is told, when the call does not run.
     pub result: Option<ToolResult>,
@@ -80,10 +80,11 @@ pub fn answer(
 impl Judged<'_> {
     /// The answer, once the attempt was counted: by a tracker, or by a store that keeps the states.
     pub fn answer(self, outcome: Outcome) -> Answer {
-        self.answer_with(outcome, &StandardFormatter)
+        let formatter = self.formatter.get();
+        self.answer_with(outcome, formatter)
     }
 
-    /// The answer in the words of a formatter.
+    /// The answer in the words of a formatter, whatever the configuration selects.
     pub fn answer_with(mut self, outcome: Outcome, formatter: &dyn ErrorFormatter) -> Answer {
         let max_attempts = self.settings.retry.max_attempts();
         let limit = self.settings.formatting.message_length();
@@ -103,7 +104,9 @@ impl Judged<'_> {
                 (Status::Retry, retry.attempt, Some(result), None)
             }
             Outcome::Blocked(blocked) => {
-                let result = blocked.escalation.tool_result(self.tool_call_id.clone(), limit);
+                let allows_valid = blocked.allows_valid;
+                let id = self.tool_call_id.clone();
+                let result = blocked.escalation.tool_result(id, allows_valid, limit);
                 (Status::Blocked, blocked.attempt, Some(result), Some(blocked.escalation))
             }
             outcome @ (Outcome::Stopped { .. } | Outcome::Applied | Outcome::Ignored) => {
@@ -119,7 +122,7 @@ impl Judged<'_> {
             max_attempts,
             status,
             errors: self.findings,
-            repair: self.repair.filter(|repair| holds_no_secret(repair, self.schema)),
+            repair: self.repair.and_then(|repair| repair.without_secrets(self.schema)),
             result,
             escalation,
         }
@@ -128,7 +131,8 @@ impl Judged<'_> {
     /// What goes with the result of a valid call: its warnings and notes, in words for the model.
     pub fn notes(&self) -> Option<String> {
         let has_notes = self.is_valid() && !self.findings.is_empty();
-        has_notes.then(|| StandardFormatter.format(&self.failure(), &self.settings.formatting))
+        let formatter = self.formatter.get();
+        has_notes.then(|| formatter.format(&self.failure(), &self.settings.formatting))
     }
 
     /// The words for this call, should it not run, for whoever counts its attempts where the catalogue is not.
@@ -141,6 +145,7 @@ impl Judged<'_> {
             schema: schema.map(Schema::shared_source),
             repair: self.repair.as_ref().map(|repair| repair.words().to_owned()),
             formatting: self.settings.formatting.clone(),
+            formatter: self.formatter.clone(),
         }
     }
 
@@ -160,6 +165,7 @@ pub struct Wording {
     schema: Option<Arc<Value>>,
     repair: Option<String>,
     formatting: Formatting,
+    formatter: SharedFormatter,
 }
 
 impl Wording {
@@ -172,7 +178,7 @@ impl Wording {
         let mut failure = Failure::new(&self.tool, &self.findings);
         failure.schema = self.schema.as_deref();
         failure.repair = self.repair.as_deref();
-        let content = message(failure, retry, &self.formatting, &StandardFormatter);
+        let content = message(failure, retry, &self.formatting, self.formatter.get());
         Some(ToolResult::error(self.tool_call_id.clone(), content))
     }
 
@@ -208,14 +214,6 @@ fn message(
 fn told_correction<'r>(retry: &'r Retry, formatting: &Formatting) -> Option<&'r str> {
     let fits = |words: &&str| words.chars().count() < formatting.message_length();
     retry.correction.as_deref().filter(fits)
-}
-
-/// Whether a repair may be printed: whoever has the call can apply its words, and nobody else has to
-/// see what is in it.
-fn holds_no_secret(repair: &Repair, schema: Option<&Schema>) -> bool {
-    let arguments = &repair.arguments;
-    !secrets::holds_secret(arguments)
-        && schema.is_none_or(|schema| *schema.without_secrets(arguments) == *arguments)
 }
 
 /// A person's words, and below them the message in what room is left. Words for which there is no
@@ -295,6 +293,41 @@ mod tests {
     }
 
     #[test]
+    fn a_tool_has_a_formatter_of_its_own() {
+        struct Long;
+        impl ErrorFormatter for Long {
+            fn advice(&self, _: &Failure<'_>) -> Option<String> {
+                Some(format!("Send one statement. {}", "word ".repeat(500)))
+            }
+        }
+        let registered = ValidationConfig {
+            formatters: crate::message::Formatters::default().with_tool("read_file", Long),
+            ..ValidationConfig::default()
+        };
+        let content = contents(&answers(&registered, &[("read_file", json!({}))]));
+        assert!(
+            content.contains("Send one statement. word") && content.contains(" wo...\n"),
+            "{content}"
+        );
+        assert!(content.chars().count() < 2000);
+        let other = contents(&answers(&registered, &[("log_in", json!({"word": "long"}))]));
+        assert!(!other.contains("Send one statement"), "{other}");
+
+        let selected = config(json!({
+            "overrides": {"read_file": {"formatting": {"formatter": "file_paths"}}},
+        }));
+        let content = contents(&answers(&selected, &[("read_file", json!({}))]));
+        assert!(content.contains("list the directory first"), "{content}");
+        // Who counts elsewhere says the same.
+        let catalogue = catalogue();
+        let line = CallLine::new("read_file", json!({}));
+        let judged = judge(&catalogue, line, &selected, Limits::default());
+        let outcome = judged.as_attempt(1, Timestamp::from_unix_millis(0), [1; 10]);
+        let result = judged.wording().result(&outcome).unwrap();
+        assert!(result.content.contains("list the directory first"), "{}", result.content);
+    }
+
+    #[test]
     fn each_attempt_is_told_what_changed() {
         let calls = [
             ("read_file", json!({"lines": ["1", 2]})),
@@ -362,7 +395,7 @@ mod tests {
     fn the_words_are_the_same_wherever_attempts_are_counted() {
         let (catalogue, config) = (catalogue(), ValidationConfig::default());
         let (tracker, now) = (RetryTracker::new(2), Timestamp::from_unix_millis(0));
-        for arguments in [json!({"lines": ["1"]}), json!({"path": 7}), json!({"path": "x"})] {
+        for arguments in [json!({"lines": ["1"]}), json!({"path": 7}), json!({"path": 8})] {
             let line = CallLine::new("read_file", arguments).with_id("c");
             let judged = judge(&catalogue, line, &config, Limits::default());
             let outcome = judged.track(&tracker, now, [1; 10]);
@@ -404,7 +437,7 @@ mod tests {
         c4 retry
         Validation failed for tool 'read_file' (attempt 4/5):
 
-        This call goes back to attempt 2, which had failed. Keep what was fixed since then and correct the places below together, in one call. One attempt is left.
+        This call brings back the errors of attempt 2. Keep what was fixed since then and correct the places below together, in one call. One attempt is left.
 
         - /path: Required field 'path' is missing (expected: string)
 
@@ -443,6 +476,7 @@ mod tests {
         for (mode, status, repairs) in [
             ("off", Status::Retry, false),
             ("offer", Status::Retry, true),
+            ("apply_lossless", Status::Ok, true),
             ("apply_safe", Status::Ok, true),
         ] {
             let config = config(json!({"repair": mode}));
@@ -454,7 +488,54 @@ mod tests {
             assert_eq!(told.contains("Proposed repair"), mode == "offer", "{told}");
         }
         let secret = json!({"path": "sk-proj-Zk3Qw9Lm2Xv8Rt5Yb7Nc4Hd6Jf1Gs0Pa", "lines": "[1]"});
-        assert_eq!(answers(&config(json!({})), &[("read_file", secret)])[0].repair, None);
+        let answers = answers(&config(json!({})), &[("read_file", secret)]);
+        let repair = serde_json::to_string(&answers[0].repair).unwrap();
+        insta::assert_snapshot!(repair, @r#"{"patch":[{"op":"replace","path":"/lines","value":[1]}],"arguments":null,"confidence":"safe","redacted":true}"#);
+    }
+
+    /// Whatever names a call is chosen by models and callers.
+    #[test]
+    fn names_of_a_call_are_printed_without_secrets() {
+        let secret = "sk-proj-Zk3Qw9Lm2Xv8Rt5Yb7Nc4Hd6Jf1Gs0Pa";
+        let (catalogue, config) = (catalogue(), ValidationConfig::default());
+        let tracker = RetryTracker::new(&config);
+        let line = CallLine::new(secret, json!({ secret: secret }))
+            .with_id(secret)
+            .with_conversation(secret);
+        let line = CallLine { model: Some(secret.to_owned()), ..line };
+        let judged = judge(&catalogue, line, &config, Limits::default());
+        assert!(!judged.key().as_str().contains(secret));
+        assert_eq!(judged.model.as_deref(), Some("[redacted: API key]"));
+        let line = serde_json::to_string(&answer(
+            judged,
+            &tracker,
+            Timestamp::from_unix_millis(0),
+            [1; 10],
+        ));
+        let line = line.unwrap();
+        assert!(!line.contains(secret) && line.contains("[redacted: API key]"), "{line}");
+    }
+
+    /// Providers find the call that a result belongs to by its id.
+    #[test]
+    fn ids_of_providers_stay_as_they_are() {
+        for id in [
+            "call_9pw9Xw8xPqGLqXxJx1aZ3cVb",
+            "call_Xq7mPz2LkV0cB4nR8tY1wE5u",
+            "toolu_01A09q90qw90lq917835lq9",
+            "toolu_vrtx_01Kd8nU2sWqRz5TbHc4Yx9Pm",
+            "toolu_bdrk_016Zx2Vc8Qw4Rt6Yb1Nm3Kj5",
+            "chatcmpl-tool-2f5d0c1e9b7a4c8d8e6f3a2b1c0d9e8f",
+            "tooluse_kZJMlvQmRJ6eAyJE5GIl7Q",
+            "fc_68d1c3a2b4e8819f9a7b6c5d4e3f2a1b",
+            "functions.get_weather:0",
+            "D681PevKs",
+            "550e8400-e29b-41d4-a716-446655440000",
+        ] {
+            let line = CallLine::new("read_file", json!({})).with_id(id);
+            let (catalogue, config) = (catalogue(), ValidationConfig::default());
+            assert_eq!(judge(&catalogue, line, &config, Limits::default()).tool_call_id, id);
+        }
     }
 
     #[test]

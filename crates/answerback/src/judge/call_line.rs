@@ -182,7 +182,7 @@ fn turn(value: &Value) -> Result<Option<Turn>, CallLineError> {
     match value {
         Value::Null => Ok(None),
         Value::String(name) => Ok(Some(name.as_str().into())),
-        value => match value.as_u64() {
+        value => match whole_number(value) {
             Some(number) => Ok(Some(number.into())),
             None => {
                 let expected = "a whole number or a string";
@@ -190,6 +190,23 @@ fn turn(value: &Value) -> Result<Option<Turn>, CallLineError> {
             }
         },
     }
+}
+
+/// Reads a whole number, also one that is written with a fraction of zero: JSON has one kind of number.
+fn whole_number(value: &Value) -> Option<u64> {
+    /// The first number that is larger than every `u64`.
+    const END: f64 = 18_446_744_073_709_551_616.0;
+    if let Some(number) = value.as_u64() {
+        return Some(number);
+    }
+    let number = value.as_f64().filter(|number| number.fract() == 0.0)?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is whole, and within the range"
+    )]
+    let whole = number as u64;
+    (0.0..END).contains(&number).then_some(whole)
 }
 
 /// A line that is no call.

@@ -3,7 +3,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use crate::call::{Schema, SchemaError};
+use crate::call::{Schema, SchemaError, Types, has_check};
 use crate::finding::ValidationError;
 use crate::message::{self, OfferedTools};
 use crate::provider::{ShapeError, Tool, read_tools};
@@ -21,17 +21,31 @@ use crate::provider::{ShapeError, Tool, read_tools};
 /// ```
 #[derive(Debug, Default)]
 pub struct Catalogue {
-    entries: Vec<Entry>,
+    entries: Vec<CatalogueEntry>,
     by_name: HashMap<String, usize>,
     /// The same tools, ready to be compared with calls of others: made when the first such call comes.
     offered: OnceLock<OfferedTools>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CatalogueEntry {
     name: String,
     source: Arc<Value>,
     compiled: OnceLock<Result<Schema, SchemaError>>,
+}
+
+impl CatalogueEntry {
+    fn compile(&self) -> Result<Schema, SchemaError> {
+        match &*self.source {
+            Value::Null => Err(SchemaError::missing()),
+            Value::Object(members) if members.is_empty() => {
+                Schema::compile(Arc::clone(&self.source))
+            }
+            source @ Value::Object(_) if !has_check(source) => Err(SchemaError::no_check()),
+            Value::Object(_) | Value::Bool(_) => Schema::compile(Arc::clone(&self.source)),
+            other => Err(SchemaError::no_schema(Types::name_of(other))),
+        }
+    }
 }
 
 impl Catalogue {
@@ -39,7 +53,7 @@ impl Catalogue {
     ///
     /// # Errors
     ///
-    /// When no provider's shape fits the list, or two tools have one name.
+    /// When it is no list of tools, no tool in it has a name, or two tools have one name.
     pub fn read(list: &Value) -> Result<Self, CatalogueError> {
         let (_, tools) = read_tools(list)?;
         Self::new(tools.into_iter().map(|Tool { name, input_schema, .. }| (name, input_schema)))
@@ -58,7 +72,7 @@ impl Catalogue {
                 return Err(CatalogueError::Twice(name));
             }
             let (source, compiled) = (Arc::new(schema), OnceLock::new());
-            catalogue.entries.push(Entry { name, source, compiled });
+            catalogue.entries.push(CatalogueEntry { name, source, compiled });
         }
         Ok(catalogue)
     }
@@ -67,8 +81,7 @@ impl Catalogue {
     /// tool author's to mend.
     pub fn schema(&self, tool: &str) -> Option<Result<&Schema, &SchemaError>> {
         let entry = &self.entries[*self.by_name.get(tool)?];
-        let compiled = entry.compiled.get_or_init(|| Schema::compile(Arc::clone(&entry.source)));
-        Some(compiled.as_ref())
+        Some(entry.compiled.get_or_init(|| entry.compile()).as_ref())
     }
 
     /// The names, in the order of the list.
@@ -115,12 +128,69 @@ mod tests {
             json!([{"name": "a", "input_schema": schema}]),
             json!([{"type": "function", "function": {"name": "a", "parameters": schema}}]),
             json!([{"type": "function", "name": "a", "parameters": schema}]),
-            json!([{"name": "a"}]),
+            json!([{"name": "a", "parameters": schema}]),
+            json!({"toolConfig": {"tools": [{"toolSpec": {"name": "a", "inputSchema": {"json": schema}}}]}}),
         ] {
             let catalogue = Catalogue::read(&list).unwrap();
             assert_eq!(catalogue.names().collect::<Vec<_>>(), ["a"], "{list}");
             assert!(catalogue.schema("a").unwrap().is_ok(), "{list}");
         }
+    }
+
+    #[test]
+    fn each_entry_is_read_by_its_own_shape() {
+        let strict = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+        let list = json!([
+            {"name": "mcp", "inputSchema": strict},
+            {"name": "anthropic", "input_schema": strict},
+            {"type": "function", "function": {"name": "openai", "parameters": strict}},
+            {"type": "function", "name": "responses", "parameters": strict},
+            {"name": "older", "parameters": strict},
+            {"toolSpec": {"name": "bedrock", "inputSchema": {"json": strict}}},
+            {"functionDeclarations": [{"name": "gemini", "parameters": {
+                "type": "OBJECT", "properties": {"n": {"type": "INTEGER"}},
+            }}]},
+            {"name": "both", "inputSchema": null, "input_schema": strict},
+        ]);
+        let catalogue = Catalogue::read(&list).unwrap();
+        assert_eq!(catalogue.names().count(), 8);
+        for name in catalogue.names() {
+            let schema = catalogue.schema(name).unwrap().unwrap();
+            assert!(!schema.is_valid(&json!({"n": "x"})).unwrap(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_tool_without_a_usable_schema_is_unchecked_and_harms_no_other() {
+        let list = json!([
+            {"name": "good", "inputSchema": {"type": "object"}},
+            {"name": "none"},
+            {"name": "null", "inputSchema": null},
+            {"name": "text", "inputSchema": "{}"},
+            {"name": "list", "inputSchema": []},
+            {"name": "foreign", "inputSchema": {"name": "x", "version": "1.0.0"}},
+            {"name": "empty", "inputSchema": {}},
+            {"title": "nameless", "inputSchema": {}},
+        ]);
+        let catalogue = Catalogue::read(&list).unwrap();
+        let fault = |name: &str| catalogue.schema(name).unwrap().err().map(ToString::to_string);
+        let unusable = "the tool's schema cannot be used: ";
+        let table = [
+            ("good", None),
+            ("none", Some("the tool declares none")),
+            ("null", Some("the tool declares none")),
+            ("text", Some("it is a string, not a JSON Schema")),
+            ("list", Some("it is an array, not a JSON Schema")),
+            ("foreign", Some("it has no keyword of JSON Schema that checks anything")),
+            ("empty", None),
+        ];
+        assert_eq!(catalogue.names().count(), table.len());
+        for (name, expected) in table {
+            assert_eq!(fault(name), expected.map(|text| format!("{unusable}{text}")), "{name}");
+        }
+        // OpenAI's list says that a function without parameters takes none.
+        let list = json!([{"type": "function", "function": {"name": "now"}}]);
+        assert!(Catalogue::read(&list).unwrap().schema("now").unwrap().is_ok());
     }
 
     #[test]

@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -7,7 +8,7 @@ use crate::call::{Confidence, Malformed, Options, Schema, SchemaError, check, he
 use crate::config::{RepairMode, ToolSettings, ValidationConfig};
 use crate::finding::{Severity, ValidationError, secrets};
 use crate::json::{Limits, Pointer};
-use crate::message::{Repair, repair, repair_malformed};
+use crate::message::{Repair, SharedFormatter, repair, repair_malformed};
 use crate::retry::{Call, Context, Event, HideSecrets, Outcome, RetryKey, Sent, State, Turn, step};
 use crate::{RetryTracker, Timestamp};
 
@@ -44,7 +45,7 @@ impl Heard {
 pub struct Judged<'c> {
     /// The id of this call; empty where the line had none.
     pub tool_call_id: String,
-    /// The tool's name, as sent.
+    /// The tool's name, as sent but for secrets.
     pub tool: String,
     /// The arguments: as sent, or as a repair that was applied left them.
     pub arguments: Heard,
@@ -59,7 +60,10 @@ pub struct Judged<'c> {
     pub repair: Option<Repair>,
     pub(super) schema: Option<&'c Schema>,
     pub(super) settings: &'c ToolSettings,
-    key: RetryKey,
+    pub(super) formatter: &'c SharedFormatter,
+    conversation: String,
+    /// Made when it is first asked for, because a valid call without a record never needs it.
+    key: OnceLock<RetryKey>,
     is_unknown_tool: bool,
     turn: Option<Turn>,
     /// The arguments as a person may see them, where the schema hides a part.
@@ -81,9 +85,10 @@ pub fn judge<'c>(
     limits: Limits,
 ) -> Judged<'c> {
     let settings = config.of(&line.tool);
-    let conversation = line.conversation.as_deref().unwrap_or_default();
+    let formatter = config.formatter(&line.tool);
     let mut judged = Judged {
-        key: RetryKey::of_conversation(conversation, &line.tool),
+        conversation: line.conversation.unwrap_or_default(),
+        key: OnceLock::new(),
         tool_call_id: line.id.unwrap_or_default(),
         tool: line.tool,
         arguments: Heard::Value(Value::Null),
@@ -93,6 +98,7 @@ pub fn judge<'c>(
         repair: None,
         schema: None,
         settings,
+        formatter,
         is_unknown_tool: false,
         turn: line.turn,
         shown: None,
@@ -123,7 +129,15 @@ pub fn judge<'c>(
         Some(Err(_)) => {}
     }
     judged.tidy();
+    judged.hide_secrets_in_names();
     judged
+}
+
+/// Takes the secrets out of a text that models or callers choose, such as the name of a tool that does not exist.
+fn hide_secrets(text: &mut String) {
+    if let Cow::Owned(redacted) = secrets::redact(text) {
+        *text = redacted;
+    }
 }
 
 impl<'c> Judged<'c> {
@@ -134,7 +148,7 @@ impl<'c> Judged<'c> {
 
     /// What the attempts of this call are counted under: its conversation and its tool.
     pub fn key(&self) -> &RetryKey {
-        &self.key
+        self.key.get_or_init(|| RetryKey::of_conversation(&self.conversation, &self.tool))
     }
 
     /// Whether the catalogue has no such tool.
@@ -168,9 +182,9 @@ impl<'c> Judged<'c> {
     pub fn track(&self, tracker: &RetryTracker, now: Timestamp, random: [u8; 10]) -> Outcome {
         let call = self.call(random);
         if call.turn.is_none() && call.is_failing() {
-            tracker.delivered(&self.key, now);
+            tracker.delivered(self.key(), now);
         }
-        tracker.call(&self.key, &call, now)
+        tracker.call(self.key(), &call, now)
     }
 
     /// What to do with the call as the `attempt`-th, where nothing is known of those before it.
@@ -185,6 +199,7 @@ impl<'c> Judged<'c> {
         self.schema = Some(schema);
         let options = Options::default()
             .with_strict(self.settings.strict)
+            .with_formats(self.settings.formats)
             .with_max_value_preview(self.settings.formatting.max_value_preview);
         match &self.arguments {
             Heard::Value(value) if self.is_valid() => match check(schema, value, options) {
@@ -202,13 +217,13 @@ impl<'c> Judged<'c> {
         if self.is_valid() {
             return;
         }
-        if self.settings.repair != RepairMode::Off {
+        if self.settings.repair.unwrap_or_default() != RepairMode::Off {
             self.repair = match (&self.arguments, malformed) {
                 (_, Some(malformed)) => repair_malformed(schema, malformed, options),
                 (Heard::Value(value), None) => repair(schema, value, &self.findings, options),
                 (Heard::Text(_), None) => None,
             };
-            self.apply_safe_repair();
+            self.apply_repair();
         }
         if schema.has_secrets() {
             self.shown = Some(match &self.arguments {
@@ -218,17 +233,27 @@ impl<'c> Judged<'c> {
         }
     }
 
-    /// Takes a safe repair over where the settings say so. What was wrong is told all the same.
-    fn apply_safe_repair(&mut self) {
-        if self.settings.repair == RepairMode::ApplySafe
-            && let Some(repair) = &self.repair
-            && repair.confidence == Confidence::Safe
-        {
+    /// Takes a repair over where the settings say so. What was wrong is reported all the same.
+    fn apply_repair(&mut self) {
+        let Some(repair) = &self.repair else { return };
+        let is_applied = match self.settings.repair.unwrap_or_default() {
+            RepairMode::Off | RepairMode::Offer => false,
+            RepairMode::ApplyLossless => repair.is_lossless(),
+            RepairMode::ApplySafe => repair.confidence == Confidence::Safe,
+        };
+        if is_applied {
             self.arguments = Heard::Value(repair.arguments.clone());
             for finding in &mut self.findings {
                 finding.severity = finding.severity.max(Severity::Warning);
             }
         }
+    }
+
+    /// Everything that is printed, stored and counted about the call names it by these.
+    fn hide_secrets_in_names(&mut self) {
+        hide_secrets(&mut self.tool);
+        hide_secrets(&mut self.tool_call_id);
+        self.model.iter_mut().for_each(hide_secrets);
     }
 
     fn pass_unchecked(&mut self, fault: SchemaError) {

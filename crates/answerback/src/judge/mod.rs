@@ -39,4 +39,4 @@ pub(crate) use call_line::schema as call_schema;
 pub use call_line::{CallLine, CallLineError};
 pub use catalogue::{Catalogue, CatalogueError};
 pub use judged::{Heard, Judged, judge};
-pub use summary::{Attempts, Counted, PlaceCount, Repairs, Share, Summary, SuspectPlace};
+pub use summary::{AttemptSummary, Counted, PlaceCount, Repairs, Share, Summary, SuspectPlace};

@@ -27,7 +27,7 @@ pub struct Summary {
     /// The calls whose tool has no usable schema.
     pub unchecked: u64,
     /// What became of the failing calls.
-    pub attempts: Attempts,
+    pub attempts: AttemptSummary,
     /// What proposed repairs would have saved.
     pub repairs: Repairs,
     /// By tool, the most failures first.
@@ -49,7 +49,7 @@ pub struct Summary {
 /// What became of failing calls.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Attempts {
+pub struct AttemptSummary {
     /// How many calls failed as the first attempt, the second, and so on.
     pub failed: Vec<u64>,
     /// The calls that were right after failed attempts.
@@ -211,7 +211,7 @@ impl Summary {
     }
 }
 
-impl Attempts {
+impl AttemptSummary {
     fn add(&mut self, outcome: &Outcome, failed: bool) {
         let attempt = match outcome {
             Outcome::Retry(retry) => retry.attempt,

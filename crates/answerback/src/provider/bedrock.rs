@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::wire::{CallPlace, ToolPlace, Wire, elements, telling_text};
 use super::{ToolCall, ToolResult};
+use crate::finding::is_blank;
 use crate::json::Pointer;
 
 /// Amazon Bedrock's Converse. Not every model behind it looks at `status`, so the text says it too.
@@ -41,7 +42,7 @@ impl Wire for Bedrock {
 
     fn result(&self, call: &ToolCall, result: &ToolResult) -> Value {
         let text = telling_text(result);
-        let text = if text.trim().is_empty() { "(no output)".to_owned() } else { text };
+        let text = if is_blank(&text) { "(no output)".to_owned() } else { text };
         let status = if result.is_error { "error" } else { "success" };
         json!({"toolResult": {"toolUseId": call.id, "content": [{"text": text}], "status": status}})
     }

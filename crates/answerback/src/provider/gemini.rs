@@ -40,6 +40,10 @@ impl Wire for Gemini {
         declarations(list).is_some_and(|found| !found.is_empty())
     }
 
+    fn schemas_are_optional(&self) -> bool {
+        true
+    }
+
     /// OpenAPI's subset as JSON Schema: type names in lower case, `nullable` as a type.
     fn schema(&self, declared: &Value) -> Value {
         match declared {
@@ -76,7 +80,12 @@ impl Wire for Gemini {
         }
         response.insert("name".to_owned(), self.legal_name(&call.name).into());
         let told = if result.is_error { "error" } else { "output" };
-        response.insert("response".to_owned(), json!({ told: spoken_text(result) }));
+        let mut output = Map::new();
+        output.insert(told.to_owned(), spoken_text(result).into());
+        if let Some(status) = result.status {
+            output.insert("status".to_owned(), json!(status));
+        }
+        response.insert("response".to_owned(), output.into());
         json!({ "functionResponse": response })
     }
 

@@ -4,6 +4,9 @@ use super::wire::{CallPlace, ToolPlace, Wire, elements};
 use super::{ToolCall, ToolResult, object};
 use crate::json::Pointer;
 
+/// The member of a result's `_meta` that has the status of a call beyond right and wrong.
+const STATUS: &str = "dev.answerback/status";
+
 /// `tools/list` and `tools/call` of the Model Context Protocol. What is wrong with a call's arguments
 /// is a result with `isError`, not a protocol error (SEP-1303), so that the model sees it.
 pub(super) struct Mcp;
@@ -41,6 +44,10 @@ impl Wire for Mcp {
 
     fn result(&self, _: &ToolCall, result: &ToolResult) -> Value {
         let text = json!({"type": "text", "text": result.content});
-        object([("content", json!([text])), ("isError", result.is_error.into())])
+        let mut written = object([("content", json!([text])), ("isError", result.is_error.into())]);
+        if let Some(status) = result.status {
+            written["_meta"] = json!({ STATUS: status });
+        }
+        written
     }
 }

@@ -47,7 +47,8 @@ pub struct Tool {
     pub name: String,
     /// What it says it does.
     pub description: Option<String>,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of its arguments: `null` where the tool declares none although its provider asks for
+    /// one, and whatever else stands in its place where that is no schema.
     pub input_schema: Value,
 }
 
@@ -109,7 +110,7 @@ impl Provider {
     ///
     /// # Errors
     ///
-    /// When the list, or an entry of it, has not this provider's shape.
+    /// When the list, or the name of an entry, has not this provider's shape.
     pub fn tools(self, list: &Value) -> Result<Vec<Tool>, ShapeError> {
         let wrong = |place, expected| ShapeError { provider: self, place, expected };
         let entries = self.wire().tools(list);
@@ -119,10 +120,13 @@ impl Provider {
             let name = text(&place.name).filter(|name| !name.is_empty());
             let name = name.ok_or_else(|| wrong(place.name.clone(), "the tool's name"))?;
             let input_schema = match place.schema.find(list) {
-                // A tool without parameters may leave its schema out.
-                None | Some(Value::Null) => serde_json::json!({"type": "object"}),
-                Some(schema @ (Value::Object(_) | Value::Bool(_))) => self.wire().schema(schema),
-                Some(_) => return Err(wrong(place.schema.clone(), "a JSON Schema")),
+                None if self.wire().schemas_are_optional() => {
+                    serde_json::json!({"type": "object"})
+                }
+                None => Value::Null,
+                Some(schema @ Value::Object(_)) => self.wire().schema(schema),
+                // It is no reason to refuse the other tools.
+                Some(other) => other.clone(),
             };
             Ok(Tool { name, description: text(&place.description), input_schema })
         };
@@ -213,6 +217,22 @@ impl Provider {
         legal
     }
 
+    /// Whose shape an entry of a list of tools has, where it shows that itself.
+    fn of_entry(entry: &Value) -> Option<Self> {
+        let has = |name: &str| entry.get(name).is_some_and(|value| !value.is_null());
+        let is_named = has("name");
+        let is_function = has("parameters") || entry["type"] == "function";
+        let shapes = [
+            (has("toolSpec"), Self::Bedrock),
+            (has("functionDeclarations") || has("function_declarations"), Self::Gemini),
+            (has("function"), Self::OpenAiChat),
+            (is_named && has("inputSchema"), Self::Mcp),
+            (is_named && has("input_schema"), Self::Anthropic),
+            (is_named && is_function, Self::OpenAiResponses),
+        ];
+        shapes.into_iter().find(|(fits, _)| *fits).map(|(_, provider)| provider)
+    }
+
     fn wire(self) -> &'static dyn Wire {
         match self {
             Self::Mcp => &mcp::Mcp,
@@ -240,11 +260,15 @@ impl FromStr for Provider {
     }
 }
 
-/// Reads a list of tools in any provider's shape, and says whose it is.
+/// Reads a list of tools in any provider's shape, and says whose most of it is.
+///
+/// Each entry is read by its own shape, because lists are put together from several sources. An entry
+/// without a name is left out, as nothing can call it.
 ///
 /// # Errors
 ///
-/// When no provider's shape fits; the error is the one of MCP, whose shape is the plainest.
+/// When it is no list of tools, or no entry of it can be read; the error is the one of MCP, whose shape is
+/// the plainest, where no other provider's shape fits.
 ///
 /// ```
 /// use answerback::provider::{Provider, read_tools};
@@ -257,7 +281,26 @@ impl FromStr for Provider {
 pub fn read_tools(list: &Value) -> Result<(Provider, Vec<Tool>), ShapeError> {
     let fitting = Provider::ALL.into_iter().find(|provider| provider.wire().is_list(list));
     let provider = fitting.unwrap_or(Provider::Mcp);
-    Ok((provider, provider.tools(list)?))
+    let places = ["", "/tools", "/result/tools", "/toolConfig/tools"];
+    let Some(entries) = wire::elements(list, &places) else {
+        return Ok((provider, provider.tools(list)?));
+    };
+    let (mut tools, mut fault) = (Vec::new(), None);
+    for (place, entry) in &entries {
+        let own = Provider::of_entry(entry).unwrap_or(provider);
+        match own.tools(&Value::Array(vec![(*entry).clone()])) {
+            Ok(read) => tools.extend(read),
+            Err(mut error) => {
+                let below: Vec<_> = error.place.tokens().skip(1).collect();
+                error.place = below.iter().fold(place.clone(), |place, token| place.join(token));
+                fault.get_or_insert(error);
+            }
+        }
+    }
+    match fault {
+        Some(fault) if tools.is_empty() => Err(fault),
+        _ => Ok((provider, tools)),
+    }
 }
 
 /// A word that names no provider.

@@ -25,6 +25,10 @@ impl Wire for OpenAiChat {
         entries.is_some_and(|entries| entries.iter().any(|(_, tool)| tool["function"].is_object()))
     }
 
+    fn schemas_are_optional(&self) -> bool {
+        true
+    }
+
     /// An assistant message, or the response around it.
     fn calls(&self, message: &Value) -> Option<Vec<CallPlace>> {
         message.as_object()?;

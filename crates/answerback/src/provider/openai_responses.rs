@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use super::gemini::Gemini;
 use super::wire::{CallPlace, ToolPlace, Wire, elements, telling_text};
 use super::{ToolCall, ToolResult};
 
@@ -7,8 +8,17 @@ use super::{ToolCall, ToolResult};
 /// errors.
 pub(super) struct OpenAiResponses;
 
+/// A function, also one in the older form without a type.
 fn is_function(tool: &Value) -> bool {
-    tool["type"] == "function" && tool.get("function").is_none()
+    let is_typed = tool["type"] == "function" && tool.get("function").is_none();
+    is_typed || is_untyped(tool)
+}
+
+fn is_untyped(tool: &Value) -> bool {
+    let is_alone = ["type", "inputSchema", "input_schema", "function"];
+    tool["parameters"].is_object()
+        && tool["name"].is_string()
+        && is_alone.iter().all(|name| tool.get(name).is_none())
 }
 
 impl Wire for OpenAiResponses {
@@ -22,6 +32,20 @@ impl Wire for OpenAiResponses {
     fn is_list(&self, list: &Value) -> bool {
         let entries = elements(list, &["", "/tools"]);
         entries.is_some_and(|entries| entries.iter().any(|(_, tool)| is_function(tool)))
+    }
+
+    fn schemas_are_optional(&self) -> bool {
+        true
+    }
+
+    /// The older form without a type is also that of a declaration for Gemini, which writes types in capitals.
+    fn schema(&self, declared: &Value) -> Value {
+        let kind = declared["type"].as_str().unwrap_or_default();
+        if kind.chars().any(|character| character.is_ascii_uppercase()) {
+            Gemini.schema(declared)
+        } else {
+            declared.clone()
+        }
     }
 
     /// The output of a response: the response itself, or the list of its items.

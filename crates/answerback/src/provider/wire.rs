@@ -1,6 +1,7 @@
 use serde_json::{Map, Value};
 
-use super::{ToolCall, ToolResult};
+use super::{ToolCall, ToolResult, ToolStatus};
+use crate::finding::is_blank;
 use crate::json::Pointer;
 
 /// Where things stand in a provider's messages, and how its results are written.
@@ -10,6 +11,11 @@ pub(super) trait Wire {
 
     /// Whether a list is unmistakably this provider's.
     fn is_list(&self, list: &Value) -> bool;
+
+    /// Whether a tool without arguments may leave its schema out.
+    fn schemas_are_optional(&self) -> bool {
+        false
+    }
 
     /// The JSON Schema that a declared schema means.
     fn schema(&self, declared: &Value) -> Value {
@@ -108,17 +114,22 @@ pub(super) fn plain_name(name: &str, longest: usize, marks: &[char]) -> String {
 /// The text of a result for providers that have no mark for errors: the text itself has to say so.
 pub(super) fn telling_text(result: &ToolResult) -> String {
     const TELLING: [&str; 5] = ["failed", "error", "not executed", "stopped", "invalid"];
-    let first = result.content.lines().next().unwrap_or_default().to_lowercase();
-    if result.is_error && !TELLING.iter().any(|word| first.contains(word)) {
-        format!("Error: {}", spoken_text(result))
-    } else {
-        result.content.clone()
+    if !result.is_error {
+        return result.content.clone();
     }
+    let first = result.content.lines().next().unwrap_or_default().to_lowercase();
+    let spoken = spoken_text(result);
+    let is_telling = result.status.is_some() || TELLING.iter().any(|word| first.contains(word));
+    if is_telling { spoken } else { format!("Error: {spoken}") }
 }
 
-/// The text of a result for providers that refuse an empty one.
+/// The text of a result for providers that refuse an empty one and have no place for a status.
 pub(super) fn spoken_text(result: &ToolResult) -> String {
-    match (result.content.trim().is_empty(), result.is_error) {
+    const BLOCKED: &str = "Blocked: ";
+    if result.status == Some(ToolStatus::Blocked) && !result.content.starts_with(BLOCKED) {
+        return format!("{BLOCKED}{}", result.content);
+    }
+    match (is_blank(&result.content), result.is_error) {
         (false, _) => result.content.clone(),
         (true, true) => "The tool failed and gave no reason.".to_owned(),
         (true, false) => "(no output)".to_owned(),
@@ -169,5 +180,8 @@ mod tests {
         assert_eq!(text("no such file"), "Error: no such file");
         assert_eq!(text(""), "Error: The tool failed and gave no reason.");
         assert_eq!(telling_text(&ToolResult::success("1", "fine")), "fine");
+        let blocked = |content: &str| telling_text(&ToolResult::blocked("1", content));
+        assert_eq!(blocked("A person stopped the calls"), "Blocked: A person stopped the calls");
+        assert_eq!(blocked("Blocked: Tool 'x' failed"), "Blocked: Tool 'x' failed");
     }
 }

@@ -40,7 +40,7 @@ pub struct EscalatedAttempt {
     pub attempt: u8,
     /// The first error in one line.
     pub summary: String,
-    /// What was wrong, grouped by code and place.
+    /// What was wrong, grouped by code and place, with a message each.
     pub errors: Vec<Noted>,
     /// How many errors are not listed.
     pub omitted: u32,
@@ -53,7 +53,7 @@ impl Escalation {
             .map(|(number, attempt)| EscalatedAttempt {
                 attempt: number,
                 summary: attempt.summary.clone(),
-                errors: attempt.errors.clone(),
+                errors: attempt.described_errors(),
                 omitted: attempt.omitted,
             })
             .collect();
@@ -61,7 +61,7 @@ impl Escalation {
             id,
             tool: state.tool().to_owned(),
             status: ToolStatus::Blocked,
-            summary: summary(state.tool(), &attempts, 0),
+            summary: summary(state.tool(), &attempts),
             attempts,
             original_call: state.original_call().clone(),
             last_call: state.last_call().cloned(),
@@ -80,29 +80,52 @@ impl Escalation {
         Case::new(self.id.clone(), CaseKind::Escalation, self.digest(), expires)
     }
 
-    /// What the model is told, in fewer than `limit` characters: the summary, without the oldest
-    /// attempts where there is no room for all of them.
-    pub fn tool_result(&self, tool_call_id: impl Into<String>, limit: usize) -> ToolResult {
-        let mut content = self.summary.clone();
+    /// Returns the text for the model, in fewer than `limit` characters: what it tried, without the oldest attempts where
+    /// there is no room for all of them, and what it should do now. `allows_valid` says whether a valid call runs all
+    /// the same.
+    ///
+    /// The first word is the status, because some providers' results have no other place for it.
+    pub fn tool_result(
+        &self,
+        tool_call_id: impl Into<String>,
+        allows_valid: bool,
+        limit: usize,
+    ) -> ToolResult {
+        let advice = if allows_valid {
+            "Stop calling this tool; it waits for a person. Only a call with valid arguments still runs."
+        } else {
+            "Stop calling this tool; it waits for a person."
+        };
+        let told = |left_out| {
+            format!("Blocked: {}\n{advice}", history(&self.tool, &self.attempts, left_out))
+        };
+        let mut content = told(0);
         for left_out in 1..=self.attempts.len() {
             if content.chars().count() < limit {
                 break;
             }
-            content = summary(&self.tool, &self.attempts, left_out);
+            content = told(left_out);
         }
         ToolResult::blocked(tool_call_id, content)
     }
 }
 
-fn summary(tool: &str, attempts: &[EscalatedAttempt], left_out: usize) -> String {
+/// The whole story for people.
+fn summary(tool: &str, attempts: &[EscalatedAttempt]) -> String {
+    let mut text = history(tool, attempts, 0);
+    text.push_str(
+        "\nThe model was unable to provide valid arguments. Please intervene or provide guidance.",
+    );
+    text
+}
+
+/// The attempts, a line each, without the oldest ones.
+fn history(tool: &str, attempts: &[EscalatedAttempt], left_out: usize) -> String {
     let times = if attempts.len() == 1 { "attempt" } else { "attempts" };
     let mut text = format!("Tool '{tool}' validation failed after {} {times}.\n\n", attempts.len());
     for attempt in attempts.iter().skip(left_out) {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "Attempt {}: {}", attempt.attempt, attempt.summary);
     }
-    text.push_str(
-        "\nThe model was unable to provide valid arguments. Please intervene or provide guidance.",
-    );
     text
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Call, Sent};
 use crate::hex::{Hex, read_hex};
-use crate::json::write_string;
+use crate::json::{Pointer, write_string};
 use crate::{Digest, ValidationError};
 
 /// Half a SHA-256 digest: enough to recognise a call that comes again, at half the room in a state
@@ -20,13 +20,46 @@ pub(super) struct Prints {
     pub(super) digest: Digest,
     pub(super) call: Fingerprint,
     pub(super) errors: Fingerprint,
+    /// What stood at the places of the errors; `None` where there are too many of them, or no places.
+    pub(super) values: Option<u64>,
 }
+
+/// The most places whose values are compared: each costs a look at all that is below it.
+const MOST_PLACES: usize = 16;
 
 impl Prints {
     pub(super) fn of(call: &Call<'_>) -> Self {
         let digest = call.arguments.digest();
-        Self { digest, call: digest.into(), errors: Fingerprint::of_errors(call.findings) }
+        let errors = Fingerprint::of_errors(call.findings);
+        Self { digest, call: digest.into(), errors, values: values(call) }
     }
+}
+
+/// A number for the values at the places of the errors, below 2^53 so that any reader of JSON keeps it.
+fn values(call: &Call<'_>) -> Option<u64> {
+    let Sent::Value(arguments) = call.arguments else { return None };
+    let errors = call.findings.iter().filter(|finding| finding.is_error());
+    let mut places: Vec<&Pointer> = Vec::new();
+    for finding in errors {
+        if !places.contains(&&finding.field_path) {
+            if places.len() == MOST_PLACES {
+                return None;
+            }
+            places.push(&finding.field_path);
+        }
+    }
+    places.sort_unstable_by(|one, other| one.as_str().cmp(other.as_str()));
+    let mut text = String::new();
+    for place in places {
+        // Writing to a String cannot fail.
+        let _ = write_string(&mut text, place.as_str());
+        if let Some(value) = place.find(arguments) {
+            text.push_str(&Digest::of(value).to_string());
+        }
+    }
+    let digest = Digest::of_bytes(text.as_bytes());
+    let (first, _) = digest.as_bytes().split_first_chunk::<8>()?;
+    Some(u64::from_be_bytes(*first) >> 11)
 }
 
 impl Fingerprint {

@@ -2,14 +2,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::Digest;
+use crate::finding::secrets;
 
 /// The longest key that is kept as it is, in bytes.
 const LONGEST: usize = 256;
 
 /// What the attempts of one tool call are counted under, since a model's retry carries a new call id.
 ///
-/// Either the caller's own key, or the conversation and the tool. A key over 256 bytes is kept as its
-/// digest, so that memory stays bounded.
+/// Either the caller's own key, or the conversation and the tool. A key over 256 bytes is stored as its
+/// digest, so that memory stays bounded. So is a key with a secret in it, because keys are stored and printed.
 ///
 /// ```
 /// use answerback::retry::RetryKey;
@@ -25,18 +26,24 @@ impl RetryKey {
     /// A key of the caller's.
     pub fn new(key: impl AsRef<str>) -> Self {
         let key = key.as_ref();
-        if key.len() <= LONGEST {
-            Self(key.into())
-        } else {
-            Self(format!("sha256:{}", Digest::of_bytes(key.as_bytes())).into())
-        }
+        Self::of(key, !secrets::find(key).is_empty())
     }
 
     /// The default key: one conversation's calls to one tool.
     pub fn of_conversation(conversation: &str, tool: &str) -> Self {
+        // Each by itself: what stands before a secret may hide its shape.
+        let holds_secret = [conversation, tool].iter().any(|part| !secrets::find(part).is_empty());
         // The length keeps ("a", "b/c") and ("a/b", "c") apart.
         let length = conversation.len().to_string();
-        Self::new([length.as_str(), ":", conversation, "/", tool].concat())
+        Self::of(&[length.as_str(), ":", conversation, "/", tool].concat(), holds_secret)
+    }
+
+    fn of(key: &str, holds_secret: bool) -> Self {
+        if key.len() <= LONGEST && !holds_secret {
+            Self(key.into())
+        } else {
+            Self(format!("sha256:{}", Digest::of_bytes(key.as_bytes())).into())
+        }
     }
 
     /// The key as text.
@@ -62,5 +69,22 @@ mod tests {
         let long = RetryKey::new("x".repeat(1000));
         assert_eq!(long.as_str().len(), 71);
         assert_ne!(long, RetryKey::new("x".repeat(1001)));
+    }
+
+    #[test]
+    fn a_secret_in_a_key_is_not_stored() {
+        let secret = "sk-proj-aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY";
+        for key in [
+            RetryKey::new(secret),
+            RetryKey::of_conversation(secret, "read_file"),
+            RetryKey::of_conversation("thread-7", secret),
+            RetryKey::of_conversation("7", "postgres://app:sk-proj-hunter2@db.example.com/x"),
+        ] {
+            assert!(!key.as_str().contains("sk-proj"), "{key}");
+            // What was read from a store is the same key.
+            assert_eq!(RetryKey::new(key.as_str()), key);
+        }
+        let other = RetryKey::of_conversation(&secret.replace('a', "b"), "read_file");
+        assert_ne!(RetryKey::of_conversation(secret, "read_file"), other);
     }
 }

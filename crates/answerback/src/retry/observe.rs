@@ -79,8 +79,8 @@ fn log(call: &Call<'_>, outcome: &Outcome, context: &Context<'_>) {
             serde_json::json!({"path": path, "code": bounded(finding.error_code.as_ref(), 16)})
         })
         .collect();
-    let (tool, count) = (bounded(call.tool, 128), told().count());
-    let correlation_id = call.correlation_id.map(|id| bounded(id, 128));
+    let (tool, count) = (bounded(context.redactor.text(call.tool), 128), told().count());
+    let correlation_id = call.correlation_id.map(|id| bounded(context.redactor.text(id), 128));
     macro_rules! event {
         ($level:ident, $message:literal) => {
             tracing::event!(

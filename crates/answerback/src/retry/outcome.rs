@@ -1,6 +1,7 @@
 use super::redactor::bounded;
 use super::{Escalation, Noted, Repetition};
-use crate::ToolResult;
+use crate::finding::secrets;
+use crate::{ToolResult, UuidV7};
 
 /// What is to be done after an event.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -35,6 +36,8 @@ pub struct Proceed {
     pub guidance: Option<String>,
     /// That a person had corrected the call before it to other arguments, to go with the result.
     pub correction: Option<String>,
+    /// The case of the escalation that this valid call closes: the model resolved it, and no person has to.
+    pub resolved: Option<UuidV7>,
 }
 
 /// A call that failed and may be made again.
@@ -69,6 +72,8 @@ pub struct Blocked {
     pub attempt: u8,
     /// How many there may be.
     pub max_attempts: u8,
+    /// Whether a valid call would run all the same.
+    pub allows_valid: bool,
     /// Whether this very call caused the escalation; its case is to be opened once.
     pub is_new: bool,
     /// Whether the model was going round in circles with this call.
@@ -85,11 +90,13 @@ impl Outcome {
     /// retry is made from the findings. It has fewer than `limit` characters, if that is 500 or more.
     pub fn tool_result(&self, tool: &str, tool_call_id: &str, limit: usize) -> Option<ToolResult> {
         match self {
-            Self::Blocked(blocked) => Some(blocked.escalation.tool_result(tool_call_id, limit)),
+            Self::Blocked(Blocked { escalation, allows_valid, .. }) => {
+                Some(escalation.tool_result(tool_call_id, *allows_valid, limit))
+            }
             Self::Stopped { reason } => {
                 let mut content = format!(
                     "A person stopped the calls to tool '{}'. Do not call it again for this task.",
-                    bounded(tool, 128),
+                    bounded(secrets::redact(tool), 128),
                 );
                 if let Some(reason) = reason {
                     content.push_str(" The reason given: ");

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[expect(clippy::exhaustive_enums, reason = "the contract defines exactly these two")]
 pub enum WhileBlocked {
     /// They get the escalation again, like failing ones.
-    #[default]
     Block,
-    /// They run; the key stays blocked for failing ones.
+    /// They run, and close the escalation: a correct call is never refused because of earlier wrong ones.
+    #[default]
     AllowValid,
 }
 
@@ -86,7 +86,7 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             max_attempts: 3,
-            while_blocked: WhileBlocked::Block,
+            while_blocked: WhileBlocked::AllowValid,
             escalate_on_repetition: false,
             blocked_seconds: 15 * 60,
             idle_seconds: 60 * 60,

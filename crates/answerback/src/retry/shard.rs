@@ -10,7 +10,7 @@ use crate::Timestamp;
 pub(super) struct Shard {
     /// The most open keys, and the most blocked ones.
     most: usize,
-    entries: HashTable<Entry>,
+    entries: HashTable<ShardEntry>,
     /// The hashes of the open keys by the order in which they were opened.
     open: BTreeMap<u64, u64>,
     /// The hashes of the blocked keys by the order in which they were blocked.
@@ -18,7 +18,7 @@ pub(super) struct Shard {
     next: u64,
 }
 
-struct Entry {
+struct ShardEntry {
     hash: u64,
     key: RetryKey,
     /// Absent only between `take` and `put`.
@@ -32,7 +32,7 @@ struct Entry {
     is_blocked: bool,
 }
 
-impl Entry {
+impl ShardEntry {
     fn is(&self, hash: u64, key: &RetryKey) -> bool {
         self.hash == hash && self.key == *key
     }
@@ -68,7 +68,7 @@ impl Shard {
         self.find(hash, key, now)?.state.as_deref()
     }
 
-    fn find(&self, hash: u64, key: &RetryKey, now: Timestamp) -> Option<&Entry> {
+    fn find(&self, hash: u64, key: &RetryKey, now: Timestamp) -> Option<&ShardEntry> {
         let entry = self.entries.find(hash, |entry| entry.is(hash, key));
         entry.filter(|entry| entry.state.is_some() && !entry.is_expired(now))
     }
@@ -92,7 +92,7 @@ impl Shard {
         self.next += 1;
         let key = key.clone();
         let mut entry =
-            Entry { hash, key, state: None, serial, expires: 0, attempts: 0, is_blocked };
+            ShardEntry { hash, key, state: None, serial, expires: 0, attempts: 0, is_blocked };
         entry.keep(state);
         self.entries.insert_unique(hash, entry, |entry| entry.hash);
         let order = if is_blocked { &mut self.blocked } else { &mut self.open };
@@ -124,7 +124,11 @@ impl Shard {
         }
     }
 
-    fn remove(&mut self, hash: u64, is_sought: impl FnMut(&Entry) -> bool) -> Option<Entry> {
+    fn remove(
+        &mut self,
+        hash: u64,
+        is_sought: impl FnMut(&ShardEntry) -> bool,
+    ) -> Option<ShardEntry> {
         let found = self.entries.find_entry(hash, is_sought).ok()?;
         Some(found.remove().0)
     }

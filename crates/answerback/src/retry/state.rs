@@ -116,7 +116,7 @@ impl OriginalCall {
             (None, Sent::Text(text)) => redactor.text(&secrets::redact_cut(text)),
         };
         Self {
-            tool_call_id: bounded(call.tool_call_id, REFERENCE_BYTES),
+            tool_call_id: bounded(redactor.text(call.tool_call_id), REFERENCE_BYTES),
             arguments: bounded(shown, room),
             digest,
             record: call.record.map(|record| bounded(record, REFERENCE_BYTES)),
@@ -212,7 +212,7 @@ impl State {
     pub(super) fn open(call: &Call<'_>, digest: Digest, redactor: &dyn Redactor) -> Self {
         Self {
             version: Version,
-            tool: bounded(call.tool, TOOL_BYTES),
+            tool: bounded(redactor.text(call.tool), TOOL_BYTES),
             phase: Phase::Open,
             attempts: Vec::new(),
             original: OriginalCall::of(call, digest, redactor, PREVIEW_BYTES),

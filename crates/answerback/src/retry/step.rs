@@ -1,5 +1,5 @@
 use super::fingerprint::Prints;
-use super::history::{Attempt, repetition};
+use super::history::{Attempt, Room, repetition};
 use super::state::Phase;
 use super::{
     Blocked, Call, Event, Outcome, Policy, Proceed, Redactor, Repetition, Retry, State,
@@ -47,7 +47,8 @@ impl Step {
 ///
 /// - The first failing call opens a key, a valid one closes it. Successes are never counted.
 /// - Failing calls of one turn are one attempt; the last allowed attempt is recorded and blocks the key.
-/// - A blocked key answers every call with its escalation until a person decides or its time is up.
+/// - A blocked key answers every failing call with its escalation until a person decides or its time is up. A valid call
+///   runs and closes the key, unless the policy blocks valid calls too.
 /// - A call with warnings only, and one whose tool has no usable schema, costs nothing.
 ///
 /// ```
@@ -87,12 +88,18 @@ fn on_call(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> Step
             let reason = reason.clone();
             Step::new(state, Outcome::Stopped { reason })
         }
-        Phase::Blocked { .. } => {
+        Phase::Blocked { case } => {
             let may_pass = context.policy.while_blocked == WhileBlocked::AllowValid;
-            if may_pass && !call.is_failing() {
-                return Step::new(state, Outcome::Proceed(Proceed::default()));
+            match (may_pass && !call.is_failing(), call.unchecked) {
+                (false, _) => blocked(state, context, false, Repetition::None),
+                // An unchecked call does not show that the model can make a valid one.
+                (true, true) => Step::new(state, Outcome::Proceed(Proceed::default())),
+                (true, false) => {
+                    let (failed_attempts, resolved) = (state.attempt_count(), Some(case.clone()));
+                    let proceed = Proceed { failed_attempts, resolved, ..Proceed::default() };
+                    Step::new(None, Outcome::Proceed(proceed))
+                }
             }
-            blocked(state, context, false, Repetition::None)
         }
         Phase::Open if call.is_failing() && !state.is_waived(call) => {
             on_failure(Some(state), call, context)
@@ -103,6 +110,7 @@ fn on_call(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> Step
                 failed_attempts: state.attempt_count(),
                 guidance: state.take_guidance(),
                 correction: state.correction().and_then(|it| it.beside_result(call)),
+                resolved: None,
             };
             // An unchecked call says nothing about whether the model has learnt.
             let kept = call.unchecked.then_some(state);
@@ -121,15 +129,17 @@ fn on_failure(state: Option<State>, call: &Call<'_>, context: &Context<'_>) -> S
     let repetition = repetition(&prints, earlier);
     let previous = earlier.last().map(|attempt| attempt.errors.clone()).unwrap_or_default();
     let previous_is_cut = earlier.last().is_some_and(|attempt| attempt.omitted > 0);
+    let others = state.attempts().iter().enumerate().filter(|(other, _)| *other != index);
+    let others = others.map(|(_, attempt)| attempt);
+    let remaining = usize::from(policy.max_attempts()).saturating_sub(others.clone().count());
+    let room = Room::beside(others, remaining);
     if shared.is_some() {
         if let Some(attempt) = state.attempt_mut(index) {
-            attempt.join(call, &prints, context.redactor);
+            attempt.join(call, &prints, room, context.redactor);
         }
     } else {
-        let remaining = usize::from(policy.max_attempts()).saturating_sub(index);
         let at_millis = context.now.unix_millis();
-        let attempt = Attempt::open(call, &prints, earlier, remaining, at_millis, context.redactor);
-        state.push(attempt);
+        state.push(Attempt::open(call, &prints, room, at_millis, context.redactor));
     }
     let guidance = state.take_guidance();
     let correction = state.correction();
@@ -165,6 +175,7 @@ fn blocked(state: State, context: &Context<'_>, is_new: bool, repetition: Repeti
         escalation: Box::new(escalation),
         attempt: state.attempt_count(),
         max_attempts: context.policy.max_attempts(),
+        allows_valid: context.policy.while_blocked == WhileBlocked::AllowValid,
         is_new,
         repetition,
     });
@@ -203,6 +214,8 @@ fn on_decision(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -306,7 +319,7 @@ mod tests {
         ");
         let mut record = serde_json::to_value(&blocked.escalation).unwrap();
         record["summary"] = "…".into();
-        insta::assert_snapshot!(record, @r#"{"id":"01a3185c-5000-7707-8707-070707070707","tool":"read_file","status":"Blocked","summary":"…","attempts":[{"attempt":1,"summary":"Missing required field 'path'","errors":[{"code":"VAL-001","path":"/path","count":1}],"omitted":0},{"attempt":2,"summary":"Type mismatch on 'path' (got: integer)","errors":[{"code":"VAL-002","path":"/path","count":1}],"omitted":0},{"attempt":3,"summary":"String too long for 'path' (max: 4096)","errors":[{"code":"VAL-009","path":"/path","count":1}],"omitted":0}],"original_call":{"tool_call_id":"call_1","arguments":"{}","digest":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"},"last_call":{"tool_call_id":"call_1","arguments":"{\"path\":\"x\"}","digest":"4c99d722e6918fb1adbd4c0e5e6636d5bdc9de54404afc2a5b4ab7877ec83db0"},"options":["approve","modify","respond","reject","defer"]}"#);
+        insta::assert_snapshot!(record, @r#"{"id":"01a3185c-5000-7707-8707-070707070707","tool":"read_file","status":"Blocked","summary":"…","attempts":[{"attempt":1,"summary":"Missing required field 'path'","errors":[{"code":"VAL-001","path":"/path","count":1,"message":"Missing required field 'path'"}],"omitted":0},{"attempt":2,"summary":"Type mismatch on 'path' (got: integer)","errors":[{"code":"VAL-002","path":"/path","count":1,"message":"Type mismatch on 'path' (got: integer)"}],"omitted":0},{"attempt":3,"summary":"String too long for 'path' (max: 4096)","errors":[{"code":"VAL-009","path":"/path","count":1,"message":"String too long for 'path' (max: 4096)"}],"omitted":0}],"original_call":{"tool_call_id":"call_1","arguments":"{}","digest":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"},"last_call":{"tool_call_id":"call_1","arguments":"{\"path\":\"x\"}","digest":"4c99d722e6918fb1adbd4c0e5e6636d5bdc9de54404afc2a5b4ab7877ec83db0"},"options":["approve","modify","respond","reject","defer"]}"#);
         let result = third.tool_result("read_file", "call_9", 2000).unwrap();
         assert_eq!(serde_json::to_value(&result).unwrap()["status"], "Blocked");
         assert_eq!((result.tool_call_id.as_str(), result.is_error), ("call_9", true));
@@ -365,7 +378,7 @@ mod tests {
 
     #[test]
     fn a_blocked_key_answers_at_once_until_its_time_is_up() {
-        let mut key = Key::new(1);
+        let mut key = Key::new(Policy::from(1).with_while_blocked(WhileBlocked::Block));
         assert_eq!(told(&key.fail(1)), "escalate 1");
         let asked = key.state.as_ref().and_then(State::escalation).unwrap();
         key.seconds = 899;
@@ -375,12 +388,28 @@ mod tests {
         assert_eq!((again.digest(), again.case(at(900)).digest), (asked.digest(), asked.digest()));
         key.seconds = 900;
         assert_eq!(told(&key.fail(3)), "escalate 1");
+    }
 
-        let mut key = Key::new(Policy::from(1).with_while_blocked(WhileBlocked::AllowValid));
-        assert_eq!(
-            [told(&key.fail(1)), told(&key.succeed()), told(&key.fail(2))],
-            ["escalate 1", "proceed", "blocked"]
-        );
+    #[test]
+    fn a_valid_call_runs_and_closes_the_escalation() {
+        let mut key = Key::new(1);
+        assert_eq!([told(&key.fail(1)), told(&key.fail(2))], ["escalate 1", "blocked"]);
+        let asked = key.state.as_ref().and_then(State::escalation).unwrap();
+        // What was not checked shows nothing.
+        let arguments = json!({});
+        let mut unchecked = Call::new("read_file", "c", &arguments, &[], [7; 10]);
+        unchecked.unchecked = true;
+        let outcome = key.take(Event::Call(unchecked));
+        assert!(matches!(&outcome, Outcome::Proceed(proceed) if proceed.resolved.is_none()));
+        assert!(key.state.is_some());
+        let outcome = key.succeed();
+        let Outcome::Proceed(proceed) = &outcome else { panic!("{outcome:?}") };
+        assert_eq!((proceed.resolved.as_ref(), proceed.failed_attempts), (Some(&asked.id), 1));
+        assert!(key.state.is_none());
+        assert_eq!(told(&key.fail(3)), "escalate 1");
+        // Only a person's word stops correct calls.
+        key.decide(&Decision::Reject { reason: None });
+        assert_eq!(told(&key.succeed()), "stopped");
     }
 
     #[test]
@@ -665,6 +694,23 @@ mod tests {
         }
     }
 
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+        /// Whatever failed before, a call with nothing wrong runs, unless a person stopped the calls.
+        #[test]
+        fn a_correct_call_is_never_refused_because_of_earlier_ones(
+            most in 1..=10_u8,
+            circles in any::<bool>(),
+            fails in prop::collection::vec(0..4_u64, 0..30),
+        ) {
+            let mut key = Key::new(Policy::from(most).with_escalate_on_repetition(circles));
+            for turn in fails {
+                key.fail(turn);
+            }
+            prop_assert!(key.succeed().may_run());
+        }
+    }
+
     #[test]
     fn a_permit_is_told_and_ends_with_the_next_answer() {
         let corrected = || {
@@ -733,5 +779,54 @@ mod tests {
             assert!(key.state.as_ref().unwrap().correction().is_some());
         }
         assert!((8000..State::MAX_BYTES).contains(&longest), "{longest} bytes");
+    }
+
+    #[test]
+    fn an_escalation_has_the_findings_of_parallel_calls() {
+        let mut key = Key::new(2);
+        let errors = |code, path: &str| [finding(code, path, Severity::Error)];
+        key.call(&json!({"n": 1}), &errors("VAL-001", "/path"), Some(1));
+        key.call(&json!({"limit": "x"}), &errors("VAL-002", "/limit"), Some(1));
+        key.call(&json!({"n": 3}), &errors("VAL-001", "/path"), Some(1));
+        let outcome = key.call(&json!({"n": 4}), &errors("VAL-005", "/nam"), Some(2));
+        let Outcome::Blocked(blocked) = outcome else { panic!("{outcome:?}") };
+        let attempts = serde_json::to_value(&blocked.escalation.attempts).unwrap();
+        insta::assert_snapshot!(attempts, @r#"[{"attempt":1,"summary":"Missing required field 'path'; 2 more errors","errors":[{"code":"VAL-001","path":"/path","count":2,"message":"Missing required field 'path'"},{"code":"VAL-002","path":"/limit","count":1,"message":"Type mismatch on 'limit' (got: string)"}],"omitted":0},{"attempt":2,"summary":"Unknown field 'nam'","errors":[{"code":"VAL-005","path":"/nam","count":1,"message":"Unknown field 'nam'"}],"omitted":0}]"#);
+    }
+
+    /// Every error of every call is listed or counted, and every group says what was wrong.
+    #[test]
+    fn no_finding_of_a_parallel_call_is_lost() {
+        let calls = prop::collection::vec(prop::collection::vec(any_finding(), 1..30), 1..12);
+        proptest!(|(max in 1..=10_u8, calls in calls)| {
+            let mut key = Key::new(max);
+            let mut sent: BTreeMap<usize, u32> = BTreeMap::new();
+            let mut escalation = None;
+            for (number, findings) in calls.iter().enumerate() {
+                let turn = number / 3;
+                let count = findings.iter().filter(|finding| finding.is_error()).count();
+                let is_open = key.state.as_ref().is_none_or(|state| !state.is_blocked());
+                let arguments = json!({"number": number});
+                let outcome = key.call(&arguments, findings, Some(turn as u64));
+                if is_open && count > 0 {
+                    *sent.entry(turn).or_default() += u32::try_from(count).unwrap();
+                }
+                if let Outcome::Blocked(blocked) = outcome {
+                    escalation = Some(blocked.escalation);
+                }
+                if count == 0 {
+                    // A call that runs closes the key, also while a person is asked.
+                    sent.clear();
+                    escalation = None;
+                }
+            }
+            let Some(escalation) = escalation else { return Ok(()) };
+            prop_assert_eq!(escalation.attempts.len(), sent.len());
+            for (attempt, sent) in escalation.attempts.iter().zip(sent.values()) {
+                let listed: u32 = attempt.errors.iter().map(|noted| noted.count).sum();
+                prop_assert_eq!(listed + attempt.omitted, *sent);
+                prop_assert!(attempt.errors.iter().all(|noted| noted.message.is_some()));
+            }
+        });
     }
 }

@@ -76,7 +76,7 @@ impl FailureTally {
     }
 
     pub(super) fn count(&mut self, call: &Call<'_>, redactor: &dyn Redactor) -> Counted {
-        let mut tool = bounded(call.tool, 128);
+        let mut tool = bounded(redactor.text(call.tool), 128);
         if self.tools.len() >= MOST_TOOLS && !self.tools.contains_key(&tool) {
             OTHER.clone_into(&mut tool);
         }
