@@ -11,10 +11,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::call::{self, Schema};
+use crate::finding::is_blank;
 use crate::{Digest, Timestamp, UuidV7};
 
 /// The longest message or reason of a person, in characters.
 pub const LONGEST_MESSAGE: usize = 4000;
+
+/// Who closes a case by a valid call.
+const MODEL: &str = "the model";
+/// What is recorded of a case that a model resolved.
+const RESOLVED: &str = "Resolved by the model: a later call had valid arguments.";
 
 /// The furthest a case can be put off, in days.
 pub const LONGEST_DEFERRAL_DAYS: i32 = 30;
@@ -174,6 +180,11 @@ impl Submission {
         Self { decision, digest: case.digest, revision: case.revision, by: None }
     }
 
+    /// What closes an escalation whose model made a valid call after all: no person has to decide about it any more.
+    pub fn by_model(case: &Case) -> Self {
+        Self::about(case, Decision::Respond { message: RESOLVED.to_owned() }).with_by(MODEL)
+    }
+
     /// Sets who decided.
     #[must_use]
     pub fn with_by(mut self, by: impl Into<String>) -> Self {
@@ -264,6 +275,11 @@ impl Case {
             Decision::Respond { message } => message.clear(),
         }
         self
+    }
+
+    /// Whether a valid call of the model closed it, and no person.
+    pub fn is_resolved_by_model(&self) -> bool {
+        matches!(&self.state, CaseState::Decided { submission, .. } if submission.by.as_deref() == Some(MODEL))
     }
 
     /// Whether it lapsed undecided.
@@ -388,7 +404,7 @@ fn check(kind: CaseKind, decision: &Decision, now: Timestamp) -> Result<(), Deci
         {
             "corrected arguments are a JSON object"
         }
-        Decision::Respond { message } if message.trim().is_empty() => "the message is empty",
+        Decision::Respond { message } if is_blank(message) => "the message is empty",
         Decision::Respond { message: text } | Decision::Reject { reason: Some(text) }
             if !fits(text) =>
         {

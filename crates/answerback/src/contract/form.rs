@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::finding::is_blank;
 use crate::time::{Timestamp, Zone};
 
 /// Whether a text is a version by Semantic Versioning 2.0.0.
@@ -64,7 +65,7 @@ pub(crate) fn compare_semver(left: &str, right: &str) -> Ordering {
 /// and tells nothing of the one it was written on.
 pub(crate) fn is_relative_path(path: &str) -> bool {
     let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
-    !path.trim().is_empty()
+    !is_blank(path)
         && !path.starts_with(['/', '~'])
         && !path.contains('\\')
         && !path.to_ascii_lowercase().starts_with("file:")

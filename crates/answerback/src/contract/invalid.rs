@@ -1,5 +1,7 @@
+use serde_json::Value;
+
 use crate::finding::{ValidationError, codes};
-use crate::json::Pointer;
+use crate::json::{self, Pointer};
 
 /// A document that does not meet its contract, with everything that is wrong with it.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -18,6 +20,23 @@ impl Invalid {
     /// When one of the findings is an error.
     pub fn unless_valid(findings: Vec<ValidationError>) -> Result<(), Self> {
         if findings.iter().any(ValidationError::is_error) { Err(Self { findings }) } else { Ok(()) }
+    }
+
+    /// Passes on a document of ours that meets its contract and that ordinary JSON readers can read.
+    pub(crate) fn unless_emittable(
+        document: &Value,
+        mut findings: Vec<ValidationError>,
+    ) -> Result<(), Self> {
+        if !json::is_readable_output(document) {
+            let finding = ValidationError::of(&codes::TOO_DEEP, Pointer::root())
+                .with_message("the document is nested deeper than JSON readers accept")
+                .with_expected(format!(
+                    "at most {} levels of arrays and objects",
+                    json::MAX_OUTPUT_DEPTH
+                ));
+            findings.push(finding);
+        }
+        Self::unless_valid(findings)
     }
 }
 

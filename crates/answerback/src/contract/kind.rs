@@ -4,6 +4,7 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use super::{atdf, governed, tool, ui};
+use crate::Timestamp;
 use crate::finding::ValidationError;
 use crate::governance::{handoff, lock, manifest};
 
@@ -82,6 +83,17 @@ impl Contract {
             Self::Manifest => "prompt manifest",
             Self::Lock => "prompt lock",
         }
+    }
+
+    /// Checks that a document's own time is not in the future, which only somebody with a clock can say. Responses and
+    /// handoffs under governance are put in order by it; of other documents nothing is said.
+    pub fn check_time(self, document: &Value, now: Timestamp) -> Option<ValidationError> {
+        let rule = match self {
+            Self::Governed => &governed::rule::TIMESTAMP_FUTURE,
+            Self::Handoff => &handoff::rule::TIMESTAMP_FUTURE,
+            _ => return None,
+        };
+        governed::check::preamble::not_in_the_future(rule, document, now)
     }
 
     /// Judges a document: every finding, none left out. An empty list is a clean document; it is

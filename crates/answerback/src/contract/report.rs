@@ -3,7 +3,8 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::Profile;
-use super::governed::vocabulary::{Listed, Word};
+use super::governed::vocabulary::{Word, WordList};
+use crate::finding::is_blank;
 use crate::finding::secrets::redact;
 use crate::finding::{Preview, Rule, ValidationError, preview};
 use crate::json::Place;
@@ -137,7 +138,7 @@ impl Report {
         place: &Place<'_>,
         value: &'d Value,
     ) -> Option<&'d str> {
-        let text = value.as_str().filter(|text| !text.trim().is_empty());
+        let text = value.as_str().filter(|text| !is_blank(text));
         if text.is_none() {
             self.wrong(rule, place, value, "a string that is not blank");
         }
@@ -195,7 +196,7 @@ impl Report {
     ) -> Option<W> {
         let Some(value) = members.get(name) else {
             // The list of words is put together only where it is needed.
-            self.required(missing, parent, members, name, &Listed(W::WORDS).to_string());
+            self.required(missing, parent, members, name, &WordList(W::WORDS).to_string());
             return None;
         };
         self.one_of(wrong, &parent.key(name), value, W::WORDS).and_then(W::named)

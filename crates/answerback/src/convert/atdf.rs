@@ -4,8 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::between::Plain;
 use super::tool::text;
-use super::{NextKind, Outcome, Reply, Reported, body};
+use super::{NextKind, Outcome, Reply, ReplyProblem, body};
 use crate::finding::Severity;
+use crate::finding::is_blank;
 use crate::time::Timestamp;
 
 /// The code of a failure that came without one that ATDF allows.
@@ -26,7 +27,7 @@ pub(super) fn read(document: &Value, lifted: &[String]) -> Reply {
             Value::Object(details) => Some(details),
             _ => None,
         });
-        let finding = Reported::new(Severity::Error, code, message);
+        let finding = ReplyProblem::new(Severity::Error, code, message);
         reply.findings = vec![finding.with_details(details.unwrap_or_default())];
     }
     body::read(data, lifted, &mut reply);
@@ -55,7 +56,7 @@ pub(super) fn write(reply: &Reply) -> Plain {
 }
 
 /// The details of an error that has them in ATDF's form already, else what the error does tell.
-fn details(reply: &Reply, error: Option<&Reported>) -> Map<String, Value> {
+fn details(reply: &Reply, error: Option<&ReplyProblem>) -> Map<String, Value> {
     if let Some(error) = error
         && error
             .details
@@ -87,5 +88,5 @@ fn is_atdf_code(code: &str) -> bool {
 }
 
 fn filled(summary: &str) -> &str {
-    if summary.trim().is_empty() { "(no summary)" } else { summary }
+    if is_blank(summary) { "(no summary)" } else { summary }
 }

@@ -1,7 +1,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::slot::Slot;
+use super::slot::ExtensionSlot;
 use super::{Inputs, MissingInput, Reply, atdf, governed, tool, ui};
 use crate::contract::{Contract, Invalid, Profile};
 use crate::json::Pointer;
@@ -56,12 +56,14 @@ pub fn convert(
             return Err(ConvertError::NotAReply(contract));
         }
     }
-    Invalid::unless_valid(from.check(document, Profile::Lenient)).map_err(ConvertError::Source)?;
+    // A source that is too deep to be handed out could not be restored later.
+    Invalid::unless_emittable(document, from.check(document, Profile::Lenient))
+        .map_err(ConvertError::Source)?;
     if from == to {
         return Ok(Converted { document: document.clone(), carried: Vec::new() });
     }
     let mut visible = document.clone();
-    let slot = Slot::take(&mut visible, from);
+    let slot = ExtensionSlot::take(&mut visible, from);
     let reply = believed(&visible, from, &slot);
 
     let mut plain = write(&reply, to, inputs)?;
@@ -76,7 +78,7 @@ pub fn convert(
     carry.exact.remove(to.as_str());
     carry.lifted = plain.lifted;
     carry.reply = hidden(&reply, &plain.document, to, &carry.lifted);
-    let unseen = Slot { lifted: carry.lifted.clone(), ..Slot::default() };
+    let unseen = ExtensionSlot { lifted: carry.lifted.clone(), ..ExtensionSlot::default() };
     let carried = places(&lost(&plain.document, to, &unseen, &visible, from));
     // Kept even when it is empty: it tells that the reply came from there.
     let exact = lost(&plain.document, to, &carry, document, from);
@@ -147,7 +149,7 @@ pub(super) fn write(
 
 /// The reply of a document: what is visible, completed by what is carried. A carried member is believed only
 /// where it would be shown as what is visible now; what somebody changed since wins.
-fn believed(visible: &Value, contract: Contract, slot: &Slot) -> Reply {
+fn believed(visible: &Value, contract: Contract, slot: &ExtensionSlot) -> Reply {
     let shown = read(visible, contract, &slot.lifted);
     if slot.reply.is_empty() {
         return shown;
@@ -197,7 +199,7 @@ pub(super) fn hidden(
 fn lost(
     target: &Value,
     to: Contract,
-    carry: &Slot,
+    carry: &ExtensionSlot,
     source: &Value,
     from: Contract,
 ) -> Vec<Operation> {
@@ -213,7 +215,7 @@ fn lost(
 /// Whether the document at home says all that the visible one here does, so that nothing need be carried.
 fn is_all_of(home: &Value, home_contract: Contract, here: &Value, contract: Contract) -> bool {
     let mut visible = home.clone();
-    let slot = Slot::take(&mut visible, home_contract);
+    let slot = ExtensionSlot::take(&mut visible, home_contract);
     let reply = believed(&visible, home_contract, &slot);
     write(&reply, contract, &inputs_of(here, contract)).is_ok_and(|plain| plain.document == *here)
 }
@@ -233,7 +235,8 @@ fn finished(
     profile: Profile,
     carried: Vec<Pointer>,
 ) -> Result<Converted, ConvertError> {
-    Invalid::unless_valid(contract.check(&document, profile)).map_err(ConvertError::Target)?;
+    Invalid::unless_emittable(&document, contract.check(&document, profile))
+        .map_err(ConvertError::Target)?;
     Ok(Converted { document, carried })
 }
 

@@ -4,9 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::between::{Plain, fitting};
 use super::tool::text;
-use super::{Inputs, MissingInput, Next, NextKind, Outcome, Reply, Reported, body};
+use super::{Inputs, MissingInput, Next, NextKind, Outcome, Reply, ReplyProblem, body};
 use crate::contract::governed::RefusalReason;
 use crate::finding::Severity;
+use crate::finding::is_blank;
 use crate::id::UuidV4;
 use crate::time::Timestamp;
 
@@ -68,7 +69,7 @@ fn content(mut data: Map<String, Value>, lifted: &[String], reply: &mut Reply) {
     let code = text(data.shift_remove(code).as_ref());
     let message = text(data.shift_remove(message).as_ref());
     reply.summary = first_line(&message);
-    reply.findings = vec![Reported::new(Severity::Error, code, message)];
+    reply.findings = vec![ReplyProblem::new(Severity::Error, code, message)];
     body::read(data, lifted, reply);
 }
 
@@ -136,7 +137,7 @@ fn status(reply: &Reply) -> &'static str {
 }
 
 /// The error that gives one of the contract's reasons to refuse.
-fn refusal(reply: &Reply) -> Option<&Reported> {
+fn refusal(reply: &Reply) -> Option<&ReplyProblem> {
     reply
         .errors()
         .find(|error| RefusalReason::ALL.iter().any(|reason| reason.as_str() == error.code))
@@ -160,7 +161,7 @@ fn written_content(reply: &Reply) -> (Value, Vec<String>) {
         Outcome::Error | Outcome::Refused => {
             let error = reply.errors().next();
             let code = error.map_or(UNKNOWN, |error| error.code.as_str());
-            let code = if code.trim().is_empty() { UNKNOWN } else { code };
+            let code = if is_blank(code) { UNKNOWN } else { code };
             let message = error.map_or("", |error| error.message.as_str());
             data.insert("error_code".into(), code.into());
             data.insert("error_message".into(), filled(message, reply).into());
@@ -187,7 +188,7 @@ fn written_content(reply: &Reply) -> (Value, Vec<String>) {
 /// What is told of an error is never blank.
 fn filled<'r>(message: &'r str, reply: &'r Reply) -> &'r str {
     let told = [message, reply.summary.as_str()];
-    told.into_iter().find(|text| !text.trim().is_empty()).unwrap_or("(no message)")
+    told.into_iter().find(|text| !is_blank(text)).unwrap_or("(no message)")
 }
 
 fn next(actions: Option<&Value>) -> Vec<Next> {

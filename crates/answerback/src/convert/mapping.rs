@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
     use crate::convert::between::{hidden, write};
-    use crate::convert::{Inputs, Next, NextKind, Outcome, Reply, Reported, ToolFacts};
+    use crate::convert::{Inputs, Next, NextKind, Outcome, Reply, ReplyProblem, ToolFacts};
     use crate::finding::Severity;
     use crate::time::Timestamp;
 
@@ -137,9 +137,9 @@ mod tests {
         let mut reply =
             Reply::new(outcome, "A summary", Timestamp::from_unix_millis(1_767_362_220_000));
         reply.body = object(&json!({"marker": "body"}));
-        reply.findings = vec![Reported::new(Severity::Warning, "ALIAS_CONFLICT", "A warning")];
+        reply.findings = vec![ReplyProblem::new(Severity::Warning, "ALIAS_CONFLICT", "A warning")];
         if outcome.is_failure() {
-            reply.findings.insert(0, Reported::new(Severity::Error, "IO_ERROR", "An error"));
+            reply.findings.insert(0, ReplyProblem::new(Severity::Error, "IO_ERROR", "An error"));
         }
         reply.artifacts = vec![
             json!({"artifact_type": "json_data", "title": "A", "content": {"a": 1}, "metadata": {}}),

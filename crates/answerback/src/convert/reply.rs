@@ -15,7 +15,7 @@ pub struct Reply {
     /// The output, by name.
     pub body: Map<String, Value>,
     /// Errors and warnings that the reply reports.
-    pub findings: Vec<Reported>,
+    pub findings: Vec<ReplyProblem>,
     /// Artifacts, as UI envelopes write them.
     pub artifacts: Vec<Value>,
     /// Missions proposed or started, as UI envelopes write them.
@@ -57,12 +57,12 @@ impl Reply {
     }
 
     /// The reported errors.
-    pub fn errors(&self) -> impl Iterator<Item = &Reported> {
+    pub fn errors(&self) -> impl Iterator<Item = &ReplyProblem> {
         self.findings.iter().filter(|finding| finding.severity == Severity::Error)
     }
 
     /// The reported warnings.
-    pub fn warnings(&self) -> impl Iterator<Item = &Reported> {
+    pub fn warnings(&self) -> impl Iterator<Item = &ReplyProblem> {
         self.findings.iter().filter(|finding| finding.severity != Severity::Error)
     }
 }
@@ -94,7 +94,7 @@ impl Outcome {
 /// An error or a warning that a reply reports.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[non_exhaustive]
-pub struct Reported {
+pub struct ReplyProblem {
     /// Error or warning.
     pub severity: Severity,
     /// Its code.
@@ -109,7 +109,7 @@ pub struct Reported {
     pub details: Map<String, Value>,
 }
 
-impl Reported {
+impl ReplyProblem {
     /// An error or warning with nothing but a code and a message.
     pub fn new(severity: Severity, code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {

@@ -11,7 +11,7 @@ use crate::json::patch::Operation;
 
 /// What a document carries beside its visible members.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-pub(super) struct Slot {
+pub(super) struct ExtensionSlot {
     /// Members of the [`Reply`] that the document cannot show.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) reply: Map<String, Value>,
@@ -26,7 +26,7 @@ pub(super) struct Slot {
 /// The name of our member inside `meta`, `metadata` and `_meta`.
 const NAME: &str = "answerback";
 
-impl Slot {
+impl ExtensionSlot {
     /// Takes the slot out of a document. One that is not ours stays where it is.
     pub(super) fn take(document: &mut Value, contract: Contract) -> Self {
         let Some(holder) = document.get_mut(holder(contract)).and_then(Value::as_object_mut) else {

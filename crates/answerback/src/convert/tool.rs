@@ -4,9 +4,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::between::{Plain, fitting};
-use super::{Inputs, MissingInput, Next, NextKind, Outcome, Reply, Reported, ToolFacts, body};
+use super::{Inputs, MissingInput, Next, NextKind, Outcome, Reply, ReplyProblem, ToolFacts, body};
 use crate::contract::tool::{Action, ErrorObject, Intent, SCHEMA_ID, Status};
 use crate::finding::Severity;
+use crate::finding::is_blank;
 use crate::time::Timestamp;
 
 /// The code of the warning that stands for a partial outcome.
@@ -110,17 +111,17 @@ pub(super) fn inputs(document: &Value) -> Inputs {
     Inputs { tool: Some(facts), ..Inputs::default() }
 }
 
-fn reported(severity: Severity, object: ErrorObject) -> Reported {
-    let mut reported = Reported::new(severity, object.code, object.message);
+fn reported(severity: Severity, object: ErrorObject) -> ReplyProblem {
+    let mut reported = ReplyProblem::new(severity, object.code, object.message);
     reported.path = object.path;
     reported.details = object.details;
     reported
 }
 
-fn object(reported: &Reported) -> ErrorObject {
+fn object(reported: &ReplyProblem) -> ErrorObject {
     let code =
         if crate::contract::form::is_code(&reported.code) { &reported.code } else { UNKNOWN };
-    let message = if reported.message.trim().is_empty() { code } else { &reported.message };
+    let message = if is_blank(&reported.message) { code } else { &reported.message };
     let mut object = ErrorObject::new(code, message);
     object.path.clone_from(&reported.path);
     object.details.clone_from(&reported.details);
@@ -154,14 +155,14 @@ fn actions(reply: &Reply) -> Vec<Action> {
 }
 
 fn filled(text: &str, otherwise: &str) -> String {
-    if text.trim().is_empty() { otherwise.to_owned() } else { text.to_owned() }
+    if is_blank(text) { otherwise.to_owned() } else { text.to_owned() }
 }
 
 /// A summary is one line that is not blank.
 pub(super) fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let unchanged = !text.contains(['\n', '\r']) && !text.trim().is_empty();
-    match (unchanged, line.is_empty()) {
+    let unchanged = !text.contains(['\n', '\r']) && !is_blank(text);
+    match (unchanged, is_blank(&line)) {
         (true, _) => text.to_owned(),
         (false, false) => line,
         (false, true) => "(no summary)".to_owned(),

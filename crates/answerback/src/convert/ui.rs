@@ -4,8 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::between::{Plain, fitting};
 use super::tool::text;
-use super::{Next, NextKind, Outcome, Reply, Reported};
+use super::{Next, NextKind, Outcome, Reply, ReplyProblem};
 use crate::finding::Severity;
+use crate::finding::is_blank;
 use crate::time::Timestamp;
 
 /// Marks the artifact that shows a body, in the artifact's metadata.
@@ -15,7 +16,7 @@ const ERROR_PREFIX: &str = "❌ Error: ";
 pub(super) fn read(document: &Value) -> Reply {
     let metadata = document.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let failed = metadata.get("error") == Some(&Value::Bool(true));
-    let findings: Vec<Reported> = fitting(metadata.get("findings")).unwrap_or_default();
+    let findings: Vec<ReplyProblem> = fitting(metadata.get("findings")).unwrap_or_default();
     let outcome = match (failed, findings.is_empty()) {
         (true, _) => Outcome::Error,
         (false, false) => Outcome::Warning,
@@ -33,7 +34,7 @@ pub(super) fn read(document: &Value) -> Reply {
     if failed && reply.findings.is_empty() {
         let details = metadata.get("error_details").and_then(Value::as_object).cloned();
         let message = text(metadata.get("error_message"));
-        let finding = Reported::new(Severity::Error, "UNSPECIFIED", message);
+        let finding = ReplyProblem::new(Severity::Error, "UNSPECIFIED", message);
         reply.findings = vec![finding.with_details(details.unwrap_or_default())];
     }
     for artifact in list(document, "artifacts") {
@@ -76,7 +77,7 @@ pub(super) fn write(reply: &Reply) -> Plain {
         metadata.insert("findings".into(), json!(reply.findings));
     }
     let response_type = if failed || artifacts.is_empty() { "text" } else { "artifact_bundle" };
-    let summary = if reply.summary.trim().is_empty() { "(no summary)" } else { &reply.summary };
+    let summary = if is_blank(&reply.summary) { "(no summary)" } else { &reply.summary };
     let summary = if failed { format!("{ERROR_PREFIX}{summary}") } else { summary.to_owned() };
     let document = json!({
         "response_type": response_type,
@@ -101,7 +102,7 @@ fn hints(reply: &Reply) -> Value {
     let labels: Vec<&str> = reply
         .next
         .iter()
-        .filter(|next| !next.label.trim().is_empty() && next.kind != NextKind::Context)
+        .filter(|next| !is_blank(&next.label) && next.kind != NextKind::Context)
         .map(|next| next.label.as_str())
         .collect();
     json!({

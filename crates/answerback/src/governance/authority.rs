@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::lock::{Lock, UnknownAgent, disagreements};
+use super::lock::{Lock, UnknownAgent, compare_documents};
 use super::manifest::{self, Manifest};
 use crate::contract::governed::{AgentId, AgentIdentity};
 use crate::contract::{Contract, Invalid, Profile};
@@ -35,7 +35,7 @@ pub struct Authority {
 pub(super) struct Agent {
     /// Who it is, unless it is not locked.
     pub(super) identity: Option<AgentIdentity>,
-    pub(super) scope: Vec<Scope>,
+    pub(super) scope: Vec<AgentScope>,
     /// What is wrong with its composition.
     pub(super) composition: Vec<ValidationError>,
 }
@@ -43,7 +43,7 @@ pub(super) struct Agent {
 /// A part of what an agent is for, in the manifest's words.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Scope {
+pub struct AgentScope {
     /// The domain, or the orchestrator, whose scope it is.
     pub canonical_id: AgentId,
     /// What it is for.
@@ -68,10 +68,8 @@ impl Authority {
         problems.extend(locked.into_iter().map(|finding| (Contract::Lock, finding)));
         let read_manifest: Option<Manifest> = read(manifest, Contract::Manifest, &mut problems);
         let read_lock: Option<Lock> = read(lock, Contract::Lock, &mut problems);
-        if let (Some(manifest), Some(lock)) = (&read_manifest, &read_lock) {
-            let found = disagreements(manifest, lock);
-            problems.extend(found.iter().map(|one| (Contract::Lock, one.of_lock())));
-        }
+        let found = compare_documents(manifest, lock);
+        problems.extend(found.iter().map(|one| (Contract::Lock, one.of_lock())));
         let agents =
             read_manifest.map(|manifest| agents(&manifest, read_lock.as_ref(), &compositions));
         Self { agents, problems }
@@ -186,8 +184,8 @@ fn is_at_or_below(finding: &ValidationError, place: &str) -> bool {
 }
 
 /// What a prompt's agent is for. The scope of an archetype is that of its domains.
-fn scope(manifest: &Manifest, key: &str) -> Vec<Scope> {
-    let of = |domain: &super::Domain, percent| Scope {
+fn scope(manifest: &Manifest, key: &str) -> Vec<AgentScope> {
+    let of = |domain: &super::Domain, percent| AgentScope {
         canonical_id: domain.canonical_id.clone(),
         text: domain.scope.clone(),
         percent,

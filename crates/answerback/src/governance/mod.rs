@@ -15,15 +15,15 @@ mod refusal;
 mod speaker;
 pub mod verify;
 
-pub use authority::{Authority, AuthorityError, Scope};
+pub use authority::{AgentScope, Authority, AuthorityError};
 pub use handoff::{
     Handoff, HandoffBuilder, HandoffContext, HandoffGovernance, HandoffRequest, HandoffState,
 };
 pub use lock::{
     Disagreement, Integrity, Lock, LockedPrompt, LockfileVersion, MissingFiles, PromptFiles,
-    UnknownAgent, UnknownLockfileVersion, disagreements,
+    UnknownAgent, UnknownLockfileVersion, compare_documents, disagreements, not_compared,
 };
 pub use manifest::{Archetype, Domain, Governance, Manifest, ManifestBuilder, Prompt, Taxonomy};
 pub use refusal::Refused;
 pub use speaker::Speaker;
-pub use verify::{Accepted, Claim, Verification};
+pub use verify::{Accepted, AttestedClaim, Verification};

@@ -8,6 +8,7 @@ use crate::contract::Invalid;
 use crate::contract::governed::{
     AgentId, GovernedResponse, Refusal, RefusalReason, RefusalSeverity, RequestContext, RequestType,
 };
+use crate::finding::is_blank;
 use crate::finding::{Rule, ValidationError};
 use crate::time::Timestamp;
 
@@ -160,7 +161,7 @@ fn request(response: &Value, handoff: Option<&Value>) -> RequestContext {
     let asked = handoff.and_then(|handoff| Handoff::from_document(handoff).ok());
     let said = || {
         let said = RequestContext::deserialize(response.get("request_context")?).ok()?;
-        (!said.request_summary.trim().is_empty()).then_some(said)
+        (!is_blank(&said.request_summary)).then_some(said)
     };
     asked.map(|handoff| handoff.request_context()).or_else(said).unwrap_or_else(|| {
         RequestContext::new(RequestType::Decision, "Accept or refuse a governed response")

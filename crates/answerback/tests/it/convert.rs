@@ -83,6 +83,32 @@ fn ui_round_trips_by_every_way() {
     pairs(Contract::Ui);
 }
 
+/// What we convert, ordinary readers can read, also inside of a message; what would be too deep is refused.
+#[test]
+fn a_converted_document_is_never_too_deep() {
+    for levels in (1..10).chain(90..140) {
+        let mut document = atdf();
+        document["data"]["more"] = (0..levels).fold(json!(1), |inner, _| json!([inner]));
+        for to in REPLIES {
+            match convert(&document, Contract::Atdf, to, &inputs()) {
+                Ok(there) => {
+                    assert!(levels < 126, "{levels} levels to {to}");
+                    let message = json!({"result": {"structuredContent": there.document}});
+                    assert!(serde_json::from_str::<Value>(&message.to_string()).is_ok());
+                    let home = convert(&there.document, to, Contract::Atdf, &Inputs::default());
+                    assert_eq!(home.map(|home| home.document).as_ref(), Ok(&document));
+                }
+                Err(ConvertError::Source(invalid) | ConvertError::Target(invalid)) => {
+                    assert!(levels > 90, "{levels} levels to {to}: {invalid}");
+                    let codes = invalid.findings.iter().map(|finding| finding.error_code.as_ref());
+                    assert_eq!(codes.collect::<Vec<_>>(), ["DOC-005"]);
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
 fn atdf() -> Value {
     json!({"status": "success", "data": {"message": "Done"}, "meta": {"timestamp": "2026-03-04T05:06:07Z"}})
 }

@@ -12,7 +12,7 @@ use answerback::contract::governed::{
 use answerback::contract::{Contract, Profile};
 use answerback::governance::{
     Authority, Disagreement, HandoffRequest, Lock, LockfileVersion, Manifest, PromptFiles,
-    Verification, disagreements,
+    Verification, compare_documents, disagreements, not_compared,
 };
 use answerback::json::patch::{Operation, apply};
 use answerback::json::{Limits, read};
@@ -162,6 +162,83 @@ fn a_lock_with_its_manifest() {
         }
         assert_eq!(case.authority().is_sound(), found.is_empty(), "{}", case.name);
     }
+}
+
+/// What is broken in one place does not hide what differs in another.
+#[test]
+fn broken_documents_are_compared_where_they_are_sound() {
+    let codes = |manifest: &Value, lock: &Value| -> Vec<String> {
+        let found = compare_documents(manifest, lock);
+        found.iter().map(|one| format!("{}", one.of_lock().error_code)).collect()
+    };
+    for case in cases("lock-together") {
+        let expected: Vec<String> =
+            case.found.iter().map(|found| found.split(' ').next().unwrap().to_owned()).collect();
+        // A bad hash, a bad composition, a time that is none: each is an error of its own.
+        let (mut manifest, mut lock) = (case.manifest(), case.lock());
+        lock["prompts"]["analysis"]["hash"] = "UPPER".into();
+        lock["generated"] = "yesterday".into();
+        manifest["governance"] = Value::Null;
+        assert!(Manifest::from_document(&manifest).is_err() && Lock::from_document(&lock).is_err());
+        assert_eq!(codes(&manifest, &lock), expected, "{}", case.name);
+        assert!(!Authority::new(&manifest, &lock).is_sound());
+    }
+    let case = &cases("lock-together")[0];
+    // Of a group that cannot be read nothing is known, so no locked prompt is called extra.
+    let mut manifest = case.manifest();
+    manifest["archetypes"] = "none".into();
+    assert_eq!(codes(&manifest, &case.lock()), [""; 0]);
+    manifest["archetypes"] = Value::Object(serde_json::Map::new());
+    assert_eq!(codes(&manifest, &case.lock()), ["LOCK-103"]);
+    assert_eq!(codes(&Value::Null, &Value::Null), [""; 0]);
+    let errors = Contract::Manifest.check(&Value::Null, Profile::Lenient);
+    let finding = not_compared(Contract::Manifest, &errors).unwrap();
+    assert!(finding.is_error() && finding.error_code == "LOCK-105", "{finding}");
+    assert!(finding.message.starts_with("cannot be compared: the prompt manifest is not sound"));
+    assert_eq!(not_compared(Contract::Lock, &[]), None);
+}
+
+#[test]
+fn a_time_in_the_future_is_worth_a_warning() {
+    let now = Timestamp::parse("2026-03-02T09:15:00Z").unwrap().0;
+    for (contract, name, code) in [
+        (Contract::Governed, "response.json", "GOV-048"),
+        (Contract::Handoff, "handoff.json", "HAND-023"),
+    ] {
+        let mut document = document(name);
+        for (time, is_future) in [
+            ("2099-01-01T00:00:00Z", true),
+            ("2026-03-02T09:20:01Z", true),
+            ("2026-03-02T10:20:01+01:00", true),
+            ("2026-03-02T09:20:00Z", false),
+            ("2026-03-02T09:19:59Z", false),
+            ("2025-01-01T00:00:00Z", false),
+            ("soon", false),
+        ] {
+            document["timestamp"] = time.into();
+            let finding = contract.check_time(&document, now);
+            assert_eq!(finding.is_some(), is_future, "{time}");
+            let Some(finding) = finding else { continue };
+            assert_eq!((finding.error_code.as_ref(), finding.is_error()), (code, false));
+            assert_eq!(finding.field_path.as_str(), "/timestamp");
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_is_written_anew_keeps_its_own_words() {
+    let case = &cases("lock-replaced")[0];
+    let manifest = Manifest::from_document(&case.manifest()).unwrap();
+    let files = case.files(&manifest);
+    let mut before = Lock::of(&manifest, &files, LockfileVersion::One).unwrap();
+    assert_eq!(before.description, manifest.description);
+    before.description = "Reviewed in spring".to_owned();
+    before.extra.insert("x-reviewer".to_owned(), "QA".into());
+    let key = before.prompts.keys().next().unwrap().clone();
+    let prompt = before.prompts.get_mut(&key).unwrap();
+    prompt.extra.insert("x-note".to_owned(), "read twice".into());
+    let lock = Lock::of(&manifest, &files, LockfileVersion::One).unwrap().keeping(&before);
+    assert_eq!(lock, before);
 }
 
 #[test]

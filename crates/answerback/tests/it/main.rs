@@ -8,7 +8,9 @@ mod dice;
 mod generate;
 mod governance;
 mod judge;
+mod messages;
 mod ordinary;
+mod ordinary_values;
 #[expect(unreachable_pub, reason = "the fuzz targets share it, from outside")]
 mod promises;
 #[cfg(all(feature = "tracing", feature = "metrics"))]
@@ -16,9 +18,12 @@ mod redaction;
 mod rules;
 #[cfg(feature = "schema")]
 mod schemas;
+mod secret_shapes;
 #[cfg(all(feature = "tracing", feature = "metrics"))]
 mod secrets;
 mod seeds;
+mod template;
 mod tracker;
+mod truth;
 mod ui;
 mod workloads;

@@ -57,9 +57,18 @@ pub fn of_repair(schema: &Schema, arguments: &Value) -> Option<Repair> {
     let is_renamed = |path: &Pointer| {
         steps.iter().any(|step| matches!(step, Operation::Move { from, path: to } if lies_in(path, to) && concerns(from)))
     };
+    // An element whose fields stood one level too deep is replaced as a whole.
+    let is_unwrapped = |path: &Pointer| {
+        let is_about_member = |to: &Pointer| {
+            findings
+                .iter()
+                .any(|finding| lies_in(&finding.field_path, to) && finding.field_path != *to)
+        };
+        steps.iter().any(|step| matches!(step, Operation::Replace { path: to, .. } if lies_in(path, to) && is_about_member(to)))
+    };
     for step in patch::between(arguments, &repair.arguments) {
         let is_about_something = match &step {
-            Operation::Add { path, .. } => concerns(path) || is_renamed(path),
+            Operation::Add { path, .. } => concerns(path) || is_renamed(path) || is_unwrapped(path),
             Operation::Remove { path } | Operation::Replace { path, .. } => concerns(path),
             _ => true,
         };
@@ -80,6 +89,9 @@ fn assert_valid(schema: &Schema, repair: &Repair) {
     assert_eq!(schema.is_valid(&repair.arguments), Ok(true), "{repair:?}");
     assert!(check(schema, &repair.arguments, ()).is_ok_and(|findings| is_valid(&findings)));
     assert_neutral(repair.words());
+    // Ordinary readers can read it, also inside of a message.
+    let message = json!({"result": {"_meta": {"repair": repair}}}).to_string();
+    assert!(serde_json::from_str::<Value>(&message).is_ok(), "too deep");
 }
 
 /// Three tries of one call, each answered within the limit and in words that cannot act.

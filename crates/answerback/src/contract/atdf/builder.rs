@@ -248,7 +248,7 @@ impl ErrorBuilder {
 /// added under a name of the contract (`data("message", …)`) stands once, in its own place.
 fn checked(response: &EnrichedResponse) -> Result<EnrichedResponse, Invalid> {
     let document = response.to_document();
-    Invalid::unless_valid(check(&document, Profile::Strict))?;
+    Invalid::unless_emittable(&document, check(&document, Profile::Strict))?;
     EnrichedResponse::from_document(&document)
 }
 

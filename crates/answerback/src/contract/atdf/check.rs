@@ -2,6 +2,7 @@ use serde_json::{Map, Value};
 
 use crate::contract::form::{is_code, is_rfc3339};
 use crate::contract::{Profile, Report};
+use crate::finding::is_blank;
 use crate::finding::{Rule, ValidationError};
 use crate::json::Place;
 
@@ -136,6 +137,10 @@ pub mod rule {
             "meta.answerback is an object",
             "It is the slot for extensions, which are found by name.",
             "Give the extension a name, or leave meta.answerback out.";
+        INVALID_EXAMPLE_VALUE = "ATDF-033", Error / Warning,
+            "The value of an invalid example is a string",
+            "Readers show it as it is, and the schema of the contract has it so.",
+            "Write a text as it is, and any other value as compact JSON in a string.";
     }
 }
 pub use rule::RULES;
@@ -302,7 +307,11 @@ fn check_examples(report: &mut Report, place: &Place<'_>, examples: &Members) {
         match entry {
             Value::Object(members) => {
                 let rule = &rule::INVALID_EXAMPLE_WRONG;
-                report.required(rule, &here, members, "value", "the value that would not do");
+                if let Some(value) =
+                    report.required(rule, &here, members, "value", "the value that would not do")
+                {
+                    report.string(&rule::INVALID_EXAMPLE_VALUE, &here.key("value"), value);
+                }
                 if let Some(reason) =
                     report.required(rule, &here, members, "reason", "why, in words")
                 {
@@ -354,7 +363,7 @@ fn text(
     };
     let here = parent.key(name);
     if let Some(text) = report.string(rule, &here, value)
-        && text.trim().is_empty()
+        && is_blank(text)
     {
         report.add(&rule::TEXT_BLANK, &here, format!("{name} is blank"));
     }

@@ -284,8 +284,8 @@ impl ValidExamples {
 #[cfg_attr(feature = "schema", schemars(!from))]
 #[non_exhaustive]
 pub struct InvalidExample {
-    /// The value.
-    pub value: Value,
+    /// The value: a text as it is, anything else as compact JSON.
+    pub value: String,
     /// Why it is not right.
     pub reason: String,
     /// Members that the contract does not know, kept as they came.
@@ -294,9 +294,9 @@ pub struct InvalidExample {
 }
 
 impl InvalidExample {
-    /// A value and why it is not right.
+    /// A value and why it is not right. A value that is not a text is written as compact JSON.
     pub fn new(value: impl Into<Value>, reason: impl Into<String>) -> Self {
-        Self { value: value.into(), reason: reason.into(), extra: Map::new() }
+        Self { value: written(value.into()), reason: reason.into(), extra: Map::new() }
     }
 }
 
@@ -366,9 +366,17 @@ impl From<ReportedInvalidExample> for InvalidExample {
         match reported {
             ReportedInvalidExample::Text(text) => Self::new(text, "no reason was given"),
             ReportedInvalidExample::Object { value, reason, extra } => {
-                Self { value, reason, extra }
+                Self { value: written(value), reason, extra }
             }
         }
+    }
+}
+
+/// A value as the text that stands for it.
+fn written(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => other.to_string(),
     }
 }
 

@@ -185,7 +185,8 @@ impl GovernedBuilder {
             meta: self.meta,
             extra: Map::new(),
         };
-        Invalid::unless_valid(check(&response.to_document(), self.policy))?;
+        let document = response.to_document();
+        Invalid::unless_emittable(&document, check(&document, self.policy))?;
         Ok(response)
     }
 

@@ -9,6 +9,7 @@ use super::vocabulary::Word;
 use super::{AgentId, AgentIdentity, Confidence, Flag, RequestType, Status, rule};
 use crate::UuidV4;
 use crate::contract::{Profile, Report};
+use crate::finding::is_blank;
 use crate::finding::{Rule, ValidationError};
 use crate::json::Place;
 
@@ -78,7 +79,7 @@ struct Check<'c, 'd> {
 
 /// What the response's content tells the rules about the other groups.
 #[derive(Default)]
-struct Outcome {
+struct ContentOutcome {
     /// The status, if there is one.
     status: Option<Status>,
     /// Whether the content explains a flag that is false. `None` when the content is broken in a way
@@ -116,13 +117,13 @@ impl<'d> Check<'_, 'd> {
         }
     }
 
-    fn response(&mut self) -> Outcome {
+    fn response(&mut self) -> ContentOutcome {
         let place = Place::Root.key("response");
-        let Some(response) = self.group("response") else { return Outcome::default() };
+        let Some(response) = self.group("response") else { return ContentOutcome::default() };
         let status = self.word::<Status>(&rule::STATUS_WRONG, &place, response, "status");
         let explains = self.content(&place, response, status);
         self.word::<Confidence>(&rule::CONFIDENCE_WRONG, &place, response, "confidence");
-        Outcome { status, explains }
+        ContentOutcome { status, explains }
     }
 
     fn request(&mut self) {
@@ -142,7 +143,7 @@ impl<'d> Check<'_, 'd> {
         }
     }
 
-    fn governance(&mut self, outcome: &Outcome) {
+    fn governance(&mut self, outcome: &ContentOutcome) {
         let place = Place::Root.key("governance");
         let Some(governance) = self.group("governance") else { return };
         let mut any_false = false;
@@ -186,7 +187,7 @@ impl<'d> Check<'_, 'd> {
         }
     }
 
-    fn next(&mut self, outcome: &Outcome) {
+    fn next(&mut self, outcome: &ContentOutcome) {
         let place = Place::Root.key("next_actions");
         if self.is_flat("next_actions") {
             return;
@@ -361,7 +362,7 @@ pub const MEMBERS: &[&str] = &[
 /// Whether a value can refer to a record.
 pub(crate) fn is_reference(value: &Value) -> bool {
     match value {
-        Value::String(text) => !text.trim().is_empty(),
+        Value::String(text) => !is_blank(text),
         Value::Array(entries) => !entries.is_empty(),
         Value::Object(members) => !members.is_empty(),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,

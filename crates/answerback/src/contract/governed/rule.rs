@@ -189,4 +189,8 @@ crate::finding::codes::rules! {
         "_meta is an object",
         "It is the slot for extensions, which are found by name.",
         "Give the extension a name, or leave _meta out.";
+    TIMESTAMP_FUTURE = "GOV-048", Warning,
+        "timestamp is not in the future",
+        "A response cannot have been made after it is checked: one of the two clocks is wrong, or the time is invented.",
+        "Check the clock of the agent, and the one of this machine.";
 }

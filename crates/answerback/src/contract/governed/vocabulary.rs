@@ -137,9 +137,9 @@ impl ContentType {
 }
 
 /// The words of a set, for people: `high, medium, low or not_applicable`.
-pub(crate) struct Listed(pub(crate) &'static [&'static str]);
+pub(crate) struct WordList(pub(crate) &'static [&'static str]);
 
-impl fmt::Display for Listed {
+impl fmt::Display for WordList {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             [] => Ok(()),
@@ -159,6 +159,6 @@ mod tests {
             assert_eq!(serde_json::to_value(flag).unwrap(), flag.as_str());
             assert_eq!(Flag::named(flag.as_str()), Some(*flag));
         }
-        assert_eq!(Listed(Format::WORDS).to_string(), "markdown, json or plain");
+        assert_eq!(WordList(Format::WORDS).to_string(), "markdown, json or plain");
     }
 }

@@ -173,7 +173,8 @@ impl EnvelopeBuilder {
         envelope.intent = self.intent;
         envelope.actions = self.actions;
         envelope.meta = self.meta;
-        Invalid::unless_valid(check(&envelope.to_document(), self.policy))?;
+        let document = envelope.to_document();
+        Invalid::unless_emittable(&document, check(&document, self.policy))?;
         Ok(envelope)
     }
 }
@@ -316,6 +317,16 @@ mod tests {
             least["audit"],
             json!({"timestamp": "2026-01-02T13:57:00Z", "duration_ms": 0, "source": "a.rs"})
         );
+    }
+
+    #[test]
+    fn an_answer_that_readers_could_not_read_is_refused() {
+        for (levels, is_built) in [(100, true), (126, false), (600, false)] {
+            let deep = (0..levels).fold(json!(1), |inner, _| json!([inner]));
+            let answer = EnvelopeBuilder::new("a", "1.0.0").summary("Done.").data("deep", deep);
+            let built = answer.source("a.rs").build(now());
+            assert_eq!(built.is_ok(), is_built, "{levels}: {built:?}");
+        }
     }
 
     #[test]

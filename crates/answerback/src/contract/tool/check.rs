@@ -6,6 +6,7 @@ use crate::UuidV4;
 use crate::contract::form::{is_code, is_relative_path, is_semver};
 use crate::contract::{Invalid, Profile, Report};
 use crate::finding::ValidationError;
+use crate::finding::is_blank;
 use crate::json::Place;
 use crate::time::Timestamp;
 
@@ -198,7 +199,7 @@ pub fn check(document: &Value, policy: impl Into<Policy>) -> Vec<ValidationError
     let policy = policy.into();
     let mut report = Report::new(policy.profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
-        let mut envelope = Envelope { report: &mut report, policy: &policy, members };
+        let mut envelope = EnvelopeCheck { report: &mut report, policy: &policy, members };
         envelope.identity();
         envelope.outcome();
         envelope.audit();
@@ -232,13 +233,13 @@ const MEMBERS: &[&str] = &[
     "_meta",
 ];
 
-struct Envelope<'c, 'd> {
+struct EnvelopeCheck<'c, 'd> {
     report: &'c mut Report,
     policy: &'c Policy,
     members: &'d Map<String, Value>,
 }
 
-impl<'d> Envelope<'_, 'd> {
+impl<'d> EnvelopeCheck<'_, 'd> {
     fn required(&mut self, name: &str, expected: &str) -> Option<&'d Value> {
         self.report.required(&rule::MEMBER_MISSING, &Place::Root, self.members, name, expected)
     }
@@ -304,7 +305,7 @@ impl<'d> Envelope<'_, 'd> {
     fn summary(&mut self, value: &Value) {
         let place = Place::Root.key("summary");
         let one_line =
-            value.as_str().filter(|text| !text.trim().is_empty() && !text.contains(['\n', '\r']));
+            value.as_str().filter(|text| !is_blank(text) && !text.contains(['\n', '\r']));
         match one_line {
             None => {
                 self.report.wrong(
@@ -452,7 +453,7 @@ fn check_action(report: &mut Report, place: &Place<'_>, action: &Map<String, Val
     named_texts(report, &rule::ACTION_MEMBER_WRONG, place, action, names);
     parameters(report, &rule::ACTION_MEMBER_WRONG, place, action);
     if let Some(kind @ Value::String(word)) = action.get("type")
-        && !word.trim().is_empty()
+        && !is_blank(word)
         && word != "suggestion"
     {
         report.wrong(&rule::ACTION_TYPE_UNKNOWN, &place.key("type"), kind, "suggestion");

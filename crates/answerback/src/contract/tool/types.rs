@@ -203,7 +203,7 @@ impl<'de> Deserialize<'de> for EnvelopeResponse {
 /// An error or a warning.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(from = "Reported")]
+#[serde(from = "ReportedText")]
 #[cfg_attr(feature = "schema", schemars(!from))]
 #[non_exhaustive]
 pub struct ErrorObject {
@@ -246,7 +246,7 @@ impl ErrorObject {
 /// An error or warning as others write it: an object, or a bare sentence.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Reported {
+enum ReportedText {
     Sentence(String),
     Object {
         code: String,
@@ -258,11 +258,11 @@ enum Reported {
     },
 }
 
-impl From<Reported> for ErrorObject {
-    fn from(reported: Reported) -> Self {
+impl From<ReportedText> for ErrorObject {
+    fn from(reported: ReportedText) -> Self {
         match reported {
-            Reported::Sentence(message) => Self::new(UNSPECIFIED, message),
-            Reported::Object { code, message, path, details } => {
+            ReportedText::Sentence(message) => Self::new(UNSPECIFIED, message),
+            ReportedText::Object { code, message, path, details } => {
                 Self { code, message, path, details }
             }
         }

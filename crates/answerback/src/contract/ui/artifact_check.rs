@@ -45,26 +45,26 @@ fn artifact_type(report: &mut Report, place: &Place<'_>, value: &Value) -> Optio
 
 fn content(report: &mut Report, place: &Place<'_>, kind: ArtifactType, value: &Value) {
     let check = match kind {
-        ArtifactType::Table => Content::table,
-        ArtifactType::Chart => Content::chart,
-        ArtifactType::Document => Content::document,
-        ArtifactType::CodeBlock => Content::code_block,
-        ArtifactType::Timeline => Content::timeline,
-        ArtifactType::FileReference => Content::file_reference,
+        ArtifactType::Table => ContentCheck::table,
+        ArtifactType::Chart => ContentCheck::chart,
+        ArtifactType::Document => ContentCheck::document,
+        ArtifactType::CodeBlock => ContentCheck::code_block,
+        ArtifactType::Timeline => ContentCheck::timeline,
+        ArtifactType::FileReference => ContentCheck::file_reference,
         ArtifactType::JsonData | ArtifactType::MissionDraft | ArtifactType::SignalBatch => return,
     };
     if let Some(members) = report.object(&rule::CONTENT_WRONG, place, value) {
-        check(&mut Content { report, place, members });
+        check(&mut ContentCheck { report, place, members });
     }
 }
 
-struct Content<'c, 'd> {
+struct ContentCheck<'c, 'd> {
     report: &'c mut Report,
     place: &'c Place<'c>,
     members: &'d Members,
 }
 
-impl<'d> Content<'_, 'd> {
+impl<'d> ContentCheck<'_, 'd> {
     fn required(&mut self, name: &str, expected: &str) -> Option<&'d Value> {
         let missing = &rule::CONTENT_MEMBER_MISSING;
         self.report.required(missing, self.place, self.members, name, expected)

@@ -181,7 +181,8 @@ impl ResponseBuilder {
         envelope.live_stream_id = self.live_stream_id;
         envelope.ui_hints = self.hints;
         envelope.metadata = self.metadata;
-        Invalid::unless_valid(check(&envelope.to_document(), self.policy))?;
+        let document = envelope.to_document();
+        Invalid::unless_emittable(&document, check(&document, self.policy))?;
         Ok(envelope)
     }
 }

@@ -239,7 +239,7 @@ pub fn check(document: &Value, policy: impl Into<Policy>) -> Vec<ValidationError
     let policy = policy.into();
     let mut report = Report::new(policy.profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
-        let mut envelope = Envelope { report: &mut report, members };
+        let mut envelope = UiEnvelopeCheck { report: &mut report, members };
         envelope.answer();
         envelope.list("artifacts", |report, place, artifact| {
             artifact_check::artifact(report, place, artifact, policy.content_budget);
@@ -276,12 +276,12 @@ const MEMBERS: &[&str] = &[
 
 type Members = Map<String, Value>;
 
-struct Envelope<'c, 'd> {
+struct UiEnvelopeCheck<'c, 'd> {
     report: &'c mut Report,
     members: &'d Members,
 }
 
-impl<'d> Envelope<'_, 'd> {
+impl<'d> UiEnvelopeCheck<'_, 'd> {
     fn required(&mut self, name: &str, expected: &str) -> Option<&'d Value> {
         self.report.required(&rule::MEMBER_MISSING, &Place::Root, self.members, name, expected)
     }

@@ -31,5 +31,7 @@ pub use registry::{
     ArtifactId, ArtifactRegistry, ArtifactStatus, ArtifactVersion, Provenance, RegisteredArtifact,
     RegistryError,
 };
-pub use router::{Obstacle, PassedOver, Presentation, PresentationRouter, Reason, Route};
+pub use router::{
+    Obstacle, PassedOver, Presentation, PresentationRoute, PresentationRouter, Reason,
+};
 pub use types::{MissionReference, ResponseEnvelope, ResponseType, SignalReference, UiHints};

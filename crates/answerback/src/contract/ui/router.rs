@@ -40,7 +40,7 @@ impl fmt::Display for Presentation {
 /// How an answer is best shown, and why.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Route {
+pub struct PresentationRoute {
     /// The way to show it.
     pub presentation: Presentation,
     /// The artifact that is shown this way, by its position; `None` when it is the answer as a whole.
@@ -53,7 +53,7 @@ pub struct Route {
     pub passed_over: Vec<PassedOver>,
 }
 
-impl fmt::Display for Route {
+impl fmt::Display for PresentationRoute {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: {}", self.presentation, self.reason)?;
         for PassedOver { presentation, obstacle } in &self.passed_over {
@@ -213,7 +213,7 @@ impl PresentationRouter {
     }
 
     /// Picks the way to show an answer.
-    pub fn route(&self, envelope: &ResponseEnvelope) -> Route {
+    pub fn route(&self, envelope: &ResponseEnvelope) -> PresentationRoute {
         let mut passed_over = Vec::new();
         let mut chosen: Option<Wish> = None;
         let mut fallback = Presentation::ChatText;
@@ -237,7 +237,7 @@ impl PresentationRouter {
         }
         let chosen =
             chosen.unwrap_or_else(|| Wish::whole(Presentation::ChatText, Reason::OnlySummary));
-        Route {
+        PresentationRoute {
             presentation: chosen.presentation,
             artifact: chosen.artifact,
             reason: chosen.reason,

@@ -6,7 +6,7 @@ use serde_json::{Number, Value};
 /// counting stops as soon as the budget is used up.
 pub(super) fn exceeds(value: &Value, budget: usize) -> bool {
     let is_small = at_worst(value, budget).is_some();
-    !is_small && Left(budget).take(value).is_none()
+    !is_small && ByteBudget(budget).take(value).is_none()
 }
 
 /// What is left of a budget if every character had to be escaped: for a small value that settles it
@@ -29,9 +29,9 @@ fn at_worst(value: &Value, left: usize) -> Option<usize> {
 }
 
 /// The bytes that are left of a budget.
-struct Left(usize);
+struct ByteBudget(usize);
 
-impl Left {
+impl ByteBudget {
     fn take(&mut self, value: &Value) -> Option<()> {
         match value {
             Value::Null | Value::Bool(true) => self.spend(4),
@@ -74,7 +74,7 @@ impl Left {
     }
 }
 
-impl Write for Left {
+impl Write for ByteBudget {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.spend(text.len()).ok_or(fmt::Error)
     }

@@ -101,7 +101,8 @@ impl HandoffBuilder {
             meta: self.meta,
             extra: Map::new(),
         };
-        Invalid::unless_valid(Contract::Handoff.check(&handoff.to_document(), Profile::Strict))?;
+        let document = handoff.to_document();
+        Invalid::unless_emittable(&document, Contract::Handoff.check(&document, Profile::Strict))?;
         Ok(handoff)
     }
 }

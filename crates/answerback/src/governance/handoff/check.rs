@@ -12,7 +12,7 @@ use crate::json::Place;
 pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> {
     let mut report = Report::new(profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
-        let mut check = Check { report: &mut report, members };
+        let mut check = HandoffCheck { report: &mut report, members };
         check.heading();
         for name in AGENTS {
             check.agent(name);
@@ -62,12 +62,12 @@ const MEMBERS: &[&str] = &[
 
 type Members = Map<String, Value>;
 
-struct Check<'c, 'd> {
+struct HandoffCheck<'c, 'd> {
     report: &'c mut Report,
     members: &'d Members,
 }
 
-impl<'d> Check<'_, 'd> {
+impl<'d> HandoffCheck<'_, 'd> {
     fn heading(&mut self) {
         let uuid: (fn(&str) -> bool, &str) = (UuidV4::is_valid, "a version 4 UUID");
         let rules = (&rule::MEMBER_MISSING, &rule::HANDOFF_ID_WRONG);

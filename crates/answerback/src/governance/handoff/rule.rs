@@ -89,6 +89,10 @@ crate::finding::codes::rules! {
         "_meta is an object",
         "It is the slot for extensions, which are found by name.",
         "Give the extension a name, or leave _meta out.";
+    TIMESTAMP_FUTURE = "HAND-023", Warning,
+        "timestamp is not in the future",
+        "A handoff cannot have been made after it is checked: one of the two clocks is wrong, or the time is invented.",
+        "Check the clock of the agent, and the one of this machine.";
     AGENT_UNKNOWN = "HAND-101", Error,
         "Both agents are in the manifest",
         "Nobody vouches for an agent that the manifest does not list.",

@@ -6,14 +6,14 @@ use crate::contract::governed::check::preamble::{MOMENT, moment};
 use crate::contract::governed::{AgentType, AgentVersion, PromptHash};
 use crate::contract::{Profile, Report};
 use crate::finding::ValidationError;
-use crate::governance::manifest::{Counts, PROMPT_FILE, is_prompt_file};
+use crate::governance::manifest::{PROMPT_FILE, StatedCounts, is_prompt_file};
 use crate::json::Place;
 
 /// Judges a lock by itself: every finding, none left out.
 pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> {
     let mut report = Report::new(profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
-        let mut check = Check { report: &mut report, members };
+        let mut check = LockCheck { report: &mut report, members };
         check.heading();
         check.algorithm();
         check.prompts();
@@ -24,7 +24,7 @@ pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> 
 
 type Members = Map<String, Value>;
 
-struct Check<'c, 'd> {
+struct LockCheck<'c, 'd> {
     report: &'c mut Report,
     members: &'d Members,
 }
@@ -39,7 +39,7 @@ const MEMBERS: &[&str] = &[
     "integrity",
 ];
 
-impl<'d> Check<'_, 'd> {
+impl<'d> LockCheck<'_, 'd> {
     fn heading(&mut self) {
         let missing = &rule::MEMBER_MISSING;
         let form = (is_semver as fn(&str) -> bool, AgentVersion::EXPECTED);
@@ -102,7 +102,7 @@ impl<'d> Check<'_, 'd> {
             }
         }
         let Some(integrity) = self.group("integrity") else { return };
-        let counts = Counts {
+        let counts = StatedCounts {
             missing: &rule::MEMBER_MISSING,
             wrong: &rule::COUNT_WRONG,
             mismatch: &rule::COUNT_MISMATCH,

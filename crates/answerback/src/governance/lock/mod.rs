@@ -9,7 +9,7 @@ mod write;
 
 pub(crate) use check::check;
 pub use files::{PromptFiles, check_files};
-pub use pair::{Disagreement, disagreements};
+pub use pair::{Disagreement, compare_documents, disagreements, not_compared};
 pub use types::{
     Integrity, Lock, LockedPrompt, LockfileVersion, UnknownAgent, UnknownLockfileVersion,
 };

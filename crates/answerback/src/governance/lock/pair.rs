@@ -1,8 +1,14 @@
 //! Manifest and lock together: do they speak of the same prompts?
 
+use std::collections::HashSet;
+
+use serde_json::Value;
+
 use super::{Lock, rule};
+use crate::contract::Contract;
+use crate::contract::governed::AgentType;
 use crate::finding::{Rule, ValidationError};
-use crate::governance::manifest::{Manifest, Prompt};
+use crate::governance::manifest::Manifest;
 use crate::json::{Place, Pointer};
 
 /// Something on which manifest and lock do not agree.
@@ -49,61 +55,54 @@ impl Disagreement {
 /// Everything on which a manifest and a lock do not agree: versions, prompts, and the file, type and
 /// version of each.
 pub fn disagreements(manifest: &Manifest, lock: &Lock) -> Vec<Disagreement> {
+    compare_documents(&manifest.to_document(), &lock.to_document())
+}
+
+/// The same of two documents that may be broken. What is well-formed in both is compared, so that an error in one place
+/// does not hide what differs in another.
+pub fn compare_documents(manifest: &Value, lock: &Value) -> Vec<Disagreement> {
     let mut found = Vec::new();
-    if manifest.version != lock.version {
+    let version = |document: &Value| document.get("version")?.as_str().map(str::to_owned);
+    if let (Some(of_manifest), Some(of_lock)) = (version(manifest), version(lock))
+        && of_manifest != of_lock
+    {
         let place = Place::Root.key("version").pointer();
         found.push(Disagreement {
             in_manifest: place.clone(),
             in_lock: place,
             rule: &rule::VERSIONS_DIFFER,
             message: format!(
-                "the manifest is version {}, the lock is of version {}",
-                manifest.version, lock.version
+                "the manifest is version {of_manifest}, the lock is of version {of_lock}"
             ),
-            manifest_says: Some(manifest.version.clone()),
-            lock_says: Some(lock.version.clone()),
+            manifest_says: Some(of_manifest),
+            lock_says: Some(of_lock),
         });
     }
-    for prompt in manifest.prompts() {
-        let (in_manifest, in_lock) = (place_in_manifest(prompt), place_in_lock(prompt.key));
-        let Some(locked) = lock.prompts.get(prompt.key) else {
-            found.push(Disagreement {
-                in_manifest,
-                in_lock,
-                rule: &rule::ENTRY_MISSING,
-                message: format!("the prompt {:?} is not locked", prompt.key),
-                manifest_says: Some("a locked prompt".to_owned()),
-                lock_says: None,
-            });
+    let locked = lock.get("prompts").and_then(Value::as_object);
+    let mut listed = HashSet::new();
+    // A prompt of a group that cannot be read may be locked with good reason.
+    let mut is_whole = true;
+    for (group, agent_type) in GROUPS {
+        let prompts = match manifest.get(group) {
+            None => {
+                is_whole &= agent_type == AgentType::Orchestrator;
+                continue;
+            }
+            Some(prompts) => prompts.as_object(),
+        };
+        let Some(prompts) = prompts else {
+            is_whole = false;
             continue;
         };
-        for (name, manifest_says, lock_says) in [
-            ("file", prompt.file, locked.file.as_str()),
-            ("type", prompt.agent_type.as_str(), locked.agent_type.as_str()),
-            ("version", prompt.version.as_str(), locked.version.as_str()),
-        ] {
-            if manifest_says != lock_says {
-                found.push(Disagreement {
-                    // A prompt's type is where it stands in the manifest.
-                    in_manifest: match name {
-                        "type" => in_manifest.clone(),
-                        name => in_manifest.join(name),
-                    },
-                    in_lock: in_lock.join(name),
-                    rule: &rule::ENTRY_DIFFERS,
-                    message: format!(
-                        "the {name} of {:?} is {manifest_says:?} in the manifest and {lock_says:?} in the lock",
-                        prompt.key
-                    ),
-                    manifest_says: Some(manifest_says.to_owned()),
-                    lock_says: Some(lock_says.to_owned()),
-                });
-            }
+        for (key, prompt) in prompts {
+            let Some(locked) = locked.filter(|_| listed.insert(key.as_str())) else { continue };
+            let in_manifest = Place::Root.key(group);
+            let in_manifest = in_manifest.key(key);
+            compare_prompt(&mut found, &in_manifest, key, (prompt, agent_type), locked.get(key));
         }
     }
-    let listed: std::collections::HashSet<&str> =
-        manifest.prompts().map(|prompt| prompt.key).collect();
-    for key in lock.prompts.keys().filter(|key| !listed.contains(key.as_str())) {
+    let extra = locked.into_iter().flatten().map(|(key, _)| key);
+    for key in extra.filter(|key| is_whole && !listed.contains(key.as_str())) {
         found.push(Disagreement {
             in_manifest: Pointer::root(),
             in_lock: place_in_lock(key),
@@ -116,14 +115,69 @@ pub fn disagreements(manifest: &Manifest, lock: &Lock) -> Vec<Disagreement> {
     found
 }
 
-fn place_in_manifest(prompt: Prompt<'_>) -> Pointer {
-    use crate::contract::governed::AgentType;
-    let group = match prompt.agent_type {
-        AgentType::Domain => "domains",
-        AgentType::Archetype => "archetypes",
-        AgentType::Orchestrator => "orchestrators",
+/// The groups of a manifest, each with the type of its prompts.
+const GROUPS: [(&str, AgentType); 3] = [
+    ("domains", AgentType::Domain),
+    ("archetypes", AgentType::Archetype),
+    ("orchestrators", AgentType::Orchestrator),
+];
+
+/// Compares a prompt of the manifest with its entry in the lock.
+fn compare_prompt(
+    found: &mut Vec<Disagreement>,
+    in_manifest: &Place<'_>,
+    key: &str,
+    (prompt, agent_type): (&Value, AgentType),
+    locked: Option<&Value>,
+) {
+    let in_lock = place_in_lock(key);
+    let Some(locked) = locked else {
+        found.push(Disagreement {
+            in_manifest: in_manifest.pointer(),
+            in_lock,
+            rule: &rule::ENTRY_MISSING,
+            message: format!("the prompt {key:?} is not locked"),
+            manifest_says: Some("a locked prompt".to_owned()),
+            lock_says: None,
+        });
+        return;
     };
-    Place::Root.key(group).key(prompt.key).pointer()
+    let text = |value: &Value, name: &str| value.get(name)?.as_str().map(str::to_owned);
+    for name in ["file", "type", "version"] {
+        // A prompt's type is where it stands in the manifest.
+        let (place, manifest_says) = if name == "type" {
+            (in_manifest.pointer(), Some(agent_type.as_str().to_owned()))
+        } else {
+            (in_manifest.key(name).pointer(), text(prompt, name))
+        };
+        let (Some(manifest_says), Some(lock_says)) = (manifest_says, text(locked, name)) else {
+            continue;
+        };
+        if manifest_says == lock_says {
+            continue;
+        }
+        found.push(Disagreement {
+            in_manifest: place,
+            in_lock: in_lock.join(name),
+            rule: &rule::ENTRY_DIFFERS,
+            message: format!(
+                "the {name} of {key:?} is {manifest_says:?} in the manifest and {lock_says:?} in the lock"
+            ),
+            manifest_says: Some(manifest_says),
+            lock_says: Some(lock_says),
+        });
+    }
+}
+
+/// That a document cannot be compared as a whole, because the other one is not sound. `of` is the other one's contract.
+pub fn not_compared(of: Contract, errors: &[ValidationError]) -> Option<ValidationError> {
+    let first = errors.iter().find(|finding| finding.is_error())?;
+    let more = match errors.iter().filter(|finding| finding.is_error()).count() {
+        1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    let message = format!("cannot be compared: the {} is not sound: {first}{more}", of.title());
+    Some(ValidationError::of(&rule::NOT_COMPARED, Pointer::root()).with_message(message))
 }
 
 fn place_in_lock(key: &str) -> Pointer {

@@ -82,6 +82,10 @@ crate::finding::codes::rules! {
         "File, type and version of a locked prompt are the manifest's",
         "Otherwise the two vouch for different agents.",
         "Write the lock anew from the manifest in force.";
+    NOT_COMPARED = "LOCK-105", Error,
+        "Manifest and lock can be compared",
+        "What a broken manifest or lock says of a prompt vouches for nothing, so agreement with it is not shown.",
+        "Check the other document by itself and fix what is named, then compare again.";
     FILE_MISSING = "LOCK-201", Error,
         "The file of every locked prompt is there",
         "What cannot be read cannot be verified.",

@@ -14,7 +14,7 @@ use crate::json::Place;
 
 impl Lock {
     /// The lock of a manifest whose files are these. The same manifest and files give the same lock: its
-    /// time is the manifest's.
+    /// time and its description are the manifest's.
     ///
     /// # Errors
     ///
@@ -60,6 +60,20 @@ impl Lock {
             integrity,
             extra: Map::new(),
         })
+    }
+
+    /// The lock with what the one before says of its own: its description, and members that the contract does not know.
+    #[must_use]
+    pub fn keeping(mut self, previous: &Self) -> Self {
+        self.description.clone_from(&previous.description);
+        self.extra.clone_from(&previous.extra);
+        self.integrity.extra.clone_from(&previous.integrity.extra);
+        for (key, prompt) in &mut self.prompts {
+            if let Some(before) = previous.prompts.get(key) {
+                prompt.extra.clone_from(&before.extra);
+            }
+        }
+        self
     }
 
     /// Why this lock may not replace another one, by the manifest's rules: every prompt that changed and

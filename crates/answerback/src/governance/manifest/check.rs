@@ -14,7 +14,8 @@ use crate::json::Place;
 pub(crate) fn check(document: &Value, profile: Profile) -> Vec<ValidationError> {
     let mut report = Report::new(profile);
     if let Some(members) = report.root(&rule::NOT_AN_OBJECT, document) {
-        let mut check = Check { report: &mut report, members, seen: Seen::default() };
+        let mut check =
+            ManifestCheck { report: &mut report, members, seen: UniqueNames::default() };
         check.heading();
         check.prompts();
         check.taxonomy();
@@ -44,15 +45,15 @@ pub(crate) const PROMPT_FILE: &str =
 
 type Members = Map<String, Value>;
 
-struct Check<'c, 'd> {
+struct ManifestCheck<'c, 'd> {
     report: &'c mut Report,
     members: &'d Members,
-    seen: Seen<'d>,
+    seen: UniqueNames<'d>,
 }
 
 /// What must stand only once.
 #[derive(Default)]
-struct Seen<'d> {
+struct UniqueNames<'d> {
     keys: HashSet<&'d str>,
     ids: HashSet<&'d str>,
     files: HashSet<&'d str>,
@@ -75,7 +76,7 @@ const GROUPS: [(&str, AgentType); 3] = [
     ("orchestrators", AgentType::Orchestrator),
 ];
 
-impl<'d> Check<'_, 'd> {
+impl<'d> ManifestCheck<'_, 'd> {
     fn heading(&mut self) {
         let missing = &rule::MEMBER_MISSING;
         let form = (is_semver as fn(&str) -> bool, AgentVersion::EXPECTED);
@@ -145,7 +146,7 @@ impl<'d> Check<'_, 'd> {
         place: &Place<'_>,
         name: &str,
         value: Option<&'d str>,
-        among: for<'s> fn(&'s mut Seen<'d>) -> &'s mut HashSet<&'d str>,
+        among: for<'s> fn(&'s mut UniqueNames<'d>) -> &'s mut HashSet<&'d str>,
     ) {
         if let Some(value) = value
             && !among(&mut self.seen).insert(value)
@@ -216,7 +217,7 @@ impl<'d> Check<'_, 'd> {
                 Some(group) => group.as_object().map(|prompts| prompts.len() as u64),
             }
         });
-        let counts = Counts {
+        let counts = StatedCounts {
             missing: &rule::MEMBER_MISSING,
             wrong: &rule::COUNT_WRONG,
             mismatch: &rule::COUNT_MISMATCH,
@@ -264,13 +265,13 @@ impl<'d> Check<'_, 'd> {
 }
 
 /// The counts that a manifest's taxonomy and a lock's integrity state.
-pub(crate) struct Counts {
+pub(crate) struct StatedCounts {
     pub(crate) missing: &'static Rule,
     pub(crate) wrong: &'static Rule,
     pub(crate) mismatch: &'static Rule,
 }
 
-impl Counts {
+impl StatedCounts {
     /// Compares the stated counts with how many domains, archetypes and orchestrators are listed. What is
     /// listed in a way that cannot be counted is `None`, and reported already.
     pub(crate) fn check(

@@ -7,7 +7,7 @@ mod verification;
 
 use serde_json::Value;
 
-pub use verification::{Accepted, Claim, Verification};
+pub use verification::{Accepted, AttestedClaim, Verification};
 
 /// The value at a path of members. Every response goes through here several times, so that nothing is
 /// unescaped or allocated as for a pointer in text.

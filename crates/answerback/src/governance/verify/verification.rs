@@ -5,7 +5,7 @@ use super::response::{observed_boundaries, observed_scope, reason};
 use crate::contract::Profile;
 use crate::contract::governed::{AgentIdentity, Flag, RefusalReason};
 use crate::finding::ValidationError;
-use crate::governance::{Authority, Refused, Scope};
+use crate::governance::{AgentScope, Authority, Refused};
 use crate::json::Document;
 
 /// What became of a response that was verified.
@@ -25,9 +25,9 @@ pub struct Accepted<'a> {
     /// Who answered, as manifest and lock have it: type, id, version and hash are what the response says.
     pub agent: &'a AgentIdentity,
     /// What the agent is for, in the manifest's words: what `within_scope` is claimed of.
-    pub scope: &'a [Scope],
+    pub scope: &'a [AgentScope],
     /// The four attestations.
-    pub claims: [Claim; 4],
+    pub claims: [AttestedClaim; 4],
     /// Whether the response is itself a refusal for a security reason, after which work halts.
     pub halts: bool,
     /// What deserves attention and is no error.
@@ -37,7 +37,7 @@ pub struct Accepted<'a> {
 /// One attestation: what the agent claims, and what was observed of it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Claim {
+pub struct AttestedClaim {
     /// Which one.
     pub flag: Flag,
     /// What the agent says.
@@ -137,7 +137,7 @@ impl Authority {
 }
 
 /// What a response claims by a flag, and what was observed of it.
-fn claim(flag: Flag, response: &Value, handoff: Option<&Value>) -> Option<Claim> {
+fn claim(flag: Flag, response: &Value, handoff: Option<&Value>) -> Option<AttestedClaim> {
     let claimed = response.get("governance")?.get(flag.as_str())?.as_bool()?;
     let observed = match flag {
         Flag::WithinScope => observed_scope(response),
@@ -147,5 +147,5 @@ fn claim(flag: Flag, response: &Value, handoff: Option<&Value>) -> Option<Claim>
         // Whether work is good, and whether a constraint in words was kept, is for people to say.
         Flag::QualityStandardsMet | Flag::ConstraintsFollowed => None,
     };
-    Some(Claim { flag, claimed, observed })
+    Some(AttestedClaim { flag, claimed, observed })
 }

@@ -3,6 +3,7 @@ use serde_json::{Map, Value, json};
 
 use super::check;
 use crate::contract::{Invalid, Profile};
+use crate::finding::is_blank;
 use crate::json::patch::{Operation, apply_where_it_fits, between};
 
 /// Where a descriptor keeps what an MCP tool says and a descriptor cannot.
@@ -69,7 +70,7 @@ pub fn descriptor_to_mcp(descriptor: &Value) -> Result<Value, Invalid> {
 
 fn check_tool(tool: &Value) -> Result<(), McpToolError> {
     let Some(members) = tool.as_object() else { return Err(McpToolError("it is not an object")) };
-    if members.get("name").and_then(Value::as_str).is_none_or(|name| name.trim().is_empty()) {
+    if members.get("name").and_then(Value::as_str).is_none_or(is_blank) {
         return Err(McpToolError("name must be a string that is not blank"));
     }
     let is = |name: &str, test: fn(&Value) -> bool| members.get(name).is_none_or(test);
@@ -88,7 +89,7 @@ fn check_tool(tool: &Value) -> Result<(), McpToolError> {
 /// What a descriptor can say of a tool.
 fn described(tool: &Value) -> Value {
     let text = |value: Option<&Value>| {
-        value.and_then(Value::as_str).filter(|text| !text.trim().is_empty()).map(str::to_owned)
+        value.and_then(Value::as_str).filter(|text| !is_blank(text)).map(str::to_owned)
     };
     let name = text(tool.get("name")).unwrap_or_default();
     let title = || text(tool.get("title")).or_else(|| text(tool.pointer("/annotations/title")));
@@ -129,12 +130,12 @@ fn inputs(schema: Option<&Value>) -> Vec<Value> {
     let properties = member("properties").and_then(Value::as_object);
     let properties = properties.into_iter().flatten();
     // An input has to have a name; a property need not.
-    let named = properties.filter(|(name, _)| !name.trim().is_empty());
+    let named = properties.filter(|(name, _)| !is_blank(name));
     named.map(|(name, property)| input(name, property, is_required(name))).collect()
 }
 
 fn input(name: &str, property: &Value, is_required: bool) -> Value {
-    let kind = property.get("type").and_then(Value::as_str).filter(|kind| !kind.trim().is_empty());
+    let kind = property.get("type").and_then(Value::as_str).filter(|kind| !is_blank(kind));
     let description = property.get("description").and_then(Value::as_str);
     let mut input = Map::new();
     input.insert("name".into(), name.into());

@@ -2,6 +2,7 @@ use serde_json::{Map, Value, json};
 
 use super::schema::Schema;
 use super::shown;
+use crate::call;
 use crate::finding::preview;
 
 /// One thing that a value has to meet: in words, as a constraint, and as a schema that judges it alone.
@@ -275,8 +276,7 @@ const KEYWORDS: &[Keyword] = &[
         Some(format!("be exactly one of these: {}", alternatives(parts)?))
     })
     .in_words_only(),
-    keyword("not", "not", ANYTHING, |part, _| Some(format!("not be {}", described(part))))
-        .in_words_only(),
+    keyword("not", "not", ANYTHING, |part, _| Some(forbidden(part))).in_words_only(),
 ];
 
 /// What a part of a schema asks for, in a few words.
@@ -318,6 +318,16 @@ fn described(part: &Value) -> String {
         }
     }
     words
+}
+
+/// What a `not` forbids, after "must". A rule that a few words cannot repeat exactly is only mentioned: they
+/// would forbid more than it does.
+fn forbidden(part: &Value) -> String {
+    let listed = |keyword: &str| part.get(keyword).is_some();
+    if listed("const") || listed("enum") {
+        return format!("not be {}", described(part));
+    }
+    format!("be {}", call::permitted_by_not(part))
 }
 
 fn alternatives(parts: &Value) -> Option<String> {
@@ -434,6 +444,14 @@ mod tests {
                 r#"x must be exactly one of these: null; or an object with "r""#,
             ),
             (json!({"not": {"enum": [0]}}), "x must not be one of 0"),
+            (
+                json!({"not": {"required": ["a", "b"]}}),
+                "x must be a value without 'a' and 'b' together",
+            ),
+            (
+                json!({"not": {"type": "object", "properties": {"a": {"const": 1}}}}),
+                "x must be a value that the schema's 'not' rule does not match",
+            ),
         ];
         for (part, sentence) in table {
             let found = conditions("x", part.as_object().unwrap());

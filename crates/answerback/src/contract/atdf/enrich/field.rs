@@ -6,7 +6,7 @@ use super::condition::{Condition, Verdict, conditions};
 use super::sample::Sampler;
 use super::schema::{Located, Schema};
 use super::shown;
-use super::suggestion::{is_near_name, suggestion};
+use super::suggestion::{Only, is_near_name, suggestion};
 use crate::finding::{ValidationError, preview};
 use crate::json::Pointer;
 
@@ -26,13 +26,15 @@ pub(super) struct Field<'f, 's> {
     pub(super) value: Option<&'f Value>,
     /// Whether what was sent must not be shown.
     pub(super) is_secret: bool,
-    mistake: Mistake<'s>,
+    mistake: FieldProblem<'s>,
     /// The parts of the schema that judge the value.
     parts: Vec<&'s Value>,
+    /// What stands for the parts where several branches of a union were compared: the values of all.
+    joined: Option<Value>,
 }
 
 /// What is wrong with a field.
-enum Mistake<'s> {
+enum FieldProblem<'s> {
     /// It is there, and not as it has to be.
     Wrong,
     /// It is not there.
@@ -93,8 +95,8 @@ impl<'f, 's> Field<'f, 's> {
         let value = place.find(arguments);
         let located = finding.schema_path.as_ref().and_then(|path| schema.locate(path));
         let (mistake, parts) = match located {
-            None if value.is_none() => (Mistake::Missing, Vec::new()),
-            None => (Mistake::Wrong, Vec::new()),
+            None if value.is_none() => (FieldProblem::Missing, Vec::new()),
+            None => (FieldProblem::Wrong, Vec::new()),
             Some(located) => mistake(&place, value, &located, schema, arguments),
         };
         let mut is_secret = shown::is_secret_place(&place);
@@ -102,24 +104,47 @@ impl<'f, 's> Field<'f, 's> {
             is_secret |= facet.get("writeOnly") == Some(&json!(true))
                 || facet.get("format") == Some(&json!("password"));
         }
+        let mut parts = parts;
+        if !finding.facts.types.is_empty() {
+            // Every branch asks for another type, so no branch says more than the whole.
+            parts.truncate(1);
+        }
+        let joined = finding.facts.values.as_deref().map(|values| json!({"enum": values}));
         let name = shown::name(&place, "arguments");
-        Self { place, name, finding, value, is_secret, mistake, parts }
+        Self { place, name, finding, value, is_secret, mistake, parts, joined }
+    }
+
+    /// Everything that applies to the value: keywords of one object each.
+    fn facets<'p>(&'p self, schema: &Schema<'s>) -> Vec<&'p Map<String, Value>>
+    where
+        's: 'p,
+    {
+        match &self.joined {
+            Some(joined) => joined.as_object().into_iter().collect(),
+            None => self.parts.iter().flat_map(|part| schema.facets(part)).collect(),
+        }
+    }
+
+    /// Whether the place lies in a branch of a union, so that what is asked for there is one way of several.
+    fn is_in_branch(&self) -> bool {
+        let path = self.finding.schema_path.as_ref();
+        path.is_some_and(|path| path.tokens().any(|token| token == "anyOf" || token == "oneOf"))
     }
 
     pub(super) fn is_missing(&self) -> bool {
-        matches!(self.mistake, Mistake::Missing)
+        matches!(self.mistake, FieldProblem::Missing)
     }
 
     /// What was sent and is not right, where it may be shown. Of a member that is not known it is the name
     /// that is wrong, not the value.
     pub(super) fn wrong_value(&self) -> Option<&'f Value> {
-        self.value.filter(|_| matches!(self.mistake, Mistake::Wrong) && !self.is_secret)
+        self.value.filter(|_| matches!(self.mistake, FieldProblem::Wrong) && !self.is_secret)
     }
 
     /// The conditions on this field, each judged where there is a value to judge.
     pub(super) fn judged(&self, schema: &Schema<'s>) -> Vec<Judged> {
         let mut judged: Vec<Judged> = Vec::new();
-        if let Mistake::Unknown { owner } = self.mistake {
+        if let FieldProblem::Unknown { owner } = self.mistake {
             judged.extend(self.unknown(owner, schema));
         }
         if self.is_missing() && !self.place.is_root() {
@@ -130,7 +155,7 @@ impl<'f, 's> Field<'f, 's> {
                 verdict: Some(Verdict::Holds(false)),
             });
         }
-        for facet in self.parts.iter().flat_map(|part| schema.facets(part)) {
+        for facet in self.facets(schema) {
             for condition in conditions(&self.name, facet) {
                 let is_told = judged.iter().any(|told| told.sentence == condition.sentence);
                 if !is_told && judged.len() < MOST_CONDITIONS {
@@ -181,36 +206,79 @@ impl<'f, 's> Field<'f, 's> {
         facets.into_iter().find_map(|facet| facet.get("format")?.as_str())
     }
 
-    /// Values that the schema accepts here, validated.
+    /// Whether anything says what a text has to look like, beyond its length.
+    fn describes_texts(&self, schema: &Schema<'s>) -> bool {
+        const TELLING: [&str; 7] =
+            ["enum", "const", "examples", "default", "format", "pattern", "not"];
+        let facets = self.facets(schema);
+        facets.iter().any(|facet| TELLING.iter().any(|keyword| facet.contains_key(*keyword)))
+    }
+
+    /// Values that the schema accepts here, validated. A text that only its length is known of has none: any
+    /// would be made up.
     pub(super) fn examples(&self, schema: &Schema<'s>) -> Vec<Value> {
-        let Some(whole) = self.parts.first() else { return Vec::new() };
+        if self.finding.facts.is_contradiction {
+            return Vec::new();
+        }
+        let Some(whole) = self.joined.as_ref().or_else(|| self.parts.first().copied()) else {
+            return Vec::new();
+        };
         let sampler = Sampler::new(schema);
+        let describes_texts = self.describes_texts(schema);
         // What the author of the schema gives for a secret may be one.
         let find = |part: &Value| {
             let found = sampler.valid(part, MOST_EXAMPLES, !self.is_secret);
-            found.into_iter().filter(shown::is_showable).collect::<Vec<_>>()
+            let is_known = |value: &Value| describes_texts || !value.is_string();
+            found
+                .into_iter()
+                .filter(|value| shown::is_showable(value) && is_known(value))
+                .collect::<Vec<_>>()
         };
-        let near = if self.parts.len() > 1 { find(&self.all_parts()) } else { Vec::new() };
+        let several = self.joined.is_none() && self.parts.len() > 1;
+        let near = if several { find(&self.all_parts()) } else { Vec::new() };
         if near.is_empty() { find(whole) } else { near }
     }
 
     /// The value that was certainly meant.
     pub(super) fn suggestion(&self, schema: &Schema<'s>) -> Option<Value> {
-        if self.is_secret || self.parts.is_empty() {
+        if self.is_secret
+            || self.parts.is_empty()
+            || self.finding.facts.is_omittable
+            || self.finding.facts.is_contradiction
+        {
             return None;
         }
-        let facets: Vec<&Map<String, Value>> =
-            self.parts.iter().flat_map(|part| schema.facets(part)).collect();
+        let facets = self.facets(schema);
         let validator = schema.validator(&self.all_parts())?;
-        suggestion(self.value, &facets, &validator).filter(shown::is_showable)
+        let only = if self.is_in_branch() { Only::OneOfSeveral } else { Only::Certain };
+        suggestion(self.value, &facets, only, &validator).filter(shown::is_showable)
     }
 
     /// All parts as one.
     fn all_parts(&self) -> Value {
+        if let Some(joined) = &self.joined {
+            return joined.clone();
+        }
         match self.parts.as_slice() {
             [only] => (*only).clone(),
             parts => json!({"allOf": parts}),
         }
+    }
+
+    /// The one known name that an unknown one is near to.
+    fn meant_name(&self, schema: &Schema<'s>) -> Option<&'s str> {
+        let FieldProblem::Unknown { owner } = self.mistake else { return None };
+        let (_, last) = self.place.split_last()?;
+        let mut meant =
+            known_names(owner, schema).into_iter().filter(|known| is_near_name(known, &last));
+        let first = meant.next()?;
+        meant.next().is_none().then_some(first)
+    }
+
+    /// The place that an unknown member is renamed to.
+    pub(super) fn renamed(&self, schema: &Schema<'s>) -> Option<Pointer> {
+        let (parent, _) = self.place.split_last()?;
+        Some(parent.join(self.meant_name(schema)?))
     }
 
     /// What to do about it, in one step.
@@ -227,29 +295,31 @@ impl<'f, 's> Field<'f, 's> {
         let told = |judged: Vec<&Judged>| {
             judged.iter().map(|one| one.sentence.as_str()).collect::<Vec<_>>().join("; ")
         };
+        if self.finding.facts.is_contradiction {
+            return shown::sentence(&format!(
+                "Report that the tool's schema both requires and forbids {name}"
+            ));
+        }
+        if self.finding.facts.is_omittable {
+            return shown::sentence(&format!("Leave out {name} unless you have a value for it"));
+        }
         let step = match (&self.mistake, suggested) {
-            (Mistake::Missing, Some(value)) => {
+            (FieldProblem::Missing, Some(value)) => {
                 format!("Add {name} with the value {}", preview(value))
             }
-            (Mistake::Missing, None) => {
+            (FieldProblem::Missing, None) => {
                 let rest = told(judged.iter().filter(|one| one.name != "present").collect());
                 let rest = if rest.is_empty() { rest } else { format!(": {rest}") };
                 format!("Add {name}{rest}{example}")
             }
-            (Mistake::Unknown { owner }, _) => {
-                let last =
-                    self.place.split_last().map(|(_, last)| last.into_owned()).unwrap_or_default();
-                let meant = known_names(owner, schema);
-                let mut meant = meant.into_iter().filter(|known| is_near_name(known, &last));
-                match (meant.next(), meant.next()) {
-                    (Some(meant), None) => {
-                        format!("Rename {name}: {} is meant, perhaps", shown::names([meant]))
-                    }
-                    _ => format!("Remove {name}"),
+            (FieldProblem::Unknown { .. }, _) => match self.meant_name(schema) {
+                Some(meant) => {
+                    format!("Rename {name}: {} is meant, perhaps", shown::names([meant]))
                 }
-            }
-            (Mistake::Wrong, Some(value)) => format!("Change {name} to {}", preview(value)),
-            (Mistake::Wrong, None) => {
+                None => format!("Remove {name}"),
+            },
+            (FieldProblem::Wrong, Some(value)) => format!("Change {name} to {}", preview(value)),
+            (FieldProblem::Wrong, None) => {
                 let failed: Vec<&Judged> = judged.iter().filter(|one| one.fails()).collect();
                 let failed = if failed.is_empty() { judged.iter().collect() } else { failed };
                 format!("Change {name}: {}{example}", told(failed))
@@ -265,23 +335,23 @@ fn mistake<'s>(
     located: &Located<'s>,
     schema: &Schema<'s>,
     arguments: &Value,
-) -> (Mistake<'s>, Vec<&'s Value>) {
+) -> (FieldProblem<'s>, Vec<&'s Value>) {
     let last = place.split_last();
     match (located.keyword.as_str(), &last) {
         ("required" | "dependentRequired" | "dependencies", Some((_, name))) if value.is_none() => {
             let part = schema
                 .property(located.failing, name)
                 .or_else(|| schema.property(located.field, name));
-            (Mistake::Missing, part.into_iter().collect())
+            (FieldProblem::Missing, part.into_iter().collect())
         }
         ("additionalProperties" | "unevaluatedProperties", Some((parent, name)))
             if parent.find(arguments).is_some_and(Value::is_object)
                 && schema.property(located.field, name).is_none() =>
         {
-            (Mistake::Unknown { owner: located.field }, Vec::new())
+            (FieldProblem::Unknown { owner: located.field }, Vec::new())
         }
         _ => {
-            let mistake = if value.is_some() { Mistake::Wrong } else { Mistake::Missing };
+            let mistake = if value.is_some() { FieldProblem::Wrong } else { FieldProblem::Missing };
             let mut parts = vec![located.field];
             let is_covered = schema.facets(located.field).iter().any(|facet| {
                 located.failing.as_object().is_some_and(|failing| std::ptr::eq(*facet, failing))

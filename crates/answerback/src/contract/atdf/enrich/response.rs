@@ -173,14 +173,17 @@ fn enriched_call(
         field.is_secret |= field.place.find(visible) != field.value;
     }
     let is_single = all.len() == 1;
+    // What is renamed to a missing field need not be added too.
+    let renamed: Vec<Pointer> = all.iter().filter_map(|field| field.renamed(schema)).collect();
     let mut steps = Vec::new();
     let mut valid: Vec<(String, Vec<Value>)> = Vec::new();
     for field in &all {
         let judged = field.judged(schema);
         let examples = field.examples(schema);
         let suggested = field.suggestion(schema);
-        let step = field.step(&judged, examples.first(), suggested.as_ref(), schema);
-        steps.push(step);
+        if !field.is_missing() || !renamed.contains(&field.place) {
+            steps.push(field.step(&judged, examples.first(), suggested.as_ref(), schema));
+        }
         error = with_received(error, field, arguments, is_single);
         let format = field.format(schema).map(|format| shown::sentence(&format_words(format)));
         error = with_conditions(error, field, &judged, format, is_single);

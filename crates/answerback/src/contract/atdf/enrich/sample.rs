@@ -99,10 +99,18 @@ impl<'a, 's> Sampler<'a, 's> {
         let part = part.unwrap_or(&anything);
         let merged = self.merged(part);
         let given = if use_given { given(&merged) } else { Vec::new() };
-        let candidates = given.into_iter().chain(self.candidates(&merged, depth - 1, use_given));
         let Some(validator) = self.schema.validator(part) else { return Vec::new() };
         let mut found = Vec::new();
-        for candidate in candidates {
+        for candidate in given {
+            if found.len() < most && !found.contains(&candidate) && validator.is_valid(&candidate) {
+                found.push(candidate);
+            }
+        }
+        // The author of the schema knows more of the tool than any value that is made up.
+        if !found.is_empty() && merged.get("type") == Some(&json!("string")) {
+            return found;
+        }
+        for candidate in self.candidates(&merged, depth - 1, use_given) {
             if found.len() < most && !found.contains(&candidate) && validator.is_valid(&candidate) {
                 found.push(candidate);
             }

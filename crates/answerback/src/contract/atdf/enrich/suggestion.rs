@@ -1,15 +1,26 @@
 use jsonschema::Validator;
 use serde_json::{Map, Value};
 
+/// What it says of a value that it is the only one permitted.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Only {
+    /// No other can have been meant.
+    Certain,
+    /// Other branches of a union permit others.
+    OneOfSeveral,
+}
+
 /// The value that was certainly meant, if there is one: the only one allowed, the one that differs by letter
 /// case or by a single edit, or the same value as another type. It is validated before it is given out.
 pub(super) fn suggestion(
     value: Option<&Value>,
     parts: &[&Map<String, Value>],
+    only: Only,
     validator: &Validator,
 ) -> Option<Value> {
-    let only =
-        parts.iter().find_map(|part| part.get("const").cloned().or_else(|| only_allowed(part)));
+    let single =
+        || parts.iter().find_map(|part| part.get("const").cloned().or_else(|| only_allowed(part)));
+    let only = if only == Only::Certain { single() } else { None };
     let meant = || {
         let value = value?;
         let allowed = parts.iter().find_map(|part| part.get("enum").and_then(Value::as_array));
@@ -141,7 +152,8 @@ mod tests {
         ];
         for (part, value, expected) in table {
             let validator = jsonschema::validator_for(&part).unwrap();
-            let found = suggestion(Some(&value), &[part.as_object().unwrap()], &validator);
+            let found =
+                suggestion(Some(&value), &[part.as_object().unwrap()], Only::Certain, &validator);
             assert_eq!(found, expected, "{part} {value}");
         }
     }

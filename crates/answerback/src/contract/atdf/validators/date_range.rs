@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use crate::contract::atdf::{EnrichedResponse, ErrorBuilder, SuccessBuilder};
+use crate::finding::secrets;
 use crate::time::{Timestamp, Zone};
 
 /// What the advertised limits on a date range mean.
@@ -71,7 +72,7 @@ struct Range<'a> {
 
 /// One condition on a range: the name of its result, how it is told when it failed and when it is
 /// expected, and whether it holds.
-struct Condition {
+struct RangeCondition {
     name: &'static str,
     failed: &'static str,
     expected: &'static str,
@@ -98,8 +99,8 @@ impl Range<'_> {
             format!("Date range validation failed: {}", failed.join(", ")),
             "date_range",
         )
-        .received("start_date", self.start_date)
-        .received("end_date", self.end_date)
+        .received("start_date", secrets::redact(self.start_date))
+        .received("end_date", secrets::redact(self.end_date))
         .received("current_time", now.to_offset_micros())
         .conditions(conditions.iter().map(|condition| condition.expected))
         .format(FORMAT)
@@ -125,21 +126,21 @@ impl Range<'_> {
         error.solution(solution).finish(now)
     }
 
-    fn conditions(&self, limits: DateLimits, now: Timestamp) -> Vec<Condition> {
+    fn conditions(&self, limits: DateLimits, now: Timestamp) -> Vec<RangeCondition> {
         let mut conditions = vec![
-            Condition {
+            RangeCondition {
                 name: "start_before_end",
                 failed: "start_date must be before end_date",
                 expected: "start_date must be before end_date",
                 holds: self.start < self.end,
             },
-            Condition {
+            RangeCondition {
                 name: "start_after_now",
                 failed: "start_date must be after current date",
                 expected: "start_date must be after current date (now)",
                 holds: self.start > now,
             },
-            Condition {
+            RangeCondition {
                 name: "end_after_now",
                 failed: "end_date must be after current date",
                 expected: "end_date must be after current date (now)",
@@ -147,13 +148,13 @@ impl Range<'_> {
             },
         ];
         if limits == DateLimits::Enforced {
-            conditions.push(Condition {
+            conditions.push(RangeCondition {
                 name: "min_start_date",
                 failed: "start_date must be at least 1 day after current date",
                 expected: "start_date must be at least 1 day after current date (now)",
                 holds: self.start >= now.plus_days(MIN_START_DAYS),
             });
-            conditions.push(Condition {
+            conditions.push(RangeCondition {
                 name: "max_end_date",
                 failed: "end_date must be at most 365 days after current date",
                 expected: "end_date must be at most 365 days after current date (now)",
@@ -190,8 +191,8 @@ fn unreadable(
         solution.push_str(": end it with Z or with an offset such as +00:00");
     }
     ErrorBuilder::new("INVALID_DATE_FORMAT", "Invalid date format provided", "date_format")
-        .received("start_date", start_date)
-        .received("end_date", end_date)
+        .received("start_date", secrets::redact(start_date))
+        .received("end_date", secrets::redact(end_date))
         .conditions([
             "start_date and end_date must be ISO 8601 dates with a time",
             "start_date and end_date must name their UTC offset (Z or +00:00)",

@@ -1,4 +1,5 @@
 use crate::contract::atdf::{EnrichedResponse, ErrorBuilder, SuccessBuilder};
+use crate::finding::secrets;
 use crate::time::Timestamp;
 
 /// Validates an e-mail address by the guide's pattern, and by the lengths it advertises.
@@ -19,9 +20,9 @@ pub fn validate_email(email: &str, now: Timestamp) -> EnrichedResponse {
         Some((local, domain)) => match too_long(email, local, domain) {
             None => {
                 return SuccessBuilder::new("Email is valid")
-                    .data("email", email)
-                    .data("local_part", local)
-                    .data("domain", domain)
+                    .data("email", secrets::redact(email))
+                    .data("local_part", secrets::redact(local))
+                    .data("domain", secrets::redact(domain))
                     .finish(now);
             }
             Some(what) => format!("Use a valid email format like user@example.com; {what}"),
@@ -29,7 +30,7 @@ pub fn validate_email(email: &str, now: Timestamp) -> EnrichedResponse {
     };
     with_examples(
         ErrorBuilder::new("INVALID_EMAIL_FORMAT", "Email format is invalid", "email")
-            .received("email", email)
+            .received("email", secrets::redact(email))
             .conditions([
                 "Must contain exactly one @ symbol",
                 "Local part before @ must be valid",
@@ -115,6 +116,15 @@ mod tests {
 
     fn is_valid(email: &str) -> bool {
         validate_email(email, now()).code().is_none()
+    }
+
+    #[test]
+    fn a_secret_is_not_repeated() {
+        let secret = "sk-proj-aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY";
+        for email in [secret.to_owned(), format!("{secret}@example.com")] {
+            let told = serde_json::to_string(&validate_email(&email, now())).unwrap();
+            assert!(!told.contains(secret), "{told}");
+        }
     }
 
     #[test]

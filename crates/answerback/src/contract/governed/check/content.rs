@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::{Check, Members};
-use crate::contract::governed::vocabulary::{Listed, Word};
+use crate::contract::governed::vocabulary::{Word, WordList};
 use crate::contract::governed::{AgentId, ContentType, Format, RefusalReason, Status, rule};
+use crate::finding::is_blank;
 use crate::json::Place;
 
 impl<'d> Check<'_, 'd> {
@@ -37,7 +38,7 @@ impl<'d> Check<'_, 'd> {
             return None;
         }
         let empty = match data {
-            Value::String(text) => text.trim().is_empty(),
+            Value::String(text) => is_blank(text),
             Value::Object(members) => members.is_empty(),
             _ => false,
         };
@@ -117,7 +118,7 @@ impl<'d> Check<'_, 'd> {
     ) -> Option<RefusalReason> {
         let name = "refusal_reason";
         let Some(value) = members.get(name) else {
-            let expected = Listed(RefusalReason::WORDS).to_string();
+            let expected = WordList(RefusalReason::WORDS).to_string();
             self.report.required(&rule::REFUSAL_FORM_WRONG, place, members, name, &expected);
             return None;
         };
@@ -173,5 +174,5 @@ fn mismatch(kind: Option<ContentType>, data: &Value) -> Option<&'static str> {
 
 /// Whether an object has a member that is a text with something in it.
 fn has_text(value: &Value, name: &str) -> bool {
-    value.get(name).and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty())
+    value.get(name).and_then(Value::as_str).is_some_and(|text| !is_blank(text))
 }

@@ -6,7 +6,7 @@ use crate::contract::Report;
 use crate::contract::form::is_semver;
 use crate::contract::governed::ProtocolVersion;
 use crate::contract::governed::identity::is_newer_edition;
-use crate::finding::Rule;
+use crate::finding::{Rule, ValidationError};
 use crate::json::Place;
 use crate::time::{Timestamp, Zone};
 
@@ -38,6 +38,24 @@ pub(crate) fn timestamp(report: &mut Report, rules: &Rules, members: &Map<String
         Some((_, Zone::Naive)) => report.wrong(rules.naive, &place, time, "Z or an offset"),
         Some(_) => {}
     }
+}
+
+/// How far the clocks of two machines may be apart, in milliseconds.
+const CLOCK_TOLERANCE: i64 = 5 * 60 * 1000;
+
+/// Checks that `timestamp` is not in the future. A time that cannot be read has a finding of its own.
+pub(crate) fn not_in_the_future(
+    rule: &'static Rule,
+    document: &Value,
+    now: Timestamp,
+) -> Option<ValidationError> {
+    let (time, _) = moment(document.get("timestamp")?.as_str()?)?;
+    if time.unix_millis() <= now.unix_millis().saturating_add(CLOCK_TOLERANCE) {
+        return None;
+    }
+    let message = format!("the timestamp {time} is in the future; it is {now} now");
+    let place = Place::Root.key("timestamp").pointer();
+    Some(ValidationError::of(rule, place).with_message(message).with_actual(time.to_string()))
 }
 
 /// Judges `protocol_version`.

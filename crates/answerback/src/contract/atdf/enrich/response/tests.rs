@@ -189,12 +189,11 @@ fn several_wrong_fields() {
             "valid": {
               "/guests": 1,
               "/email": "user@example.com",
-              "/code": "AA-111",
-              "/guest": "example"
+              "/code": "AA-111"
             },
             "invalid": [
               {
-                "value": 9,
+                "value": "9",
                 "reason": "9 is greater than the maximum of 4"
               },
               {
@@ -256,7 +255,7 @@ fn several_wrong_fields() {
             "schema_path": "/required"
           }
         ],
-        "solution": "1) Change guests: guests must be at most 4 (for example 1) 2) Change email: email must be an e-mail address (user@example.com) (for example \"user@example.com\") 3) Change code: code must match the pattern ^[A-Z]{2}-\\d{3}$ (for example \"AA-111\") 4) Rename gest: \"guest\" is meant, perhaps 5) Add guest: guest must be a string; guest must have at least 1 character; guest must have at most 40 characters (for example \"example\") 6) Call the tool again with everything else unchanged"
+        "solution": "1) Change guests: guests must be at most 4 (for example 1) 2) Change email: email must be an e-mail address (user@example.com) (for example \"user@example.com\") 3) Change code: code must match the pattern ^[A-Z]{2}-\\d{3}$ (for example \"AA-111\") 4) Rename gest: \"guest\" is meant, perhaps 5) Call the tool again with everything else unchanged"
       }
     }
     "#);
@@ -291,7 +290,7 @@ fn codes_fields_suggestions_and_solutions() {
             "REQUIRED_FIELD_MISSING",
             "/guest",
             json!(null),
-            "1) Add guest: guest must be a string; guest must have at least 1 character; guest must have at most 40 characters (for example \"example\") 2)",
+            "1) Add guest: guest must be a string; guest must have at least 1 character; guest must have at most 40 characters 2)",
         ),
         (
             json!({"guest": "x", "Room": 1}),
@@ -327,7 +326,7 @@ fn codes_fields_suggestions_and_solutions() {
             "STRING_LENGTH_VIOLATION",
             "/guest",
             json!(null),
-            "1) Change guest: guest must have at least 1 character (for example \"example\") 2)",
+            "1) Change guest: guest must have at least 1 character 2)",
         ),
         (
             json!({"guest": "x", "email": "n"}),
