@@ -41,6 +41,16 @@ pub trait Anchor: Send {
     ///
     /// When it cannot be remembered.
     fn close(&mut self) -> Result<(), AnchorError>;
+
+    /// Starts anew with this checkpoint, because an operator adopted a log that is behind it. What it remembered is kept
+    /// aside, where it has a place for that, and returned as words for the operator.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot start anew, or does not know how.
+    fn restart(&mut self, _note: &Note) -> Result<String, AnchorError> {
+        Err(AnchorError::NoRestart)
+    }
 }
 
 /// Whether a log may go on signing: it must hold what its anchor remembers.
@@ -75,7 +85,7 @@ pub enum Divergence {
     /// Entries that were signed are gone.
     #[error(
         "the log has {size} entries and its anchor remembers {anchored}: it was restored from an older copy; \
-         restore the newer one, or start a new log under another origin"
+         restore the newer one, or run `answerback ledger adopt` to go on from here and record the rollback"
     )]
     Behind {
         /// The size of the log.
@@ -86,7 +96,7 @@ pub enum Divergence {
     /// The log says something else than it did.
     #[error(
         "the first {size} entries of the log are not those that its anchor remembers: history was rewritten; \
-         restore the copy that the anchor belongs to, or start a new log under another origin"
+         restore the copy that the anchor belongs to, or run `answerback ledger adopt` to go on from here and record it"
     )]
     Forked {
         /// The size at which they differ.
@@ -172,6 +182,33 @@ impl Anchor for FileAnchor {
         Ok(())
     }
 
+    fn restart(&mut self, note: &Note) -> Result<String, AnchorError> {
+        let failed = |source| AnchorError::File { path: self.path.clone(), source };
+        let mut number = 1_u32;
+        let aside = loop {
+            let mut name = self.path.clone().into_os_string();
+            name.push(format!(".before-adopt-{number}"));
+            let path = PathBuf::from(name);
+            if !path.try_exists().map_err(failed)? {
+                break path;
+            }
+            number += 1;
+        };
+        // A copy first: at every moment one file has what was remembered.
+        std::fs::copy(&self.path, &aside).map_err(failed)?;
+        sync(&aside).map_err(failed)?;
+        let line = format!("{}\n", json!({"checkpoint": note.to_string()}));
+        let mut beside = self.path.clone().into_os_string();
+        beside.push(".next");
+        let beside = PathBuf::from(beside);
+        std::fs::write(&beside, line).map_err(failed)?;
+        sync(&beside).map_err(failed)?;
+        std::fs::rename(&beside, &self.path).map_err(failed)?;
+        sync_parent(&self.path).map_err(failed)?;
+        (self.written, self.waiting) = (None, None);
+        Ok(aside.display().to_string())
+    }
+
     fn close(&mut self) -> Result<(), AnchorError> {
         // What could not be written goes on waiting.
         if let Some(note) = &self.waiting {
@@ -180,6 +217,10 @@ impl Anchor for FileAnchor {
         }
         Ok(())
     }
+}
+
+fn sync(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
 }
 
 fn read_end(path: &Path) -> io::Result<String> {
@@ -211,6 +252,9 @@ pub enum AnchorError {
     /// The file has content, and no checkpoint.
     #[error("the anchor {} holds no checkpoint; it is not an anchor, or was damaged", .0.display())]
     NoLine(PathBuf),
+    /// This kind of anchor has no way to start anew.
+    #[error("this kind of anchor cannot be started anew; set it up again for the restored log")]
+    NoRestart,
     /// A line is not a signed note.
     #[error("the anchor's last line is not a signed note")]
     Note(#[from] NoteError),
@@ -274,6 +318,22 @@ mod tests {
         fs::rename(folder.path().join("away"), folder.path().join("missing")).unwrap();
         anchor.close().unwrap();
         assert_eq!(anchor.newest().unwrap().unwrap().size(), 2);
+    }
+
+    #[test]
+    fn an_anchor_that_starts_anew_keeps_what_it_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("anchor");
+        for round in 1..3 {
+            let mut anchor = FileAnchor::new(&path);
+            anchor.record(&note(7 + round), 0).unwrap();
+            let before = fs::read(&path).unwrap();
+            let aside = anchor.restart(&note(3)).unwrap();
+            assert_eq!(fs::read(&aside).unwrap(), before);
+            assert!(aside.ends_with(&format!("anchor.before-adopt-{round}")), "{aside}");
+            assert_eq!(anchor.newest().unwrap().unwrap().size(), 3);
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
     }
 
     #[test]

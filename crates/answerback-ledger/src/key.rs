@@ -126,7 +126,9 @@ impl KeyFile {
     ///
     /// When neither is the key that the log names, or a file cannot be used.
     pub fn holding(&self, named: &VerifierKey) -> Result<SigningKey, KeyError> {
-        if let Some(key) = self.read()?.filter(|key| key.verifier() == *named) {
+        let held = self.read()?;
+        let is_missing = held.is_none();
+        if let Some(key) = held.filter(|key| key.verifier() == *named) {
             return Ok(key);
         }
         match read(&self.file.beside("next"))?.filter(|key| key.verifier() == *named) {
@@ -135,8 +137,12 @@ impl KeyFile {
                 Ok(key)
             }
             None => {
-                let path = self.path().to_owned();
-                Err(KeyError::Other { path, named: named.to_string() })
+                let (path, named) = (self.path().to_owned(), named.to_string());
+                Err(if is_missing {
+                    KeyError::Missing { path, named }
+                } else {
+                    KeyError::Other { path, named }
+                })
             }
         }
     }
@@ -178,6 +184,14 @@ pub enum KeyError {
     #[error("the log is signed by {named}, and {} holds another key; put that key there", .path.display())]
     Other {
         /// Where a key was looked for.
+        path: PathBuf,
+        /// The key that the log names.
+        named: String,
+    },
+    /// There is no key file, though the log has a key.
+    #[error("the log is signed by {named}, and there is no key file {}; restore it from a backup", .path.display())]
+    Missing {
+        /// Where the key was looked for.
         path: PathBuf,
         /// The key that the log names.
         named: String,
@@ -250,5 +264,18 @@ mod tests {
         assert_eq!(file.holding(&next.verifier()).unwrap().verifier(), next.verifier());
         assert_eq!(file.read().unwrap().unwrap().verifier(), next.verifier());
         assert!(matches!(file.holding(&old.verifier()), Err(KeyError::Other { .. })));
+    }
+
+    #[test]
+    fn a_missing_key_is_not_called_another_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = KeyFile::new(folder.path().join("ledger.key"));
+        let key = file.create(&SigningKey::new("log", &[1; 32]).unwrap()).unwrap();
+        fs::remove_file(file.path()).unwrap();
+        let told = file.holding(&key.verifier()).unwrap_err().to_string();
+        assert!(told.contains("there is no key file") && !told.contains("another"), "{told}");
+        // A key that a rotation left, and that the log does not name, is no reason to say otherwise.
+        file.begin_rotation(&SigningKey::new("log", &[2; 32]).unwrap()).unwrap();
+        assert!(matches!(file.holding(&key.verifier()), Err(KeyError::Missing { .. })));
     }
 }

@@ -111,7 +111,7 @@ pub(crate) fn key_id(name: &str, kind: u8, key: &VerifyingKey) -> u32 {
 
 /// One signature line.
 #[derive(Clone, Debug, Eq, PartialEq)]
-struct Line {
+struct SignatureLine {
     name: String,
     id: u32,
     signature: Vec<u8>,
@@ -131,7 +131,7 @@ struct Line {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Note {
     text: String,
-    lines: Vec<Line>,
+    lines: Vec<SignatureLine>,
 }
 
 impl Note {
@@ -146,7 +146,7 @@ impl Note {
         }
         let lines = keys.iter().map(|key| {
             let verifier = key.verifier();
-            Line { name: verifier.name, id: verifier.id, signature: key.sign(text) }
+            SignatureLine { name: verifier.name, id: verifier.id, signature: key.sign(text) }
         });
         Ok(Self { text: text.to_owned(), lines: lines.collect() })
     }
@@ -164,7 +164,7 @@ impl Note {
             return Err(NoteError::Text);
         }
         let signatures = signatures.strip_suffix('\n').ok_or(NoteError::Form)?;
-        let lines: Option<Vec<Line>> = signatures.split('\n').map(line).collect();
+        let lines: Option<Vec<SignatureLine>> = signatures.split('\n').map(line).collect();
         let lines = lines.filter(|lines| lines.len() <= MOST_SIGNATURES).ok_or(NoteError::Form)?;
         Ok(Self { text: text.to_owned(), lines })
     }
@@ -182,7 +182,7 @@ impl Note {
     pub fn is_signed_by(&self, key: &VerifierKey) -> Result<bool, NoteError> {
         let mut lines = self.lines.iter().filter(|line| line.name == key.name && line.id == key.id);
         let Some(line) = lines.next() else { return Ok(false) };
-        let genuine = |line: &Line| key.verifies(&self.text, &line.signature);
+        let genuine = |line: &SignatureLine| key.verifies(&self.text, &line.signature);
         if genuine(line) && lines.all(genuine) { Ok(true) } else { Err(NoteError::Signature) }
     }
 
@@ -212,12 +212,12 @@ impl Note {
 }
 
 /// `— NAME BASE64(ID ‖ SIGNATURE)`
-fn line(text: &str) -> Option<Line> {
+fn line(text: &str) -> Option<SignatureLine> {
     let (name, signature) = text.strip_prefix("— ")?.split_once(' ')?;
     let bytes = decode(signature).filter(|_| is_name(name))?;
     let (id, signature) = bytes.split_first_chunk::<4>().filter(|(_, rest)| !rest.is_empty())?;
     let id = u32::from_be_bytes(*id);
-    Some(Line { name: name.to_owned(), id, signature: signature.to_vec() })
+    Some(SignatureLine { name: name.to_owned(), id, signature: signature.to_vec() })
 }
 
 fn is_text(text: &str) -> bool {

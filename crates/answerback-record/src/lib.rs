@@ -5,15 +5,17 @@
 //! and program record through these, so that one document gives one kind of entry whichever way it came.
 #![warn(missing_docs)]
 
-mod case_news;
-mod hidden;
-mod in_force;
+mod active_governance;
+mod case_events;
 mod recording;
+mod redaction;
 mod reply;
-pub mod surroundings;
+pub mod system;
 
-pub use case_news::{ACKNOWLEDGED, CASE_STREAMS, case_stream, tell_acknowledgement, tell_decision};
-pub use hidden::{Hide, ORIGINAL, parts, parts_of_bytes, redacted};
-pub use in_force::{Governing, InForce, identified, named};
+pub use active_governance::{Governing, InForce, identified, named};
+pub use case_events::{
+    ACKNOWLEDGED, CASE_STREAMS, case_stream, tell_acknowledgement, tell_decision,
+};
 pub use recording::{RESPONSE, Recorded, Recording, reply_id};
+pub use redaction::{Hide, ORIGINAL, parts, parts_of_bytes, redacted};
 pub use reply::{JudgedReply, ReplyError, TAKEN};

@@ -3,7 +3,7 @@ use answerback_ledger::{Draft, Id, Part, Token};
 use answerback_store::{Appended, Entry, StoreError, Transaction};
 use serde_json::Value;
 
-use crate::surroundings::{now, random};
+use crate::system::{now, random};
 use crate::{JudgedReply, ORIGINAL};
 
 /// The part of an entry that has a reply as it was handed in.

@@ -7,6 +7,7 @@ use answerback_ledger::leaf::{Attestation, Outcome};
 use answerback_ledger::{Draft, Id, Kind, Token};
 use serde_json::Value;
 
+use crate::system::now;
 use crate::{InForce, identified};
 
 /// The code of a reply whose id another one has.
@@ -59,7 +60,7 @@ impl<'a> JudgedReply<'a> {
         let (findings, agent) = match verified {
             Some(in_force) => {
                 match in_force.authority().verify_document(&document, handoff, profile) {
-                    Verification::Accepted(accepted) => (Vec::new(), Some(accepted.agent)),
+                    Verification::Accepted(accepted) => (accepted.findings, Some(accepted.agent)),
                     Verification::Refused(refused) => (refused.findings, None),
                 }
             }
@@ -69,6 +70,8 @@ impl<'a> JudgedReply<'a> {
             }
         };
         let value = document.value;
+        let mut findings = findings;
+        findings.extend(contract.check_time(&value, now()));
         Ok(Self { bytes, value, contract, findings, agent, verified })
     }
 

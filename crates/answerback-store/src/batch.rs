@@ -4,31 +4,27 @@ use std::error::Error;
 use std::iter;
 use std::panic::{self, AssertUnwindSafe};
 
-use answerback::Timestamp;
 use answerback_ledger::leaf::Subject;
 use answerback_ledger::tile::Tile;
 use answerback_ledger::tree::Edge;
 use answerback_ledger::{Checkpoint, Draft, Hash, Note};
 
 use crate::chain::Chain;
-use crate::engine::{EngineError, Failure, Outcome};
-use crate::job::Job;
+use crate::engine::{EngineError, EngineFailure, EngineResult};
+use crate::job::WriterJob;
 use crate::stats::Counters;
 use crate::transaction::Log;
-use crate::work::{ANSWERS, Gathered, Work};
+use crate::work::{ANSWERS, CLOCK_TOLERANCE, Gathered, RunningTransaction};
 use crate::{Head, Settings, StoreError};
 
 /// The most bytes of one transaction: what comes after waits for the next.
 const LARGEST: usize = 4 << 20;
 
-/// How far a clock may step back without a line in the log, in microseconds.
-const CLOCK_TOLERANCE: i64 = 5_000_000;
-
 /// How often a transaction that lost against another is run again.
 const TRIES: usize = 5;
 
 /// What became of a transaction.
-pub(crate) struct Done {
+pub(crate) struct UnitOutcome {
     /// The checkpoint that covers it.
     pub(crate) size: u64,
     pub(crate) root: Hash,
@@ -49,17 +45,20 @@ impl Chain {
     /// Runs jobs until there are no more or the transaction is full, and commits.
     pub(crate) fn run(
         &mut self,
-        jobs: &mut [Box<dyn Job>],
+        jobs: &mut [Box<dyn WriterJob>],
         settings: &Settings,
         counters: &Counters,
-    ) -> Result<Done, Failed> {
+    ) -> Result<UnitOutcome, Failed> {
         let mut tries = 1;
         loop {
             match self.attempt(jobs, settings, counters) {
-                Err((Some(Failure::Conflict | Failure::Lost), _)) if tries < TRIES => tries += 1,
+                Err((Some(EngineFailure::Conflict | EngineFailure::Lost), _)) if tries < TRIES => {
+                    tries += 1;
+                }
                 Err((failure, error)) => {
                     // Nobody knows what the connection holds after a failure; only a lock that was not had is harmless.
-                    let poisons = !matches!(failure, Some(Failure::Locked | Failure::Conflict));
+                    let poisons =
+                        !matches!(failure, Some(EngineFailure::Locked | EngineFailure::Conflict));
                     return Err(Failed { error, poisons });
                 }
                 Ok(done) => return Ok(done),
@@ -69,10 +68,10 @@ impl Chain {
 
     fn attempt(
         &mut self,
-        jobs: &mut [Box<dyn Job>],
+        jobs: &mut [Box<dyn WriterJob>],
         settings: &Settings,
         counters: &Counters,
-    ) -> Result<Done, (Option<Failure>, StoreError)> {
+    ) -> Result<UnitOutcome, (Option<EngineFailure>, StoreError)> {
         let head = match self.engine.begin() {
             Ok(Some(head)) => head,
             Ok(None) => {
@@ -95,10 +94,10 @@ impl Chain {
     fn fill(
         &mut self,
         head: &Head,
-        jobs: &mut [Box<dyn Job>],
+        jobs: &mut [Box<dyn WriterJob>],
         settings: &Settings,
         counters: &Counters,
-    ) -> Result<Done, (Option<Failure>, StoreError)> {
+    ) -> Result<UnitOutcome, (Option<EngineFailure>, StoreError)> {
         self.catch_up(head).map_err(own)?;
         if let Some(to) = self.engine.moved().map_err(engines)? {
             return Err(own(StoreError::Moved(to)));
@@ -107,15 +106,18 @@ impl Chain {
         let now = shared.unwrap_or_else(|| (settings.clock)());
         let foreseen: Vec<_> = jobs.iter().map(|job| job.foreseen()).collect();
         self.engine.foresee(ANSWERS, &foreseen).map_err(engines)?;
-        let mut work = Work::new(self.engine.as_mut(), settings, head, now);
+        let mut work = RunningTransaction::new(self.engine.as_mut(), settings, head, now);
         if head.size == 0 {
             let start = Draft::config(Subject::Start).with_verifier_key(&head.signer);
             work.append(&start).map_err(own)?;
         }
-        let is_clock_behind = now < head.last_ts.saturating_sub(CLOCK_TOLERANCE);
-        if is_clock_behind && !self.is_clock_behind {
-            let reading = Timestamp::from_unix_micros(now);
-            work.append(&Draft::config(Subject::Clock).with_claimed_time(reading)).map_err(own)?;
+        // The reading is logged when the clock falls behind, and again when it steps back from there.
+        let behind = work.is_clock_behind().then_some(now);
+        let is_step = behind.is_some_and(|now| {
+            self.behind_at.is_none_or(|before| now < before.saturating_sub(CLOCK_TOLERANCE))
+        });
+        if is_step {
+            work.append_clock().map_err(own)?;
             Counters::add(&counters.clock_steps, 1);
         }
         let mut outcomes = Vec::with_capacity(jobs.len());
@@ -125,6 +127,7 @@ impl Chain {
             let run = panic::catch_unwind(AssertUnwindSafe(|| job.run(&mut work)));
             let outcome =
                 run.unwrap_or_else(|_| Err(StoreError::unit("the unit of work panicked")));
+            let outcome = outcome.and_then(|()| work.record_effects());
             let ended = work.end_unit(outcome.is_ok());
             if let Some(broken) = work.broken.take().or(ended.err()) {
                 return Err(engines(broken));
@@ -141,13 +144,13 @@ impl Chain {
             self.engine.rollback();
         } else {
             self.engine.commit().map_err(|error| match error.failure {
-                Failure::Locked | Failure::Conflict => engines(error),
+                EngineFailure::Locked | EngineFailure::Conflict => engines(error),
                 failure => (Some(failure), StoreError::InDoubt(error.source)),
             })?;
         }
         let (size, root) = (staged.head.size, staged.head.root);
         (self.edge, self.frontier) = (staged.edge, staged.head.frontier);
-        self.is_clock_behind = is_clock_behind;
+        self.behind_at = behind;
         Counters::add(&counters.entries, gathered.entries.len() as u64);
         if let Some(key) = gathered.next_key {
             self.key = key;
@@ -160,7 +163,7 @@ impl Chain {
             self.scrub.want();
         }
         let broken = self.scrub_if_due().err();
-        Ok(Done { size, root, outcomes, broken })
+        Ok(UnitOutcome { size, root, outcomes, broken })
     }
 
     /// Puts a new key, which the log names now, into its file's place: under the lock, so that the file beside it is
@@ -203,7 +206,7 @@ impl Chain {
         Ok(Staged { head, edge, tiles, note })
     }
 
-    fn save(&mut self, old: &Head, gathered: &Gathered, staged: &Staged) -> Outcome<()> {
+    fn save(&mut self, old: &Head, gathered: &Gathered, staged: &Staged) -> EngineResult<()> {
         let engine = &mut self.engine;
         engine.append_entries(&gathered.entries)?;
         engine.append_tiles(&staged.tiles)?;
@@ -236,10 +239,10 @@ struct Staged {
 }
 
 /// A failure that is not the engine's.
-fn own(error: StoreError) -> (Option<Failure>, StoreError) {
+fn own(error: StoreError) -> (Option<EngineFailure>, StoreError) {
     (None, error)
 }
 
-fn engines(error: EngineError) -> (Option<Failure>, StoreError) {
+fn engines(error: EngineError) -> (Option<EngineFailure>, StoreError) {
     (Some(error.failure), error.into())
 }

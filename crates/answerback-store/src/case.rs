@@ -1,7 +1,7 @@
 use answerback::case::{Case, CaseKind};
 use answerback::{Timestamp, UuidV7};
 
-use crate::engine::{EngineError, Outcome};
+use crate::engine::{EngineError, EngineResult};
 
 /// A case with what the store keeps beside it.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub(crate) const fn kind_word(kind: CaseKind) -> &'static str {
 }
 
 /// A case as a store keeps it, without what people said of it.
-pub(crate) fn without_words(body: &str) -> Outcome<String> {
+pub(crate) fn without_words(body: &str) -> EngineResult<String> {
     let damaged = |error: serde_json::Error| EngineError::damaged(error.to_string());
     let case: Case = serde_json::from_str(body).map_err(damaged)?;
     serde_json::to_string(&case.without_words()).map_err(damaged)

@@ -10,7 +10,7 @@ use answerback_ledger::anchor::AnchorError;
 use answerback_ledger::tree::{Edge, Frontier, frontier_at, root_at};
 use answerback_ledger::{Anchor, Checkpoint, Hash, KeyFile, Note, SigningKey, VerifierKey, anchor};
 
-use crate::engine::{Engine, Hashes, Opener, Outcome};
+use crate::engine::{Engine, EngineResult, Hashes, Opener};
 use crate::scrub::Scrub;
 use crate::stats::Counters;
 use crate::{Head, Settings, StoreError};
@@ -27,8 +27,8 @@ pub(crate) struct Chain {
     /// The tree as this process last knew it.
     pub(crate) edge: Edge,
     pub(crate) frontier: Frontier,
-    /// Whether a step of the clock backwards was logged and it has not caught up yet.
-    pub(crate) is_clock_behind: bool,
+    /// The last reading of the clock, if it was behind the newest entry.
+    pub(crate) behind_at: Option<i64>,
     /// Whether erased content may still be in the files.
     pub(crate) scrub: Scrub,
 }
@@ -36,9 +36,28 @@ pub(crate) struct Chain {
 impl Chain {
     /// Opens the store and checks its tail, its newest checkpoint and its anchors.
     pub(crate) fn open(opener: &dyn Opener, settings: &Settings) -> Result<Self, StoreError> {
+        let anchors = settings.anchors.iter().map(|make| make()).collect();
+        Self::open_with(opener, settings, anchors)
+    }
+
+    /// Opens a store that is there without asking its anchors, and checks the rest.
+    pub(crate) fn open_unanchored(
+        opener: &dyn Opener,
+        settings: &Settings,
+    ) -> Result<Self, StoreError> {
+        if opener.reader()?.head()?.is_none() {
+            return Err(StoreError::Missing("log yet".to_owned()));
+        }
+        Self::open_with(opener, settings, Vec::new())
+    }
+
+    fn open_with(
+        opener: &dyn Opener,
+        settings: &Settings,
+        anchors: Vec<Box<dyn Anchor>>,
+    ) -> Result<Self, StoreError> {
         let mut engine = opener.writer()?;
         let key_file = KeyFile::new(&settings.key);
-        let anchors: Vec<_> = settings.anchors.iter().map(|make| make()).collect();
         let head = engine.begin()?;
         let examined = match head {
             Some(head) => match engine.moved()? {
@@ -47,7 +66,7 @@ impl Chain {
             },
             None => create(engine.as_mut(), settings, &key_file, &anchors),
         };
-        let Opened { origin, key, edge, frontier, is_new } = match examined {
+        let OpenedChain { origin, key, edge, frontier, is_new } = match examined {
             Ok(fine) => fine,
             Err(error) => {
                 engine.rollback();
@@ -60,7 +79,6 @@ impl Chain {
         } else {
             engine.rollback();
         }
-        let is_clock_behind = false;
         let mut chain = Self {
             engine,
             origin,
@@ -69,7 +87,7 @@ impl Chain {
             anchors,
             edge,
             frontier,
-            is_clock_behind,
+            behind_at: None,
             scrub: Scrub::default(),
         };
         chain.look_for_erased()?;
@@ -77,7 +95,7 @@ impl Chain {
     }
 
     /// Takes up what a process erased that could not scrub the files itself.
-    pub(crate) fn look_for_erased(&mut self) -> Outcome<()> {
+    pub(crate) fn look_for_erased(&mut self) -> EngineResult<()> {
         if !self.engine.is_scrubbed()? {
             self.scrub.remember();
         }
@@ -85,7 +103,7 @@ impl Chain {
     }
 
     /// Scrubs the files, where that is due. While somebody reads an older state of them it is put off.
-    pub(crate) fn scrub_if_due(&mut self) -> Outcome<()> {
+    pub(crate) fn scrub_if_due(&mut self) -> EngineResult<()> {
         if self.scrub.is_due() {
             let scrubbed = self.engine.scrub();
             self.scrub.tried(matches!(scrubbed, Ok(true)));
@@ -152,7 +170,7 @@ impl Chain {
     }
 }
 
-pub(crate) struct Opened {
+pub(crate) struct OpenedChain {
     origin: String,
     key: SigningKey,
     edge: Edge,
@@ -167,7 +185,7 @@ pub(crate) fn examine(
     key_file: &KeyFile,
     head: &Head,
     anchors: &[Box<dyn Anchor>],
-) -> Result<Opened, StoreError> {
+) -> Result<OpenedChain, StoreError> {
     let damaged = |what: &str| StoreError::Damaged(what.to_owned());
     let origin = engine.meta("origin")?.ok_or_else(|| damaged("it has no origin"))?;
     if settings.origin.as_ref().is_some_and(|wanted| *wanted != origin) {
@@ -188,7 +206,7 @@ pub(crate) fn examine(
     for anchor in anchors {
         check_anchor(engine, anchor.as_ref(), &origin, head.size)?;
     }
-    Ok(Opened { origin, key, edge, frontier: head.frontier.clone(), is_new: false })
+    Ok(OpenedChain { origin, key, edge, frontier: head.frontier.clone(), is_new: false })
 }
 
 /// The entries right of the last full tile, hashed anew.
@@ -254,7 +272,7 @@ fn create(
     settings: &Settings,
     key_file: &KeyFile,
     anchors: &[Box<dyn Anchor>],
-) -> Result<Opened, StoreError> {
+) -> Result<OpenedChain, StoreError> {
     let key = match key_file.read()? {
         Some(key) => key,
         None => {
@@ -277,7 +295,7 @@ fn create(
     }
     engine.initialise(&origin, &key.verifier().to_string())?;
     let (edge, frontier) = (Edge::default(), Frontier::default());
-    Ok(Opened { origin, key, edge, frontier, is_new: true })
+    Ok(OpenedChain { origin, key, edge, frontier, is_new: true })
 }
 
 /// An error with what caused it, in one line.

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -34,7 +35,7 @@ pub enum StoreError {
     #[error("the store refused a row: {0}")]
     Refused(Arc<dyn Error + Send + Sync>),
     /// What is stored does not fit together.
-    #[error("the store is damaged: {0}; run `answerback ledger verify` and restore a good copy")]
+    #[error("the store is damaged: {0}; verify it and restore a good copy")]
     Damaged(String),
     /// The store differs from its anchor. Nothing is signed.
     #[error(transparent)]
@@ -89,6 +90,34 @@ impl StoreError {
         Self::Unit(Arc::from(error.into()))
     }
 
+    /// Returns the reason without internal detail, for readers who are not the operator: no address, path or words of a
+    /// database are in it. The detail is what the error displays, and belongs in the log.
+    pub fn public_message(&self) -> Cow<'static, str> {
+        match self {
+            Self::InDoubt(_) => {
+                "the store could not be written, and whether the entry is in it is not known".into()
+            }
+            Self::Poisoned(_) => "the store failed and is not usable yet".into(),
+            Self::Engine(_) => "the store could not be used".into(),
+            Self::Refused(_) => "the store refused a row".into(),
+            Self::Damaged(_) => "the store is damaged".into(),
+            Self::Diverged(_) => "the store differs from its anchor".into(),
+            Self::Moved(_) => "the log was moved to another store".into(),
+            Self::Key(_) => "the store's key cannot be used".into(),
+            Self::Anchor(_) => "the store's anchor cannot be used".into(),
+            Self::Unfit(_) => "the store does not fit the configuration or this program".into(),
+            Self::Busy
+            | Self::Closed
+            | Self::Locked
+            | Self::Leaf(_)
+            | Self::AlreadyAnswered { .. }
+            | Self::Missing(_)
+            | Self::Decision(_)
+            | Self::TooLarge { .. }
+            | Self::Unit(_) => self.to_string().into(),
+        }
+    }
+
     /// Whether the same call may succeed a little later.
     pub const fn is_temporary(&self) -> bool {
         matches!(self, Self::Busy | Self::Locked | Self::Poisoned(_))
@@ -117,5 +146,29 @@ impl From<KeyError> for StoreError {
 impl From<AnchorError> for StoreError {
     fn from(error: AnchorError) -> Self {
         Self::Anchor(Arc::new(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_public_message_has_no_detail() {
+        let detail = "postgres://app:hunter2@db.internal:5432/prod";
+        let cause = || Arc::from(Box::<dyn Error + Send + Sync>::from(detail));
+        for error in [
+            StoreError::InDoubt(cause()),
+            StoreError::Poisoned(cause()),
+            StoreError::Engine(cause()),
+            StoreError::Refused(cause()),
+            StoreError::Damaged(detail.to_owned()),
+            StoreError::Moved(detail.to_owned()),
+            StoreError::Unfit(detail.to_owned()),
+        ] {
+            assert!(error.to_string().contains(detail));
+            assert!(!error.public_message().contains("db.internal"), "{error:?}");
+        }
+        assert_eq!(StoreError::Busy.public_message(), StoreError::Busy.to_string());
     }
 }

@@ -100,21 +100,21 @@ pub struct StreamInfo {
 }
 
 impl StreamInfo {
-    pub(crate) fn new(name: String, stream: Stream, newest: u64) -> Self {
-        let Stream { count: events, digest, ended: is_ended } = stream;
+    pub(crate) fn new(name: String, stream: StreamDigest, newest: u64) -> Self {
+        let StreamDigest { count: events, digest, ended: is_ended } = stream;
         Self { name, events, digest, is_ended, newest }
     }
 }
 
 /// What is kept of a stream: how many events, and the digest over them.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Stream {
+pub(crate) struct StreamDigest {
     pub(crate) count: u64,
     pub(crate) digest: [u8; 32],
     pub(crate) ended: bool,
 }
 
-impl Stream {
+impl StreamDigest {
     pub(crate) const fn new() -> Self {
         Self { count: 0, digest: [0; 32], ended: false }
     }

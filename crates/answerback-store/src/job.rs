@@ -3,13 +3,13 @@ use answerback_ledger::Hash;
 use crate::StoreError;
 use crate::engine::Foreseen;
 use crate::ticket::{Committed, Promise, Ticket, ticket};
-use crate::work::Work;
+use crate::work::RunningTransaction;
 
 /// A unit of work on its way through the writer.
-pub(crate) trait Job: Send {
+pub(crate) trait WriterJob: Send {
     fn foreseen(&self) -> Foreseen;
     /// Runs the unit. It may be run again when the transaction could not be committed.
-    fn run(&mut self, work: &mut Work<'_>) -> Result<(), StoreError>;
+    fn run(&mut self, work: &mut RunningTransaction<'_>) -> Result<(), StoreError>;
     /// Answers the ticket: with the value once it is durable, or with why not.
     fn finish(self: Box<Self>, outcome: Result<(u64, Hash), StoreError>);
 }
@@ -21,16 +21,16 @@ struct UnitJob<T, F> {
     promise: Promise<T>,
 }
 
-impl<T, F> Job for UnitJob<T, F>
+impl<T, F> WriterJob for UnitJob<T, F>
 where
     T: Send + 'static,
-    F: FnMut(&mut Work<'_>) -> Result<T, StoreError> + Send,
+    F: FnMut(&mut RunningTransaction<'_>) -> Result<T, StoreError> + Send,
 {
     fn foreseen(&self) -> Foreseen {
         self.foreseen
     }
 
-    fn run(&mut self, work: &mut Work<'_>) -> Result<(), StoreError> {
+    fn run(&mut self, work: &mut RunningTransaction<'_>) -> Result<(), StoreError> {
         self.value = Some((self.unit)(work)?);
         Ok(())
     }
@@ -47,8 +47,8 @@ where
 
 pub(crate) fn job<T: Send + 'static>(
     foreseen: Foreseen,
-    unit: impl FnMut(&mut Work<'_>) -> Result<T, StoreError> + Send + 'static,
-) -> (Box<dyn Job>, Ticket<T>) {
+    unit: impl FnMut(&mut RunningTransaction<'_>) -> Result<T, StoreError> + Send + 'static,
+) -> (Box<dyn WriterJob>, Ticket<T>) {
     let (promise, ticket) = ticket();
     (Box::new(UnitJob { foreseen, unit, value: None, promise }), ticket)
 }

@@ -11,18 +11,20 @@
 //! same promises. Reads and waiting block: async callers await a [`Ticket`] and move reads aside.
 #![warn(missing_docs)]
 
+mod adopt;
 mod attempt;
 mod batch;
 mod blob;
 mod case;
 mod chain;
+mod effect;
 mod engine;
+mod erasure;
 mod error;
 mod event;
 mod export;
 mod filter;
 mod head;
-mod hygiene;
 mod job;
 mod migrate;
 #[cfg(feature = "postgres")]
@@ -49,14 +51,15 @@ mod writer;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 
+pub use adopt::Adopted;
 pub use attempt::KeptAttempt;
 pub use case::{CaseFilter, CasePage, CaseRecord, CaseStatus};
+pub use erasure::{Erased, Pruned};
 pub use error::StoreError;
 pub use event::{Event, EventPage, Gap, OWN_STREAMS, StreamFilter, StreamInfo};
 pub use export::{Export, ExportError, ExportProgress, Exported};
 pub use filter::{Entry, EntryPage, Filter, KeptPart};
 pub use head::Head;
-pub use hygiene::{Erased, Pruned};
 pub use migrate::{Progress, Target, migrate};
 #[cfg(feature = "postgres")]
 pub use postgres::postgres_place;
@@ -66,8 +69,8 @@ pub use stats::{Health, Stats, Totals};
 pub use store::Store;
 pub use ticket::{Committed, Ticket};
 pub use transaction::{
-    Appended, Attempts, Blobs, Cases, Events, Log, NewCase, Notes, Transaction, case_reference,
-    entry_reference,
+    Appended, Blobs, Cases, EventLog, Log, NewCase, Notes, RetryStates, Transaction,
+    case_reference, entry_reference,
 };
 #[cfg(feature = "witness")]
 pub use witness::{Witness, WitnessError, Witnessed};

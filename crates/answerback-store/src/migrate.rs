@@ -10,7 +10,7 @@ use answerback_ledger::{Draft, Hash, KeyFile};
 use crate::chain::examine;
 use crate::engine::{Engine, Hashes, Opener};
 use crate::store::OpenText;
-use crate::table::{Cell, TABLES};
+use crate::table::{SqlCell, TABLES};
 use crate::{Filter, Head, Settings, Store, StoreError};
 
 /// How often progress is told, in rows.
@@ -147,7 +147,7 @@ fn copy(
         let loaded = target.load(table, &mut |sink| {
             source.dump(table, &mut |row| {
                 // The source may bear the mark of an earlier try, and what is to be done with its own files.
-                let stays = |name: &&str| row.first() == Some(&Cell::Text((*name).to_owned()));
+                let stays = |name: &&str| row.first() == Some(&SqlCell::Text((*name).to_owned()));
                 if table.name == "meta" && STAYING.iter().any(stays) {
                     return Ok(());
                 }

@@ -5,21 +5,21 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::StoreError;
-use crate::job::Job;
+use crate::job::WriterJob;
 
 /// The most units of one transaction.
 const BATCH: usize = 1024;
 
 pub(crate) struct Queue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<QueuedJob>,
     filled: Condvar,
     most_units: usize,
     most_bytes: usize,
 }
 
 #[derive(Default)]
-struct Waiting {
-    jobs: VecDeque<(usize, Box<dyn Job>)>,
+struct QueuedJob {
+    jobs: VecDeque<(usize, Box<dyn WriterJob>)>,
     bytes: usize,
     is_closed: bool,
     /// Whether the writer sleeps. Waking one that does not is a call into the system for nothing.
@@ -28,15 +28,15 @@ struct Waiting {
 
 impl Queue {
     pub(crate) fn new(most_units: usize, most_bytes: usize) -> Self {
-        let waiting = Mutex::new(Waiting::default());
+        let waiting = Mutex::new(QueuedJob::default());
         Self { waiting, filled: Condvar::new(), most_units, most_bytes }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, QueuedJob> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn push(&self, weight: usize, job: Box<dyn Job>) -> Result<(), StoreError> {
+    pub(crate) fn push(&self, weight: usize, job: Box<dyn WriterJob>) -> Result<(), StoreError> {
         let mut waiting = self.lock();
         if waiting.is_closed {
             return Err(StoreError::Closed);
@@ -58,7 +58,7 @@ impl Queue {
     }
 
     /// Puts jobs back that a transaction had no room for, in front of the others.
-    pub(crate) fn put_back(&self, jobs: Vec<Box<dyn Job>>) {
+    pub(crate) fn put_back(&self, jobs: Vec<Box<dyn WriterJob>>) {
         let mut waiting = self.lock();
         for job in jobs.into_iter().rev() {
             waiting.jobs.push_front((0, job));
@@ -67,7 +67,7 @@ impl Queue {
 
     /// What waits, at most a batch of it. Empty when nothing came in this time; `None` once it is closed
     /// and empty.
-    pub(crate) fn take(&self, patience: Duration) -> Option<Vec<Box<dyn Job>>> {
+    pub(crate) fn take(&self, patience: Duration) -> Option<Vec<Box<dyn WriterJob>>> {
         let mut waiting = self.lock();
         if waiting.jobs.is_empty() && !waiting.is_closed {
             waiting.is_asleep = true;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use answerback_ledger::tree::{consistency_proof, inclusion_proof, root_at};
 use answerback_ledger::{Checkpoint, Hash, Leaf, Note, Receipt};
 
-use crate::engine::{Hashes, Opener, Read};
+use crate::engine::{EngineRead, Hashes, Opener};
 use crate::{Entry, EntryPage, EventPage, Filter, Gap, Head, StoreError, StreamInfo};
 
 /// How many connections are kept for the next reader.
@@ -17,7 +17,7 @@ pub(crate) const LOOKS: usize = 1 << 14;
 
 pub(crate) struct Readers {
     opener: Arc<dyn Opener>,
-    idle: Mutex<Vec<Box<dyn Read>>>,
+    idle: Mutex<Vec<Box<dyn EngineRead>>>,
 }
 
 impl Readers {
@@ -32,7 +32,7 @@ impl Readers {
     /// Runs something on one moment of the store.
     pub(crate) fn read<T>(
         &self,
-        act: impl FnOnce(&mut dyn Read) -> Result<T, StoreError>,
+        act: impl FnOnce(&mut dyn EngineRead) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let (mut act, mut result) = (Some(act), None);
         self.opener.aside(&mut || result = act.take().map(|act| self.read_here(act)));
@@ -42,7 +42,7 @@ impl Readers {
 
     fn read_here<T>(
         &self,
-        act: impl FnOnce(&mut dyn Read) -> Result<T, StoreError>,
+        act: impl FnOnce(&mut dyn EngineRead) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut read = match idle {
@@ -70,12 +70,12 @@ impl Drop for Readers {
     }
 }
 
-pub(crate) fn head(read: &mut dyn Read) -> Result<Head, StoreError> {
+pub(crate) fn head(read: &mut dyn EngineRead) -> Result<Head, StoreError> {
     read.head()?.ok_or_else(|| StoreError::Missing("log yet".to_owned()))
 }
 
 /// An entry with its parts.
-pub(crate) fn entry(read: &mut dyn Read, index: u64) -> Result<Option<Entry>, StoreError> {
+pub(crate) fn entry(read: &mut dyn EngineRead, index: u64) -> Result<Option<Entry>, StoreError> {
     let Some(bytes) = read.leaf(index)? else { return Ok(None) };
     let mut entry = parsed(index, &bytes)?;
     entry.parts = read.parts(index)?;
@@ -90,7 +90,7 @@ fn parsed(index: u64, bytes: &[u8]) -> Result<Entry, StoreError> {
 
 /// The indexes that a page may hold: what is kept, past the cursor, within the times.
 fn within(
-    read: &mut dyn Read,
+    read: &mut dyn EngineRead,
     head: &Head,
     filter: &Filter,
     cursor: Option<u64>,
@@ -114,7 +114,7 @@ fn within(
 }
 
 /// The first entry at this time or later.
-fn first_at(read: &mut dyn Read, head: &Head, micros: i64) -> Result<u64, StoreError> {
+fn first_at(read: &mut dyn EngineRead, head: &Head, micros: i64) -> Result<u64, StoreError> {
     let (mut low, mut high) = (head.minimum, head.size);
     while low < high {
         let middle = low + (high - low) / 2;
@@ -128,7 +128,7 @@ fn first_at(read: &mut dyn Read, head: &Head, micros: i64) -> Result<u64, StoreE
 }
 
 pub(crate) fn entries(
-    read: &mut dyn Read,
+    read: &mut dyn EngineRead,
     filter: &Filter,
     cursor: Option<u64>,
     limit: usize,
@@ -151,7 +151,7 @@ fn page(mut rows: Vec<(u64, Vec<u8>)>, limit: usize) -> Result<EntryPage, StoreE
 /// Entries that an index for full text found, as far as the rest of the filter admits them. At most so many are looked
 /// at for it.
 pub(crate) fn entries_found(
-    read: &mut dyn Read,
+    read: &mut dyn EngineRead,
     filter: &Filter,
     cursor: Option<u64>,
     limit: usize,
@@ -184,7 +184,7 @@ pub(crate) fn entries_found(
 }
 
 /// The receipt of an entry, against the newest checkpoint.
-pub(crate) fn receipt(read: &mut dyn Read, index: u64) -> Result<Receipt, StoreError> {
+pub(crate) fn receipt(read: &mut dyn EngineRead, index: u64) -> Result<Receipt, StoreError> {
     let missing = || StoreError::Missing(format!("entry {index}"));
     let leaf = read.leaf(index)?.ok_or_else(missing)?;
     let note = newest_checkpoint(read)?.ok_or_else(missing)?;
@@ -195,7 +195,7 @@ pub(crate) fn receipt(read: &mut dyn Read, index: u64) -> Result<Receipt, StoreE
 }
 
 pub(crate) fn consistency(
-    read: &mut dyn Read,
+    read: &mut dyn EngineRead,
     old: u64,
     new: u64,
 ) -> Result<Vec<Hash>, StoreError> {
@@ -209,7 +209,7 @@ pub(crate) fn consistency(
 }
 
 /// The root of the tree when it had this size.
-pub(crate) fn root(read: &mut dyn Read, size: u64) -> Result<Hash, StoreError> {
+pub(crate) fn root(read: &mut dyn EngineRead, size: u64) -> Result<Hash, StoreError> {
     let has = head(read)?.size;
     if size > has {
         return Err(StoreError::Missing(format!("root of {size} entries; it has {has}")));
@@ -218,14 +218,14 @@ pub(crate) fn root(read: &mut dyn Read, size: u64) -> Result<Hash, StoreError> {
 }
 
 /// The newest checkpoint, with what witnesses signed under it.
-pub(crate) fn newest_checkpoint(read: &mut dyn Read) -> Result<Option<Note>, StoreError> {
+pub(crate) fn newest_checkpoint(read: &mut dyn EngineRead) -> Result<Option<Note>, StoreError> {
     let note = read.newest_checkpoint()?.map(|note| parsed_note(&note)).transpose()?;
     Ok(cosigned(read, note.into_iter().collect())?.pop())
 }
 
 /// The checkpoints of larger trees than this, smallest first, with what witnesses signed under them.
 pub(crate) fn checkpoints(
-    read: &mut dyn Read,
+    read: &mut dyn EngineRead,
     above: u64,
     limit: usize,
 ) -> Result<Vec<Note>, StoreError> {
@@ -235,7 +235,7 @@ pub(crate) fn checkpoints(
 }
 
 /// Adds what witnesses signed to checkpoints, which come in the order of their sizes.
-fn cosigned(read: &mut dyn Read, mut notes: Vec<Note>) -> Result<Vec<Note>, StoreError> {
+fn cosigned(read: &mut dyn EngineRead, mut notes: Vec<Note>) -> Result<Vec<Note>, StoreError> {
     let damaged = |error: String| StoreError::Damaged(format!("a checkpoint: {error}"));
     let sizes: Result<Vec<u64>, _> = notes
         .iter()
@@ -257,14 +257,17 @@ pub(crate) fn parsed_note(text: &str) -> Result<Note, StoreError> {
 }
 
 /// A stream as the list has it.
-pub(crate) fn stream(read: &mut dyn Read, name: &str) -> Result<Option<StreamInfo>, StoreError> {
+pub(crate) fn stream(
+    read: &mut dyn EngineRead,
+    name: &str,
+) -> Result<Option<StreamInfo>, StoreError> {
     let Some(stream) = read.stream(name)? else { return Ok(None) };
     let newest = read.newest_events(name, 1)?.first().map_or(0, |newest| newest.seq);
     Ok(Some(StreamInfo::new(name.to_owned(), stream, newest)))
 }
 
 pub(crate) fn events(
-    read: &mut dyn Read,
+    read: &mut dyn EngineRead,
     after: u64,
     stream: Option<&str>,
     limit: usize,

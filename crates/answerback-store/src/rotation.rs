@@ -4,14 +4,17 @@ use answerback_ledger::leaf::Subject;
 use answerback_ledger::{Draft, KeyFile, SigningKey};
 
 use crate::transaction::{Appended, Log};
-use crate::work::Work;
+use crate::work::RunningTransaction;
 use crate::{Settings, StoreError};
 
 /// Appends the entry that names a new key.
 ///
 /// All of it happens under the lock on the log, as does putting the new key into its place after the commit: so the
 /// file beside the key is always that of the newest rotation, and no other process can take it for its own.
-pub(crate) fn rotate(work: &mut Work<'_>, settings: &Settings) -> Result<Appended, StoreError> {
+pub(crate) fn rotate(
+    work: &mut RunningTransaction<'_>,
+    settings: &Settings,
+) -> Result<Appended, StoreError> {
     if work.next_key.is_some() {
         // One checkpoint cannot vouch for two changes.
         return Err(StoreError::unit(

@@ -12,8 +12,8 @@ use answerback_ledger::tile::WIDTH;
 use answerback_ledger::{Draft, Hash, Id, Kind, Note, Part, Receipt, Salt, Token, VerifierKey};
 
 use crate::chain::{Chain, stored_key};
-use crate::engine::{Foreseen, Opener, Outcome, Read};
-use crate::hygiene::{Erased, Pruned, erase, prune};
+use crate::engine::{EngineRead, EngineResult, Foreseen, Opener};
+use crate::erasure::{Erased, Pruned, erase, prune};
 use crate::job::job;
 use crate::queue::Queue;
 use crate::reading::{self, LOOKS, Readers};
@@ -21,8 +21,8 @@ use crate::rotation::rotate;
 use crate::stats::Counters;
 use crate::text::{STEP, TextIndex, follow, step};
 use crate::transaction::{Log, Transaction};
-use crate::work::{Work, foreseen, note_key};
-use crate::writer::Writer;
+use crate::work::{RunningTransaction, foreseen, note_key};
+use crate::writer::LogWriter;
 use crate::{
     Appended, CaseFilter, CasePage, CaseRecord, Entry, EntryPage, Event, EventPage, Filter, Head,
     KeptAttempt, OnFailure, Settings, Stats, StoreError, StreamFilter, StreamInfo, Ticket, Totals,
@@ -32,7 +32,8 @@ use crate::{
 const WEIGHT: usize = 4096;
 
 /// Opens the index for full text. Without `true` only when it is there.
-pub(crate) type OpenText = Box<dyn Fn(bool) -> Outcome<Option<Box<dyn TextIndex>>> + Send + Sync>;
+pub(crate) type OpenText =
+    Box<dyn Fn(bool) -> EngineResult<Option<Box<dyn TextIndex>>> + Send + Sync>;
 
 /// A handle on a store. Clones share one writer; when the last one goes, the writer finishes and ends.
 ///
@@ -50,9 +51,9 @@ pub(crate) type OpenText = Box<dyn Fn(bool) -> Outcome<Option<Box<dyn TextIndex>
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct Store(Arc<Inner>);
+pub struct Store(Arc<StoreInner>);
 
-struct Inner {
+struct StoreInner {
     settings: Settings,
     queue: Arc<Queue>,
     counters: Arc<Counters>,
@@ -62,13 +63,13 @@ struct Inner {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-impl Drop for Inner {
+impl Drop for StoreInner {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-impl Inner {
+impl StoreInner {
     fn close(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.queue.close();
@@ -102,6 +103,21 @@ impl Store {
         Self::open(Arc::new(opener), text, settings)
     }
 
+    /// Goes on with the store in this file although it is behind its anchors, or differs from them, because it was
+    /// restored from an older copy. An entry records what they remembered, and they start anew.
+    ///
+    /// # Errors
+    ///
+    /// When there is no log, it agrees with its anchors, or an anchor cannot start anew.
+    #[cfg(feature = "sqlite")]
+    pub fn adopt_sqlite(
+        path: impl AsRef<Path>,
+        settings: &Settings,
+    ) -> Result<crate::Adopted, StoreError> {
+        let opener = crate::sqlite::SqliteOpener::new(path.as_ref(), settings.lock_timeout);
+        crate::adopt::adopt(&(Arc::new(opener) as Arc<dyn Opener>), settings)
+    }
+
     /// Opens the embedded store in this file to read only: no log is created, nothing is signed.
     ///
     /// # Errors
@@ -133,6 +149,18 @@ impl Store {
         Self::open(Arc::new(opener), text, settings)
     }
 
+    /// Goes on with the store in this database although it is behind its anchors, or differs from them, because it was
+    /// restored from an older copy. An entry records what they remembered, and they start anew.
+    ///
+    /// # Errors
+    ///
+    /// When there is no log, it agrees with its anchors, or an anchor cannot start anew.
+    #[cfg(feature = "postgres")]
+    pub fn adopt_postgres(url: &str, settings: &Settings) -> Result<crate::Adopted, StoreError> {
+        let opener = crate::postgres::PostgresOpener::new(url, settings)?;
+        crate::adopt::adopt(&(Arc::new(opener) as Arc<dyn Opener>), settings)
+    }
+
     /// Opens the store in this PostgreSQL database to read only: no table is created, nothing is signed.
     ///
     /// # Errors
@@ -155,7 +183,7 @@ impl Store {
     }
 
     fn new(opener: Arc<dyn Opener>, text: OpenText, settings: Settings) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(StoreInner {
             queue: Arc::new(Queue::new(settings.queue_units, settings.queue_bytes)),
             counters: Arc::default(),
             readers: Arc::new(Readers::new(opener)),
@@ -176,7 +204,7 @@ impl Store {
         let store = Self::new(Arc::clone(&opener), text, settings.clone());
         let inner = &store.0;
         inner.counters.set_warnings(chain.engine.warnings());
-        let writer = Writer {
+        let writer = LogWriter {
             opener,
             settings: settings.clone(),
             queue: Arc::clone(&inner.queue),
@@ -216,8 +244,8 @@ impl Store {
     }
 
     #[cfg(feature = "witness")]
-    fn asking(&self) -> crate::witness::Asking {
-        crate::witness::Asking {
+    fn asking(&self) -> crate::witness::CosignatureRequest {
+        crate::witness::CosignatureRequest {
             readers: Arc::clone(&self.0.readers),
             queue: Arc::clone(&self.0.queue),
             counters: Arc::clone(&self.0.counters),
@@ -396,7 +424,7 @@ impl Store {
     fn hand<T: Send + 'static>(
         &self,
         weight: usize,
-        unit: impl FnMut(&mut Work<'_>) -> Result<T, StoreError> + Send + 'static,
+        unit: impl FnMut(&mut RunningTransaction<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<Ticket<T>, StoreError> {
         self.hand_foreseeing(weight, Foreseen::default(), unit)
     }
@@ -405,7 +433,7 @@ impl Store {
         &self,
         weight: usize,
         foreseen: Foreseen,
-        unit: impl FnMut(&mut Work<'_>) -> Result<T, StoreError> + Send + 'static,
+        unit: impl FnMut(&mut RunningTransaction<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<Ticket<T>, StoreError> {
         let (job, ticket) = job(foreseen, unit);
         let pushed = self.0.queue.push(weight, job);
@@ -777,7 +805,7 @@ impl Store {
 
     pub(crate) fn read<T>(
         &self,
-        act: impl FnOnce(&mut dyn Read) -> Result<T, StoreError>,
+        act: impl FnOnce(&mut dyn EngineRead) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         self.0.readers.read(act)
     }

@@ -2,7 +2,7 @@
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Column {
+pub(crate) enum SqlColumn {
     Int,
     Bool,
     Text,
@@ -15,7 +15,7 @@ pub(crate) enum Column {
     not(feature = "sqlite"),
     expect(dead_code, reason = "the embedded store is what a log is moved from")
 )]
-pub(crate) enum Cell {
+pub(crate) enum SqlCell {
     Null,
     Int(i64),
     Bool(bool),
@@ -25,12 +25,12 @@ pub(crate) enum Cell {
 
 /// A table with its columns in order.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct SqlTable {
     pub(crate) name: &'static str,
-    pub(crate) columns: &'static [(&'static str, Column)],
+    pub(crate) columns: &'static [(&'static str, SqlColumn)],
 }
 
-impl Table {
+impl SqlTable {
     /// The names of the columns, as SQL lists them.
     pub(crate) fn list(&self) -> String {
         let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
@@ -38,12 +38,12 @@ impl Table {
     }
 }
 
-use Column::{Bool, Bytes, Int, Text};
+use SqlColumn::{Bool, Bytes, Int, Text};
 
 /// All of a store but what is made from it, in an order in which references are met.
-pub(crate) const TABLES: &[Table] = &[
-    Table { name: "meta", columns: &[("key", Text), ("value", Text)] },
-    Table {
+pub(crate) const TABLES: &[SqlTable] = &[
+    SqlTable { name: "meta", columns: &[("key", Text), ("value", Text)] },
+    SqlTable {
         name: "head",
         columns: &[
             ("id", Int),
@@ -56,7 +56,7 @@ pub(crate) const TABLES: &[Table] = &[
             ("note", Text),
         ],
     },
-    Table {
+    SqlTable {
         name: "entry",
         columns: &[
             ("seq", Int),
@@ -72,17 +72,17 @@ pub(crate) const TABLES: &[Table] = &[
             ("leaf", Bytes),
         ],
     },
-    Table {
+    SqlTable {
         name: "part",
         columns: &[("seq", Int), ("name", Text), ("salt", Bytes), ("bytes", Bytes)],
     },
-    Table {
+    SqlTable {
         name: "tile",
         columns: &[("level", Int), ("n", Int), ("root", Bytes), ("data", Bytes)],
     },
-    Table { name: "checkpoint", columns: &[("size", Int), ("note", Text)] },
-    Table { name: "cosignature", columns: &[("size", Int), ("signer", Text), ("line", Text)] },
-    Table {
+    SqlTable { name: "checkpoint", columns: &[("size", Int), ("note", Text)] },
+    SqlTable { name: "cosignature", columns: &[("size", Int), ("signer", Text), ("line", Text)] },
+    SqlTable {
         name: "attempt",
         columns: &[
             ("key", Text),
@@ -92,8 +92,8 @@ pub(crate) const TABLES: &[Table] = &[
             ("state", Text),
         ],
     },
-    Table { name: "attempt_source", columns: &[("ref", Text), ("key", Text)] },
-    Table {
+    SqlTable { name: "attempt_source", columns: &[("ref", Text), ("key", Text)] },
+    SqlTable {
         name: "case_record",
         columns: &[
             ("id", Text),
@@ -108,8 +108,8 @@ pub(crate) const TABLES: &[Table] = &[
             ("ref", Text),
         ],
     },
-    Table { name: "case_source", columns: &[("ref", Text), ("id", Text), ("said", Bool)] },
-    Table {
+    SqlTable { name: "case_source", columns: &[("ref", Text), ("id", Text), ("said", Bool)] },
+    SqlTable {
         name: "event",
         columns: &[
             ("seq", Int),
@@ -120,10 +120,10 @@ pub(crate) const TABLES: &[Table] = &[
             ("body", Bytes),
         ],
     },
-    Table {
+    SqlTable {
         name: "stream",
         columns: &[("name", Text), ("count", Int), ("digest", Bytes), ("ended", Bool)],
     },
-    Table { name: "blob", columns: &[("sha256", Bytes), ("ts", Int), ("bytes", Bytes)] },
-    Table { name: "blob_ref", columns: &[("ref", Text), ("sha256", Bytes)] },
+    SqlTable { name: "blob", columns: &[("sha256", Bytes), ("ts", Int), ("bytes", Bytes)] },
+    SqlTable { name: "blob_ref", columns: &[("ref", Text), ("sha256", Bytes)] },
 ];

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use answerback_ledger::{Kind, Leaf};
 
-use crate::engine::{Outcome, Read};
+use crate::engine::{EngineRead, EngineResult};
 use crate::reading::Readers;
 use crate::scrub::Scrub;
 use crate::stats::Counters;
@@ -41,11 +41,11 @@ const LONGEST: usize = 256 * 1024;
 /// What an index must do.
 pub(crate) trait TextIndex: Send {
     /// The next entry that is to be indexed.
-    fn position(&mut self) -> Outcome<u64>;
+    fn position(&mut self) -> EngineResult<u64>;
     /// Takes a step, all at once.
-    fn advance(&mut self, step: &Step) -> Outcome<()>;
+    fn advance(&mut self, step: &IndexStep) -> EngineResult<()>;
     /// Removes an entry at once.
-    fn remove(&mut self, index: u64) -> Outcome<()>;
+    fn remove(&mut self, index: u64) -> EngineResult<()>;
     /// Entries within the range whose text has all words.
     fn find(
         &mut self,
@@ -53,23 +53,23 @@ pub(crate) trait TextIndex: Send {
         within: Range<u64>,
         newest_first: bool,
         limit: usize,
-    ) -> Outcome<Vec<u64>>;
+    ) -> EngineResult<Vec<u64>>;
     /// Throws everything away.
-    fn clear(&mut self) -> Outcome<()>;
+    fn clear(&mut self) -> EngineResult<()>;
     /// Whether no file of the index holds what was removed from it.
-    fn is_scrubbed(&mut self) -> Outcome<bool> {
+    fn is_scrubbed(&mut self) -> EngineResult<bool> {
         Ok(true)
     }
     /// Makes sure of that, and waits for nobody. `false` when somebody still reads the old state and it has to be tried
     /// again.
-    fn scrub(&mut self) -> Outcome<bool> {
+    fn scrub(&mut self) -> EngineResult<bool> {
         Ok(true)
     }
 }
 
 /// What the next entries of the log mean for the index.
 #[derive(Debug, Default)]
-pub(crate) struct Step {
+pub(crate) struct IndexStep {
     /// The texts of entries that the index has not seen.
     pub(crate) add: BTreeMap<u64, String>,
     /// What is left of entries that it has seen and that lost text since.
@@ -174,7 +174,7 @@ fn look(
 }
 
 /// Scrubs the files of the index where that is due, whoever removed something from it.
-fn look_after(index: &mut dyn TextIndex, scrub: &mut Scrub) -> Outcome<()> {
+fn look_after(index: &mut dyn TextIndex, scrub: &mut Scrub) -> EngineResult<()> {
     if !index.is_scrubbed()? {
         scrub.remember();
         if scrub.is_due() {
@@ -192,7 +192,7 @@ pub(crate) fn step(
 ) -> Result<Option<u64>, StoreError> {
     let position = index.position()?;
     let step = readers.read(|read| {
-        let mut step = Step { position, ..Step::default() };
+        let mut step = IndexStep { position, ..IndexStep::default() };
         let Some(head) = read.head()? else { return Ok(step) };
         let from = position.max(head.minimum);
         let until = head.size.min(from + most).max(position);
@@ -232,7 +232,10 @@ pub(crate) fn step(
 }
 
 /// The text of entries' parts, as far as they are text.
-fn texts(read: &mut dyn Read, within: Range<u64>) -> Result<BTreeMap<u64, String>, StoreError> {
+fn texts(
+    read: &mut dyn EngineRead,
+    within: Range<u64>,
+) -> Result<BTreeMap<u64, String>, StoreError> {
     let mut texts: BTreeMap<u64, String> = BTreeMap::new();
     for (index, bytes) in read.contents(within, LONGEST)? {
         let text = texts.entry(index).or_default();

@@ -19,45 +19,45 @@ pub struct Committed<T> {
     pub root: Hash,
 }
 
-type Answer<T> = Result<Committed<T>, StoreError>;
+type CommitResult<T> = Result<Committed<T>, StoreError>;
 
 /// The promise of an answer: a thread can [wait](Self::wait) for it, a task can await it.
 ///
 /// Dropping it takes nothing back: the unit is written all the same.
 #[must_use = "a unit is durable when its ticket says so"]
 #[derive(Debug)]
-pub struct Ticket<T>(Arc<Shared<T>>);
+pub struct Ticket<T>(Arc<TicketState<T>>);
 
 #[derive(Debug)]
-struct Shared<T> {
-    slot: Mutex<Slot<T>>,
+struct TicketState<T> {
+    slot: Mutex<TicketSlot<T>>,
     filled: Condvar,
 }
 
 #[derive(Debug)]
-struct Slot<T> {
-    answer: Option<Answer<T>>,
+struct TicketSlot<T> {
+    answer: Option<CommitResult<T>>,
     waker: Option<Waker>,
     /// Whether a thread sleeps until there is an answer. Most tickets of a busy store are filled before anybody waits.
     is_waited_for: bool,
 }
 
 /// The writer's end. When it is dropped without an answer, the answer is that the store is closed.
-pub(crate) struct Promise<T>(Option<Arc<Shared<T>>>);
+pub(crate) struct Promise<T>(Option<Arc<TicketState<T>>>);
 
 pub(crate) fn ticket<T>() -> (Promise<T>, Ticket<T>) {
-    let slot = Mutex::new(Slot { answer: None, waker: None, is_waited_for: false });
-    let shared = Arc::new(Shared { slot, filled: Condvar::new() });
+    let slot = Mutex::new(TicketSlot { answer: None, waker: None, is_waited_for: false });
+    let shared = Arc::new(TicketState { slot, filled: Condvar::new() });
     (Promise(Some(Arc::clone(&shared))), Ticket(shared))
 }
 
-impl<T> Shared<T> {
+impl<T> TicketState<T> {
     // A thread that panicked while it held the lock left a whole slot behind: each change is one assignment.
-    fn lock(&self) -> MutexGuard<'_, Slot<T>> {
+    fn lock(&self) -> MutexGuard<'_, TicketSlot<T>> {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fill(&self, answer: Answer<T>) {
+    fn fill(&self, answer: CommitResult<T>) {
         let mut slot = self.lock();
         slot.answer = Some(answer);
         let (waker, is_waited_for) = (slot.waker.take(), slot.is_waited_for);
@@ -72,7 +72,7 @@ impl<T> Shared<T> {
 }
 
 impl<T> Promise<T> {
-    pub(crate) fn fulfil(mut self, answer: Answer<T>) {
+    pub(crate) fn fulfil(mut self, answer: CommitResult<T>) {
         if let Some(shared) = self.0.take() {
             shared.fill(answer);
         }
@@ -93,7 +93,7 @@ impl<T> Ticket<T> {
     /// # Errors
     ///
     /// When the unit was not written, or is in doubt.
-    pub fn wait(self) -> Answer<T> {
+    pub fn wait(self) -> CommitResult<T> {
         let mut slot = self.0.lock();
         loop {
             if let Some(answer) = slot.answer.take() {
@@ -109,7 +109,7 @@ impl<T> Ticket<T> {
     /// # Errors
     ///
     /// The ticket itself, when the time passed.
-    pub fn wait_for(self, timeout: Duration) -> Result<Answer<T>, Self> {
+    pub fn wait_for(self, timeout: Duration) -> Result<CommitResult<T>, Self> {
         let until = Instant::now() + timeout;
         let mut slot = self.0.lock();
         loop {
@@ -129,9 +129,9 @@ impl<T> Ticket<T> {
 }
 
 impl<T> Future for Ticket<T> {
-    type Output = Answer<T>;
+    type Output = CommitResult<T>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer<T>> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<CommitResult<T>> {
         let mut slot = self.0.lock();
         match slot.answer.take() {
             Some(answer) => Poll::Ready(answer),

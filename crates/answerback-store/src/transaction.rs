@@ -40,7 +40,8 @@ pub fn case_reference(id: &UuidV7) -> String {
 
 /// The audit log.
 pub trait Log {
-    /// Appends an entry. The ledger gives it its time, and a response the index of its request.
+    /// Appends an entry. The ledger gives it its time, and a response the index of its request. Where the clock reads
+    /// much earlier than the newest entry, the entry has its reading in a part, `observed_ts`.
     ///
     /// A response or rejection whose `response_id` (or, without one, whose `reply_id`) is in the log is
     /// not appended again: the entry that is there is given.
@@ -67,7 +68,7 @@ pub trait Log {
 }
 
 /// The states of the retry tracker: load, step, compare and swap.
-pub trait Attempts {
+pub trait RetryStates {
     /// What is remembered of a key, unless it lapsed.
     ///
     /// # Errors
@@ -138,12 +139,26 @@ pub struct NewCase {
     pub(crate) private: Option<Vec<u8>>,
     pub(crate) reference: Option<String>,
     pub(crate) sources: Vec<String>,
+    pub(crate) blocked: Option<RetryKey>,
 }
 
 impl NewCase {
     /// A case with what the person is shown.
     pub fn new(case: Case, content: impl Into<Vec<u8>>) -> Self {
-        Self { case, content: content.into(), private: None, reference: None, sources: Vec::new() }
+        Self {
+            case,
+            content: content.into(),
+            private: None,
+            reference: None,
+            sources: Vec::new(),
+            blocked: None,
+        }
+    }
+
+    /// The retry state that the case blocks from this unit on. The log records it, so that deleting the state shows.
+    pub fn with_blocked_key(mut self, key: &RetryKey) -> Self {
+        self.blocked = Some(key.clone());
+        self
     }
 
     /// What only the caller can read, kept until the case is decided or lapses.
@@ -167,7 +182,8 @@ impl NewCase {
 
 /// What waits for people.
 pub trait Cases {
-    /// Keeps a new case. A case with this id that is there already stays as it is, and is given.
+    /// Keeps a new case. A case with this id that is there already stays as it is, and is given. The next entry about a
+    /// case in this unit records it, or else an entry of its own.
     ///
     /// # Errors
     ///
@@ -211,7 +227,7 @@ pub trait Cases {
 }
 
 /// The sequence that viewers follow.
-pub trait Events {
+pub trait EventLog {
     /// Appends an event and gives its sequence number, which counts without holes.
     ///
     /// # Errors
@@ -265,7 +281,7 @@ pub trait Blobs {
 ///
 /// A unit of work may be run more than once before its ticket is answered, and what it did in a run
 /// that failed is gone. So it should change nothing else.
-pub trait Transaction: Log + Attempts + Notes + Cases + Events + Blobs {
-    /// The time of this transaction, by the ledger's clock.
+pub trait Transaction: Log + RetryStates + Notes + Cases + EventLog + Blobs {
+    /// The time of this transaction by the ledger's clock: not before the newest entry, unless the clock was set back.
     fn now(&self) -> Timestamp;
 }

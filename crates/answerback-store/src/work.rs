@@ -1,16 +1,19 @@
 //! A transaction while it runs: rows that wait in memory, and the engine for the rest.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use answerback::case::{Submission, decide};
 use answerback::retry::{RetryKey, State};
 use answerback::{Digest, Timestamp, UuidV7};
-use answerback_ledger::{Draft, Hash, Id, Kind, Leaf, SigningKey};
+use answerback_ledger::leaf::Subject;
+use answerback_ledger::{Draft, Hash, Id, Kind, Leaf, Part, Salt, SigningKey, Token};
 
 use crate::blob::BlobRow;
-use crate::engine::{Engine, EngineError, EntryRow, Failure, Foreseen, Linked, Outcome};
-use crate::event::{Event, Stream};
-use crate::transaction::{Attempts, Blobs, Cases, Events, Log, NewCase, Notes, Transaction};
+use crate::effect::{Block, EFFECT, Effects};
+use crate::engine::{Engine, EngineError, EngineFailure, EngineResult, EntryRow, Foreseen, Linked};
+use crate::event::{Event, StreamDigest};
+use crate::transaction::{Blobs, Cases, EventLog, Log, NewCase, Notes, RetryStates, Transaction};
 use crate::{Appended, CaseRecord, Entry, Head, KeptAttempt, Settings, StoreError};
 
 /// The kinds that are one answer: what was accepted, and what was refused.
@@ -26,17 +29,25 @@ pub(crate) fn foreseen(draft: &Draft) -> Foreseen {
     Foreseen { request: draft.request_id(), response, reply }
 }
 
-pub(crate) struct Work<'a> {
+/// How far the clock may be behind the newest entry before the difference is recorded, in microseconds.
+pub(crate) const CLOCK_TOLERANCE: i64 = 5_000_000;
+
+/// The name of the part that holds the reading of the clock, where `ts` is ahead of it.
+const OBSERVED: &str = "observed_ts";
+
+pub(crate) struct RunningTransaction<'a> {
     pub(crate) engine: &'a mut dyn Engine,
     settings: &'a Settings,
     size: u64,
     last_ts: i64,
     now: i64,
+    /// True if the clock reads much earlier than the newest entry: one of the two readings was wrong.
+    is_clock_behind: bool,
     event_seq: u64,
     pub(crate) entries: Vec<EntryRow>,
     events: Vec<Event>,
     /// Streams that were touched, as they are now.
-    streams: BTreeMap<String, Stream>,
+    streams: BTreeMap<String, StreamDigest>,
     /// Bytes that wait in memory.
     pub(crate) weight: usize,
     is_dirty: bool,
@@ -53,7 +64,7 @@ pub(crate) struct Work<'a> {
 pub(crate) struct Gathered {
     pub(crate) entries: Vec<EntryRow>,
     pub(crate) events: Vec<Event>,
-    pub(crate) streams: BTreeMap<String, Stream>,
+    pub(crate) streams: BTreeMap<String, StreamDigest>,
     /// Whether something was written past these rows.
     pub(crate) is_dirty: bool,
     pub(crate) scrub: bool,
@@ -73,10 +84,13 @@ struct Unit {
     last_ts: i64,
     event_seq: u64,
     minimum: u64,
-    streams: Vec<(String, Option<Stream>)>,
+    streams: Vec<(String, Option<StreamDigest>)>,
+    effects: Effects,
+    /// The retry state that was read last, and the block it was under.
+    last_read: Option<(RetryKey, Option<Block>)>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> RunningTransaction<'a> {
     pub(crate) fn new(
         engine: &'a mut dyn Engine,
         settings: &'a Settings,
@@ -89,6 +103,7 @@ impl<'a> Work<'a> {
             size: head.size,
             last_ts: head.last_ts,
             now,
+            is_clock_behind: now < head.last_ts.saturating_sub(CLOCK_TOLERANCE),
             event_seq: head.event_seq,
             entries: Vec::new(),
             events: Vec::new(),
@@ -135,12 +150,77 @@ impl<'a> Work<'a> {
             last_ts: self.last_ts,
             event_seq: self.event_seq,
             minimum: self.minimum,
-            streams: Vec::new(),
+            ..Unit::default()
         };
     }
 
+    /// Appends an entry for the effects of the unit that none of its own entries records.
+    pub(crate) fn record_effects(&mut self) -> Result<(), StoreError> {
+        match self.unit.effects.draft()? {
+            Some(draft) => self.append(&draft).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// True if the clock reads much earlier than the newest entry of the log was stamped.
+    pub(crate) const fn is_clock_behind(&self) -> bool {
+        self.is_clock_behind
+    }
+
+    /// Appends an entry that says what the clock reads.
+    pub(crate) fn append_clock(&mut self) -> Result<Appended, StoreError> {
+        let reading = Timestamp::from_unix_micros(self.now);
+        self.push_entry(&Draft::config(Subject::Clock).with_claimed_time(reading), None)
+    }
+
+    /// A part with a salt of its own.
+    pub(crate) fn part(&self, name: &str, bytes: Vec<u8>) -> Result<Part, StoreError> {
+        let name = Token::new(name).map_err(StoreError::unit)?;
+        Ok(Part::new(name, Salt::new(self.settings.random()?), bytes))
+    }
+
+    /// A draft with the parts that the store itself adds: the effects of the unit, and the reading of the clock where
+    /// the entry's own time is ahead of it.
+    fn completed<'d>(&mut self, draft: &'d Draft) -> Result<Cow<'d, Draft>, StoreError> {
+        let mut draft = Cow::Borrowed(draft);
+        if Effects::fit(draft.kind()) && !self.unit.effects.is_empty() {
+            let part = self.part(EFFECT, self.unit.effects.to_bytes()?)?;
+            draft = Cow::Owned(draft.into_owned().with_part(part));
+        }
+        if !self.is_clock_behind {
+            return Ok(draft);
+        }
+        // A manifest or a lock has exactly one part, so an entry before it has the reading.
+        if draft.kind() == Kind::Config && !draft.parts().is_empty() {
+            self.append_clock()?;
+            return Ok(draft);
+        }
+        let reading = answerback_ledger::leaf::time_of(self.now);
+        let part = self.part(OBSERVED, reading.into_bytes())?;
+        Ok(Cow::Owned(draft.into_owned().with_part(part)))
+    }
+
+    /// Seals a draft and adds it to the entries of the transaction.
+    fn push_entry(&mut self, draft: &Draft, request: Option<u64>) -> Result<Appended, StoreError> {
+        let micros = self.now.max(self.last_ts.saturating_add(1));
+        let leaf = draft.seal(micros, request)?;
+        let (index, hash) = (self.size(), leaf.hash());
+        self.weight += draft.weight();
+        self.last_ts = micros;
+        self.entries.push(EntryRow {
+            index,
+            leaf,
+            hash,
+            parts: draft.parts().to_vec(),
+            request_id: draft.request_id(),
+            response_id: draft.response_id(),
+            reply_id: draft.reply_id(),
+        });
+        Ok(Appended::new(index, hash, micros, false))
+    }
+
     /// Keeps what the unit did, or takes it back.
-    pub(crate) fn end_unit(&mut self, keep: bool) -> Outcome<()> {
+    pub(crate) fn end_unit(&mut self, keep: bool) -> EngineResult<()> {
         let unit = std::mem::take(&mut self.unit);
         if keep {
             return if unit.has_savepoint { self.engine.release() } else { Ok(()) };
@@ -161,7 +241,7 @@ impl<'a> Work<'a> {
     /// Does something with the engine that a unit may have to take back.
     pub(crate) fn write<T>(
         &mut self,
-        act: impl FnOnce(&mut dyn Engine) -> Outcome<T>,
+        act: impl FnOnce(&mut dyn Engine) -> EngineResult<T>,
     ) -> Result<T, StoreError> {
         if !self.unit.has_savepoint {
             let begun = self.engine.savepoint();
@@ -175,16 +255,16 @@ impl<'a> Work<'a> {
 
     pub(crate) fn read<T>(
         &mut self,
-        act: impl FnOnce(&mut dyn Engine) -> Outcome<T>,
+        act: impl FnOnce(&mut dyn Engine) -> EngineResult<T>,
     ) -> Result<T, StoreError> {
         let done = act(self.engine);
         self.note(done)
     }
 
     /// Remembers a failure after which the whole batch is void.
-    fn note<T>(&mut self, outcome: Outcome<T>) -> Result<T, StoreError> {
+    fn note<T>(&mut self, outcome: EngineResult<T>) -> Result<T, StoreError> {
         outcome.map_err(|error| {
-            if !matches!(error.failure, Failure::Damaged | Failure::Refused) {
+            if !matches!(error.failure, EngineFailure::Damaged | EngineFailure::Refused) {
                 self.broken.get_or_insert(error.clone());
             }
             error.into()
@@ -224,7 +304,7 @@ impl<'a> Work<'a> {
     }
 }
 
-impl Log for Work<'_> {
+impl Log for RunningTransaction<'_> {
     fn append(&mut self, draft: &Draft) -> Result<Appended, StoreError> {
         if let Some(repeated) = self.repeated(draft)? {
             return Ok(repeated);
@@ -238,21 +318,12 @@ impl Log for Work<'_> {
         {
             return Err(StoreError::AlreadyAnswered { request, answer });
         }
-        let micros = self.now.max(self.last_ts + 1);
-        let leaf = draft.seal(micros, linked.request)?;
-        let (index, hash) = (self.size(), leaf.hash());
-        self.weight += draft.weight();
-        self.last_ts = micros;
-        self.entries.push(EntryRow {
-            index,
-            leaf,
-            hash,
-            parts: draft.parts().to_vec(),
-            request_id: draft.request_id(),
-            response_id: draft.response_id(),
-            reply_id: draft.reply_id(),
-        });
-        Ok(Appended::new(index, hash, micros, false))
+        let draft = self.completed(draft)?;
+        let appended = self.push_entry(&draft, linked.request)?;
+        if Effects::fit(draft.kind()) {
+            self.unit.effects = Effects::default();
+        }
+        Ok(appended)
     }
 
     fn recorded(&mut self, draft: &Draft) -> Result<Option<Entry>, StoreError> {
@@ -273,10 +344,13 @@ impl Log for Work<'_> {
     }
 }
 
-impl Attempts for Work<'_> {
+impl RetryStates for RunningTransaction<'_> {
     fn attempt(&mut self, key: &RetryKey) -> Result<Option<KeptAttempt>, StoreError> {
         let now = self.now();
-        self.read(|engine| engine.attempt(key.as_str(), now))
+        let kept = self.read(|engine| engine.attempt(key.as_str(), now))?;
+        let block = kept.as_ref().and_then(|kept| Block::of(&kept.state));
+        self.unit.last_read = Some((key.clone(), block));
+        Ok(kept)
     }
 
     fn swap_attempt(
@@ -286,13 +360,24 @@ impl Attempts for Work<'_> {
         state: Option<&State>,
     ) -> Result<bool, StoreError> {
         let now = self.now();
+        let before = self.block_before(key, expected)?;
         let first = state.and_then(|state| state.original_call().record.clone());
         let swapped =
             self.write(|engine| engine.swap_attempt(key.as_str(), expected, state, now))?;
-        if let Some(first) = first.filter(|_| swapped) {
+        if !swapped {
+            return Ok(false);
+        }
+        if let Some(first) = first {
             self.attempt_from(key, &first)?;
         }
-        Ok(swapped)
+        let after = state.and_then(Block::of);
+        if let Some(before) = before.filter(|before| after.as_ref() != Some(before))
+            && self.is_case(&before.case)?
+        {
+            self.unit.effects.note_attempt(&before, key, state);
+        }
+        self.unit.last_read = Some((key.clone(), after));
+        Ok(true)
     }
 
     fn attempt_from(&mut self, key: &RetryKey, reference: &str) -> Result<(), StoreError> {
@@ -305,7 +390,29 @@ impl Attempts for Work<'_> {
     }
 }
 
-impl Notes for Work<'_> {
+impl RunningTransaction<'_> {
+    /// The block that a stored retry state is under, read again only where the unit did not read it before.
+    fn block_before(
+        &mut self,
+        key: &RetryKey,
+        expected: Option<u64>,
+    ) -> Result<Option<Block>, StoreError> {
+        if expected.is_none() {
+            return Ok(None);
+        }
+        match &self.unit.last_read {
+            Some((read, block)) if read == key => Ok(block.clone()),
+            _ => Ok(self.attempt(key)?.and_then(|kept| Block::of(&kept.state))),
+        }
+    }
+
+    /// True if the store holds this case. A caller may use retry states without cases.
+    fn is_case(&mut self, case: &UuidV7) -> Result<bool, StoreError> {
+        Ok(self.unit.effects.has_case(case) || self.case(case)?.is_some())
+    }
+}
+
+impl Notes for RunningTransaction<'_> {
     fn note(&mut self, name: &str) -> Result<Option<String>, StoreError> {
         let now = self.now();
         self.read(|engine| engine.note(&note_key(name), now))
@@ -331,7 +438,7 @@ pub(crate) fn note_key(name: &str) -> String {
     format!("note/{name}")
 }
 
-impl Cases for Work<'_> {
+impl Cases for RunningTransaction<'_> {
     fn put_case(&mut self, new: &NewCase) -> Result<CaseRecord, StoreError> {
         let record = CaseRecord {
             case: new.case.clone(),
@@ -341,6 +448,10 @@ impl Cases for Work<'_> {
             reference: new.reference.clone(),
         };
         if self.write(|engine| engine.put_case(&record))? {
+            self.unit.effects.note_case(&record.case, &record.content)?;
+            if let Some(key) = &new.blocked {
+                self.unit.effects.note_block(&record.case, key);
+            }
             for source in new.reference.iter().chain(&new.sources) {
                 let source = kept_reference(source)?;
                 self.write(|engine| engine.case_from(&record.case.id, source, false))?;
@@ -377,6 +488,7 @@ impl Cases for Work<'_> {
             if !swapped {
                 return Err(StoreError::Damaged(format!("case {id} changed under the lock")));
             }
+            self.unit.effects.note_case(&decided, &kept.content)?;
             self.scrub |= kept.private.is_some() && decided.decision().is_some();
         }
         Ok(CaseRecord { case: decided, ..kept })
@@ -391,7 +503,7 @@ fn kept_reference(reference: &str) -> Result<&str, StoreError> {
     Ok(reference)
 }
 
-impl Events for Work<'_> {
+impl EventLog for RunningTransaction<'_> {
     fn append_event(
         &mut self,
         stream: &str,
@@ -436,13 +548,13 @@ impl Events for Work<'_> {
     }
 }
 
-impl Work<'_> {
+impl RunningTransaction<'_> {
     /// A stream as it is now, remembered for the unit's way back.
-    fn touched(&mut self, name: &str) -> Result<Stream, StoreError> {
+    fn touched(&mut self, name: &str) -> Result<StreamDigest, StoreError> {
         let waiting = self.streams.get(name).cloned();
         let state = match &waiting {
             Some(state) => state.clone(),
-            None => self.read(|engine| engine.stream(name))?.unwrap_or_else(Stream::new),
+            None => self.read(|engine| engine.stream(name))?.unwrap_or_else(StreamDigest::new),
         };
         self.unit.streams.push((name.to_owned(), waiting));
         Ok(state)
@@ -451,7 +563,7 @@ impl Work<'_> {
     fn push_event(
         &mut self,
         stream: &str,
-        state: Stream,
+        state: StreamDigest,
         kind: &str,
         reference: Option<&str>,
         body: &[u8],
@@ -471,7 +583,7 @@ impl Work<'_> {
     }
 }
 
-impl Blobs for Work<'_> {
+impl Blobs for RunningTransaction<'_> {
     fn put_blob(&mut self, bytes: &[u8], reference: Option<&str>) -> Result<Digest, StoreError> {
         let most = self.settings.largest_blob;
         if bytes.len() > most {
@@ -489,8 +601,11 @@ impl Blobs for Work<'_> {
     }
 }
 
-impl Transaction for Work<'_> {
+impl Transaction for RunningTransaction<'_> {
     fn now(&self) -> Timestamp {
-        Timestamp::from_unix_micros(self.now.max(self.last_ts))
+        // Entries of one transaction are a microsecond apart, which is no reason to differ from them. Where the clock is
+        // far behind, its reading counts: what expires in 15 minutes must not wait until the clock has caught up.
+        let now = if self.is_clock_behind { self.now } else { self.now.max(self.last_ts) };
+        Timestamp::from_unix_micros(now)
     }
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use answerback::Timestamp;
 
-use crate::batch::{Done, Failed};
+use crate::batch::{Failed, UnitOutcome};
 use crate::chain::Chain;
-use crate::engine::{Engine, EngineError, Failure, Opener, Outcome};
-use crate::job::Job;
+use crate::engine::{Engine, EngineError, EngineFailure, EngineResult, Opener};
+use crate::job::WriterJob;
 use crate::queue::Queue;
 use crate::stats::Counters;
 use crate::{Health, Settings, StoreError};
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The first and the longest pause before a store that failed is opened again.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(10));
 
-pub(crate) struct Writer {
+pub(crate) struct LogWriter {
     pub(crate) opener: Arc<dyn Opener>,
     pub(crate) settings: Settings,
     pub(crate) queue: Arc<Queue>,
@@ -42,7 +42,7 @@ impl Poison {
     }
 }
 
-impl Writer {
+impl LogWriter {
     /// Writes until the queue is closed.
     pub(crate) fn work(mut self) {
         while let Some(jobs) = self.queue.take(PATIENCE) {
@@ -67,13 +67,13 @@ impl Writer {
         }
     }
 
-    fn write(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+    fn write(&mut self, mut jobs: Vec<Box<dyn WriterJob>>) {
         if let Err(reason) = self.heal() {
             return self.refuse(jobs, &StoreError::Poisoned(Arc::new(reason)));
         }
         let Ok(chain) = &mut self.chain else { return };
         match chain.run(&mut jobs, &self.settings, &self.counters) {
-            Ok(Done { size, root, outcomes, broken }) => {
+            Ok(UnitOutcome { size, root, outcomes, broken }) => {
                 let waiting = jobs.split_off(outcomes.len());
                 self.queue.put_back(waiting);
                 self.counters.set_health(Health::Good);
@@ -107,14 +107,14 @@ impl Writer {
 
     /// Takes a failure that no unit waits to hear of.
     fn failed(&mut self, error: EngineError) {
-        let poisons = !matches!(error.failure, Failure::Locked | Failure::Conflict);
+        let poisons = !matches!(error.failure, EngineFailure::Locked | EngineFailure::Conflict);
         if poisons {
             tracing::warn!(error = %error.source, "the store failed: it is opened again");
         }
         self.fail(&error.into(), poisons);
     }
 
-    fn refuse(&self, jobs: Vec<Box<dyn Job>>, error: &StoreError) {
+    fn refuse(&self, jobs: Vec<Box<dyn WriterJob>>, error: &StoreError) {
         Counters::add(&self.counters.units_failed, jobs.len() as u64);
         for job in jobs {
             job.finish(Err(error.clone()));
@@ -195,14 +195,14 @@ impl Writer {
 }
 
 /// Writes the head as it is.
-fn touch(engine: &mut dyn Engine) -> Outcome<()> {
+fn touch(engine: &mut dyn Engine) -> EngineResult<()> {
     if let Some(head) = engine.begin()? {
         engine.save_head(&head, None)?;
     }
     engine.commit()
 }
 
-pub(crate) fn sweep(engine: &mut dyn Engine, now: Timestamp, most: u64) -> Outcome<u64> {
+pub(crate) fn sweep(engine: &mut dyn Engine, now: Timestamp, most: u64) -> EngineResult<u64> {
     engine.begin()?;
     let swept = engine.sweep_attempts(now, most)? + engine.sweep_cases(now)?;
     if swept > 0 {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     leaf::{Facts, Member},
-    report::{Failure, Findings, Level},
+    report::{FindingCollector, Level, VerifyFailure},
     source::{Entry, Record, Source, SourceError},
 };
 
@@ -51,7 +51,7 @@ impl Erasures {
         entry: &Entry<'_>,
         facts: &Facts,
         from: u64,
-        findings: &mut Findings,
+        findings: &mut FindingCollector,
     ) {
         let (Some(target), Some(name)) = (
             facts.number(entry.leaf, Member::TargetIndex),
@@ -61,7 +61,7 @@ impl Erasures {
         };
         if target >= entry.index {
             let what = format!("it erases a part of entry {target}, which is not before it");
-            return findings.fail(Failure::new(Level::Semantics, entry.index, what));
+            return findings.fail(VerifyFailure::new(Level::Semantics, entry.index, what));
         }
         if target < from {
             return findings.warn(
@@ -83,7 +83,7 @@ impl Erasures {
         self,
         source: &mut dyn Source,
         below: u64,
-        findings: &mut Findings,
+        findings: &mut FindingCollector,
     ) -> Result<(), SourceError> {
         let names: HashMap<u32, &str> =
             self.names.iter().map(|(name, number)| (*number, name.as_str())).collect();
@@ -95,7 +95,7 @@ impl Erasures {
                 "part {}: it is missing, and no entry says that it was erased",
                 names[name]
             );
-            findings.fail(Failure::new(Level::Content, *index, what));
+            findings.fail(VerifyFailure::new(Level::Content, *index, what));
         }
         if self.unresolved.is_empty() {
             return Ok(());
@@ -112,12 +112,12 @@ impl Erasures {
                 if !committed {
                     let what =
                         format!("it erases part {name} of entry {}, which had none", entry.index);
-                    findings.fail(Failure::new(Level::Semantics, *by, what));
+                    findings.fail(VerifyFailure::new(Level::Semantics, *by, what));
                 } else if present {
                     let what = format!(
                         "part {name}: it is there, though entry {by} says that it was erased"
                     );
-                    findings.fail(Failure::new(Level::Content, entry.index, what));
+                    findings.fail(VerifyFailure::new(Level::Content, entry.index, what));
                 }
             }
         })

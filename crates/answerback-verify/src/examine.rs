@@ -5,7 +5,7 @@
 use crate::{
     hash::Hash,
     leaf::{Facts, Member},
-    report::{Failure, Level},
+    report::{Level, VerifyFailure},
     source::{Columns, Entry, Part},
 };
 
@@ -18,7 +18,7 @@ pub(crate) struct Examined {
     pub(crate) leaf_hash: Hash,
     /// What the leaf says, unless it cannot be read.
     pub(crate) facts: Option<Facts>,
-    pub(crate) failures: Vec<Failure>,
+    pub(crate) failures: Vec<VerifyFailure>,
     /// The names of parts that the leaf commits to and that are not there.
     pub(crate) missing: Vec<String>,
     pub(crate) parts_checked: u64,
@@ -41,7 +41,7 @@ pub(crate) fn examine(entry: &Entry<'_>, leaf_hash: Hash, commitments: &[Hash]) 
         }
         Err(error) => {
             let what = format!("the leaf is malformed: {error}");
-            examined.failures.push(Failure::new(Level::Semantics, entry.index, what));
+            examined.failures.push(VerifyFailure::new(Level::Semantics, entry.index, what));
         }
     }
     if let Some(columns) = &entry.columns {
@@ -59,15 +59,15 @@ impl Examined {
             .chain(facts.unknown.iter().map(String::as_str))
         {
             let what = format!("a {kind} entry has no {member}");
-            self.failures.push(Failure::new(Level::Semantics, entry.index, what));
+            self.failures.push(VerifyFailure::new(Level::Semantics, entry.index, what));
         }
         if facts.has(Member::Tool) && facts.has(Member::ToolSha256) {
             let what = "an entry has tool or tool_sha256, not both";
-            self.failures.push(Failure::new(Level::Semantics, entry.index, what));
+            self.failures.push(VerifyFailure::new(Level::Semantics, entry.index, what));
         }
         for member in facts.lacking(entry.leaf) {
             let what = format!("a {kind} entry needs {member}");
-            self.failures.push(Failure::new(Level::Semantics, entry.index, what));
+            self.failures.push(VerifyFailure::new(Level::Semantics, entry.index, what));
         }
     }
 
@@ -81,7 +81,11 @@ impl Examined {
             };
             self.parts_checked += 1;
             let failure = |what: &str| {
-                Failure::new(Level::Content, entry.index, format!("part {}: {what}", shown(name)))
+                VerifyFailure::new(
+                    Level::Content,
+                    entry.index,
+                    format!("part {}: {what}", shown(name)),
+                )
             };
             if part.bytes.len() as u64 != declared.length {
                 self.failures
@@ -104,7 +108,7 @@ impl Examined {
             if !declared || before {
                 let what =
                     format!("part {}: it is extra, the leaf has no such part", shown(part.name));
-                self.failures.push(Failure::new(Level::Content, entry.index, what));
+                self.failures.push(VerifyFailure::new(Level::Content, entry.index, what));
             }
         }
     }
@@ -113,7 +117,7 @@ impl Examined {
         let mut differs = |column: &str, expected: String, actual: String| {
             let what = format!("column {column} is not what the leaf says");
             self.failures
-                .push(Failure::new(Level::Root, entry.index, what).differs(expected, actual));
+                .push(VerifyFailure::new(Level::Root, entry.index, what).differs(expected, actual));
         };
         if columns.leaf_hash != self.leaf_hash.as_bytes() {
             differs("leaf_hash", self.leaf_hash.to_string(), hex(columns.leaf_hash));

@@ -8,7 +8,7 @@ use crate::{
     examine::shown,
     hash::Hash,
     leaf::{Facts, Kind, Member},
-    report::{Failure, Findings, Level},
+    report::{FindingCollector, Level, VerifyFailure},
     source::{Entry, object},
 };
 
@@ -40,11 +40,11 @@ struct ManifestAgent {
 
 #[derive(Deserialize)]
 struct LockFile {
-    prompts: BTreeMap<String, LockedPrompt>,
+    prompts: BTreeMap<String, LoggedPrompt>,
 }
 
 #[derive(Deserialize)]
-struct LockedPrompt {
+struct LoggedPrompt {
     hash: String,
     #[serde(rename = "type")]
     agent_type: String,
@@ -53,22 +53,27 @@ struct LockedPrompt {
 
 /// The manifests and locks that were logged so far.
 #[derive(Default)]
-pub(crate) struct Governance {
+pub(crate) struct LoggedGovernance {
     manifests: Logged<Agents>,
-    locks: Logged<BTreeMap<String, LockedPrompt>>,
+    locks: Logged<BTreeMap<String, LoggedPrompt>>,
     newest_manifest: Option<Hash>,
     newest_lock: Option<Hash>,
     /// Entries below the first that is there may have logged more.
     incomplete: bool,
 }
 
-impl Governance {
+impl LoggedGovernance {
     pub(crate) fn new(incomplete: bool) -> Self {
         Self { incomplete, ..Self::default() }
     }
 
     /// Takes up a manifest or a lock that an entry logs.
-    pub(crate) fn log(&mut self, entry: &Entry<'_>, facts: &Facts, findings: &mut Findings) {
+    pub(crate) fn log(
+        &mut self,
+        entry: &Entry<'_>,
+        facts: &Facts,
+        findings: &mut FindingCollector,
+    ) {
         let subject = facts.text(entry.leaf, Member::Subject);
         let Some(digest) = facts.hash(entry.leaf, Member::Sha256) else { return };
         let subject = match subject {
@@ -78,15 +83,16 @@ impl Governance {
         };
         if facts.parts.len() != 1 {
             let what = format!("a {subject} entry has one part, the {subject}");
-            findings.fail(Failure::new(Level::Semantics, entry.index, what));
+            findings.fail(VerifyFailure::new(Level::Semantics, entry.index, what));
         }
         let content = entry.parts.first().map(|part| part.bytes);
         let content = content.filter(|content| {
             let found = Hash::of(content);
             if found != digest {
                 let what = format!("the {subject} is not the one that sha256 names");
-                findings
-                    .fail(Failure::new(Level::Semantics, entry.index, what).differs(digest, found));
+                findings.fail(
+                    VerifyFailure::new(Level::Semantics, entry.index, what).differs(digest, found),
+                );
             }
             found == digest
         });
@@ -101,17 +107,17 @@ impl Governance {
         };
         if !understood {
             let what = format!("the {subject} cannot be read");
-            findings.fail(Failure::new(Level::Semantics, entry.index, what));
+            findings.fail(VerifyFailure::new(Level::Semantics, entry.index, what));
         }
     }
 
     /// Checks the agent and the prompt that an entry names.
-    pub(crate) fn check(&self, entry: &Entry<'_>, facts: &Facts, findings: &mut Findings) {
+    pub(crate) fn check(&self, entry: &Entry<'_>, facts: &Facts, findings: &mut FindingCollector) {
         // A token is ASCII: that it is a token was checked when the leaf was read.
         let agent = facts.text(entry.leaf, Member::AgentId).map(str::from_utf8);
         let Some(Ok(agent)) = agent else { return };
-        let fail = |findings: &mut Findings, what: String| {
-            findings.fail(Failure::new(Level::Semantics, entry.index, what));
+        let fail = |findings: &mut FindingCollector, what: String| {
+            findings.fail(VerifyFailure::new(Level::Semantics, entry.index, what));
         };
         if facts.kind == Kind::Request {
             let known = |agents: &Option<Agents>| {
@@ -125,15 +131,15 @@ impl Governance {
         }
         let named = facts.hash(entry.leaf, Member::ManifestSha256);
         let manifest = match self.find("manifest", &self.manifests, named, self.newest_manifest) {
-            Found::Content(manifest, newest) => {
+            LockedAgent::Content(manifest, newest) => {
                 if !newest {
                     findings.warn(entry.index, SUPERSEDED);
                 }
                 manifest
             }
-            Found::Uncheckable => return findings.warn(entry.index, UNCHECKABLE),
-            Found::Nothing => return,
-            Found::Unlogged(what) => return fail(findings, what),
+            LockedAgent::Uncheckable => return findings.warn(entry.index, UNCHECKABLE),
+            LockedAgent::Nothing => return,
+            LockedAgent::Unlogged(what) => return fail(findings, what),
         };
         let Some((key, agent_type)) = manifest.get(agent) else {
             return fail(findings, format!("agent {agent} is not in the manifest in force"));
@@ -147,17 +153,17 @@ impl Governance {
         }
         let named = facts.hash(entry.leaf, Member::LockSha256);
         let lock = match self.find("lock", &self.locks, named, self.newest_lock) {
-            Found::Content(lock, newest) => {
+            LockedAgent::Content(lock, newest) => {
                 if !newest {
                     findings.warn(entry.index, SUPERSEDED);
                 }
                 lock
             }
-            Found::Uncheckable => return findings.warn(entry.index, UNCHECKABLE),
-            Found::Nothing => {
+            LockedAgent::Uncheckable => return findings.warn(entry.index, UNCHECKABLE),
+            LockedAgent::Nothing => {
                 return fail(findings, "a prompt is named, and no lock was logged".to_owned());
             }
-            Found::Unlogged(what) => return fail(findings, what),
+            LockedAgent::Unlogged(what) => return fail(findings, what),
         };
         let Some(locked) = lock.get(key) else {
             return fail(findings, format!("agent {agent} is not in the lock in force"));
@@ -183,7 +189,7 @@ impl Governance {
             if let Some(actual) = member
                 && actual != expected.as_bytes()
             {
-                let failure = Failure::new(Level::Semantics, entry.index, what);
+                let failure = VerifyFailure::new(Level::Semantics, entry.index, what);
                 findings.fail(failure.differs(shown(expected.as_bytes()), shown(actual)));
             }
         }
@@ -196,20 +202,20 @@ impl Governance {
         logged: &'a Logged<T>,
         named: Option<Hash>,
         newest: Option<Hash>,
-    ) -> Found<'a, T> {
+    ) -> LockedAgent<'a, T> {
         let Some(digest) = named.or(newest) else {
-            return if self.incomplete { Found::Uncheckable } else { Found::Nothing };
+            return if self.incomplete { LockedAgent::Uncheckable } else { LockedAgent::Nothing };
         };
         match logged.get(&digest) {
-            Some(Some(content)) => Found::Content(content, newest == Some(digest)),
-            Some(None) => Found::Uncheckable,
-            None if self.incomplete => Found::Uncheckable,
-            None => Found::Unlogged(format!("{subject} {digest} was not logged before")),
+            Some(Some(content)) => LockedAgent::Content(content, newest == Some(digest)),
+            Some(None) => LockedAgent::Uncheckable,
+            None if self.incomplete => LockedAgent::Uncheckable,
+            None => LockedAgent::Unlogged(format!("{subject} {digest} was not logged before")),
         }
     }
 }
 
-enum Found<'a, T> {
+enum LockedAgent<'a, T> {
     /// It was logged; whether it was the newest.
     Content(&'a T, bool),
     /// It was logged, and its content is gone.

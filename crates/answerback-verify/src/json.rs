@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::names::{Names, prefix};
+use crate::names::{NameSet, prefix};
 
 /// Leaves nest three deep; more is not one.
 const DEPTH: u32 = 8;
@@ -39,14 +39,14 @@ fn plain_length(text: &[u8]) -> Option<usize> {
 
 /// The name of a member, as it is spelled.
 #[derive(Clone, Copy)]
-pub(crate) struct Name<'a> {
+pub(crate) struct MemberName<'a> {
     pub(crate) text: &'a [u8],
     prefix: u64,
     /// Its place among the names that were expected.
     pub(crate) known: Option<usize>,
 }
 
-impl<'a> Name<'a> {
+impl<'a> MemberName<'a> {
     fn new(text: &'a [u8]) -> Self {
         Self { text, prefix: prefix(text), known: None }
     }
@@ -70,12 +70,12 @@ pub(crate) struct FormError {
 }
 
 /// A place in canonical JSON.
-pub(crate) struct Reader<'a> {
+pub(crate) struct CanonicalReader<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> CanonicalReader<'a> {
     /// Starts at the front.
     ///
     /// # Errors
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string of a fixed length whose bytes are all fit, which leaves no room for escapes, or nothing at all:
-    /// what is wrong, [`Reader::plain`] says.
+    /// what is wrong, [`CanonicalReader::plain`] says.
     pub(crate) fn fixed<const LENGTH: usize>(
         &mut self,
         holds: impl Fn(&[u8; LENGTH]) -> bool,
@@ -231,35 +231,39 @@ impl<'a> Reader<'a> {
 
     /// Reads the name of a member, and whether it has neither escapes nor letters beyond ASCII. Names from `expected` on
     /// are looked for first.
-    fn name(&mut self, names: &Names, expected: usize) -> Result<(Name<'a>, bool), FormError> {
+    fn name(
+        &mut self,
+        names: &NameSet,
+        expected: usize,
+    ) -> Result<(MemberName<'a>, bool), FormError> {
         let rest = &self.text[self.at..];
         if let Some(number) = names.find(rest, expected) {
             let (length, prefix) = names.length_and_prefix(number);
             self.at += length + 2;
-            let name = Name { text: &rest[1..=length], prefix, known: Some(number) };
+            let name = MemberName { text: &rest[1..=length], prefix, known: Some(number) };
             return Ok((name, true));
         }
         let start = self.at;
         if let Ok(text) = self.plain() {
-            return Ok((Name::new(text), text.is_ascii()));
+            return Ok((MemberName::new(text), text.is_ascii()));
         }
         self.at = start;
-        Ok((Name::new(&self.text[self.string()?]), false))
+        Ok((MemberName::new(&self.text[self.string()?]), false))
     }
 
     /// Reads an object; `member` reads each value. Members must be sorted, and none may come twice. A name that is among
     /// `names` has its place there.
     pub(crate) fn object(
         &mut self,
-        names: &Names,
-        mut member: impl FnMut(&mut Self, Name<'a>) -> Result<(), FormError>,
+        names: &NameSet,
+        mut member: impl FnMut(&mut Self, MemberName<'a>) -> Result<(), FormError>,
     ) -> Result<(), FormError> {
         self.expect(b'{', "expected an object")?;
         if self.peek() == Some(b'}') {
             self.at += 1;
             return Ok(());
         }
-        let mut previous: Option<Name<'_>> = None;
+        let mut previous: Option<MemberName<'_>> = None;
         // So far every name was ASCII without escapes.
         let mut plain = true;
         let mut expected = 0;
@@ -312,7 +316,7 @@ impl<'a> Reader<'a> {
         let Some(inner) = depth.checked_sub(1) else { return self.error("nested too deep") };
         match self.peek() {
             Some(b'"') => self.string().map(drop),
-            Some(b'{') => self.object(&Names::NONE, |reader, _| reader.skip_nested(inner)),
+            Some(b'{') => self.object(&NameSet::NONE, |reader, _| reader.skip_nested(inner)),
             Some(b'[') => self.array(|reader| reader.skip_nested(inner)),
             Some(b't' | b'f') => self.boolean().map(drop),
             Some(b'n') if self.text[self.at..].starts_with(b"null") => {
@@ -360,7 +364,7 @@ mod tests {
     use super::*;
 
     fn canonical(text: &str) -> Result<(), FormError> {
-        let mut reader = Reader::new(text.as_bytes()).unwrap();
+        let mut reader = CanonicalReader::new(text.as_bytes()).unwrap();
         reader.skip()?;
         reader.end()
     }
@@ -421,7 +425,8 @@ mod tests {
         let names = ["", "a", "aa", "agent_id", "agent_ids", "agent_type", "b", "ts", "tsx"];
         for (place, left) in names.iter().enumerate() {
             for (other, right) in names.iter().enumerate() {
-                let (left, right) = (Name::new(left.as_bytes()), Name::new(right.as_bytes()));
+                let (left, right) =
+                    (MemberName::new(left.as_bytes()), MemberName::new(right.as_bytes()));
                 assert_eq!(left.is_before(right, true), place < other);
                 assert_eq!(left.is_before(right, false), place < other);
             }

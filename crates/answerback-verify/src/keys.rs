@@ -4,7 +4,7 @@ use std::{sync::Arc, thread};
 
 use crate::{
     note::{Note, Signed, VerifierKey},
-    report::{Failure, Findings, Level},
+    report::{FindingCollector, Level, VerifyFailure},
 };
 
 /// Signatures that are checked together, so that all cores have some.
@@ -12,7 +12,7 @@ const TOGETHER: usize = 512;
 
 /// A key from the entry on that brought it.
 #[derive(Debug)]
-struct Link {
+struct KeyPeriod {
     entry: u64,
     key: Arc<VerifierKey>,
     /// Whether a checkpoint with this key's and its predecessor's signatures was demanded yet.
@@ -22,18 +22,18 @@ struct Link {
 /// The keys of a log, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct KeyChain {
-    links: Vec<Link>,
+    links: Vec<KeyPeriod>,
 }
 
 impl KeyChain {
     /// Begins anew with the key of the first entry.
     pub(crate) fn start(&mut self, entry: u64, key: VerifierKey) {
-        self.links = vec![Link { entry, key: Arc::new(key), introduced: true }];
+        self.links = vec![KeyPeriod { entry, key: Arc::new(key), introduced: true }];
     }
 
     /// Goes on with another key.
     pub(crate) fn rotate(&mut self, entry: u64, key: VerifierKey) {
-        self.links.push(Link { entry, key: Arc::new(key), introduced: false });
+        self.links.push(KeyPeriod { entry, key: Arc::new(key), introduced: false });
     }
 
     pub(crate) fn newest(&self) -> Option<&VerifierKey> {
@@ -65,7 +65,7 @@ impl KeyChain {
 
 /// A checkpoint whose signatures are still to be checked.
 #[derive(Debug)]
-struct Job {
+struct SignatureJob {
     size: u64,
     label: String,
     note: String,
@@ -76,7 +76,7 @@ struct Job {
 /// Checks signatures, many at a time.
 #[derive(Debug)]
 pub(crate) struct Signatures {
-    jobs: Vec<Job>,
+    jobs: Vec<SignatureJob>,
     threads: usize,
 }
 
@@ -101,27 +101,27 @@ impl Signatures {
         &mut self,
         presented: Presented<'_>,
         keys: &mut KeyChain,
-        findings: &mut Findings,
+        findings: &mut FindingCollector,
     ) {
         let Presented { size, label, note, own, key_may_be_unknown } = presented;
         let keys = keys.required(size, own);
         if keys.is_empty() {
             let what = format!("{label}: there is no key to check it with");
-            findings.fail(Failure::new(Level::Signatures, size, what));
+            findings.fail(VerifyFailure::new(Level::Signatures, size, what));
             return;
         }
         let (label, note) = (label.to_owned(), note.to_owned());
-        self.jobs.push(Job { size, label, note, keys, key_may_be_unknown });
+        self.jobs.push(SignatureJob { size, label, note, keys, key_may_be_unknown });
         if self.jobs.len() >= TOGETHER {
             self.finish(findings);
         }
     }
 
     /// Checks all that is still waiting.
-    pub(crate) fn finish(&mut self, findings: &mut Findings) {
+    pub(crate) fn finish(&mut self, findings: &mut FindingCollector) {
         let jobs = std::mem::take(&mut self.jobs);
         let share = jobs.len().div_ceil(self.threads.max(1)).max(1);
-        let verdicts: Vec<Vec<Verdict>> = thread::scope(|scope| {
+        let verdicts: Vec<Vec<SignatureVerdict>> = thread::scope(|scope| {
             let (first, rest) = jobs.split_at(share.min(jobs.len()));
             let others: Vec<_> =
                 rest.chunks(share).map(|jobs| scope.spawn(|| judge(jobs))).collect();
@@ -135,20 +135,20 @@ impl Signatures {
         findings.checked(Level::Signatures, jobs.len() as u64);
         for verdict in verdicts.into_iter().flatten() {
             match verdict {
-                Verdict::Fails(failure) => findings.fail(failure),
-                Verdict::UnknownKey(size) => findings
+                SignatureVerdict::Fails(failure) => findings.fail(failure),
+                SignatureVerdict::UnknownKey(size) => findings
                     .warn(size, "checkpoint older than the first entry: its key is not known here"),
             }
         }
     }
 }
 
-enum Verdict {
-    Fails(Failure),
+enum SignatureVerdict {
+    Fails(VerifyFailure),
     UnknownKey(u64),
 }
 
-fn judge(jobs: &[Job]) -> Vec<Verdict> {
+fn judge(jobs: &[SignatureJob]) -> Vec<SignatureVerdict> {
     let mut verdicts = Vec::new();
     for job in jobs {
         let Ok(note) = Note::parse(&job.note) else { continue };
@@ -156,14 +156,18 @@ fn judge(jobs: &[Job]) -> Vec<Verdict> {
             let what = match note.signed_by(key) {
                 Signed::Yes => continue,
                 Signed::No if job.key_may_be_unknown => {
-                    verdicts.push(Verdict::UnknownKey(job.size));
+                    verdicts.push(SignatureVerdict::UnknownKey(job.size));
                     continue;
                 }
                 Signed::No => "it is not signed by the key",
                 Signed::Wrongly => "it has a wrong signature of the key",
             };
             let what = format!("{}: {what} {key}", job.label);
-            verdicts.push(Verdict::Fails(Failure::new(Level::Signatures, job.size, what)));
+            verdicts.push(SignatureVerdict::Fails(VerifyFailure::new(
+                Level::Signatures,
+                job.size,
+                what,
+            )));
         }
     }
     verdicts

@@ -6,8 +6,8 @@ use crate::{
     checkpoint::decimal,
     hash::Hash,
     hex::{from_hex, is_hex},
-    json::{FormError, Reader},
-    names::{Names, Spelling},
+    json::{CanonicalReader, FormError},
+    names::{NameSet, Spelling},
     time,
 };
 
@@ -53,7 +53,7 @@ impl Kind {
 
 /// How a member's value is spelled.
 #[derive(Clone, Copy)]
-enum Form {
+enum ValueForm {
     Token,
     Tokens,
     Uuid,
@@ -78,7 +78,7 @@ macro_rules! members {
         pub(crate) enum Member { $($member),* }
 
         /// Name, form and kinds of every member, in the order of names, which is the order in a leaf.
-        const MEMBERS: &[(&str, Form, u16)] = &[$(($name, $form, $kinds)),*];
+        const MEMBERS: &[(&str, ValueForm, u16)] = &[$(($name, $form, $kinds)),*];
     };
 }
 
@@ -86,11 +86,11 @@ macro_rules! members {
 macro_rules! names {
     ($($name:expr),*) => {{
         const SPELLINGS: &[Spelling] = &[$(Spelling::of($name.as_bytes())),*];
-        Names::new(SPELLINGS)
+        NameSet::new(SPELLINGS)
     }};
 }
 
-static NAMES: Names = {
+static NAMES: NameSet = {
     const SPELLINGS: [Spelling; MEMBERS.len()] = {
         let mut spellings = [Spelling::of(b""); MEMBERS.len()];
         let mut at = 0;
@@ -100,7 +100,7 @@ static NAMES: Names = {
         }
         spellings
     };
-    Names::new(&SPELLINGS)
+    NameSet::new(&SPELLINGS)
 };
 
 /// By kind: the members that an entry of it may have, as bits.
@@ -131,46 +131,46 @@ const ATTEMPTS: u16 = of(Kind::Validation) | of(Kind::Escalation);
 const DECISIONS: u16 = of(Kind::Decision) | of(Kind::Escalation);
 
 members! {
-    AgentId "agent_id" Form::Token, IDENTITY;
-    AgentType "agent_type" Form::Token, IDENTITY;
-    AgentVersion "agent_version" Form::Token, IDENTITY;
-    Attempt "attempt" Form::Number, ATTEMPTS;
-    Basis "basis" Form::Choice(&["legal", "request", "retention", "secret"]), of(Kind::Erasure);
-    Below "below" Form::Decimal, of(Kind::Prune);
-    CaseId "case_id" Form::Uuid, ANY;
-    Claimed "claimed" Form::Flags, ANSWERS;
-    ClaimedTs "claimed_ts" Form::Time, ANY;
-    Codes "codes" Form::Tokens, ATTEMPTS | of(Kind::Rejected);
-    Contract "contract" Form::Token, ANY;
-    CorrelationId "correlation_id" Form::Uuid, ANY;
-    Decision "decision" Form::Token, DECISIONS;
-    Digest "digest" Form::Hex, DECISIONS;
-    Kind "kind" Form::Kind, ANY;
-    LockSha256 "lock_sha256" Form::Hex, ANSWERS;
-    ManifestSha256 "manifest_sha256" Form::Hex, ANSWERS;
-    MaxAttempts "max_attempts" Form::Number, ATTEMPTS;
-    Outcome "outcome" Form::Token, ANY;
-    Parts "parts" Form::Parts, ANY;
-    Principal "principal" Form::Token, ANY;
-    PromptSha256 "prompt_sha256" Form::Hex, ANSWERS;
-    ReplyId "reply_id" Form::Uuid, ANY;
-    RequestId "request_id" Form::Uuid, ANY;
-    RequestIndex "request_index" Form::Decimal, ANSWERS;
-    ResponseId "response_id" Form::Uuid, ANY;
-    Revision "revision" Form::Number, DECISIONS;
-    Root "root" Form::Hex, of(Kind::Prune);
-    Sha256 "sha256" Form::Hex, of(Kind::Config);
-    Status "status" Form::Token, ANY;
-    Subject "subject" Form::Choice(&["catalogue", "clock", "key", "lock", "manifest", "migrate", "policy", "start", "stop"]), of(Kind::Config);
-    TargetIndex "target_index" Form::Decimal, of(Kind::Erasure);
-    TargetPart "target_part" Form::Token, of(Kind::Erasure);
-    Tool "tool" Form::Token, ANY;
-    ToolSha256 "tool_sha256" Form::Hex, ANY;
-    Ts "ts" Form::Time, ANY;
-    Upstream "upstream" Form::Token, ANY;
-    V "v" Form::One, ANY;
-    Verdict "verdict" Form::Verdict, ANSWERS;
-    Vkey "vkey" Form::Key, of(Kind::Config);
+    AgentId "agent_id" ValueForm::Token, IDENTITY;
+    AgentType "agent_type" ValueForm::Token, IDENTITY;
+    AgentVersion "agent_version" ValueForm::Token, IDENTITY;
+    Attempt "attempt" ValueForm::Number, ATTEMPTS;
+    Basis "basis" ValueForm::Choice(&["legal", "request", "retention", "secret"]), of(Kind::Erasure);
+    Below "below" ValueForm::Decimal, of(Kind::Prune);
+    CaseId "case_id" ValueForm::Uuid, ANY;
+    Claimed "claimed" ValueForm::Flags, ANSWERS;
+    ClaimedTs "claimed_ts" ValueForm::Time, ANY;
+    Codes "codes" ValueForm::Tokens, ATTEMPTS | of(Kind::Rejected);
+    Contract "contract" ValueForm::Token, ANY;
+    CorrelationId "correlation_id" ValueForm::Uuid, ANY;
+    Decision "decision" ValueForm::Token, DECISIONS;
+    Digest "digest" ValueForm::Hex, DECISIONS;
+    Kind "kind" ValueForm::Kind, ANY;
+    LockSha256 "lock_sha256" ValueForm::Hex, ANSWERS;
+    ManifestSha256 "manifest_sha256" ValueForm::Hex, ANSWERS;
+    MaxAttempts "max_attempts" ValueForm::Number, ATTEMPTS;
+    Outcome "outcome" ValueForm::Token, ANY;
+    Parts "parts" ValueForm::Parts, ANY;
+    Principal "principal" ValueForm::Token, ANY;
+    PromptSha256 "prompt_sha256" ValueForm::Hex, ANSWERS;
+    ReplyId "reply_id" ValueForm::Uuid, ANY;
+    RequestId "request_id" ValueForm::Uuid, ANY;
+    RequestIndex "request_index" ValueForm::Decimal, ANSWERS;
+    ResponseId "response_id" ValueForm::Uuid, ANY;
+    Revision "revision" ValueForm::Number, DECISIONS;
+    Root "root" ValueForm::Hex, of(Kind::Prune);
+    Sha256 "sha256" ValueForm::Hex, of(Kind::Config);
+    Status "status" ValueForm::Token, ANY;
+    Subject "subject" ValueForm::Choice(&["catalogue", "clock", "key", "lock", "manifest", "migrate", "policy", "start", "stop"]), of(Kind::Config);
+    TargetIndex "target_index" ValueForm::Decimal, of(Kind::Erasure);
+    TargetPart "target_part" ValueForm::Token, of(Kind::Erasure);
+    Tool "tool" ValueForm::Token, ANY;
+    ToolSha256 "tool_sha256" ValueForm::Hex, ANY;
+    Ts "ts" ValueForm::Time, ANY;
+    Upstream "upstream" ValueForm::Token, ANY;
+    V "v" ValueForm::One, ANY;
+    Verdict "verdict" ValueForm::Verdict, ANSWERS;
+    Vkey "vkey" ValueForm::Key, of(Kind::Config);
 }
 
 impl Member {
@@ -181,14 +181,14 @@ impl Member {
 
 /// Where a value stands in its leaf. A leaf is shorter than 2^16.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Span {
+pub(crate) struct LeafSpan {
     start: u16,
     end: u16,
 }
 
-impl Span {
+impl LeafSpan {
     /// Where the string stands that a reader has just passed.
-    fn behind(reader: &Reader<'_>, text: &[u8]) -> Self {
+    fn behind(reader: &CanonicalReader<'_>, text: &[u8]) -> Self {
         // Leaves are at most `LONGEST` bytes, which is checked before any span is made.
         let place = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
         let end = reader.at().saturating_sub(1);
@@ -203,7 +203,7 @@ impl Span {
 /// What a leaf says of one part.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Commitment {
-    pub(crate) name: Span,
+    pub(crate) name: LeafSpan,
     pub(crate) commit: Hash,
     pub(crate) length: u64,
 }
@@ -240,7 +240,7 @@ pub(crate) struct Facts {
     pub(crate) parts: Commitments,
     /// Members that no kind has.
     pub(crate) unknown: Vec<String>,
-    values: [Span; MEMBERS.len()],
+    values: [LeafSpan; MEMBERS.len()],
     seen: u64,
 }
 
@@ -254,14 +254,14 @@ impl Facts {
         if leaf.len() > LONGEST {
             return Err(FormError { at: LONGEST, what: "the leaf is longer than 8,192 bytes" });
         }
-        let mut reader =
-            Reader::new(leaf).map_err(|at| FormError { at, what: "the leaf is not UTF-8" })?;
+        let mut reader = CanonicalReader::new(leaf)
+            .map_err(|at| FormError { at, what: "the leaf is not UTF-8" })?;
         let mut facts = Self {
             kind: Kind::Config,
             ts: 0,
             parts: Commitments::default(),
             unknown: Vec::new(),
-            values: [Span::default(); MEMBERS.len()],
+            values: [LeafSpan::default(); MEMBERS.len()],
             seen: 0,
         };
         reader.object(&NAMES, |reader, name| {
@@ -284,61 +284,65 @@ impl Facts {
     }
 
     /// Reads one value. For a verdict the span is that of its result.
-    fn value(&mut self, reader: &mut Reader<'_>, form: Form) -> Result<Span, FormError> {
-        let checked = |reader: &mut Reader<'_>, holds: fn(&[u8]) -> bool, what| {
+    fn value(
+        &mut self,
+        reader: &mut CanonicalReader<'_>,
+        form: ValueForm,
+    ) -> Result<LeafSpan, FormError> {
+        let checked = |reader: &mut CanonicalReader<'_>, holds: fn(&[u8]) -> bool, what| {
             let text = reader.plain()?;
-            if holds(text) { Ok(Span::behind(reader, text)) } else { reader.error(what) }
+            if holds(text) { Ok(LeafSpan::behind(reader, text)) } else { reader.error(what) }
         };
         match form {
-            Form::Token => token(reader).map(|(span, _)| span),
-            Form::Uuid => match reader.fixed::<36>(is_uuid) {
-                Some(text) => Ok(Span::behind(reader, text)),
+            ValueForm::Token => token(reader).map(|(span, _)| span),
+            ValueForm::Uuid => match reader.fixed::<36>(is_uuid) {
+                Some(text) => Ok(LeafSpan::behind(reader, text)),
                 None => checked(reader, |_| false, "expected a UUID in lower case"),
             },
-            Form::Hex => match reader.fixed::<64>(is_hex) {
-                Some(text) => Ok(Span::behind(reader, text)),
+            ValueForm::Hex => match reader.fixed::<64>(is_hex) {
+                Some(text) => Ok(LeafSpan::behind(reader, text)),
                 None => checked(reader, |_| false, "expected 64 lower-case hexadecimal digits"),
             },
-            Form::Decimal => {
+            ValueForm::Decimal => {
                 checked(reader, |text| decimal(text).is_some(), "expected a decimal number as text")
             }
-            Form::Key => checked(reader, |text| !text.is_empty(), "expected a verifier key"),
-            Form::Time => {
+            ValueForm::Key => checked(reader, |text| !text.is_empty(), "expected a verifier key"),
+            ValueForm::Time => {
                 let text = reader.plain()?;
                 let Some(micros) = time::micros(text) else {
                     return reader.error("expected a time in UTC with six digits of fraction");
                 };
                 // `claimed_ts` comes before `ts`, so the last one read is the ledger's.
                 self.ts = micros;
-                Ok(Span::behind(reader, text))
+                Ok(LeafSpan::behind(reader, text))
             }
-            Form::Kind => {
+            ValueForm::Kind => {
                 let text = reader.plain()?;
                 let Some(kind) = Kind::parse(text) else {
                     return reader.error("the kind is unknown");
                 };
                 self.kind = kind;
-                Ok(Span::behind(reader, text))
+                Ok(LeafSpan::behind(reader, text))
             }
-            Form::Choice(choices) => {
+            ValueForm::Choice(choices) => {
                 let text = reader.plain()?;
                 if choices.iter().any(|choice| choice.as_bytes() == text) {
-                    Ok(Span::behind(reader, text))
+                    Ok(LeafSpan::behind(reader, text))
                 } else {
                     reader.error("the value is not one of those that are allowed")
                 }
             }
-            Form::One => match reader.number()? {
-                1 => Ok(Span::default()),
+            ValueForm::One => match reader.number()? {
+                1 => Ok(LeafSpan::default()),
                 _ => reader.error("the leaf's version is unknown"),
             },
-            Form::Number => reader.number().map(|_| Span::default()),
-            Form::Tokens => tokens(reader).map(|()| Span::default()),
-            Form::Flags => flags(reader).map(|()| Span::default()),
-            Form::Verdict => verdict(reader),
-            Form::Parts => {
+            ValueForm::Number => reader.number().map(|_| LeafSpan::default()),
+            ValueForm::Tokens => tokens(reader).map(|()| LeafSpan::default()),
+            ValueForm::Flags => flags(reader).map(|()| LeafSpan::default()),
+            ValueForm::Verdict => verdict(reader),
+            ValueForm::Parts => {
                 self.parts = commitments(reader)?;
-                Ok(Span::default())
+                Ok(LeafSpan::default())
             }
         }
     }
@@ -392,20 +396,20 @@ impl Facts {
 }
 
 /// Reads a token, and gives where it stands.
-fn token<'a>(reader: &mut Reader<'a>) -> Result<(Span, &'a [u8]), FormError> {
+fn token<'a>(reader: &mut CanonicalReader<'a>) -> Result<(LeafSpan, &'a [u8]), FormError> {
     let Some(text) = reader.fit(&IN_TOKEN) else {
         // It says what a string lacks before it says what a token lacks.
         reader.plain()?;
         return reader.error("expected a token");
     };
     if is_token_long(text) {
-        Ok((Span::behind(reader, text), text))
+        Ok((LeafSpan::behind(reader, text), text))
     } else {
         reader.error("expected a token")
     }
 }
 
-fn tokens(reader: &mut Reader<'_>) -> Result<(), FormError> {
+fn tokens(reader: &mut CanonicalReader<'_>) -> Result<(), FormError> {
     let mut previous: Option<&[u8]> = None;
     reader.array(|reader| {
         let (_, token) = token(reader)?;
@@ -417,8 +421,8 @@ fn tokens(reader: &mut Reader<'_>) -> Result<(), FormError> {
     })
 }
 
-fn flags(reader: &mut Reader<'_>) -> Result<(), FormError> {
-    static FLAGS: Names = names![
+fn flags(reader: &mut CanonicalReader<'_>) -> Result<(), FormError> {
+    static FLAGS: NameSet = names![
         "boundaries_respected",
         "constraints_followed",
         "quality_standards_met",
@@ -435,8 +439,8 @@ fn flags(reader: &mut Reader<'_>) -> Result<(), FormError> {
     if expected < 4 { reader.error("an attestation flag is missing") } else { Ok(()) }
 }
 
-fn verdict(reader: &mut Reader<'_>) -> Result<Span, FormError> {
-    static VERDICT: Names = names!["failed", "result"];
+fn verdict(reader: &mut CanonicalReader<'_>) -> Result<LeafSpan, FormError> {
+    static VERDICT: NameSet = names!["failed", "result"];
     let (mut failed, mut result) = (false, None);
     reader.object(&VERDICT, |reader, name| match name.known {
         Some(0) => {
@@ -448,7 +452,7 @@ fn verdict(reader: &mut Reader<'_>) -> Result<Span, FormError> {
             if !matches!(text, b"accepted" | b"refused" | b"unverified") {
                 return reader.error("the verdict's result is unknown");
             }
-            result = Some(Span::behind(reader, text));
+            result = Some(LeafSpan::behind(reader, text));
             Ok(())
         }
         None => reader.error("a verdict has only failed and result"),
@@ -459,8 +463,8 @@ fn verdict(reader: &mut Reader<'_>) -> Result<Span, FormError> {
     }
 }
 
-fn commitments(reader: &mut Reader<'_>) -> Result<Commitments, FormError> {
-    static PART: Names = names!["alg", "commit", "len", "name"];
+fn commitments(reader: &mut CanonicalReader<'_>) -> Result<Commitments, FormError> {
+    static PART: NameSet = names!["alg", "commit", "len", "name"];
     let mut commitments = Commitments::default();
     let mut previous: Option<&[u8]> = None;
     reader.array(|reader| {
@@ -479,7 +483,7 @@ fn commitments(reader: &mut Reader<'_>) -> Result<Commitments, FormError> {
                 Some(_) => {
                     named = match reader.fit(&IN_TOKEN) {
                         Some(text) if is_token_long(text) => {
-                            Some((Span::behind(reader, text), text))
+                            Some((LeafSpan::behind(reader, text), text))
                         }
                         Some(_) => None,
                         None => reader.plain().map(|_| None)?,
@@ -610,9 +614,10 @@ mod tests {
     #[test]
     fn expected_names_are_read_as_any_others() {
         let leaf = r#"{"agent_id":"a","agent_type":"domain","claimed":{"within_scope":true},"claimed_ts":"2026-11-15T18:24:44.727091Z","comment":[1],"kind":"request","ts":"2026-11-15T18:24:44.727091Z","v":1}"#;
-        let read = |text: &[u8], names: &Names| {
+        let read = |text: &[u8], names: &NameSet| {
             let mut members = Vec::new();
-            let mut reader = Reader::new(text).map_err(|at| FormError { at, what: "UTF-8" })?;
+            let mut reader =
+                CanonicalReader::new(text).map_err(|at| FormError { at, what: "UTF-8" })?;
             let read = reader.object(names, |reader, name| {
                 members.push(name.text.to_vec());
                 let place = MEMBERS.iter().position(|member| member.0.as_bytes() == name.text);
@@ -623,7 +628,7 @@ mod tests {
             read.map(|()| members)
         };
         let check = |text: &[u8]| {
-            let read = (read(text, &NAMES), read(text, &Names::NONE));
+            let read = (read(text, &NAMES), read(text, &NameSet::NONE));
             assert_eq!(read.0, read.1, "{}", text.escape_ascii());
         };
         check(leaf.as_bytes());

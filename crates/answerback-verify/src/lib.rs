@@ -15,7 +15,7 @@
 //!
 //! It reads the embedded store's file (feature `sqlite`), an export as JSON lines, or a directory of C2SP tiles; each
 //! is a [`Source`]. Memory does not grow with content: about a quarter of a byte an entry is kept, and what is missing,
-//! unanswered or erased.
+//! unanswered or erased, and what the log records of cases.
 #![deny(missing_docs)]
 
 mod checkpoint;
@@ -27,7 +27,6 @@ mod hash;
 mod hex;
 mod json;
 mod keys;
-mod lanes;
 mod leaf;
 mod names;
 mod note;
@@ -37,7 +36,9 @@ mod proof;
 mod receipt;
 mod report;
 mod semantics;
+mod sha256_x2;
 mod source;
+mod states;
 mod tiles;
 mod time;
 mod tree;
@@ -50,14 +51,14 @@ pub use note::{Note, NoteError, Signed, VerifierKey};
 pub use options::{GivenError, Options};
 pub use proof::{consistency_holds, inclusion_holds};
 pub use receipt::{Proven, ReceiptError, verify_receipt};
-pub use report::{Failure, KeyTrust, Level, LevelReport, Report, Warning};
+pub use report::{KeyTrust, Level, LevelReport, Report, VerifyFailure, Warning};
 #[cfg(feature = "postgres")]
 pub use source::Postgres;
 #[cfg(feature = "sqlite")]
 pub use source::Sqlite;
 pub use source::{
-    Claims, Columns, Entry, Head, JsonLines, Part, Record, Source, SourceError, Tile,
-    TileDirectory, TilesHeld, open,
+    Claims, Columns, Entry, Head, JsonLines, Part, Record, Source, SourceError, StoredAttempt,
+    StoredCase, StoredState, Tile, TileDirectory, TilesHeld, open,
 };
 pub use tree::{Frontier, root_of};
-pub use verify::{Progress, verify, verify_with_progress};
+pub use verify::{VerifyProgress, verify, verify_with_progress};

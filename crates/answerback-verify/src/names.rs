@@ -55,13 +55,13 @@ const fn words_of(bytes: &[u8; SPELLED]) -> [u64; 3] {
 }
 
 /// Names that an object may have, sorted. One of them is found where it stands, without looking for its end.
-pub(crate) struct Names {
+pub(crate) struct NameSet {
     spellings: &'static [Spelling],
     /// By the first byte of a name: the first that begins with it.
     first: [u8; 128],
 }
 
-impl Names {
+impl NameSet {
     pub(crate) const NONE: Self = Self::new(&[]);
 
     pub(crate) const fn new(spellings: &'static [Spelling]) -> Self {
@@ -119,7 +119,7 @@ mod tests {
     const NAMES: [&str; 7] =
         ["agent_id", "agent_ids", "kind", "quality_standards_met", "ts", "tsx", "v"];
 
-    fn names() -> Names {
+    fn names() -> NameSet {
         const SPELLINGS: [Spelling; 7] = {
             let mut spellings = [Spelling::of(b""); 7];
             let mut at = 0;
@@ -129,7 +129,7 @@ mod tests {
             }
             spellings
         };
-        Names::new(&SPELLINGS)
+        NameSet::new(&SPELLINGS)
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
         }
         for text in ["", "\"", "\"\u{e9}\"", "\"t\"", "\"tsy\"", "ts"] {
             assert_eq!(names().find(text.as_bytes(), 0), None, "{text}");
-            assert_eq!(Names::NONE.find(text.as_bytes(), 0), None, "{text}");
+            assert_eq!(NameSet::NONE.find(text.as_bytes(), 0), None, "{text}");
         }
     }
 }

@@ -74,12 +74,12 @@ impl std::fmt::Display for VerifierKey {
 #[derive(Clone, Debug)]
 pub struct Note<'a> {
     text: &'a str,
-    signatures: Vec<Line<'a>>,
+    signatures: Vec<NoteSignature<'a>>,
 }
 
 /// One signature line.
 #[derive(Clone, Debug)]
-struct Line<'a> {
+struct NoteSignature<'a> {
     name: &'a str,
     id: [u8; 4],
     signature: Vec<u8>,
@@ -113,7 +113,7 @@ impl<'a> Note<'a> {
         let Some(lines) = lines.strip_suffix('\n') else {
             return Err(NoteError::Note("it does not end with a line feed"));
         };
-        let signatures = lines.split('\n').map(Line::parse).collect::<Option<Vec<_>>>();
+        let signatures = lines.split('\n').map(NoteSignature::parse).collect::<Option<Vec<_>>>();
         let signatures = signatures.ok_or(NoteError::Note("a signature line is malformed"))?;
         if signatures.len() > MOST_SIGNATURES {
             return Err(NoteError::Note("it has too many signatures"));
@@ -155,7 +155,7 @@ impl<'a> Note<'a> {
     }
 }
 
-impl<'a> Line<'a> {
+impl<'a> NoteSignature<'a> {
     fn parse(line: &'a str) -> Option<Self> {
         let (name, signature) = line.strip_prefix("— ")?.split_once(' ')?;
         let signature = BASE64.decode(signature.as_bytes()).ok()?;

@@ -27,6 +27,7 @@ pub struct Options {
     pub(crate) witnesses: Vec<WitnessKey>,
     pub(crate) given: Vec<Given>,
     pub(crate) threads: Option<NonZeroUsize>,
+    pub(crate) now: Option<i64>,
 }
 
 impl Options {
@@ -45,6 +46,11 @@ impl Options {
     pub fn with_witness(mut self, key: WitnessKey) -> Self {
         self.witnesses.push(key);
         self
+    }
+
+    /// Sets the time, in microseconds since 1970. Retry states expire, so only with it is one that is missing a failure.
+    pub fn with_time(self, micros: i64) -> Self {
+        Self { now: Some(micros), ..self }
     }
 
     /// Uses so many threads; without it, as many as there are cores.

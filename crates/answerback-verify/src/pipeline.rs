@@ -15,9 +15,9 @@ use std::{
 use crate::{
     examine::{Examined, examine},
     hash::{Hash, LEAF_PREFIX},
-    lanes,
+    sha256_x2,
     source::{Columns, Entry, Part, Record, Source, SourceError},
-    verify::{Fold, Progress},
+    verify::{Fold, VerifyProgress},
 };
 
 /// A batch is handed on when it has so many bytes …
@@ -36,12 +36,12 @@ pub(crate) fn run(
     source: &mut dyn Source,
     mut fold: Fold,
     threads: NonZeroUsize,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(VerifyProgress),
 ) -> Result<Fold, SourceError> {
     let total = source.claims().size;
     let mut tell = |index: u64| {
         if index.is_multiple_of(STEP) {
-            progress(Progress { done: index, total });
+            progress(VerifyProgress { done: index, total });
         }
     };
     if threads.get() == 1 {
@@ -266,8 +266,8 @@ impl Batch {
 
     fn examined<'a>(&'a self, parts: &'a [Part<'a>]) -> impl Iterator<Item = Examined> + 'a {
         let leaves = self.entries.iter().map(|entry| &self.bytes[entry.prefixed_leaf.clone()]);
-        let leaf_hashes = lanes::digests(leaves);
-        let commitments = lanes::commitments(parts);
+        let leaf_hashes = sha256_x2::digests(leaves);
+        let commitments = sha256_x2::commitments(parts);
         self.entries.iter().zip(leaf_hashes).map(move |(entry, leaf_hash)| {
             examine(&self.view(entry, parts), leaf_hash, &commitments[entry.parts.clone()])
         })

@@ -58,7 +58,7 @@ impl fmt::Display for Level {
 /// One thing that does not hold.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Failure {
+pub struct VerifyFailure {
     /// Which level fails by it.
     pub level: Level,
     /// The entry that it concerns; for a checkpoint, its size.
@@ -74,7 +74,7 @@ pub struct Failure {
     pub actual: Option<String>,
 }
 
-impl Failure {
+impl VerifyFailure {
     pub(crate) fn new(
         level: Level,
         index: impl Into<Option<u64>>,
@@ -88,7 +88,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for VerifyFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(index) = self.index {
             write!(formatter, "{index}: ")?;
@@ -114,7 +114,7 @@ pub struct LevelReport {
     /// How many failed.
     pub failed: u64,
     /// The first of those that failed.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<VerifyFailure>,
 }
 
 /// Something that is no failure and that a reader should know.
@@ -224,24 +224,24 @@ impl fmt::Display for Report {
 
 /// Gathers failures and warnings, within bounds.
 #[derive(Debug, Default)]
-pub(crate) struct Findings {
-    levels: [Found; 5],
+pub(crate) struct FindingCollector {
+    levels: [FoundFinding; 5],
     warnings: Vec<Warning>,
 }
 
 #[derive(Debug, Default)]
-struct Found {
+struct FoundFinding {
     checked: u64,
     failed: u64,
-    failures: Vec<Failure>,
+    failures: Vec<VerifyFailure>,
 }
 
-impl Findings {
+impl FindingCollector {
     pub(crate) fn checked(&mut self, level: Level, count: u64) {
         self.levels[level as usize - 1].checked += count;
     }
 
-    pub(crate) fn fail(&mut self, failure: Failure) {
+    pub(crate) fn fail(&mut self, failure: VerifyFailure) {
         let found = &mut self.levels[failure.level as usize - 1];
         found.failed += 1;
         if found.failures.len() < LISTED {

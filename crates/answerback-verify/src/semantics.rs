@@ -3,16 +3,25 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    governance::Governance,
+    governance::LoggedGovernance,
     leaf::{Facts, Kind, Member},
-    report::{Failure, Findings, Level},
+    report::{FindingCollector, Level, VerifyFailure},
     source::Entry,
+    time,
 };
 
 const ORPHAN: &str = "request without an answer: the process may have been ended in between";
 
+/// The name of the part that holds the reading of the clock, where `ts` is ahead of it.
+const OBSERVED: &[u8] = b"observed_ts";
+
+const AHEAD: &str = "entry whose ts is ahead of the clock: part observed_ts has its reading";
+
+const ADOPTED: &str =
+    "entry that adopts a log restored from an older copy: what was signed after that copy is gone";
+
 /// A request that waits for its answer.
-struct Waiting {
+struct UnansweredRequest {
     /// As it is spelled, which is one way only.
     request_id: Option<[u8; 36]>,
     /// A rejected answer came: the request is no orphan.
@@ -26,9 +35,9 @@ pub(crate) struct Semantics {
     taken: u64,
     last_ts: Option<i64>,
     /// Sorted rather than hashed: few wait at a time, and an index is compared faster than it is hashed.
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: BTreeMap<u64, UnansweredRequest>,
     answered: Bits,
-    governance: Governance,
+    governance: LoggedGovernance,
 }
 
 impl Semantics {
@@ -39,7 +48,7 @@ impl Semantics {
             last_ts: None,
             waiting: BTreeMap::new(),
             answered: Bits::default(),
-            governance: Governance::new(from > 0),
+            governance: LoggedGovernance::new(from > 0),
         }
     }
 
@@ -47,39 +56,55 @@ impl Semantics {
         self.last_ts
     }
 
-    pub(crate) fn take(&mut self, entry: &Entry<'_>, facts: &Facts, findings: &mut Findings) {
+    pub(crate) fn take(
+        &mut self,
+        entry: &Entry<'_>,
+        facts: &Facts,
+        findings: &mut FindingCollector,
+    ) {
         if let Some(last) = self.last_ts
             && facts.ts <= last
         {
-            let failure =
-                Failure::new(Level::Semantics, entry.index, "ts is not after the entry before");
+            let failure = VerifyFailure::new(
+                Level::Semantics,
+                entry.index,
+                "ts is not after the entry before",
+            );
             findings.fail(failure.differs(format!("more than {last}"), facts.ts));
         }
         self.last_ts = Some(facts.ts);
         self.taken += 1;
+        if facts.parts.iter().any(|part| part.name.text(entry.leaf) == OBSERVED) {
+            check_reading(entry, facts.ts, findings);
+        }
         match facts.kind {
             Kind::Request => {
                 let request_id = request_id(entry, facts);
-                self.waiting.insert(entry.index, Waiting { request_id, rejected: false });
+                self.waiting.insert(entry.index, UnansweredRequest { request_id, rejected: false });
                 self.governance.check(entry, facts, findings);
             }
             Kind::Response | Kind::Rejected => {
                 self.answer(entry, facts, findings);
                 self.governance.check(entry, facts, findings);
             }
-            Kind::Config => self.governance.log(entry, facts, findings),
+            Kind::Config => {
+                if facts.text(entry.leaf, Member::Outcome) == Some(b"adopted") {
+                    findings.warn(entry.index, ADOPTED);
+                }
+                self.governance.log(entry, facts, findings);
+            }
             _ => {}
         }
     }
 
-    fn answer(&mut self, entry: &Entry<'_>, facts: &Facts, findings: &mut Findings) {
+    fn answer(&mut self, entry: &Entry<'_>, facts: &Facts, findings: &mut FindingCollector) {
         // A reply to a request that did not come through the log has none.
         let Some(request) = facts.number(entry.leaf, Member::RequestIndex) else { return };
         if request < self.from {
             return findings
                 .warn(entry.index, "answer to a request that is not here: not checkable");
         }
-        let fail = |what: String| Failure::new(Level::Semantics, entry.index, what);
+        let fail = |what: String| VerifyFailure::new(Level::Semantics, entry.index, what);
         let Some(waiting) = self.waiting.get_mut(&request) else {
             return match self.answered.has(request - self.from) {
                 // What comes after the answer was not given to anybody.
@@ -107,11 +132,21 @@ impl Semantics {
     }
 
     /// Tells of requests that were never answered.
-    pub(crate) fn finish(self, findings: &mut Findings) {
+    pub(crate) fn finish(self, findings: &mut FindingCollector) {
         let orphans = self.waiting.iter().filter(|(_, waiting)| !waiting.rejected);
         for (index, _) in orphans {
             findings.warn(*index, ORPHAN);
         }
+    }
+}
+
+/// Checks the reading of the clock that an entry has. One that was erased is not checked.
+fn check_reading(entry: &Entry<'_>, ts: i64, findings: &mut FindingCollector) {
+    findings.warn(entry.index, AHEAD);
+    let Some(part) = entry.parts.iter().find(|part| part.name == OBSERVED) else { return };
+    if time::micros(part.bytes).is_none_or(|reading| reading >= ts) {
+        let what = "part observed_ts: it is not a time before ts";
+        findings.fail(VerifyFailure::new(Level::Semantics, entry.index, what));
     }
 }
 

@@ -17,9 +17,10 @@ use crate::{
     note::{Note, Signed, VerifierKey},
     options::{Given, Options},
     pipeline,
-    report::{Failure, Findings, KeyTrust, Level, Report},
+    report::{FindingCollector, KeyTrust, Level, Report, VerifyFailure},
     semantics::Semantics,
     source::{Claims, Entry, Source, SourceError, Tile, TilesHeld},
+    states::States,
     tiles::{TILE_WIDTH, TileRoots, TileVerdict, tiles_of},
     tree::Frontier,
 };
@@ -27,7 +28,7 @@ use crate::{
 /// How far verifying has come.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Progress {
+pub struct VerifyProgress {
     /// Entries read.
     pub done: u64,
     /// Entries that the source says it has.
@@ -51,7 +52,7 @@ pub fn verify(source: &mut dyn Source, options: &Options) -> Result<Report, Sour
 pub fn verify_with_progress(
     source: &mut dyn Source,
     options: &Options,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(VerifyProgress),
 ) -> Result<Report, SourceError> {
     let threads = options
         .threads
@@ -61,10 +62,10 @@ pub fn verify_with_progress(
 }
 
 /// The newest of the log's own checkpoints so far.
-struct Held {
+struct HeldCheckpoint {
     size: u64,
     /// What is wrong with its root. At which level, shows when it is known whether a newer one follows.
-    wrong: Option<Failure>,
+    wrong: Option<VerifyFailure>,
 }
 
 /// The state between two entries.
@@ -73,12 +74,12 @@ pub(crate) struct Fold {
     origin: String,
     vkeys: Vec<VerifierKey>,
     witnesses: Vec<Demanded>,
-    findings: Findings,
+    findings: FindingCollector,
     frontier: Frontier,
     /// Not for an extract, whose tiles begin before it.
     tiles: Option<TileRoots>,
     given: VecDeque<Given>,
-    held: Option<Held>,
+    held: Option<HeldCheckpoint>,
     /// The size up to which the tree is known to be right.
     last_good: u64,
     /// Set when entries are missing in the middle: nothing after that has a place in the tree.
@@ -87,19 +88,24 @@ pub(crate) struct Fold {
     signatures: Signatures,
     semantics: Semantics,
     erasures: Erasures,
+    states: States,
+    now: Option<i64>,
     /// Everything below this index may be missing.
     below: u64,
 }
 
 impl Fold {
     fn new(claims: Claims, options: &Options, threads: usize) -> Self {
-        let mut findings = Findings::default();
+        let mut findings = FindingCollector::default();
         // The name of a key that the caller trusts is the origin that the caller means.
         let origin =
             options.vkeys.first().map_or(claims.origin.clone(), |key| key.name().to_owned());
         if origin != claims.origin {
-            let failure =
-                Failure::new(Level::Signatures, None, "the log's origin is not the key's name");
+            let failure = VerifyFailure::new(
+                Level::Signatures,
+                None,
+                "the log's origin is not the key's name",
+            );
             findings.fail(failure.differs(&origin, shown(claims.origin.as_bytes())));
         }
         let mut keys = KeyChain::default();
@@ -107,7 +113,7 @@ impl Fold {
             Ok(key) => keys.start(claims.from, key),
             Err(error) => {
                 let what = format!("the log's verifier key: {error}");
-                findings.fail(Failure::new(Level::Signatures, None, what));
+                findings.fail(VerifyFailure::new(Level::Signatures, None, what));
             }
         }
         let mut given = options.given.clone();
@@ -131,6 +137,8 @@ impl Fold {
             signatures: Signatures::new(threads),
             semantics: Semantics::new(claims.from),
             erasures: Erasures::default(),
+            states: States::default(),
+            now: options.now,
             below: 0,
             claims,
         }
@@ -149,7 +157,7 @@ impl Fold {
             Some(frontier) => self.frontier = frontier,
             None => {
                 let what = "the range has not the subtrees of a tree of this size";
-                self.findings.fail(Failure::new(Level::Root, self.claims.from, what));
+                self.findings.fail(VerifyFailure::new(Level::Root, self.claims.from, what));
                 self.broken = true;
             }
         }
@@ -159,7 +167,7 @@ impl Fold {
     /// Takes up a part that belongs to no entry.
     pub(crate) fn stray_part(&mut self, index: u64, name: &[u8]) {
         let what = format!("part {}: it is extra, there is no such entry", shown(name));
-        self.findings.fail(Failure::new(Level::Content, index, what));
+        self.findings.fail(VerifyFailure::new(Level::Content, index, what));
     }
 
     /// Takes up the next entry.
@@ -169,8 +177,9 @@ impl Fold {
         if entry.index != expected && !self.broken {
             let what =
                 "the entry is not the next one: entries are missing, doubled or out of order";
-            self.findings
-                .fail(Failure::new(Level::Root, entry.index, what).differs(expected, entry.index));
+            self.findings.fail(
+                VerifyFailure::new(Level::Root, entry.index, what).differs(expected, entry.index),
+            );
             self.broken = true;
         }
         self.findings.checked(Level::Root, 1);
@@ -185,6 +194,7 @@ impl Fold {
         if let Some(facts) = &examined.facts {
             self.semantics.take(entry, facts, &mut self.findings);
             self.take_kind(entry, facts);
+            self.states.take(entry, facts, &mut self.findings);
         }
         if entry.index == 0 {
             self.check_start(entry, examined.facts.as_ref());
@@ -217,15 +227,16 @@ impl Fold {
         };
         if below > entry.index {
             let what = format!("it prunes below {below}, which is not before it");
-            self.findings.fail(Failure::new(Level::Semantics, entry.index, what));
+            self.findings.fail(VerifyFailure::new(Level::Semantics, entry.index, what));
             return;
         }
         self.below = self.below.max(below);
         match self.tiles.as_ref().and_then(|tiles| tiles.root_at(below)) {
             Some(found) if found != root && !self.broken => {
                 let what = format!("its root is not that of the tree of {below} entries");
-                self.findings
-                    .fail(Failure::new(Level::Semantics, entry.index, what).differs(found, root));
+                self.findings.fail(
+                    VerifyFailure::new(Level::Semantics, entry.index, what).differs(found, root),
+                );
             }
             Some(_) => {}
             None => self.findings.warn(entry.index, "prune entry whose root is not checkable here"),
@@ -237,7 +248,7 @@ impl Fold {
         let Some(text) = facts.text(entry.leaf, Member::Vkey) else { return };
         let subject = facts.text(entry.leaf, Member::Subject);
         let key = std::str::from_utf8(text).ok().and_then(|text| VerifierKey::parse(text).ok());
-        let fail = |what: &str| Failure::new(Level::Semantics, entry.index, what);
+        let fail = |what: &str| VerifyFailure::new(Level::Semantics, entry.index, what);
         let Some(key) = key else {
             return self.findings.fail(fail("vkey is not a verifier key"));
         };
@@ -265,11 +276,11 @@ impl Fold {
         match vkey {
             None => {
                 let what = "the first entry is not a start with a verifier key";
-                self.findings.fail(Failure::new(Level::Semantics, 0, what));
+                self.findings.fail(VerifyFailure::new(Level::Semantics, 0, what));
             }
             Some(vkey) if vkey != self.claims.vkey.as_bytes() => {
                 let what = "the key that the source names is not that of the first entry";
-                let failure = Failure::new(Level::Root, 0, what);
+                let failure = VerifyFailure::new(Level::Root, 0, what);
                 self.findings
                     .fail(failure.differs(shown(vkey), shown(self.claims.vkey.as_bytes())));
             }
@@ -284,11 +295,15 @@ impl Fold {
             Ok(checkpoint) => checkpoint,
             Err(error) => {
                 let what = format!("stored checkpoint: {error}");
-                return self.findings.fail(Failure::new(Level::Signatures, filed_under, what));
+                return self.findings.fail(VerifyFailure::new(
+                    Level::Signatures,
+                    filed_under,
+                    what,
+                ));
             }
         };
         let size = checkpoint.size;
-        let fail = |what: &str| Failure::new(Level::Signatures, size, what);
+        let fail = |what: &str| VerifyFailure::new(Level::Signatures, size, what);
         if let Some(filed_under) = filed_under.filter(|filed_under| *filed_under != size) {
             self.findings.fail(
                 fail("stored checkpoint: filed under another size").differs(size, filed_under),
@@ -298,10 +313,10 @@ impl Fold {
         }
         self.present(&checkpoint, note, "stored checkpoint", true);
         let wrong = self.judge_root(&checkpoint, "stored checkpoint");
-        if let Some(older) = self.held.replace(Held { size, wrong }) {
+        if let Some(older) = self.held.replace(HeldCheckpoint { size, wrong }) {
             self.findings.checked(Level::Consistency, 1);
             if let Some(failure) = older.wrong {
-                self.findings.fail(Failure { level: Level::Consistency, ..failure });
+                self.findings.fail(VerifyFailure { level: Level::Consistency, ..failure });
             }
         }
     }
@@ -321,7 +336,7 @@ impl Fold {
             }
             self.findings.checked(Level::Consistency, 1);
             if let Some(failure) = self.judge_root(&given.checkpoint, &given.label) {
-                self.findings.fail(Failure { level: Level::Consistency, ..failure });
+                self.findings.fail(VerifyFailure { level: Level::Consistency, ..failure });
             }
         }
     }
@@ -331,7 +346,7 @@ impl Fold {
         let size = checkpoint.size;
         if checkpoint.origin != self.origin {
             let what = format!("{label}: it is of another log");
-            let failure = Failure::new(Level::Signatures, size, what);
+            let failure = VerifyFailure::new(Level::Signatures, size, what);
             self.findings.fail(failure.differs(&self.origin, shown(checkpoint.origin.as_bytes())));
         }
         let key_may_be_unknown = self.claims.from > 0 && size <= self.claims.from;
@@ -354,7 +369,7 @@ impl Fold {
                         "{label}: it has a wrong signature of the witness {}",
                         witness.key.name()
                     );
-                    self.findings.fail(Failure::new(Level::Signatures, size, what));
+                    self.findings.fail(VerifyFailure::new(Level::Signatures, size, what));
                 }
                 Signed::No => {}
             }
@@ -369,7 +384,7 @@ impl Fold {
             match seen {
                 None => {
                     let what = format!("the witness {name} signed no checkpoint of the log");
-                    self.findings.fail(Failure::new(Level::Signatures, None, what));
+                    self.findings.fail(VerifyFailure::new(Level::Signatures, None, what));
                 }
                 Some(seen) if *seen < size => {
                     let what =
@@ -382,9 +397,9 @@ impl Fold {
     }
 
     /// Compares a checkpoint with the tree as it is now.
-    fn judge_root(&mut self, checkpoint: &Checkpoint, label: &str) -> Option<Failure> {
+    fn judge_root(&mut self, checkpoint: &Checkpoint, label: &str) -> Option<VerifyFailure> {
         let (size, found) = (checkpoint.size, self.frontier.size());
-        let fail = |what: String| Some(Failure::new(Level::Root, size, what));
+        let fail = |what: String| Some(VerifyFailure::new(Level::Root, size, what));
         if size < found {
             // Older than the first entry of an extract; anything else was reported as out of order or misfiled.
             if self.claims.from > 0 && size < self.claims.from {
@@ -417,7 +432,7 @@ impl Fold {
             self.present(&given.checkpoint, &given.note, &given.label, false);
             self.findings.checked(Level::Consistency, 1);
             if let Some(failure) = self.judge_root(&given.checkpoint, &given.label) {
-                self.findings.fail(Failure { level: Level::Consistency, ..failure });
+                self.findings.fail(VerifyFailure { level: Level::Consistency, ..failure });
             }
         }
         self.finish_newest();
@@ -428,11 +443,13 @@ impl Fold {
         if self.claims.missing_needs_prune && self.claims.from > self.below {
             let what =
                 format!("the entries below {} are missing without a prune entry", self.claims.from);
-            self.findings.fail(Failure::new(Level::Root, self.claims.from, what));
+            self.findings.fail(VerifyFailure::new(Level::Root, self.claims.from, what));
         }
         self.finish_trust();
         let erased_parts = self.erasures.erased();
         self.erasures.finish(source, self.below, &mut self.findings)?;
+        let times = (self.now, self.semantics.last_ts());
+        self.states.finish(source, times, &mut self.findings)?;
         self.semantics.finish(&mut self.findings);
         let vkey = self.keys.newest().map(ToString::to_string).unwrap_or_default();
         let key_trust = if self.vkeys.is_empty() { KeyTrust::FromLog } else { KeyTrust::Given };
@@ -455,12 +472,15 @@ impl Fold {
         match self.held.take() {
             None => {
                 let what = "there is no checkpoint that can be read";
-                self.findings.fail(Failure::new(Level::Signatures, None, what));
+                self.findings.fail(VerifyFailure::new(Level::Signatures, None, what));
             }
-            Some(Held { wrong: Some(failure), .. }) => self.findings.fail(failure),
-            Some(Held { size, wrong: None }) if size != self.frontier.size() => {
-                let failure =
-                    Failure::new(Level::Root, size, "the log is longer than its newest checkpoint");
+            Some(HeldCheckpoint { wrong: Some(failure), .. }) => self.findings.fail(failure),
+            Some(HeldCheckpoint { size, wrong: None }) if size != self.frontier.size() => {
+                let failure = VerifyFailure::new(
+                    Level::Root,
+                    size,
+                    "the log is longer than its newest checkpoint",
+                );
                 self.findings.fail(failure.differs(size, self.frontier.size()));
             }
             Some(_) => {}
@@ -471,7 +491,8 @@ impl Fold {
         let size = self.frontier.size();
         let mut differs = |what: &str, expected: String, actual: String| {
             if expected != actual {
-                self.findings.fail(Failure::new(Level::Root, size, what).differs(expected, actual));
+                self.findings
+                    .fail(VerifyFailure::new(Level::Root, size, what).differs(expected, actual));
             }
         };
         differs("the source names another size", size.to_string(), self.claims.size.to_string());
@@ -515,7 +536,7 @@ impl Fold {
             seen.insert((level, number));
             if !what.is_empty() {
                 let what = format!("tile {number} of level {level} {what}");
-                findings.fail(Failure::new(Level::Root, None, what));
+                findings.fail(VerifyFailure::new(Level::Root, None, what));
             }
         })?;
         let size = self.frontier.size();
@@ -524,7 +545,7 @@ impl Fold {
                 let needed = width == TILE_WIDTH || held == TilesHeld::FullAndPartial;
                 if needed && !seen.contains(&(u64::from(level), number)) {
                     let what = format!("tile {number} of level {level} is missing");
-                    self.findings.fail(Failure::new(Level::Root, None, what));
+                    self.findings.fail(VerifyFailure::new(Level::Root, None, what));
                 }
             }
         }
@@ -539,8 +560,11 @@ impl Fold {
         } else if !self.vkeys.iter().any(|key| self.keys.contains(key)) {
             let newest = self.keys.newest().map(ToString::to_string).unwrap_or_default();
             let trusted: Vec<String> = self.vkeys.iter().map(ToString::to_string).collect();
-            let failure =
-                Failure::new(Level::Signatures, None, "the log is not signed by a trusted key");
+            let failure = VerifyFailure::new(
+                Level::Signatures,
+                None,
+                "the log is not signed by a trusted key",
+            );
             self.findings.fail(failure.differs(trusted.join(" or "), newest));
         }
     }

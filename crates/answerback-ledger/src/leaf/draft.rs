@@ -150,6 +150,11 @@ impl Draft {
         Self::new(Kind::Escalation).about(case, digest, revision)
     }
 
+    /// A retry state that this case blocked was unblocked without a decision.
+    pub fn release(case: Id) -> Self {
+        Self::new(Kind::Escalation).with("case_id", case.to_string())
+    }
+
     /// What a person decided about what has this digest.
     pub fn decision(case: Id, decision: Token, digest: Digest, revision: u64) -> Self {
         Self::new(Kind::Decision).about(case, digest, revision).with("decision", decision.as_str())

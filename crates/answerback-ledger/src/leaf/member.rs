@@ -221,8 +221,8 @@ pub(super) fn micros_of(text: &str) -> Option<i64> {
     (time_of(micros) == text).then_some(micros)
 }
 
-/// The form in which a leaf writes a time.
-pub(super) fn time_of(micros: i64) -> String {
+/// A time as a leaf writes it, from microseconds since 1970.
+pub fn time_of(micros: i64) -> String {
     let mut text = Timestamp::from_unix_micros(micros).to_offset_micros();
     text.truncate(text.len() - "+00:00".len());
     text.push('Z');

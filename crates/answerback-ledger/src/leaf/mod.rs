@@ -13,6 +13,6 @@ mod token;
 pub use draft::{Attestation, Basis, Draft, Outcome, Subject};
 pub use id::{Id, IdError};
 pub use kind::{Kind, KindError};
-pub use member::{LARGEST_NUMBER, LeafError};
+pub use member::{LARGEST_NUMBER, LeafError, time_of};
 pub use sealed::{Commitment, LARGEST_LEAF, Leaf};
 pub use token::{Token, TokenError};

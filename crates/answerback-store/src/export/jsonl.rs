@@ -5,12 +5,12 @@ use data_encoding::BASE64;
 
 use super::line::{self, CheckpointLine, EntryLine, FirstLine, PartOf, RangeLine, RangeOf};
 use super::{ExportError, ExportProgress, PAGE, Span, checkpoints, leaves, otel, parsed};
-use crate::engine::{Hashes, Read};
+use crate::engine::{EngineRead, Hashes};
 use crate::{Filter, StoreError};
 
 /// Writes a part of the log as JSON lines.
 pub(super) fn write(
-    read: &mut dyn Read,
+    read: &mut dyn EngineRead,
     span: &Span,
     with_otel: bool,
     output: &mut dyn Write,

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use answerback_ledger::{Checkpoint, Kind, Leaf, Note};
 
-use crate::engine::Read;
+use crate::engine::EngineRead;
 use crate::reading;
 use crate::{Filter, Store, StoreError};
 
@@ -192,7 +192,7 @@ impl Store {
     fn export(
         &self,
         export: Export,
-        write: impl FnOnce(&mut dyn Read, &Span) -> Result<(), ExportError>,
+        write: impl FnOnce(&mut dyn EngineRead, &Span) -> Result<(), ExportError>,
     ) -> Result<Exported, ExportError> {
         self.read(|read| {
             let exported = Span::read(read, export).and_then(|span| {
@@ -217,7 +217,7 @@ struct Span {
 }
 
 impl Span {
-    fn read(read: &mut dyn Read, export: Export) -> Result<Self, ExportError> {
+    fn read(read: &mut dyn EngineRead, export: Export) -> Result<Self, ExportError> {
         let head = reading::head(read)?;
         let from = export.from.unwrap_or(head.minimum);
         let wanted = export.size.unwrap_or(head.size);
@@ -245,7 +245,11 @@ impl Span {
     }
 
     /// Content that was erased behind the end would be missing without a reason.
-    fn check_erasures(&self, read: &mut dyn Read, behind: Range<u64>) -> Result<(), ExportError> {
+    fn check_erasures(
+        &self,
+        read: &mut dyn EngineRead,
+        behind: Range<u64>,
+    ) -> Result<(), ExportError> {
         let erasures = Filter::default().with_kind(Kind::Erasure);
         leaves(read, &erasures, behind, &mut |erasure, leaf, _| match parsed(erasure, &leaf)?
             .index("target_index")
@@ -259,7 +263,7 @@ impl Span {
 }
 
 /// The key that the newest of these entries to name one brought.
-fn key_at(read: &mut dyn Read, entries: Range<u64>) -> Result<Option<String>, ExportError> {
+fn key_at(read: &mut dyn EngineRead, entries: Range<u64>) -> Result<Option<String>, ExportError> {
     let mut key = None;
     let configs = Filter::default().with_kind(Kind::Config);
     leaves(read, &configs, entries, &mut |index, leaf, _| {
@@ -272,14 +276,15 @@ fn key_at(read: &mut dyn Read, entries: Range<u64>) -> Result<Option<String>, Ex
     Ok(key)
 }
 
-type Visit<'a> = dyn FnMut(u64, Vec<u8>, &mut dyn Read) -> Result<(), ExportError> + 'a;
+type EntryVisitor<'a> =
+    dyn FnMut(u64, Vec<u8>, &mut dyn EngineRead) -> Result<(), ExportError> + 'a;
 
 /// Visits the leaves of a range, a page at a time.
 fn leaves(
-    read: &mut dyn Read,
+    read: &mut dyn EngineRead,
     filter: &Filter,
     mut range: Range<u64>,
-    visit: &mut Visit<'_>,
+    visit: &mut EntryVisitor<'_>,
 ) -> Result<(), ExportError> {
     while !range.is_empty() {
         let page = read.leaves(filter, range.clone(), PAGE).map_err(StoreError::from)?;
@@ -294,7 +299,7 @@ fn leaves(
 
 /// Visits the checkpoints over more than `above` entries and at most `size`, oldest first.
 fn checkpoints(
-    read: &mut dyn Read,
+    read: &mut dyn EngineRead,
     mut above: u64,
     size: u64,
     visit: &mut dyn FnMut(&str) -> Result<(), ExportError>,

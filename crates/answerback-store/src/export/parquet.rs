@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::{ExportError, ExportProgress, Span, leaves, otel, parsed};
 use crate::Filter;
-use crate::engine::Read;
+use crate::engine::EngineRead;
 
 /// How many entries a row group has: what is kept in memory at a time.
 const GROUP: usize = 8192;
@@ -54,7 +54,7 @@ const NUMBERS: [&str; 6] =
     ["request_index", "attempt", "max_attempts", "revision", "target_index", "below"];
 
 /// An entry while it becomes a row.
-struct Entry {
+struct ParquetRow {
     index: u64,
     leaf: Leaf,
     bytes: Vec<u8>,
@@ -62,12 +62,12 @@ struct Entry {
 }
 
 /// A column: its name, and where its value comes from.
-struct Column {
+struct ParquetColumn {
     name: String,
-    source: Source,
+    source: ColumnSource,
 }
 
-enum Source {
+enum ColumnSource {
     Index,
     Time,
     /// The leaf's exact bytes.
@@ -85,36 +85,40 @@ enum Source {
 }
 
 /// The columns in their order.
-fn columns() -> Vec<Column> {
-    let column = |name: &str, source| Column { name: name.to_owned(), source };
+fn columns() -> Vec<ParquetColumn> {
+    let column = |name: &str, source| ParquetColumn { name: name.to_owned(), source };
     let mut columns = vec![
-        column("index", Source::Index),
-        column("ts", Source::Time),
-        column("kind", Source::Kind),
+        column("index", ColumnSource::Index),
+        column("ts", ColumnSource::Time),
+        column("kind", ColumnSource::Kind),
     ];
-    columns.extend(TEXTS.map(|name| column(name, Source::Text(name))));
-    columns.extend(NUMBERS.map(|name| column(name, Source::Number(name))));
-    columns.push(column("verdict", Source::Verdict));
-    columns.push(column("codes", Source::Codes));
-    columns.push(column("content_bytes", Source::ContentBytes));
-    columns.extend(otel::names().map(|name| column(name, Source::Attribute(name))));
-    columns.push(column("leaf", Source::Leaf));
+    columns.extend(TEXTS.map(|name| column(name, ColumnSource::Text(name))));
+    columns.extend(NUMBERS.map(|name| column(name, ColumnSource::Number(name))));
+    columns.push(column("verdict", ColumnSource::Verdict));
+    columns.push(column("codes", ColumnSource::Codes));
+    columns.push(column("content_bytes", ColumnSource::ContentBytes));
+    columns.extend(otel::names().map(|name| column(name, ColumnSource::Attribute(name))));
+    columns.push(column("leaf", ColumnSource::Leaf));
     columns
 }
 
-impl Column {
+impl ParquetColumn {
     fn schema(&self) -> ParquetResult<Type> {
         let (physical, converted) = match self.source {
-            Source::Time => (Physical::INT64, ConvertedType::TIMESTAMP_MICROS),
-            Source::Index | Source::Number(_) | Source::ContentBytes => {
+            ColumnSource::Time => (Physical::INT64, ConvertedType::TIMESTAMP_MICROS),
+            ColumnSource::Index | ColumnSource::Number(_) | ColumnSource::ContentBytes => {
                 (Physical::INT64, ConvertedType::NONE)
             }
-            Source::Leaf => (Physical::BYTE_ARRAY, ConvertedType::NONE),
+            ColumnSource::Leaf => (Physical::BYTE_ARRAY, ConvertedType::NONE),
             _ => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
         };
         let is_always_there = matches!(
             self.source,
-            Source::Index | Source::Time | Source::Kind | Source::ContentBytes | Source::Leaf
+            ColumnSource::Index
+                | ColumnSource::Time
+                | ColumnSource::Kind
+                | ColumnSource::ContentBytes
+                | ColumnSource::Leaf
         );
         let repetition = if is_always_there { Repetition::REQUIRED } else { Repetition::OPTIONAL };
         Type::primitive_type_builder(&self.name, physical)
@@ -125,21 +129,21 @@ impl Column {
 
     fn write(
         &self,
-        entries: &[Entry],
+        entries: &[ParquetRow],
         group: &mut SerializedRowGroupWriter<'_, &mut (dyn Write + Send)>,
     ) -> ParquetResult<()> {
         let Some(mut writer) = group.next_column()? else { return Ok(()) };
         match self.source {
-            Source::Index | Source::Time | Source::ContentBytes => {
+            ColumnSource::Index | ColumnSource::Time | ColumnSource::ContentBytes => {
                 let values: Vec<i64> =
                     entries.iter().map(|entry| self.number(entry).unwrap_or_default()).collect();
                 writer.typed::<Int64Type>().write_batch(&values, None, None)?;
             }
-            Source::Number(_) => {
+            ColumnSource::Number(_) => {
                 let (values, levels) = there(entries.iter().map(|entry| self.number(entry)));
                 writer.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?;
             }
-            Source::Leaf | Source::Kind => {
+            ColumnSource::Leaf | ColumnSource::Kind => {
                 let values: Vec<ByteArray> =
                     entries.iter().map(|entry| self.text(entry).unwrap_or_default()).collect();
                 writer.typed::<ByteArrayType>().write_batch(&values, None, None)?;
@@ -152,16 +156,16 @@ impl Column {
         writer.close()
     }
 
-    fn number(&self, entry: &Entry) -> Option<i64> {
+    fn number(&self, entry: &ParquetRow) -> Option<i64> {
         match self.source {
-            Source::Index => i64::try_from(entry.index).ok(),
-            Source::Time => Some(entry.leaf.micros()),
-            Source::ContentBytes => {
+            ColumnSource::Index => i64::try_from(entry.index).ok(),
+            ColumnSource::Time => Some(entry.leaf.micros()),
+            ColumnSource::ContentBytes => {
                 let parts = entry.leaf.member("parts").and_then(Value::as_array);
                 let lengths = parts.into_iter().flatten().filter_map(|part| part["len"].as_i64());
                 Some(lengths.sum())
             }
-            Source::Number(name) => match entry.leaf.member(name)? {
+            ColumnSource::Number(name) => match entry.leaf.member(name)? {
                 Value::String(decimal) => decimal.parse().ok(),
                 number => number.as_i64(),
             },
@@ -169,20 +173,24 @@ impl Column {
         }
     }
 
-    fn text(&self, entry: &Entry) -> Option<ByteArray> {
+    fn text(&self, entry: &ParquetRow) -> Option<ByteArray> {
         let leaf = &entry.leaf;
         match self.source {
-            Source::Leaf => Some(ByteArray::from(entry.bytes.clone())),
-            Source::Kind => Some(ByteArray::from(leaf.kind().as_str())),
-            Source::Text(name) => leaf.text(name).map(ByteArray::from),
-            Source::Verdict => leaf.member("verdict")?["result"].as_str().map(ByteArray::from),
-            Source::Codes => {
+            ColumnSource::Leaf => Some(ByteArray::from(entry.bytes.clone())),
+            ColumnSource::Kind => Some(ByteArray::from(leaf.kind().as_str())),
+            ColumnSource::Text(name) => leaf.text(name).map(ByteArray::from),
+            ColumnSource::Verdict => {
+                leaf.member("verdict")?["result"].as_str().map(ByteArray::from)
+            }
+            ColumnSource::Codes => {
                 let codes = leaf.member("codes").or_else(|| leaf.member("verdict")?.get("failed"));
                 let codes = codes?.as_array()?.iter().filter_map(Value::as_str);
                 let codes = codes.collect::<Vec<_>>().join(" ");
                 (!codes.is_empty()).then(|| ByteArray::from(codes.as_str()))
             }
-            Source::Attribute(name) => entry.attributes.get(name)?.as_str().map(ByteArray::from),
+            ColumnSource::Attribute(name) => {
+                entry.attributes.get(name)?.as_str().map(ByteArray::from)
+            }
             _ => None,
         }
     }
@@ -198,7 +206,7 @@ fn there<T>(values: impl Iterator<Item = Option<T>>) -> (Vec<T>, Vec<i16>) {
 
 /// Writes a part of the log as a Parquet file.
 pub(super) fn write(
-    read: &mut dyn Read,
+    read: &mut dyn EngineRead,
     span: &Span,
     output: &mut (dyn Write + Send),
     progress: &mut dyn FnMut(ExportProgress),
@@ -221,7 +229,7 @@ pub(super) fn write(
     leaves(read, &Filter::default(), span.from..span.size, &mut |index, bytes, _| {
         let leaf = parsed(index, &bytes)?;
         let attributes = otel::attributes(&leaf);
-        waiting.push(Entry { index, leaf, bytes, attributes });
+        waiting.push(ParquetRow { index, leaf, bytes, attributes });
         let done = index - span.from + 1;
         if waiting.len() == GROUP || done == total {
             let mut group = file.next_row_group()?;

@@ -7,12 +7,12 @@ use answerback_ledger::tree::HashReader;
 
 use super::line::{self, CheckpointLine, PartOf, PartsLine};
 use super::{ExportError, ExportProgress, Span, checkpoints, leaves, parsed};
-use crate::engine::{Hashes, Read};
+use crate::engine::{EngineRead, Hashes};
 use crate::{Filter, StoreError};
 
 /// Writes the log as a C2SP tlog-tiles directory.
 pub(super) fn write(
-    read: &mut dyn Read,
+    read: &mut dyn EngineRead,
     span: &Span,
     directory: &Path,
     progress: &mut dyn FnMut(ExportProgress),
@@ -32,7 +32,7 @@ pub(super) fn write(
 
 /// Every hash tile of a tree, the partial ones at its right edge included.
 fn hash_tiles(
-    read: &mut dyn Read,
+    read: &mut dyn EngineRead,
     size: u64,
     directory: &Directory<'_>,
 ) -> Result<(), ExportError> {
@@ -54,7 +54,7 @@ fn hash_tiles(
 
 /// The bundles of entries, and their content beside them.
 fn entries(
-    read: &mut dyn Read,
+    read: &mut dyn EngineRead,
     span: &Span,
     directory: &Directory<'_>,
     progress: &mut dyn FnMut(ExportProgress),

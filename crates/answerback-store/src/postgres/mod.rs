@@ -8,7 +8,7 @@
 //! A log has a schema of its own, not a column with its name: the tables are those of the embedded store,
 //! rights are granted and a log is dropped as a whole, and no query can mix two logs.
 //!
-//! There is no TLS here: [`session::Session::connect`] is the one place where a connector for it goes.
+//! There is no TLS here: [`session::PostgresSession::connect`] is the one place where a connector for it goes.
 
 mod read;
 mod schema;
@@ -18,10 +18,10 @@ mod write;
 
 use postgres::error::SqlState;
 
-use crate::engine::{Engine, EngineError, Failure, Opener, Outcome, Read};
+use crate::engine::{Engine, EngineError, EngineFailure, EngineRead, EngineResult, Opener};
 use crate::store::OpenText;
 use crate::{Settings, StoreError};
-use session::{Postgres, Session};
+use session::{PostgresConnection, PostgresSession};
 
 /// Takes the URL of a store in PostgreSQL apart: the URL as a driver takes it, and the schema that the log lies in.
 ///
@@ -32,11 +32,11 @@ pub fn postgres_place(url: &str) -> Result<(String, String), StoreError> {
     session::split(url).map_err(StoreError::Unfit)
 }
 
-pub(crate) struct PostgresOpener(Session);
+pub(crate) struct PostgresOpener(PostgresSession);
 
 impl PostgresOpener {
     pub(crate) fn new(url: &str, settings: &Settings) -> Result<Self, StoreError> {
-        Session::parse(url, settings).map(Self).map_err(StoreError::Unfit)
+        PostgresSession::parse(url, settings).map(Self).map_err(StoreError::Unfit)
     }
 
     /// What names the store to people: no password in it.
@@ -52,15 +52,15 @@ impl PostgresOpener {
 }
 
 impl Opener for PostgresOpener {
-    fn writer(&self) -> Outcome<Box<dyn Engine>> {
-        let mut engine = Postgres::open(&self.0)?;
+    fn writer(&self) -> EngineResult<Box<dyn Engine>> {
+        let mut engine = PostgresConnection::open(&self.0)?;
         schema::prepare(&mut engine.client, &self.0.schema)?;
         engine.prepare_to_write()?;
         Ok(Box::new(engine))
     }
 
-    fn reader(&self) -> Outcome<Box<dyn Read>> {
-        let mut engine = Postgres::open(&self.0)?;
+    fn reader(&self) -> EngineResult<Box<dyn EngineRead>> {
+        let mut engine = PostgresConnection::open(&self.0)?;
         schema::check(&mut engine.client, &self.0.schema)?;
         Ok(Box::new(engine))
     }
@@ -79,23 +79,23 @@ impl From<postgres::Error> for EngineError {
     fn from(error: postgres::Error) -> Self {
         let failure = match error.code() {
             Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED) => {
-                Failure::Conflict
+                EngineFailure::Conflict
             }
-            Some(&SqlState::LOCK_NOT_AVAILABLE) => Failure::Locked,
+            Some(&SqlState::LOCK_NOT_AVAILABLE) => EngineFailure::Locked,
             // The server ends the connection: it shuts down, somebody ended the backend, or it idled too long.
             Some(code) if ["57P01", "57P02", "57P03", "25P03"].contains(&code.code()) => {
-                Failure::Lost
+                EngineFailure::Lost
             }
             Some(code) => match code.code().get(..2) {
-                Some("08") => Failure::Lost,
+                Some("08") => EngineFailure::Lost,
                 // A value that is none, or a constraint.
-                Some("22" | "23") => Failure::Refused,
+                Some("22" | "23") => EngineFailure::Refused,
                 // A page that is not what was written.
-                Some("XX") => Failure::Damaged,
-                _ => Failure::Broken,
+                Some("XX") => EngineFailure::Damaged,
+                _ => EngineFailure::Broken,
             },
-            None if is_lost(&error) => Failure::Lost,
-            None => Failure::Broken,
+            None if is_lost(&error) => EngineFailure::Lost,
+            None => EngineFailure::Broken,
         };
         Self::new(failure, said(&error))
     }
@@ -133,7 +133,7 @@ fn limit(number: usize) -> i64 {
 }
 
 /// Text that the database can hold: it has no NUL. Asked first, since an error would end the transaction.
-fn text(text: &str) -> Outcome<&str> {
+fn text(text: &str) -> EngineResult<&str> {
     if text.contains('\0') {
         return Err(EngineError::damaged("the database cannot keep text that holds a NUL"));
     }

@@ -9,22 +9,24 @@ use answerback_ledger::{Hash, Id, Kind, Part, Salt, Token, VerifierKey};
 use postgres::Row;
 use postgres::types::{FromSql, ToSql};
 
-use super::session::{Ahead, Parameter, Postgres};
+use super::session::{Ahead, Parameter, PostgresConnection};
 use super::{int, limit, text, uint};
 use crate::case::kind_word;
-use crate::engine::{EngineError, Failure, Foreseen, Linked, Outcome, Read, without_gap};
-use crate::event::Stream;
+use crate::engine::{
+    EngineError, EngineFailure, EngineRead, EngineResult, Foreseen, Linked, without_gap,
+};
+use crate::event::StreamDigest;
 use crate::{
     CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, StreamFilter, StreamInfo,
     Totals,
 };
 
-impl Postgres {
+impl PostgresConnection {
     fn column<T: for<'a> FromSql<'a>>(
         &mut self,
         sql: &str,
         parameters: &[Parameter<'_>],
-    ) -> Outcome<Option<T>> {
+    ) -> EngineResult<Option<T>> {
         Ok(self.row(sql, parameters)?.map(|row| row.try_get(0)).transpose()?)
     }
 
@@ -33,23 +35,23 @@ impl Postgres {
         sql: &str,
         parameters: &[Parameter<'_>],
         from: u64,
-    ) -> Outcome<Vec<Hash>> {
+    ) -> EngineResult<Vec<Hash>> {
         let rows = self.rows(sql, parameters)?;
         let placed = rows.iter().map(|row| Ok((row.try_get(0)?, hash(row.try_get(1)?)?)));
-        Ok(without_gap(placed.collect::<Outcome<_>>()?, from))
+        Ok(without_gap(placed.collect::<EngineResult<_>>()?, from))
     }
 
     /// Looks up what the units of a transaction will ask for, in one way to the server for each kind of id.
     ///
     /// That an id is not null follows from the list, but only what is said lets the planner use the index.
-    pub(super) fn look_ahead(&mut self, kinds: &[Kind], foreseen: &[Foreseen]) -> Outcome<()> {
+    pub(super) fn look_ahead(&mut self, kinds: &[Kind], foreseen: &[Foreseen]) -> EngineResult<()> {
         fn ids(ids: impl Iterator<Item = Option<Id>>) -> Vec<Id> {
             ids.flatten().collect()
         }
         fn sent(ids: &[Id]) -> Vec<&[u8]> {
             ids.iter().map(|id| id.as_bytes().as_slice()).collect()
         }
-        fn id(bytes: &[u8]) -> Outcome<Id> {
+        fn id(bytes: &[u8]) -> EngineResult<Id> {
             <[u8; 16]>::try_from(bytes).map(Id::from).map_err(damaged)
         }
         let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
@@ -100,7 +102,7 @@ impl Postgres {
     }
 
     /// The head with what is read together with it: the clock, and where the log went.
-    pub(super) fn read_head(&mut self) -> Outcome<Option<Head>> {
+    pub(super) fn read_head(&mut self) -> EngineResult<Option<Head>> {
         let row = self.row(
             "SELECT size, frontier, root, last_ts, minimum, event_seq,
                (SELECT value FROM meta WHERE key = 'signer'),
@@ -129,7 +131,7 @@ impl Postgres {
     }
 }
 
-fn hash(bytes: &[u8]) -> Outcome<Hash> {
+fn hash(bytes: &[u8]) -> EngineResult<Hash> {
     Hash::try_from(bytes).map_err(damaged)
 }
 
@@ -139,7 +141,7 @@ fn damaged(error: impl std::fmt::Display) -> EngineError {
 
 const CASE: &str = "SELECT body, created, content, private, ref FROM case_record";
 
-fn case_record(row: &Row) -> Outcome<CaseRecord> {
+fn case_record(row: &Row) -> EngineResult<CaseRecord> {
     let case: Case = serde_json::from_str(row.try_get(0)?).map_err(damaged)?;
     Ok(CaseRecord {
         case,
@@ -150,13 +152,13 @@ fn case_record(row: &Row) -> Outcome<CaseRecord> {
     })
 }
 
-impl Read for Postgres {
-    fn begin_read(&mut self) -> Outcome<()> {
+impl EngineRead for PostgresConnection {
+    fn begin_read(&mut self) -> EngineResult<()> {
         const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
         self.is_begun = true;
         match self.client.batch_execute(BEGIN).map_err(EngineError::from) {
             // A connection that lay idle may have gone meanwhile.
-            Err(error) if error.failure == Failure::Lost => {
+            Err(error) if error.failure == EngineFailure::Lost => {
                 self.reconnect()?;
                 self.is_begun = true;
                 Ok(self.client.batch_execute(BEGIN)?)
@@ -165,20 +167,20 @@ impl Read for Postgres {
         }
     }
 
-    fn end_read(&mut self) -> Outcome<()> {
+    fn end_read(&mut self) -> EngineResult<()> {
         self.is_begun = false;
         Ok(self.client.batch_execute("COMMIT")?)
     }
 
-    fn meta(&mut self, key: &str) -> Outcome<Option<String>> {
+    fn meta(&mut self, key: &str) -> EngineResult<Option<String>> {
         self.column("SELECT value FROM meta WHERE key = $1", &[&key])
     }
 
-    fn head(&mut self) -> Outcome<Option<Head>> {
+    fn head(&mut self) -> EngineResult<Option<Head>> {
         self.read_head()
     }
 
-    fn hashes(&mut self, level: u8, from: u64, count: u64) -> Outcome<Vec<Hash>> {
+    fn hashes(&mut self, level: u8, from: u64, count: u64) -> EngineResult<Vec<Hash>> {
         let place = i32::try_from(from % WIDTH * 32 + 1).unwrap_or(i32::MAX);
         let length = i32::try_from(count * 32).unwrap_or(i32::MAX);
         let row = self.row(
@@ -198,7 +200,7 @@ impl Read for Postgres {
         )
     }
 
-    fn leaf_hashes(&mut self, indexes: Range<u64>) -> Outcome<Vec<Hash>> {
+    fn leaf_hashes(&mut self, indexes: Range<u64>) -> EngineResult<Vec<Hash>> {
         self.hashes_of(
             "SELECT seq, leaf_hash FROM entry WHERE seq >= $1 AND seq < $2 ORDER BY seq",
             &[&int(indexes.start), &int(indexes.end)],
@@ -206,15 +208,15 @@ impl Read for Postgres {
         )
     }
 
-    fn leaf(&mut self, index: u64) -> Outcome<Option<Vec<u8>>> {
+    fn leaf(&mut self, index: u64) -> EngineResult<Option<Vec<u8>>> {
         self.column("SELECT leaf FROM entry WHERE seq = $1", &[&int(index)])
     }
 
-    fn time_at(&mut self, index: u64) -> Outcome<Option<i64>> {
+    fn time_at(&mut self, index: u64) -> EngineResult<Option<i64>> {
         self.column("SELECT ts FROM entry WHERE seq = $1", &[&int(index)])
     }
 
-    fn parts(&mut self, index: u64) -> Outcome<Vec<Part>> {
+    fn parts(&mut self, index: u64) -> EngineResult<Vec<Part>> {
         let rows = self.rows(
             "SELECT name, salt, bytes FROM part WHERE seq = $1 ORDER BY name",
             &[&int(index)],
@@ -228,7 +230,11 @@ impl Read for Postgres {
         rows.iter().map(part).collect()
     }
 
-    fn contents(&mut self, within: Range<u64>, longest: usize) -> Outcome<Vec<(u64, Vec<u8>)>> {
+    fn contents(
+        &mut self,
+        within: Range<u64>,
+        longest: usize,
+    ) -> EngineResult<Vec<(u64, Vec<u8>)>> {
         let longest = i32::try_from(longest).unwrap_or(i32::MAX);
         let rows = self.rows(
             "SELECT seq, substring(bytes FROM 1 FOR $3) FROM part WHERE seq >= $1 AND seq < $2 ORDER BY seq, name",
@@ -242,7 +248,7 @@ impl Read for Postgres {
         filter: &Filter,
         within: Range<u64>,
         most: usize,
-    ) -> Outcome<Vec<(u64, Vec<u8>)>> {
+    ) -> EngineResult<Vec<(u64, Vec<u8>)>> {
         let mut sql = "SELECT seq, leaf FROM entry WHERE seq >= $1 AND seq < $2".to_owned();
         let mut values: Vec<Box<dyn ToSql + Sync>> =
             vec![Box::new(int(within.start)), Box::new(int(within.end))];
@@ -272,7 +278,7 @@ impl Read for Postgres {
         rows.iter().map(|row| Ok((uint(row.try_get(0)?), row.try_get(1)?))).collect()
     }
 
-    fn checkpoints(&mut self, above: u64, most: usize) -> Outcome<Vec<String>> {
+    fn checkpoints(&mut self, above: u64, most: usize) -> EngineResult<Vec<String>> {
         let rows = self.rows(
             "SELECT note FROM (
                SELECT size, note FROM checkpoint WHERE size > $1
@@ -284,11 +290,11 @@ impl Read for Postgres {
         rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
     }
 
-    fn newest_checkpoint(&mut self) -> Outcome<Option<String>> {
+    fn newest_checkpoint(&mut self) -> EngineResult<Option<String>> {
         self.column("SELECT note FROM head WHERE size > 0", &[])
     }
 
-    fn cosignatures(&mut self, sizes: RangeInclusive<u64>) -> Outcome<Vec<(u64, String)>> {
+    fn cosignatures(&mut self, sizes: RangeInclusive<u64>) -> EngineResult<Vec<(u64, String)>> {
         let rows = self.rows(
             "SELECT size, line FROM cosignature WHERE size BETWEEN $1 AND $2 ORDER BY size, signer",
             &[&int(*sizes.start()), &int(*sizes.end())],
@@ -296,7 +302,7 @@ impl Read for Postgres {
         rows.iter().map(|row| Ok((uint(row.try_get(0)?), row.try_get(1)?))).collect()
     }
 
-    fn witnessed(&mut self) -> Outcome<Vec<(String, u64)>> {
+    fn witnessed(&mut self) -> EngineResult<Vec<(String, u64)>> {
         let rows = self.rows(
             "SELECT signer, max(size) FROM cosignature GROUP BY signer ORDER BY signer",
             &[],
@@ -304,7 +310,7 @@ impl Read for Postgres {
         rows.iter().map(|row| Ok((row.try_get(0)?, uint(row.try_get(1)?)))).collect()
     }
 
-    fn totals(&mut self) -> Outcome<Totals> {
+    fn totals(&mut self) -> EngineResult<Totals> {
         let mut totals = Totals::default();
         // A sum of integers is a numeric, which has no type of ours.
         let kinds = self.rows(
@@ -330,7 +336,7 @@ impl Read for Postgres {
         Ok(totals)
     }
 
-    fn linked(&mut self, request: Id) -> Outcome<Linked> {
+    fn linked(&mut self, request: Id) -> EngineResult<Linked> {
         if let Some(linked) = self.ahead.linked.get(&request) {
             return Ok(*linked);
         }
@@ -351,7 +357,7 @@ impl Read for Postgres {
         kinds: &[Kind],
         response: Option<Id>,
         reply: Option<Id>,
-    ) -> Outcome<Option<u64>> {
+    ) -> EngineResult<Option<u64>> {
         let known = match (response, reply) {
             (Some(id), _) => self.ahead.responses.get(&id),
             (None, Some(id)) => self.ahead.replies.get(&id),
@@ -372,12 +378,13 @@ impl Read for Postgres {
         };
         let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
         let rows = self.rows(sql, &[&id.as_bytes().as_slice(), &kinds])?;
-        let found: Vec<i64> = rows.iter().map(|row| Ok(row.try_get(0)?)).collect::<Outcome<_>>()?;
+        let found: Vec<i64> =
+            rows.iter().map(|row| Ok(row.try_get(0)?)).collect::<EngineResult<_>>()?;
         // The least is taken here: asked for it, the server might walk the whole log in its order.
         Ok(found.into_iter().min().map(uint))
     }
 
-    fn attempt(&mut self, key: &str, now: Timestamp) -> Outcome<Option<KeptAttempt>> {
+    fn attempt(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<KeptAttempt>> {
         let row = self.row(
             "SELECT state, revision FROM attempt WHERE key = $1 AND expires > $2",
             &[&text(key)?, &now.unix_millis()],
@@ -389,7 +396,7 @@ impl Read for Postgres {
         row.map(kept).transpose()
     }
 
-    fn note(&mut self, key: &str, now: Timestamp) -> Outcome<Option<String>> {
+    fn note(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<String>> {
         let row = self.row(
             "SELECT state FROM attempt WHERE key = $1 AND expires > $2",
             &[&text(key)?, &now.unix_millis()],
@@ -397,13 +404,13 @@ impl Read for Postgres {
         row.map(|row| Ok(row.try_get(0)?)).transpose()
     }
 
-    fn attempt_sources(&mut self, key: &str) -> Outcome<Vec<String>> {
+    fn attempt_sources(&mut self, key: &str) -> EngineResult<Vec<String>> {
         let rows =
             self.rows("SELECT ref FROM attempt_source WHERE key = $1 ORDER BY ref", &[&key])?;
         rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
     }
 
-    fn case(&mut self, id: &UuidV7) -> Outcome<Option<CaseRecord>> {
+    fn case(&mut self, id: &UuidV7) -> EngineResult<Option<CaseRecord>> {
         let id = id.as_str().to_ascii_lowercase();
         let row = self.row(&format!("{CASE} WHERE id = $1"), &[&id])?;
         row.as_ref().map(case_record).transpose()
@@ -415,7 +422,7 @@ impl Read for Postgres {
         after: Option<&UuidV7>,
         now: Timestamp,
         most: usize,
-    ) -> Outcome<Vec<CaseRecord>> {
+    ) -> EngineResult<Vec<CaseRecord>> {
         let status = match filter.status {
             None => "$2::bigint IS NOT NULL",
             Some(CaseStatus::Waiting) => "NOT decided AND expires > $2",
@@ -432,7 +439,12 @@ impl Read for Postgres {
         rows.iter().map(case_record).collect()
     }
 
-    fn events(&mut self, after: u64, stream: Option<&str>, most: usize) -> Outcome<Vec<Event>> {
+    fn events(
+        &mut self,
+        after: u64,
+        stream: Option<&str>,
+        most: usize,
+    ) -> EngineResult<Vec<Event>> {
         const COLUMNS: &str = "SELECT seq, ts, stream, kind, ref, body FROM event WHERE seq > $1";
         let (after, most) = (int(after), limit(most));
         let rows = match stream {
@@ -445,7 +457,7 @@ impl Read for Postgres {
         rows.iter().map(event).collect()
     }
 
-    fn newest_events(&mut self, stream: &str, most: usize) -> Outcome<Vec<Event>> {
+    fn newest_events(&mut self, stream: &str, most: usize) -> EngineResult<Vec<Event>> {
         let rows = self.rows(
             "SELECT seq, ts, stream, kind, ref, body FROM event WHERE stream = $1 ORDER BY seq DESC LIMIT $2",
             &[&text(stream)?, &limit(most)],
@@ -453,7 +465,7 @@ impl Read for Postgres {
         rows.iter().map(event).collect()
     }
 
-    fn event_minimum(&mut self) -> Outcome<u64> {
+    fn event_minimum(&mut self) -> EngineResult<u64> {
         let minimum: Option<i64> = self.column(
             "SELECT coalesce((SELECT value::bigint FROM meta WHERE key = 'event_minimum'),
                (SELECT min(seq) FROM event), 1)",
@@ -462,17 +474,17 @@ impl Read for Postgres {
         Ok(minimum.map_or(1, uint))
     }
 
-    fn stream(&mut self, name: &str) -> Outcome<Option<Stream>> {
+    fn stream(&mut self, name: &str) -> EngineResult<Option<StreamDigest>> {
         let row =
             self.row("SELECT count, digest, ended FROM stream WHERE name = $1", &[&text(name)?])?;
         let stream = |row: Row| {
             let digest = *hash(row.try_get(1)?)?.as_bytes();
-            Ok(Stream { count: uint(row.try_get(0)?), digest, ended: row.try_get(2)? })
+            Ok(StreamDigest { count: uint(row.try_get(0)?), digest, ended: row.try_get(2)? })
         };
         row.map(stream).transpose()
     }
 
-    fn streams(&mut self, filter: StreamFilter<'_>, most: usize) -> Outcome<Vec<StreamInfo>> {
+    fn streams(&mut self, filter: StreamFilter<'_>, most: usize) -> EngineResult<Vec<StreamInfo>> {
         let StreamFilter { without, before } = filter;
         let rows = self.rows(
             "SELECT name, count, digest, ended, newest FROM stream
@@ -483,7 +495,8 @@ impl Read for Postgres {
         )?;
         let info = |row: &Row| {
             let digest = *hash(row.try_get(2)?)?.as_bytes();
-            let stream = Stream { count: uint(row.try_get(1)?), digest, ended: row.try_get(3)? };
+            let stream =
+                StreamDigest { count: uint(row.try_get(1)?), digest, ended: row.try_get(3)? };
             Ok(StreamInfo::new(row.try_get(0)?, stream, uint(row.try_get(4)?)))
         };
         rows.iter().map(info).collect()
@@ -494,7 +507,7 @@ impl Read for Postgres {
         beginning: &str,
         below: Option<&str>,
         most: usize,
-    ) -> Outcome<Vec<String>> {
+    ) -> EngineResult<Vec<String>> {
         let rows = self.rows(
             "SELECT name FROM stream WHERE left(name, length($1)) = $1
                AND ($2::text IS NULL OR name COLLATE \"C\" < $2::text COLLATE \"C\")
@@ -504,13 +517,13 @@ impl Read for Postgres {
         rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
     }
 
-    fn blob(&mut self, digest: &Digest) -> Outcome<Option<Vec<u8>>> {
+    fn blob(&mut self, digest: &Digest) -> EngineResult<Option<Vec<u8>>> {
         let digest = digest.as_bytes().as_slice();
         self.column("SELECT bytes FROM blob WHERE sha256 = $1", &[&digest])
     }
 }
 
-fn event(row: &Row) -> Outcome<Event> {
+fn event(row: &Row) -> EngineResult<Event> {
     Ok(Event::new(
         uint(row.try_get(0)?),
         Timestamp::from_unix_micros(row.try_get(1)?),

@@ -1,6 +1,6 @@
 use postgres::Client;
 
-use crate::engine::{EngineError, Failure, Outcome};
+use crate::engine::{EngineError, EngineFailure, EngineResult};
 
 /// The version of the tables. A program that does not know it does not touch them.
 const VERSION: i64 = 4;
@@ -97,7 +97,7 @@ CREATE TRIGGER checkpoint_change BEFORE UPDATE OR DELETE OR TRUNCATE ON checkpoi
 ";
 
 /// Makes the tables on first use. Several processes may try at once: one of them does it.
-pub(super) fn prepare(client: &mut Client, schema: &str) -> Outcome<()> {
+pub(super) fn prepare(client: &mut Client, schema: &str) -> EngineResult<()> {
     let mut tries = 0;
     while !is_there(client, schema)? {
         tries += 1;
@@ -112,16 +112,16 @@ pub(super) fn prepare(client: &mut Client, schema: &str) -> Outcome<()> {
 }
 
 /// Fails when there is no store.
-pub(super) fn check(client: &mut Client, schema: &str) -> Outcome<()> {
+pub(super) fn check(client: &mut Client, schema: &str) -> EngineResult<()> {
     if is_there(client, schema)? {
         return Ok(());
     }
     let error = format!("there is no store in the schema {schema}");
-    Err(EngineError::new(Failure::Broken, error))
+    Err(EngineError::new(EngineFailure::Broken, error))
 }
 
 /// Whether the schema has our tables. Those of others are left alone.
-fn is_there(client: &mut Client, schema: &str) -> Outcome<bool> {
+fn is_there(client: &mut Client, schema: &str) -> EngineResult<bool> {
     let names = client.query(
         "SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = $1",
         &[&schema],
@@ -133,7 +133,7 @@ fn is_there(client: &mut Client, schema: &str) -> Outcome<bool> {
         let error = format!(
             "the schema {schema} is another's: it has a table {table}; name another with ?schema=NAME"
         );
-        return Err(EngineError::new(Failure::Unfit, error));
+        return Err(EngineError::new(EngineFailure::Unfit, error));
     }
     let row = client.query_opt("SELECT value FROM meta WHERE key = 'tables'", &[])?;
     let version: Option<String> = row.map(|row| row.try_get(0)).transpose()?;
@@ -145,7 +145,7 @@ fn is_there(client: &mut Client, schema: &str) -> Outcome<bool> {
 }
 
 /// All in one transaction, so that half a schema is never seen.
-fn create(client: &mut Client, schema: &str) -> Outcome<()> {
+fn create(client: &mut Client, schema: &str) -> EngineResult<()> {
     client.batch_execute(&format!(
         "BEGIN; CREATE SCHEMA IF NOT EXISTS {schema}; {TABLES} {GUARDS}
          INSERT INTO meta VALUES ('tables', '{VERSION}'); COMMIT"

@@ -7,7 +7,7 @@ use postgres::types::ToSql;
 use postgres::{Client, Config, NoTls, Row, Statement};
 
 use super::uint;
-use crate::engine::{EngineError, Failure, Linked, Outcome};
+use crate::engine::{EngineError, EngineFailure, EngineResult, Linked};
 use crate::{Random, Settings};
 
 /// The oldest PostgreSQL that is supported, as `server_version_num` counts.
@@ -24,7 +24,7 @@ pub(super) type Parameter<'a> = &'a (dyn ToSql + Sync);
 
 /// How to connect.
 #[derive(Clone)]
-pub(crate) struct Session {
+pub(crate) struct PostgresSession {
     config: Config,
     pub(super) schema: String,
     pub(super) name: String,
@@ -32,7 +32,7 @@ pub(crate) struct Session {
     random: Random,
 }
 
-impl Session {
+impl PostgresSession {
     pub(super) fn parse(url: &str, settings: &Settings) -> Result<Self, String> {
         let (url, schema) = split(url)?;
         // What the driver says of a URL can hold a piece of it, and so a password.
@@ -57,9 +57,12 @@ impl Session {
 
     /// A connection whose tables are those of the schema. Nothing here speaks TLS, and a URL that asks for it was
     /// refused.
-    pub(super) fn connect(&self) -> Outcome<Client> {
+    pub(super) fn connect(&self) -> EngineResult<Client> {
         let mut client = self.config.connect(NoTls).map_err(|error| {
-            EngineError::new(Failure::Broken, format!("{}: {}", self.name, super::said(&error)))
+            EngineError::new(
+                EngineFailure::Broken,
+                format!("{}: {}", self.name, super::said(&error)),
+            )
         })?;
         let lock = self.lock_timeout.as_millis().max(1);
         let idle = self.longest_idle().as_millis();
@@ -111,8 +114,8 @@ pub(super) fn split(url: &str) -> Result<(String, String), String> {
 }
 
 /// One connection, which is made anew when it was lost.
-pub(crate) struct Postgres {
-    pub(super) session: Session,
+pub(crate) struct PostgresConnection {
+    pub(super) session: PostgresSession,
     pub(super) client: Client,
     statements: HashMap<String, Statement>,
     /// Whether a transaction was begun and not ended.
@@ -135,8 +138,8 @@ pub(super) struct Ahead {
     pub(super) replies: HashMap<Id, Option<u64>>,
 }
 
-impl Postgres {
-    pub(super) fn open(session: &Session) -> Outcome<Self> {
+impl PostgresConnection {
+    pub(super) fn open(session: &PostgresSession) -> EngineResult<Self> {
         Ok(Self {
             session: session.clone(),
             client: session.connect()?,
@@ -152,10 +155,10 @@ impl Postgres {
     }
 
     /// What a connection that writes needs beside the tables.
-    pub(super) fn prepare_to_write(&mut self) -> Outcome<()> {
+    pub(super) fn prepare_to_write(&mut self) -> EngineResult<()> {
         let mut bytes = [0; 16];
         (self.session.random)(&mut bytes)
-            .map_err(|error| EngineError::new(Failure::Broken, error))?;
+            .map_err(|error| EngineError::new(EngineFailure::Broken, error))?;
         self.writer = answerback::Hex(&bytes).to_string();
         self.make_durable()?;
         // Whoever is in doubt asks within seconds; what is a day old nobody asks for.
@@ -166,7 +169,7 @@ impl Postgres {
     }
 
     /// Sees to it that a commit is on the disk when the server says so, as far as a session can.
-    fn make_durable(&mut self) -> Outcome<()> {
+    fn make_durable(&mut self) -> EngineResult<()> {
         let row = self.client.query_one(
             "SELECT current_setting('server_version_num')::bigint, current_setting('fsync'),
                current_setting('full_page_writes'), current_setting('synchronous_commit')",
@@ -175,7 +178,7 @@ impl Postgres {
         let version: i64 = row.try_get(0)?;
         if version < OLDEST {
             let error = format!("PostgreSQL 15 or newer is needed; this is {}", version / 10_000);
-            return Err(EngineError::new(Failure::Unfit, error));
+            return Err(EngineError::new(EngineFailure::Unfit, error));
         }
         let synchronous: &str = row.try_get(3)?;
         if !["on", "remote_apply"].contains(&synchronous) {
@@ -186,7 +189,7 @@ impl Postgres {
     }
 
     /// Makes the connection anew, for as long as others may hold the lock.
-    pub(super) fn reconnect(&mut self) -> Outcome<()> {
+    pub(super) fn reconnect(&mut self) -> EngineResult<()> {
         let until = Instant::now() + self.session.lock_timeout;
         self.is_begun = false;
         self.statements.clear();
@@ -202,7 +205,7 @@ impl Postgres {
         }
     }
 
-    fn statement(&mut self, sql: &str) -> Outcome<Statement> {
+    fn statement(&mut self, sql: &str) -> EngineResult<Statement> {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
         }
@@ -211,17 +214,25 @@ impl Postgres {
         Ok(statement)
     }
 
-    pub(super) fn rows(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Outcome<Vec<Row>> {
+    pub(super) fn rows(
+        &mut self,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+    ) -> EngineResult<Vec<Row>> {
         let statement = self.statement(sql)?;
         Ok(self.client.query(&statement, parameters)?)
     }
 
-    pub(super) fn row(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Outcome<Option<Row>> {
+    pub(super) fn row(
+        &mut self,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+    ) -> EngineResult<Option<Row>> {
         let statement = self.statement(sql)?;
         Ok(self.client.query_opt(&statement, parameters)?)
     }
 
-    pub(super) fn execute(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> Outcome<u64> {
+    pub(super) fn execute(&mut self, sql: &str, parameters: &[Parameter<'_>]) -> EngineResult<u64> {
         let statement = self.statement(sql)?;
         Ok(self.client.execute(&statement, parameters)?)
     }
@@ -230,7 +241,7 @@ impl Postgres {
     ///
     /// The head is read by the next statement, not by this one: what a statement sees beside the row it
     /// waited for is older than the wait.
-    pub(super) fn lock(&mut self) -> Outcome<()> {
+    pub(super) fn lock(&mut self) -> EngineResult<()> {
         self.is_begun = true;
         // The row of the tables' version stands in for a head that is not there yet.
         Ok(self.client.batch_execute(
@@ -243,20 +254,20 @@ impl Postgres {
     ///
     /// The transaction held the lock on the log. Whoever gets that lock knows that it has ended, and then
     /// its writer's row says how.
-    pub(super) fn resolve(&mut self, lost: EngineError) -> Outcome<()> {
+    pub(super) fn resolve(&mut self, lost: EngineError) -> EngineResult<()> {
         // As long as the server may keep the lock for a transaction whose commit did not reach it.
         let until = Instant::now() + self.session.longest_idle() + self.session.lock_timeout;
         loop {
             match self.newest_batch() {
                 Ok(Some(batch)) if batch == self.batch => return Ok(()),
-                Ok(_) => return Err(EngineError { failure: Failure::Conflict, ..lost }),
+                Ok(_) => return Err(EngineError { failure: EngineFailure::Conflict, ..lost }),
                 Err(_) if Instant::now() < until => thread::sleep(REST),
-                Err(_) => return Err(EngineError { failure: Failure::Broken, ..lost }),
+                Err(_) => return Err(EngineError { failure: EngineFailure::Broken, ..lost }),
             }
         }
     }
 
-    fn newest_batch(&mut self) -> Outcome<Option<u64>> {
+    fn newest_batch(&mut self) -> EngineResult<Option<u64>> {
         self.reconnect()?;
         self.lock()?;
         let writer = self.writer.clone();
@@ -323,9 +334,10 @@ mod tests {
     #[test]
     fn a_password_is_not_in_the_name_nor_in_an_error() {
         let settings = Settings::new("");
-        let session = Session::parse("postgres://me:s3cret@h/d", &settings).unwrap();
+        let session = PostgresSession::parse("postgres://me:s3cret@h/d", &settings).unwrap();
         assert_eq!(session.name, "schema answerback of d at h");
-        let unfit = Session::parse("postgres://me:s3cret@h:port/d", &settings).err().unwrap();
+        let unfit =
+            PostgresSession::parse("postgres://me:s3cret@h:port/d", &settings).err().unwrap();
         assert!(!unfit.contains("s3cret"), "{unfit}");
     }
 

@@ -1,29 +1,32 @@
 use std::ops::Range;
 
-use super::session::{Postgres, Session};
+use super::session::{PostgresConnection, PostgresSession};
 use super::{int, limit, schema, uint};
-use crate::engine::{EngineError, Failure, Outcome};
-use crate::text::{Step, TextIndex};
+use crate::engine::{EngineError, EngineFailure, EngineResult};
+use crate::text::{IndexStep, TextIndex};
 
 /// The most text of one entry that is indexed, in bytes: a `tsvector` holds less than a megabyte.
 const LONGEST: usize = 128 * 1024;
 
 /// An index of words in two tables beside the log. It keeps no text, only which words there are.
-struct Words {
-    engine: Postgres,
+struct WordIndex {
+    engine: PostgresConnection,
     /// The position from which the next step was read.
     from: u64,
 }
 
-pub(super) fn open(session: &Session) -> Outcome<Box<dyn TextIndex>> {
-    let mut engine = Postgres::open(session)?;
+pub(super) fn open(session: &PostgresSession) -> EngineResult<Box<dyn TextIndex>> {
+    let mut engine = PostgresConnection::open(session)?;
     schema::check(&mut engine.client, &session.schema)?;
-    Ok(Box::new(Words { engine, from: 0 }))
+    Ok(Box::new(WordIndex { engine, from: 0 }))
 }
 
-impl Words {
+impl WordIndex {
     /// Runs something in a transaction, and says what it gave once that is committed.
-    fn in_transaction<T>(&mut self, act: impl FnOnce(&mut Postgres) -> Outcome<T>) -> Outcome<T> {
+    fn in_transaction<T>(
+        &mut self,
+        act: impl FnOnce(&mut PostgresConnection) -> EngineResult<T>,
+    ) -> EngineResult<T> {
         self.engine.client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED")?;
         let done = act(&mut self.engine);
         let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
@@ -32,20 +35,20 @@ impl Words {
     }
 }
 
-impl TextIndex for Words {
-    fn position(&mut self) -> Outcome<u64> {
+impl TextIndex for WordIndex {
+    fn position(&mut self) -> EngineResult<u64> {
         // The thread that fills the index lives as long as the store; its connection may not.
         if self.engine.client.is_closed() {
             self.engine.reconnect()?;
         }
         let row = self.engine.row("SELECT next FROM text_position WHERE id = 0", &[])?;
         let missing =
-            || EngineError::new(Failure::Damaged, "the index for full text has no position");
+            || EngineError::new(EngineFailure::Damaged, "the index for full text has no position");
         self.from = uint(row.ok_or_else(missing)?.try_get(0)?);
         Ok(self.from)
     }
 
-    fn advance(&mut self, step: &Step) -> Outcome<()> {
+    fn advance(&mut self, step: &IndexStep) -> EngineResult<()> {
         let from = int(self.from);
         self.in_transaction(|engine| {
             // Several processes may fill the index. Only the first moves it on: what another read before that
@@ -70,7 +73,7 @@ impl TextIndex for Words {
         })
     }
 
-    fn remove(&mut self, index: u64) -> Outcome<()> {
+    fn remove(&mut self, index: u64) -> EngineResult<()> {
         self.engine.execute("DELETE FROM text_words WHERE seq = $1", &[&int(index)])?;
         Ok(())
     }
@@ -81,7 +84,7 @@ impl TextIndex for Words {
         within: Range<u64>,
         newest_first: bool,
         most: usize,
-    ) -> Outcome<Vec<u64>> {
+    ) -> EngineResult<Vec<u64>> {
         let order = if newest_first { "DESC" } else { "ASC" };
         // Plain: what somebody types is not a query language.
         let sql = format!(
@@ -95,7 +98,7 @@ impl TextIndex for Words {
         rows.iter().map(|row| Ok(uint(row.try_get(0)?))).collect()
     }
 
-    fn clear(&mut self) -> Outcome<()> {
+    fn clear(&mut self) -> EngineResult<()> {
         self.in_transaction(|engine| {
             engine.execute("UPDATE text_position SET next = 0", &[])?;
             engine.execute("DELETE FROM text_words", &[])?;

@@ -8,13 +8,15 @@ use answerback_ledger::{Hash, Id, Kind};
 use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::types::{ToSql, Type};
 
-use super::session::{Ahead, Parameter, Postgres};
+use super::session::{Ahead, Parameter, PostgresConnection};
 use super::{int, text, uint};
 use crate::blob::BlobRow;
 use crate::case::{kind_word, without_words};
-use crate::engine::{Engine, EngineError, EntryRow, Failure, Foreseen, Outcome, Read, Rows};
-use crate::event::{Event, Stream};
-use crate::table::{Cell, Column, Table};
+use crate::engine::{
+    Engine, EngineError, EngineFailure, EngineRead, EngineResult, EntryRow, Foreseen, Rows,
+};
+use crate::event::{Event, StreamDigest};
+use crate::table::{SqlCell, SqlColumn, SqlTable};
 use crate::{CaseRecord, Head, OWN_STREAMS};
 
 fn micros(time: Timestamp) -> i64 {
@@ -22,11 +24,11 @@ fn micros(time: Timestamp) -> i64 {
     i64::try_from(micros).unwrap_or(i64::MAX)
 }
 
-fn json(value: &impl serde::Serialize) -> Outcome<String> {
+fn json(value: &impl serde::Serialize) -> EngineResult<String> {
     serde_json::to_string(value).map_err(|error| EngineError::damaged(error.to_string()))
 }
 
-fn optional(value: Option<&str>) -> Outcome<Option<&str>> {
+fn optional(value: Option<&str>) -> EngineResult<Option<&str>> {
     value.map(text).transpose()
 }
 
@@ -35,8 +37,8 @@ fn ids(rows: &[EntryRow], id: impl Fn(&EntryRow) -> Option<&Id>) -> Vec<Option<&
     rows.iter().map(|row| id(row).map(|id| id.as_bytes().as_slice())).collect()
 }
 
-impl Engine for Postgres {
-    fn begin(&mut self) -> Outcome<Option<Head>> {
+impl Engine for PostgresConnection {
+    fn begin(&mut self) -> EngineResult<Option<Head>> {
         if self.client.is_closed() {
             self.reconnect()?;
         }
@@ -49,11 +51,11 @@ impl Engine for Postgres {
         self.now
     }
 
-    fn foresee(&mut self, kinds: &[Kind], foreseen: &[Foreseen]) -> Outcome<()> {
+    fn foresee(&mut self, kinds: &[Kind], foreseen: &[Foreseen]) -> EngineResult<()> {
         self.look_ahead(kinds, foreseen)
     }
 
-    fn moved(&mut self) -> Outcome<Option<String>> {
+    fn moved(&mut self) -> EngineResult<Option<String>> {
         Ok(self.moved.clone())
     }
 
@@ -61,7 +63,7 @@ impl Engine for Postgres {
         self.warnings.clone()
     }
 
-    fn initialise(&mut self, origin: &str, signer: &str) -> Outcome<()> {
+    fn initialise(&mut self, origin: &str, signer: &str) -> EngineResult<()> {
         self.execute(
             "INSERT INTO meta(key, value)
              VALUES ('format', '1'), ('origin', $1), ('vkey', $2), ('signer', $2)",
@@ -75,19 +77,19 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn savepoint(&mut self) -> Outcome<()> {
+    fn savepoint(&mut self) -> EngineResult<()> {
         Ok(self.client.batch_execute("SAVEPOINT unit")?)
     }
 
-    fn release(&mut self) -> Outcome<()> {
+    fn release(&mut self) -> EngineResult<()> {
         Ok(self.client.batch_execute("RELEASE unit")?)
     }
 
-    fn rollback_to_savepoint(&mut self) -> Outcome<()> {
+    fn rollback_to_savepoint(&mut self) -> EngineResult<()> {
         Ok(self.client.batch_execute("ROLLBACK TO unit; RELEASE unit")?)
     }
 
-    fn commit(&mut self) -> Outcome<()> {
+    fn commit(&mut self) -> EngineResult<()> {
         self.batch += 1;
         self.is_begun = false;
         // In one message with the commit, so that knowing what became of it costs no way to the server.
@@ -97,7 +99,7 @@ impl Engine for Postgres {
             self.writer, self.batch
         ));
         match committed.map_err(EngineError::from) {
-            Err(lost) if lost.failure == Failure::Lost => self.resolve(lost),
+            Err(lost) if lost.failure == EngineFailure::Lost => self.resolve(lost),
             Err(error) => {
                 // The server answered, so the transaction has failed and waits for its end.
                 self.is_begun = true;
@@ -115,12 +117,12 @@ impl Engine for Postgres {
         self.is_begun = false;
     }
 
-    fn scrub(&mut self) -> Outcome<bool> {
+    fn scrub(&mut self) -> EngineResult<bool> {
         // Dead rows are the server's: its vacuum removes them, and a client cannot reach its files.
         Ok(true)
     }
 
-    fn append_entries(&mut self, rows: &[EntryRow]) -> Outcome<()> {
+    fn append_entries(&mut self, rows: &[EntryRow]) -> EngineResult<()> {
         if rows.is_empty() {
             return Ok(());
         }
@@ -170,7 +172,7 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn append_tiles(&mut self, tiles: &[Tile]) -> Outcome<()> {
+    fn append_tiles(&mut self, tiles: &[Tile]) -> EngineResult<()> {
         for tile in tiles {
             let root = tile.root();
             self.execute(
@@ -186,7 +188,7 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn keep_checkpoint(&mut self, size: u64, note: &str) -> Outcome<()> {
+    fn keep_checkpoint(&mut self, size: u64, note: &str) -> EngineResult<()> {
         self.execute(
             "INSERT INTO checkpoint(size, note) VALUES ($1, $2) ON CONFLICT DO NOTHING",
             &[&int(size), &note],
@@ -194,7 +196,7 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn put_cosignature(&mut self, size: u64, signer: &str, line: &str) -> Outcome<()> {
+    fn put_cosignature(&mut self, size: u64, signer: &str, line: &str) -> EngineResult<()> {
         self.execute(
             "INSERT INTO cosignature(size, signer, line) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
             &[&int(size), &signer, &line],
@@ -202,7 +204,7 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn save_head(&mut self, head: &Head, note: Option<&str>) -> Outcome<()> {
+    fn save_head(&mut self, head: &Head, note: Option<&str>) -> EngineResult<()> {
         self.execute(
             "WITH signed AS (UPDATE meta SET value = $7 WHERE key = 'signer' AND value <> $7)
              UPDATE head SET size = $1, frontier = $2, root = $3, last_ts = $4, minimum = $5, event_seq = $6,
@@ -221,7 +223,7 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn load(&mut self, table: &Table, rows: Rows<'_>) -> Outcome<u64> {
+    fn load(&mut self, table: &SqlTable, rows: Rows<'_>) -> EngineResult<u64> {
         let types: Vec<Type> = table.columns.iter().map(|(_, column)| typed(*column)).collect();
         let sql = format!("COPY {}({}) FROM STDIN BINARY", table.name, table.list());
         let mut writer = BinaryCopyInWriter::new(self.client.copy_in(&sql)?, &types);
@@ -240,7 +242,7 @@ impl Engine for Postgres {
         expected: Option<u64>,
         state: Option<&State>,
         now: Timestamp,
-    ) -> Outcome<bool> {
+    ) -> EngineResult<bool> {
         let kept = self.attempt(key, now)?.map(|kept| kept.revision);
         if kept != expected {
             return Ok(false);
@@ -273,7 +275,7 @@ impl Engine for Postgres {
         note: &str,
         expires: Timestamp,
         now: Timestamp,
-    ) -> Outcome<()> {
+    ) -> EngineResult<()> {
         self.execute("DELETE FROM attempt WHERE key = $1", &[&key])?;
         self.execute(
             "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES ($1, $2, $3, false, $4)",
@@ -282,7 +284,7 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn attempt_from(&mut self, key: &str, reference: &str) -> Outcome<()> {
+    fn attempt_from(&mut self, key: &str, reference: &str) -> EngineResult<()> {
         self.execute(
             "INSERT INTO attempt_source(ref, key) SELECT $2, key FROM attempt WHERE key = $1
              ON CONFLICT DO NOTHING",
@@ -291,7 +293,7 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn sweep_attempts(&mut self, now: Timestamp, most: u64) -> Outcome<u64> {
+    fn sweep_attempts(&mut self, now: Timestamp, most: u64) -> EngineResult<u64> {
         let lapsed =
             self.execute("DELETE FROM attempt WHERE expires <= $1", &[&now.unix_millis()])?;
         let beyond = self.execute(
@@ -303,7 +305,7 @@ impl Engine for Postgres {
         Ok(lapsed + beyond)
     }
 
-    fn put_case(&mut self, record: &CaseRecord) -> Outcome<bool> {
+    fn put_case(&mut self, record: &CaseRecord) -> EngineResult<bool> {
         let case = &record.case;
         let added = self.execute(
             "INSERT INTO case_record(id, kind, decided, expires, revision, created, body, content, private, ref)
@@ -324,7 +326,7 @@ impl Engine for Postgres {
         Ok(added == 1)
     }
 
-    fn swap_case(&mut self, case: &Case, expected: u64) -> Outcome<bool> {
+    fn swap_case(&mut self, case: &Case, expected: u64) -> EngineResult<bool> {
         let swapped = self.execute(
             "UPDATE case_record SET decided = $3, expires = $4, revision = $5, body = $6,
                private = CASE WHEN $3 THEN NULL ELSE private END WHERE id = $1 AND revision = $2",
@@ -340,7 +342,7 @@ impl Engine for Postgres {
         Ok(swapped == 1)
     }
 
-    fn case_from(&mut self, id: &UuidV7, reference: &str, said: bool) -> Outcome<()> {
+    fn case_from(&mut self, id: &UuidV7, reference: &str, said: bool) -> EngineResult<()> {
         self.execute(
             "INSERT INTO case_source(ref, id, said) SELECT $2, id, $3 FROM case_record WHERE id = $1
              ON CONFLICT DO NOTHING",
@@ -349,7 +351,7 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn set_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> Outcome<()> {
+    fn set_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> EngineResult<()> {
         self.execute(
             "UPDATE case_record SET private = $2 WHERE id = $1",
             &[&id.as_str().to_ascii_lowercase(), &private],
@@ -357,7 +359,7 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn sweep_cases(&mut self, now: Timestamp) -> Outcome<u64> {
+    fn sweep_cases(&mut self, now: Timestamp) -> EngineResult<u64> {
         self.execute(
             "UPDATE case_record SET private = NULL
              WHERE expires <= $1 AND private IS NOT NULL",
@@ -365,7 +367,7 @@ impl Engine for Postgres {
         )
     }
 
-    fn append_events(&mut self, events: &[Event]) -> Outcome<()> {
+    fn append_events(&mut self, events: &[Event]) -> EngineResult<()> {
         if events.is_empty() {
             return Ok(());
         }
@@ -384,7 +386,7 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn save_stream(&mut self, name: &str, stream: &Stream) -> Outcome<()> {
+    fn save_stream(&mut self, name: &str, stream: &StreamDigest) -> EngineResult<()> {
         self.execute(
             "INSERT INTO stream(name, count, digest, ended) VALUES ($1, $2, $3, $4)
              ON CONFLICT (name) DO UPDATE SET count = excluded.count, digest = excluded.digest,
@@ -394,7 +396,7 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn prune_events(&mut self, within: Range<u64>) -> Outcome<u64> {
+    fn prune_events(&mut self, within: Range<u64>) -> EngineResult<u64> {
         self.execute(
             "INSERT INTO meta(key, value) VALUES ('event_minimum', $1)
              ON CONFLICT (key) DO UPDATE SET value = excluded.value",
@@ -406,7 +408,7 @@ impl Engine for Postgres {
         )
     }
 
-    fn put_blob(&mut self, blob: &BlobRow<'_>) -> Outcome<()> {
+    fn put_blob(&mut self, blob: &BlobRow<'_>) -> EngineResult<()> {
         let digest = blob.digest.as_slice();
         self.execute(
             "INSERT INTO blob(sha256, ts, bytes) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
@@ -421,17 +423,17 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn erase_part(&mut self, index: u64, name: &str) -> Outcome<bool> {
+    fn erase_part(&mut self, index: u64, name: &str) -> EngineResult<bool> {
         let removed =
             self.execute("DELETE FROM part WHERE seq = $1 AND name = $2", &[&int(index), &name])?;
         Ok(removed == 1)
     }
 
-    fn erase_references(&mut self, reference: &str) -> Outcome<()> {
+    fn erase_references(&mut self, reference: &str) -> EngineResult<()> {
         self.erase_of("SELECT $1::text", &text(reference)?)
     }
 
-    fn prune_entries(&mut self, below: u64) -> Outcome<u64> {
+    fn prune_entries(&mut self, below: u64) -> EngineResult<u64> {
         self.erase_of("SELECT 'entry/' || seq FROM entry WHERE seq < $1", &int(below))?;
         // The first entry that stays may be under another key than the first of all.
         self.execute(
@@ -452,9 +454,9 @@ impl Engine for Postgres {
     }
 }
 
-impl Postgres {
+impl PostgresConnection {
     /// Erases the content of everything that belongs to or comes from what the query names.
-    fn erase_of(&mut self, references: &str, wanted: Parameter<'_>) -> Outcome<()> {
+    fn erase_of(&mut self, references: &str, wanted: Parameter<'_>) -> EngineResult<()> {
         // That a reference is not null follows, but only what is said lets the planner use the index.
         let told = format!("ref IS NOT NULL AND ref IN ({references})");
         self.execute(&format!("UPDATE event SET body = NULL WHERE {told}"), &[wanted])?;
@@ -501,24 +503,24 @@ impl Postgres {
     }
 }
 
-fn typed(column: Column) -> Type {
+fn typed(column: SqlColumn) -> Type {
     match column {
-        Column::Int => Type::INT8,
-        Column::Bool => Type::BOOL,
-        Column::Text => Type::TEXT,
-        Column::Bytes => Type::BYTEA,
+        SqlColumn::Int => Type::INT8,
+        SqlColumn::Bool => Type::BOOL,
+        SqlColumn::Text => Type::TEXT,
+        SqlColumn::Bytes => Type::BYTEA,
     }
 }
 
 /// A cell for the driver, which wants a null to have a type too.
-fn value(cell: Cell, kind: &Type) -> Box<dyn ToSql + Sync> {
+fn value(cell: SqlCell, kind: &Type) -> Box<dyn ToSql + Sync> {
     match cell {
-        Cell::Int(number) => Box::new(number),
-        Cell::Bool(bool) => Box::new(bool),
-        Cell::Text(text) => Box::new(text),
-        Cell::Bytes(bytes) => Box::new(bytes),
-        Cell::Null if *kind == Type::TEXT => Box::new(None::<String>),
-        Cell::Null if *kind == Type::BYTEA => Box::new(None::<Vec<u8>>),
-        Cell::Null => Box::new(None::<i64>),
+        SqlCell::Int(number) => Box::new(number),
+        SqlCell::Bool(bool) => Box::new(bool),
+        SqlCell::Text(text) => Box::new(text),
+        SqlCell::Bytes(bytes) => Box::new(bytes),
+        SqlCell::Null if *kind == Type::TEXT => Box::new(None::<String>),
+        SqlCell::Null if *kind == Type::BYTEA => Box::new(None::<Vec<u8>>),
+        SqlCell::Null => Box::new(None::<i64>),
     }
 }

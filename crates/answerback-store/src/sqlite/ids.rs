@@ -17,8 +17,8 @@ use std::ops::{Bound, Range};
 use answerback_ledger::Id;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Sqlite, int, uint};
-use crate::engine::{EngineError, EntryRow, Outcome};
+use super::{SqliteConnection, int, uint};
+use crate::engine::{EngineError, EngineResult, EntryRow};
 
 /// How many entries wait for the young table. More would be a longer wait for whoever comes then, and more to read for
 /// who looks for an id and does not write.
@@ -42,7 +42,7 @@ INSERT INTO id_state VALUES (0, 0, 0, x'', 0);
 pub(super) const SINCE: i64 = 5;
 
 /// Brings the tables of the version before up to date.
-pub(super) fn upgrade(connection: &Connection) -> Outcome<()> {
+pub(super) fn upgrade(connection: &Connection) -> EngineResult<()> {
     connection.execute_batch(TABLES)?;
     connection.execute_batch(
         "DROP INDEX entry_request; DROP INDEX entry_response; DROP INDEX entry_reply;
@@ -57,16 +57,16 @@ pub(super) fn upgrade(connection: &Connection) -> Outcome<()> {
 }
 
 /// An id, and the entry that has it.
-type Carried = (Id, u64);
+type IdRow = (Id, u64);
 
 /// The ids of the newest entries, for whoever writes.
 #[derive(Debug, Default)]
 pub(super) struct Newest {
     /// The entries that they are of: from the first that is in no table.
     entries: Range<u64>,
-    ids: BTreeSet<Carried>,
+    ids: BTreeSet<IdRow>,
     /// What the running transaction adds.
-    added: Vec<Carried>,
+    added: Vec<IdRow>,
     /// The entries as they are when the running transaction is committed.
     next: Option<Range<u64>>,
 }
@@ -94,14 +94,14 @@ impl Newest {
 }
 
 /// The ids by which an entry is looked for. A reply's own counts where the answer has none.
-fn carried(row: &EntryRow) -> impl Iterator<Item = Carried> {
+fn carried(row: &EntryRow) -> impl Iterator<Item = IdRow> {
     let reply = row.reply_id.filter(|_| row.response_id.is_none());
     [row.request_id, row.response_id, reply].into_iter().flatten().map(|id| (id, row.index))
 }
 
-impl Sqlite {
+impl SqliteConnection {
     /// The entries that may carry an id, in order: all that do, and perhaps some that have it as another one's.
-    pub(super) fn entries_with(&mut self, id: Id) -> Outcome<Vec<u64>> {
+    pub(super) fn entries_with(&mut self, id: Id) -> EngineResult<Vec<u64>> {
         let mut found = if self.is_writer {
             self.follow()?;
             let mut found = self.seqs(
@@ -126,18 +126,18 @@ impl Sqlite {
         Ok(found)
     }
 
-    fn seqs(&self, sql: &str, id: Id) -> Outcome<Vec<u64>> {
+    fn seqs(&self, sql: &str, id: Id) -> EngineResult<Vec<u64>> {
         self.rows(sql, [id.as_bytes()], |row| Ok(uint(row.get(0)?)))
     }
 
     /// Whether the tables are there: a file that nobody has written to since may be of a version without.
-    fn has_id_tables(&self) -> Outcome<bool> {
+    fn has_id_tables(&self) -> EngineResult<bool> {
         let version: Option<i64> = self.column("PRAGMA user_version", [])?;
         Ok(version.is_some_and(|version| version >= SINCE))
     }
 
     /// Takes up the ids of entries that are written with the running transaction. When many wait, they go into their table.
-    pub(super) fn append_ids(&mut self, rows: &[EntryRow]) -> Outcome<()> {
+    pub(super) fn append_ids(&mut self, rows: &[EntryRow]) -> EngineResult<()> {
         let Some(last) = rows.last() else { return Ok(()) };
         self.follow()?;
         self.newest.added.extend(rows.iter().flat_map(carried));
@@ -151,7 +151,7 @@ impl Sqlite {
     }
 
     /// Takes up what other processes appended since.
-    fn follow(&mut self) -> Outcome<()> {
+    fn follow(&mut self) -> EngineResult<()> {
         // Only who appends moves ids: where nobody did, they are where they were.
         if self.newest.entries.end == self.size {
             return Ok(());
@@ -169,7 +169,7 @@ impl Sqlite {
     }
 
     /// The ids of entries, from their rows.
-    fn ids_of(&self, entries: Range<u64>) -> Outcome<Vec<Carried>> {
+    fn ids_of(&self, entries: Range<u64>) -> EngineResult<Vec<IdRow>> {
         let rows: Vec<(i64, [Option<Vec<u8>>; 3])> = self.rows(
             "SELECT seq, request_id, response_id, iif(response_id IS NULL, reply_id, NULL) FROM entry
              WHERE seq >= ?1 AND seq < ?2",
@@ -188,7 +188,7 @@ impl Sqlite {
     }
 
     /// Puts the newest ids into the young table, and about as many of that into the old one.
-    fn age(&self, indexed: u64) -> Outcome<()> {
+    fn age(&self, indexed: u64) -> EngineResult<()> {
         let mut added = self.newest.added.clone();
         added.extend(&self.newest.ids);
         // In the table's order: each page is looked for, changed and left once.
@@ -209,7 +209,7 @@ impl Sqlite {
     }
 
     /// Moves so many ids behind those that moved last into the old table; at the end it begins again.
-    fn move_on(&self, count: usize) -> Outcome<()> {
+    fn move_on(&self, count: usize) -> EngineResult<()> {
         let stretch: Option<(Vec<u8>, i64)> = self
             .connection
             .prepare_cached(
@@ -244,7 +244,7 @@ impl Sqlite {
     }
 
     /// Forgets the ids of entries left of one, which are still there.
-    pub(super) fn prune_ids(&mut self, below: u64) -> Outcome<()> {
+    pub(super) fn prune_ids(&mut self, below: u64) -> EngineResult<()> {
         let mut gone = self.ids_of(0..below)?;
         gone.sort_unstable();
         let mut young = 0;

@@ -1,11 +1,11 @@
 //! The embedded store: one SQLite file, shared by any number of processes.
 
 mod copy;
-mod facet;
 mod ids;
 mod read;
 mod schema;
 mod text;
+mod tile_index;
 mod write;
 
 use std::ops::Range;
@@ -17,7 +17,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use answerback_ledger::VerifierKey;
 
-use crate::engine::{Engine, EngineError, Failure, Opener, Outcome, Read};
+use crate::engine::{Engine, EngineError, EngineFailure, EngineRead, EngineResult, Opener};
 use crate::store::OpenText;
 
 /// The first version without the bug by which a write and a checkpoint of two connections that
@@ -34,7 +34,7 @@ pub(crate) const SCRUB_WANTED: &str = "scrub_wanted";
 pub(crate) const SCRUB_DONE: &str = "scrub_done";
 
 /// One connection. It writes when it was opened so.
-pub(crate) struct Sqlite {
+pub(crate) struct SqliteConnection {
     pub(super) connection: Connection,
     pub(super) lock_timeout: Duration,
     /// The key in force as it was last read: taking one apart costs more than reading its row.
@@ -52,8 +52,8 @@ impl SqliteOpener {
         Self { path: path.to_owned(), lock_timeout }
     }
 
-    fn opened(&self, connection: Connection, is_writer: bool) -> Sqlite {
-        Sqlite {
+    fn opened(&self, connection: Connection, is_writer: bool) -> SqliteConnection {
+        SqliteConnection {
             connection,
             lock_timeout: self.lock_timeout,
             signer: None,
@@ -74,14 +74,14 @@ impl SqliteOpener {
 }
 
 impl Opener for SqliteOpener {
-    fn writer(&self) -> Outcome<Box<dyn Engine>> {
+    fn writer(&self) -> EngineResult<Box<dyn Engine>> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let connection = connect(&self.path, flags, self.lock_timeout)?;
         schema::prepare(&connection)?;
         Ok(Box::new(self.opened(connection, true)))
     }
 
-    fn reader(&self) -> Outcome<Box<dyn Read>> {
+    fn reader(&self) -> EngineResult<Box<dyn EngineRead>> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
         let connection = connect(&self.path, flags, self.lock_timeout)?;
         Ok(Box::new(self.opened(connection, false)))
@@ -90,7 +90,7 @@ impl Opener for SqliteOpener {
 
 /// Writes what was committed back into the file and empties the log beside it, where old content would stay. Nobody is
 /// waited for: `false` when somebody still reads an older state, or writes.
-fn truncate_log(connection: &Connection, lock_timeout: Duration) -> Outcome<bool> {
+fn truncate_log(connection: &Connection, lock_timeout: Duration) -> EngineResult<bool> {
     connection.busy_timeout(Duration::ZERO)?;
     let busy: Result<i64, _> =
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
@@ -98,11 +98,11 @@ fn truncate_log(connection: &Connection, lock_timeout: Duration) -> Outcome<bool
     Ok(busy? == 0)
 }
 
-fn connect(path: &Path, flags: OpenFlags, lock_timeout: Duration) -> Outcome<Connection> {
+fn connect(path: &Path, flags: OpenFlags, lock_timeout: Duration) -> EngineResult<Connection> {
     if rusqlite::version_number() < OLDEST_SQLITE {
         let found = rusqlite::version();
         let error = format!("SQLite {found} can lose commits; 3.51.3 or newer is needed");
-        return Err(EngineError::new(Failure::Unfit, error));
+        return Err(EngineError::new(EngineFailure::Unfit, error));
     }
     if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) {
         make_private(path);
@@ -128,7 +128,7 @@ fn make_private(path: &Path) {
 }
 
 fn named(path: &Path, error: &rusqlite::Error) -> EngineError {
-    EngineError::new(Failure::Broken, format!("{}: {error}", path.display()))
+    EngineError::new(EngineFailure::Broken, format!("{}: {error}", path.display()))
 }
 
 impl From<rusqlite::Error> for EngineError {
@@ -141,11 +141,11 @@ impl From<rusqlite::Error> for EngineError {
                     Some(261 | 517)
                 ) =>
             {
-                Failure::Conflict
+                EngineFailure::Conflict
             }
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Failure::Locked,
-            Some(ErrorCode::ConstraintViolation) => Failure::Refused,
-            _ => Failure::Broken,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => EngineFailure::Locked,
+            Some(ErrorCode::ConstraintViolation) => EngineFailure::Refused,
+            _ => EngineFailure::Broken,
         };
         Self::new(failure, error)
     }

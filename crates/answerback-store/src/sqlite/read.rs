@@ -9,21 +9,21 @@ use answerback_ledger::{Hash, Id, Kind, Part, Salt, Token, VerifierKey};
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 
-use super::{SCRUB_DONE, SCRUB_WANTED, Sqlite, int, part_ids, uint};
+use super::{SCRUB_DONE, SCRUB_WANTED, SqliteConnection, int, part_ids, uint};
 use crate::case::kind_word;
-use crate::engine::{EngineError, Linked, Outcome, Read, without_gap};
-use crate::event::Stream;
+use crate::engine::{EngineError, EngineRead, EngineResult, Linked, without_gap};
+use crate::event::StreamDigest;
 use crate::{
     CaseFilter, CaseRecord, CaseStatus, Event, Filter, Head, KeptAttempt, StreamFilter, StreamInfo,
     Totals,
 };
 
-impl Sqlite {
+impl SqliteConnection {
     pub(super) fn column<T: rusqlite::types::FromSql>(
         &self,
         sql: &str,
         params: impl rusqlite::Params,
-    ) -> Outcome<Option<T>> {
+    ) -> EngineResult<Option<T>> {
         let mut statement = self.connection.prepare_cached(sql)?;
         Ok(statement.query_row(params, |row| row.get(0)).optional()?)
     }
@@ -33,7 +33,7 @@ impl Sqlite {
         sql: &str,
         params: impl rusqlite::Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Outcome<Vec<T>> {
+    ) -> EngineResult<Vec<T>> {
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map(params, read)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -45,7 +45,7 @@ impl Sqlite {
         filter: &Filter,
         within: Range<u64>,
         limit: usize,
-    ) -> Outcome<Vec<(u64, Vec<u8>)>> {
+    ) -> EngineResult<Vec<(u64, Vec<u8>)>> {
         let id = |id: Option<Id>| id.map(|id| Value::from(id.as_bytes().to_vec()));
         let mut values = vec![Value::from(int(within.start)), Value::from(int(within.end))];
         let mut sql = "SELECT seq, leaf FROM entry WHERE seq >= ?1 AND seq < ?2".to_owned();
@@ -80,14 +80,14 @@ fn json_list(numbers: &[u64]) -> String {
     format!("[{}]", numbers.join(","))
 }
 
-fn hash(bytes: &[u8]) -> Outcome<Hash> {
+fn hash(bytes: &[u8]) -> EngineResult<Hash> {
     Hash::try_from(bytes).map_err(|error| EngineError::damaged(error.to_string()))
 }
 
 /// Hashes in their places, up to the first that is missing.
-fn placed(rows: Vec<(i64, Vec<u8>)>, from: u64) -> Outcome<Vec<Hash>> {
+fn placed(rows: Vec<(i64, Vec<u8>)>, from: u64) -> EngineResult<Vec<Hash>> {
     let rows = rows.into_iter().map(|(place, bytes)| Ok((place, hash(&bytes)?)));
-    Ok(without_gap(rows.collect::<Outcome<_>>()?, from))
+    Ok(without_gap(rows.collect::<EngineResult<_>>()?, from))
 }
 
 fn damaged(error: impl std::fmt::Display) -> EngineError {
@@ -102,26 +102,26 @@ fn case_row(row: &Row<'_>) -> rusqlite::Result<CaseRow> {
     Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
 }
 
-fn case_record((body, created, content, private, reference): CaseRow) -> Outcome<CaseRecord> {
+fn case_record((body, created, content, private, reference): CaseRow) -> EngineResult<CaseRecord> {
     let case: Case = serde_json::from_str(&body).map_err(damaged)?;
     let created = Timestamp::from_unix_micros(created);
     Ok(CaseRecord { case, created, content, private, reference })
 }
 
-impl Read for Sqlite {
-    fn begin_read(&mut self) -> Outcome<()> {
+impl EngineRead for SqliteConnection {
+    fn begin_read(&mut self) -> EngineResult<()> {
         Ok(self.connection.execute_batch("BEGIN")?)
     }
 
-    fn end_read(&mut self) -> Outcome<()> {
+    fn end_read(&mut self) -> EngineResult<()> {
         Ok(self.connection.execute_batch("COMMIT")?)
     }
 
-    fn meta(&mut self, key: &str) -> Outcome<Option<String>> {
+    fn meta(&mut self, key: &str) -> EngineResult<Option<String>> {
         self.column("SELECT value FROM meta WHERE key = ?1", [key])
     }
 
-    fn head(&mut self) -> Outcome<Option<Head>> {
+    fn head(&mut self) -> EngineResult<Option<Head>> {
         let row = self
             .connection
             .prepare_cached(
@@ -167,7 +167,7 @@ impl Read for Sqlite {
         }))
     }
 
-    fn hashes(&mut self, level: u8, from: u64, count: u64) -> Outcome<Vec<Hash>> {
+    fn hashes(&mut self, level: u8, from: u64, count: u64) -> EngineResult<Vec<Hash>> {
         let place = from % WIDTH;
         let bytes: Option<Vec<u8>> = self.column(
             "SELECT substr(data, ?3, ?4) FROM tile WHERE level = ?1 AND n = ?2",
@@ -186,7 +186,7 @@ impl Read for Sqlite {
         placed(rows, from)
     }
 
-    fn leaf_hashes(&mut self, indexes: Range<u64>) -> Outcome<Vec<Hash>> {
+    fn leaf_hashes(&mut self, indexes: Range<u64>) -> EngineResult<Vec<Hash>> {
         let rows: Vec<(i64, Vec<u8>)> = self.rows(
             "SELECT seq, leaf_hash FROM entry WHERE seq >= ?1 AND seq < ?2 ORDER BY seq",
             params![int(indexes.start), int(indexes.end)],
@@ -195,15 +195,15 @@ impl Read for Sqlite {
         placed(rows, indexes.start)
     }
 
-    fn leaf(&mut self, index: u64) -> Outcome<Option<Vec<u8>>> {
+    fn leaf(&mut self, index: u64) -> EngineResult<Option<Vec<u8>>> {
         self.column("SELECT leaf FROM entry WHERE seq = ?1", [int(index)])
     }
 
-    fn time_at(&mut self, index: u64) -> Outcome<Option<i64>> {
+    fn time_at(&mut self, index: u64) -> EngineResult<Option<i64>> {
         self.column("SELECT ts FROM entry WHERE seq = ?1", [int(index)])
     }
 
-    fn parts(&mut self, index: u64) -> Outcome<Vec<Part>> {
+    fn parts(&mut self, index: u64) -> EngineResult<Vec<Part>> {
         let ids = part_ids(index);
         let rows: Vec<(String, Vec<u8>, Vec<u8>)> = self.rows(
             "SELECT name, salt, bytes FROM part WHERE id >= ?1 AND id < ?2 ORDER BY id",
@@ -217,7 +217,11 @@ impl Read for Sqlite {
         rows.into_iter().map(part).collect()
     }
 
-    fn contents(&mut self, within: Range<u64>, longest: usize) -> Outcome<Vec<(u64, Vec<u8>)>> {
+    fn contents(
+        &mut self,
+        within: Range<u64>,
+        longest: usize,
+    ) -> EngineResult<Vec<(u64, Vec<u8>)>> {
         let longest = i64::try_from(longest).unwrap_or(i64::MAX);
         self.rows(
             "SELECT id >> 8, substr(bytes, 1, ?3) FROM part WHERE id >= ?1 AND id < ?2 ORDER BY id",
@@ -231,7 +235,7 @@ impl Read for Sqlite {
         filter: &Filter,
         within: Range<u64>,
         limit: usize,
-    ) -> Outcome<Vec<(u64, Vec<u8>)>> {
+    ) -> EngineResult<Vec<(u64, Vec<u8>)>> {
         // An id says more exactly where to look.
         let has_id = filter.request_id.is_some() || filter.response_id.is_some();
         let mut stretches = if has_id { vec![within] } else { self.stretches(filter, &within)? };
@@ -248,7 +252,7 @@ impl Read for Sqlite {
         Ok(found)
     }
 
-    fn checkpoints(&mut self, above: u64, limit: usize) -> Outcome<Vec<String>> {
+    fn checkpoints(&mut self, above: u64, limit: usize) -> EngineResult<Vec<String>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.rows(
             "SELECT note FROM (
@@ -261,11 +265,11 @@ impl Read for Sqlite {
         )
     }
 
-    fn newest_checkpoint(&mut self) -> Outcome<Option<String>> {
+    fn newest_checkpoint(&mut self) -> EngineResult<Option<String>> {
         self.column("SELECT note FROM head WHERE size > 0", [])
     }
 
-    fn cosignatures(&mut self, sizes: RangeInclusive<u64>) -> Outcome<Vec<(u64, String)>> {
+    fn cosignatures(&mut self, sizes: RangeInclusive<u64>) -> EngineResult<Vec<(u64, String)>> {
         self.rows(
             "SELECT size, line FROM cosignature WHERE size BETWEEN ?1 AND ?2 ORDER BY size, signer",
             params![int(*sizes.start()), int(*sizes.end())],
@@ -273,7 +277,7 @@ impl Read for Sqlite {
         )
     }
 
-    fn witnessed(&mut self) -> Outcome<Vec<(String, u64)>> {
+    fn witnessed(&mut self) -> EngineResult<Vec<(String, u64)>> {
         self.rows(
             "SELECT signer, max(size) FROM cosignature GROUP BY signer ORDER BY signer",
             [],
@@ -281,7 +285,7 @@ impl Read for Sqlite {
         )
     }
 
-    fn totals(&mut self) -> Outcome<Totals> {
+    fn totals(&mut self) -> EngineResult<Totals> {
         let mut totals = Totals::default();
         let rows: Vec<(String, i64, i64)> = self.rows(
             "SELECT kind, count(*), sum(length(leaf)) FROM entry GROUP BY kind",
@@ -308,7 +312,7 @@ impl Read for Sqlite {
         Ok(totals)
     }
 
-    fn linked(&mut self, request: Id) -> Outcome<Linked> {
+    fn linked(&mut self, request: Id) -> EngineResult<Linked> {
         let mut linked = Linked::default();
         for index in self.entries_with(request)? {
             let kind: Option<String> = self.column(
@@ -327,7 +331,7 @@ impl Read for Sqlite {
         kinds: &[Kind],
         response: Option<Id>,
         reply: Option<Id>,
-    ) -> Outcome<Option<u64>> {
+    ) -> EngineResult<Option<u64>> {
         let (sql, id) = match (response, reply) {
             (Some(id), _) => ("SELECT kind FROM entry WHERE seq = ?1 AND response_id = ?2", id),
             (None, Some(id)) => (
@@ -345,7 +349,7 @@ impl Read for Sqlite {
         Ok(None)
     }
 
-    fn attempt(&mut self, key: &str, now: Timestamp) -> Outcome<Option<KeptAttempt>> {
+    fn attempt(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<KeptAttempt>> {
         let row: Option<(String, i64)> = self
             .connection
             .prepare_cached("SELECT state, revision FROM attempt WHERE key = ?1 AND expires > ?2")?
@@ -358,7 +362,7 @@ impl Read for Sqlite {
         row.map(kept).transpose()
     }
 
-    fn note(&mut self, key: &str, now: Timestamp) -> Outcome<Option<String>> {
+    fn note(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<String>> {
         let note = self
             .connection
             .prepare_cached("SELECT state FROM attempt WHERE key = ?1 AND expires > ?2")?
@@ -367,13 +371,13 @@ impl Read for Sqlite {
         Ok(note)
     }
 
-    fn attempt_sources(&mut self, key: &str) -> Outcome<Vec<String>> {
+    fn attempt_sources(&mut self, key: &str) -> EngineResult<Vec<String>> {
         self.rows("SELECT ref FROM attempt_source WHERE key = ?1 ORDER BY ref", [key], |row| {
             row.get(0)
         })
     }
 
-    fn case(&mut self, id: &UuidV7) -> Outcome<Option<CaseRecord>> {
+    fn case(&mut self, id: &UuidV7) -> EngineResult<Option<CaseRecord>> {
         let row = self
             .connection
             .prepare_cached(&format!("{CASE} WHERE id = ?1"))?
@@ -388,7 +392,7 @@ impl Read for Sqlite {
         after: Option<&UuidV7>,
         now: Timestamp,
         limit: usize,
-    ) -> Outcome<Vec<CaseRecord>> {
+    ) -> EngineResult<Vec<CaseRecord>> {
         let mut sql = format!("{CASE} WHERE id > ?1");
         sql.push_str(match filter.status {
             None => " AND ?2 = ?2",
@@ -404,7 +408,12 @@ impl Read for Sqlite {
         rows.into_iter().map(case_record).collect()
     }
 
-    fn events(&mut self, after: u64, stream: Option<&str>, limit: usize) -> Outcome<Vec<Event>> {
+    fn events(
+        &mut self,
+        after: u64,
+        stream: Option<&str>,
+        limit: usize,
+    ) -> EngineResult<Vec<Event>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let sql = match stream {
             Some(_) => {
@@ -419,7 +428,7 @@ impl Read for Sqlite {
         self.rows(sql, params![int(after), limit, stream], event)
     }
 
-    fn newest_events(&mut self, stream: &str, limit: usize) -> Outcome<Vec<Event>> {
+    fn newest_events(&mut self, stream: &str, limit: usize) -> EngineResult<Vec<Event>> {
         self.rows(
             "SELECT seq, ts, stream, kind, ref, body FROM event
              WHERE stream = ?1 ORDER BY seq DESC LIMIT ?2",
@@ -428,7 +437,7 @@ impl Read for Sqlite {
         )
     }
 
-    fn event_minimum(&mut self) -> Outcome<u64> {
+    fn event_minimum(&mut self) -> EngineResult<u64> {
         let minimum: Option<i64> = self.column(
             "SELECT coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'event_minimum'),
                (SELECT min(seq) FROM event), 1)",
@@ -437,7 +446,7 @@ impl Read for Sqlite {
         Ok(minimum.map_or(1, uint))
     }
 
-    fn stream(&mut self, name: &str) -> Outcome<Option<Stream>> {
+    fn stream(&mut self, name: &str) -> EngineResult<Option<StreamDigest>> {
         let row: Option<(i64, Vec<u8>, bool)> = self
             .connection
             .prepare_cached("SELECT count, digest, ended FROM stream WHERE name = ?1")?
@@ -445,12 +454,12 @@ impl Read for Sqlite {
             .optional()?;
         let stream = |(count, digest, ended): (i64, Vec<u8>, bool)| {
             let digest = *hash(&digest)?.as_bytes();
-            Ok(Stream { count: uint(count), digest, ended })
+            Ok(StreamDigest { count: uint(count), digest, ended })
         };
         row.map(stream).transpose()
     }
 
-    fn streams(&mut self, filter: StreamFilter<'_>, limit: usize) -> Outcome<Vec<StreamInfo>> {
+    fn streams(&mut self, filter: StreamFilter<'_>, limit: usize) -> EngineResult<Vec<StreamInfo>> {
         let StreamFilter { without, before } = filter;
         let rows: Vec<(String, i64, Vec<u8>, bool, i64)> = self.rows(
             "SELECT name, count, digest, ended, (SELECT max(seq) FROM event WHERE stream = name) AS newest
@@ -461,7 +470,11 @@ impl Read for Sqlite {
         )?;
         let info = |(name, count, digest, ended, newest): (_, _, Vec<u8>, _, _)| {
             let digest = *hash(&digest)?.as_bytes();
-            Ok(StreamInfo::new(name, Stream { count: uint(count), digest, ended }, uint(newest)))
+            Ok(StreamInfo::new(
+                name,
+                StreamDigest { count: uint(count), digest, ended },
+                uint(newest),
+            ))
         };
         rows.into_iter().map(info).collect()
     }
@@ -471,7 +484,7 @@ impl Read for Sqlite {
         beginning: &str,
         below: Option<&str>,
         limit: usize,
-    ) -> Outcome<Vec<String>> {
+    ) -> EngineResult<Vec<String>> {
         self.rows(
             "SELECT name FROM stream WHERE name >= ?1 AND name < ?1 || char(1114111)
              AND (?2 IS NULL OR name < ?2) ORDER BY name DESC LIMIT ?3",
@@ -480,11 +493,11 @@ impl Read for Sqlite {
         )
     }
 
-    fn blob(&mut self, digest: &Digest) -> Outcome<Option<Vec<u8>>> {
+    fn blob(&mut self, digest: &Digest) -> EngineResult<Option<Vec<u8>>> {
         self.column("SELECT bytes FROM blob WHERE sha256 = ?1", [digest.as_bytes()])
     }
 
-    fn is_scrubbed(&mut self) -> Outcome<bool> {
+    fn is_scrubbed(&mut self) -> EngineResult<bool> {
         Ok(self.meta(SCRUB_WANTED)? == self.meta(SCRUB_DONE)?)
     }
 }

@@ -1,7 +1,7 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::ids;
-use crate::engine::{EngineError, Failure, Outcome};
+use crate::engine::{EngineError, EngineFailure, EngineResult};
 
 /// The version of the tables. A program that does not know it does not touch them.
 const VERSION: i64 = 5;
@@ -77,7 +77,7 @@ CREATE TRIGGER checkpoint_delete BEFORE DELETE ON checkpoint BEGIN SELECT RAISE(
 ";
 
 /// Makes a connection that writes what it must be, and the tables on first use.
-pub(super) fn prepare(connection: &Connection) -> Outcome<()> {
+pub(super) fn prepare(connection: &Connection) -> EngineResult<()> {
     // The size of a page counts only before the first table.
     connection.execute_batch("PRAGMA page_size = 8192;")?;
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
@@ -97,7 +97,7 @@ pub(super) fn prepare(connection: &Connection) -> Outcome<()> {
             .optional()?;
         if let Some(table) = tables {
             let error = format!("the file is another's: it has a table {table}; name another file");
-            return Err(EngineError::new(Failure::Unfit, error));
+            return Err(EngineError::new(EngineFailure::Unfit, error));
         }
         transaction.execute_batch(TABLES)?;
         transaction.execute_batch(ids::TABLES)?;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
 use super::{connect, int, truncate_log, uint};
-use crate::engine::Outcome;
-use crate::text::{Step, TextIndex};
+use crate::engine::EngineResult;
+use crate::text::{IndexStep, TextIndex};
 
 /// An index in FTS5. It keeps a copy of the text, so that an entry can be removed without it. Nothing is ranked, so the
 /// lengths of texts are not kept.
@@ -24,7 +24,7 @@ pub(super) fn open(
     path: &Path,
     lock_timeout: Duration,
     create: bool,
-) -> Outcome<Option<Box<dyn TextIndex>>> {
+) -> EngineResult<Option<Box<dyn TextIndex>>> {
     if !create && !path.exists() {
         return Ok(None);
     }
@@ -50,14 +50,14 @@ pub(super) fn open(
 }
 
 impl TextIndex for Fts {
-    fn position(&mut self) -> Outcome<u64> {
+    fn position(&mut self) -> EngineResult<u64> {
         let next: i64 =
             self.connection.query_row("SELECT next FROM position", [], |row| row.get(0))?;
         self.from = uint(next);
         Ok(self.from)
     }
 
-    fn advance(&mut self, step: &Step) -> Outcome<()> {
+    fn advance(&mut self, step: &IndexStep) -> EngineResult<()> {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Several processes may fill the index. Only the first moves it on: what another read before that may have been
@@ -90,7 +90,7 @@ impl TextIndex for Fts {
         Ok(())
     }
 
-    fn remove(&mut self, index: u64) -> Outcome<()> {
+    fn remove(&mut self, index: u64) -> EngineResult<()> {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute("DELETE FROM text WHERE rowid = ?1", [int(index)])?;
@@ -105,7 +105,7 @@ impl TextIndex for Fts {
         within: Range<u64>,
         newest_first: bool,
         limit: usize,
-    ) -> Outcome<Vec<u64>> {
+    ) -> EngineResult<Vec<u64>> {
         // Each word in quotes: what somebody types is not a query language.
         let quoted = |word: &str| format!("\"{}\"", word.replace('"', "\"\""));
         let query: Vec<String> = words.split_whitespace().map(quoted).collect();
@@ -126,7 +126,7 @@ impl TextIndex for Fts {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    fn clear(&mut self) -> Outcome<()> {
+    fn clear(&mut self) -> EngineResult<()> {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction.execute("DELETE FROM text", [])?;
@@ -136,12 +136,12 @@ impl TextIndex for Fts {
         Ok(())
     }
 
-    fn is_scrubbed(&mut self) -> Outcome<bool> {
+    fn is_scrubbed(&mut self) -> EngineResult<bool> {
         let sql = "SELECT wanted = done FROM scrub";
         Ok(self.connection.query_row(sql, [], |row| row.get(0))?)
     }
 
-    fn scrub(&mut self) -> Outcome<bool> {
+    fn scrub(&mut self) -> EngineResult<bool> {
         let (wanted, done): (i64, i64) =
             self.connection.query_row("SELECT wanted, done FROM scrub", [], |row| {
                 Ok((row.get(0)?, row.get(1)?))
@@ -163,9 +163,9 @@ mod tests {
 
     use super::*;
 
-    fn step(add: &[(u64, &str)], position: u64) -> Step {
+    fn step(add: &[(u64, &str)], position: u64) -> IndexStep {
         let add = add.iter().map(|(index, text)| (*index, (*text).to_owned())).collect();
-        Step { add, position, ..Step::default() }
+        IndexStep { add, position, ..IndexStep::default() }
     }
 
     /// One process reads entries and rests; another indexes them and their erasure; then the first goes on.
@@ -181,7 +181,8 @@ mod tests {
         assert_eq!(fast.find("marmalade", 0..9, false, 9).unwrap(), [0]);
         assert_eq!(fast.position().unwrap(), 2);
         let replace = BTreeMap::from([(0, String::new())]);
-        fast.advance(&Step { replace, erases: true, position: 3, ..Step::default() }).unwrap();
+        fast.advance(&IndexStep { replace, erases: true, position: 3, ..IndexStep::default() })
+            .unwrap();
         assert!(!fast.is_scrubbed().unwrap());
         slow.advance(&read_before).unwrap();
         assert_eq!(fast.find("marmalade", 0..9, false, 9).unwrap(), Vec::<u64>::new());

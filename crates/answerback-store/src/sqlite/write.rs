@@ -7,12 +7,12 @@ use answerback_ledger::tile::Tile;
 use rusqlite::params;
 
 use super::schema::GUARDS;
-use super::{SCRUB_DONE, SCRUB_WANTED, Sqlite, int, part_ids, truncate_log, uint};
+use super::{SCRUB_DONE, SCRUB_WANTED, SqliteConnection, int, part_ids, truncate_log, uint};
 use crate::blob::BlobRow;
 use crate::case::{kind_word, without_words};
-use crate::engine::{Engine, EngineError, EntryRow, Outcome, Read};
-use crate::event::{Event, Stream};
-use crate::table::{Cell, Table};
+use crate::engine::{Engine, EngineError, EngineRead, EngineResult, EntryRow};
+use crate::event::{Event, StreamDigest};
+use crate::table::{SqlCell, SqlTable};
 use crate::{CaseRecord, Head, OWN_STREAMS};
 
 fn micros(time: Timestamp) -> i64 {
@@ -20,27 +20,27 @@ fn micros(time: Timestamp) -> i64 {
     i64::try_from(micros).unwrap_or(i64::MAX)
 }
 
-impl Sqlite {
-    pub(super) fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Outcome<u64> {
+impl SqliteConnection {
+    pub(super) fn execute(&self, sql: &str, params: impl rusqlite::Params) -> EngineResult<u64> {
         Ok(self.connection.prepare_cached(sql)?.execute(params)? as u64)
     }
 }
 
-fn json(value: &impl serde::Serialize) -> Outcome<String> {
+fn json(value: &impl serde::Serialize) -> EngineResult<String> {
     serde_json::to_string(value).map_err(|error| EngineError::damaged(error.to_string()))
 }
 
-impl Engine for Sqlite {
-    fn begin(&mut self) -> Outcome<Option<Head>> {
+impl Engine for SqliteConnection {
+    fn begin(&mut self) -> EngineResult<Option<Head>> {
         self.execute("BEGIN IMMEDIATE", [])?;
         self.head()
     }
 
-    fn moved(&mut self) -> Outcome<Option<String>> {
+    fn moved(&mut self) -> EngineResult<Option<String>> {
         Ok(self.moved.clone())
     }
 
-    fn initialise(&mut self, origin: &str, signer: &str) -> Outcome<()> {
+    fn initialise(&mut self, origin: &str, signer: &str) -> EngineResult<()> {
         for (key, value) in
             [("format", "1"), ("origin", origin), ("vkey", signer), ("signer", signer)]
         {
@@ -51,19 +51,19 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn savepoint(&mut self) -> Outcome<()> {
+    fn savepoint(&mut self) -> EngineResult<()> {
         Ok(self.connection.execute_batch("SAVEPOINT unit")?)
     }
 
-    fn release(&mut self) -> Outcome<()> {
+    fn release(&mut self) -> EngineResult<()> {
         Ok(self.connection.execute_batch("RELEASE unit")?)
     }
 
-    fn rollback_to_savepoint(&mut self) -> Outcome<()> {
+    fn rollback_to_savepoint(&mut self) -> EngineResult<()> {
         Ok(self.connection.execute_batch("ROLLBACK TO unit; RELEASE unit")?)
     }
 
-    fn commit(&mut self) -> Outcome<()> {
+    fn commit(&mut self) -> EngineResult<()> {
         self.execute("COMMIT", [])?;
         self.newest.commit();
         Ok(())
@@ -77,7 +77,7 @@ impl Engine for Sqlite {
         }
     }
 
-    fn scrub(&mut self) -> Outcome<bool> {
+    fn scrub(&mut self) -> EngineResult<bool> {
         // Read first: what is erased from now on is not covered.
         let wanted = self.meta(SCRUB_WANTED)?;
         if !truncate_log(&self.connection, self.lock_timeout)? {
@@ -93,7 +93,7 @@ impl Engine for Sqlite {
         Ok(true)
     }
 
-    fn want_scrub(&mut self) -> Outcome<()> {
+    fn want_scrub(&mut self) -> EngineResult<()> {
         self.execute(
             "INSERT INTO meta(key, value) VALUES (?1, '1') ON CONFLICT (key) DO UPDATE
              SET value = CAST(value AS INTEGER) + 1",
@@ -104,17 +104,17 @@ impl Engine for Sqlite {
 
     fn dump(
         &mut self,
-        table: &Table,
-        each: &mut dyn FnMut(Vec<Cell>) -> Outcome<()>,
-    ) -> Outcome<()> {
+        table: &SqlTable,
+        each: &mut dyn FnMut(Vec<SqlCell>) -> EngineResult<()>,
+    ) -> EngineResult<()> {
         self.rows_of(table, each)
     }
 
-    fn mark_moved(&mut self, to: &str) -> Outcome<()> {
+    fn mark_moved(&mut self, to: &str) -> EngineResult<()> {
         self.set_moved(to)
     }
 
-    fn append_entries(&mut self, rows: &[EntryRow]) -> Outcome<()> {
+    fn append_entries(&mut self, rows: &[EntryRow]) -> EngineResult<()> {
         let mut entry = self.connection.prepare_cached(
             "INSERT INTO entry(seq, ts, kind, agent, tool, outcome, request_id, response_id, reply_id, leaf_hash, leaf)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
@@ -146,7 +146,7 @@ impl Engine for Sqlite {
         self.append_ids(rows)
     }
 
-    fn append_tiles(&mut self, tiles: &[Tile]) -> Outcome<()> {
+    fn append_tiles(&mut self, tiles: &[Tile]) -> EngineResult<()> {
         for tile in tiles {
             self.execute(
                 "INSERT INTO tile(level, n, root, data) VALUES (?1, ?2, ?3, ?4)",
@@ -159,7 +159,7 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn keep_checkpoint(&mut self, size: u64, note: &str) -> Outcome<()> {
+    fn keep_checkpoint(&mut self, size: u64, note: &str) -> EngineResult<()> {
         self.execute(
             "INSERT OR IGNORE INTO checkpoint(size, note) VALUES (?1, ?2)",
             params![int(size), note],
@@ -167,7 +167,7 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn put_cosignature(&mut self, size: u64, signer: &str, line: &str) -> Outcome<()> {
+    fn put_cosignature(&mut self, size: u64, signer: &str, line: &str) -> EngineResult<()> {
         self.execute(
             "INSERT OR IGNORE INTO cosignature(size, signer, line) VALUES (?1, ?2, ?3)",
             params![int(size), signer, line],
@@ -175,7 +175,7 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn save_head(&mut self, head: &Head, note: Option<&str>) -> Outcome<()> {
+    fn save_head(&mut self, head: &Head, note: Option<&str>) -> EngineResult<()> {
         self.execute(
             "UPDATE head SET size = ?1, frontier = ?2, root = ?3, last_ts = ?4, minimum = ?5, event_seq = ?6,
                note = coalesce(?7, note)",
@@ -202,7 +202,7 @@ impl Engine for Sqlite {
         expected: Option<u64>,
         state: Option<&State>,
         now: Timestamp,
-    ) -> Outcome<bool> {
+    ) -> EngineResult<bool> {
         let kept = self.attempt(key, now)?.map(|kept| kept.revision);
         if kept != expected {
             return Ok(false);
@@ -235,7 +235,7 @@ impl Engine for Sqlite {
         text: &str,
         expires: Timestamp,
         now: Timestamp,
-    ) -> Outcome<()> {
+    ) -> EngineResult<()> {
         self.execute("DELETE FROM attempt WHERE key = ?1", [key])?;
         self.execute(
             "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES (?1, ?2, ?3, 0, ?4)",
@@ -244,7 +244,7 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn attempt_from(&mut self, key: &str, reference: &str) -> Outcome<()> {
+    fn attempt_from(&mut self, key: &str, reference: &str) -> EngineResult<()> {
         self.execute(
             "INSERT INTO attempt_source(ref, key) SELECT ?2, key FROM attempt WHERE key = ?1
              ON CONFLICT DO NOTHING",
@@ -253,7 +253,7 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn sweep_attempts(&mut self, now: Timestamp, most: u64) -> Outcome<u64> {
+    fn sweep_attempts(&mut self, now: Timestamp, most: u64) -> EngineResult<u64> {
         let lapsed =
             self.execute("DELETE FROM attempt WHERE expires <= ?1", [now.unix_millis()])?;
         let beyond = self.execute(
@@ -265,7 +265,7 @@ impl Engine for Sqlite {
         Ok(lapsed + beyond)
     }
 
-    fn put_case(&mut self, record: &CaseRecord) -> Outcome<bool> {
+    fn put_case(&mut self, record: &CaseRecord) -> EngineResult<bool> {
         let case = &record.case;
         let added = self.execute(
             "INSERT INTO case_record(id, kind, decided, expires, revision, created, body, content, private, ref)
@@ -286,7 +286,7 @@ impl Engine for Sqlite {
         Ok(added == 1)
     }
 
-    fn swap_case(&mut self, case: &Case, expected: u64) -> Outcome<bool> {
+    fn swap_case(&mut self, case: &Case, expected: u64) -> EngineResult<bool> {
         let decided = case.decision().is_some();
         let swapped = self.execute(
             "UPDATE case_record SET decided = ?3, expires = ?4, revision = ?5, body = ?6,
@@ -303,7 +303,7 @@ impl Engine for Sqlite {
         Ok(swapped == 1)
     }
 
-    fn case_from(&mut self, id: &UuidV7, reference: &str, said: bool) -> Outcome<()> {
+    fn case_from(&mut self, id: &UuidV7, reference: &str, said: bool) -> EngineResult<()> {
         self.execute(
             "INSERT INTO case_source(ref, id, said) SELECT ?2, id, ?3 FROM case_record WHERE id = ?1
              ON CONFLICT DO NOTHING",
@@ -312,7 +312,7 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn set_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> Outcome<()> {
+    fn set_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> EngineResult<()> {
         self.execute(
             "UPDATE case_record SET private = ?2 WHERE id = ?1",
             params![id.as_str().to_ascii_lowercase(), private],
@@ -320,7 +320,7 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn sweep_cases(&mut self, now: Timestamp) -> Outcome<u64> {
+    fn sweep_cases(&mut self, now: Timestamp) -> EngineResult<u64> {
         self.execute(
             "UPDATE case_record SET private = NULL
              WHERE expires <= ?1 AND private IS NOT NULL",
@@ -328,7 +328,7 @@ impl Engine for Sqlite {
         )
     }
 
-    fn append_events(&mut self, events: &[Event]) -> Outcome<()> {
+    fn append_events(&mut self, events: &[Event]) -> EngineResult<()> {
         for event in events {
             self.execute(
                 "INSERT INTO event(seq, ts, stream, kind, ref, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -345,7 +345,7 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn save_stream(&mut self, name: &str, stream: &Stream) -> Outcome<()> {
+    fn save_stream(&mut self, name: &str, stream: &StreamDigest) -> EngineResult<()> {
         self.execute(
             "INSERT OR REPLACE INTO stream(name, count, digest, ended) VALUES (?1, ?2, ?3, ?4)",
             params![name, int(stream.count), stream.digest, stream.ended],
@@ -353,7 +353,7 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn prune_events(&mut self, within: Range<u64>) -> Outcome<u64> {
+    fn prune_events(&mut self, within: Range<u64>) -> EngineResult<u64> {
         self.execute(
             "INSERT OR REPLACE INTO meta(key, value) VALUES ('event_minimum', ?1)",
             [within.end.to_string()],
@@ -364,7 +364,7 @@ impl Engine for Sqlite {
         )
     }
 
-    fn put_blob(&mut self, blob: &BlobRow<'_>) -> Outcome<()> {
+    fn put_blob(&mut self, blob: &BlobRow<'_>) -> EngineResult<()> {
         self.execute(
             "INSERT INTO blob(sha256, ts, bytes) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
             params![blob.digest, blob.micros, blob.bytes],
@@ -378,7 +378,7 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn erase_part(&mut self, index: u64, name: &str) -> Outcome<bool> {
+    fn erase_part(&mut self, index: u64, name: &str) -> EngineResult<bool> {
         let ids = part_ids(index);
         let removed = self.execute(
             "DELETE FROM part WHERE id >= ?1 AND id < ?2 AND name = ?3",
@@ -387,11 +387,11 @@ impl Engine for Sqlite {
         Ok(removed == 1)
     }
 
-    fn erase_references(&mut self, reference: &str) -> Outcome<()> {
+    fn erase_references(&mut self, reference: &str) -> EngineResult<()> {
         self.erase_of("SELECT ?1", reference)
     }
 
-    fn prune_entries(&mut self, below: u64) -> Outcome<u64> {
+    fn prune_entries(&mut self, below: u64) -> EngineResult<u64> {
         self.erase_of("SELECT 'entry/' || seq FROM entry WHERE seq < ?1", int(below))?;
         // The first entry that stays may be under another key than the first of all.
         self.execute(
@@ -412,9 +412,9 @@ impl Engine for Sqlite {
     }
 }
 
-impl Sqlite {
+impl SqliteConnection {
     /// Erases the content of everything that belongs to or comes from what the query names.
-    fn erase_of(&self, references: &str, value: impl rusqlite::ToSql + Copy) -> Outcome<()> {
+    fn erase_of(&self, references: &str, value: impl rusqlite::ToSql + Copy) -> EngineResult<()> {
         let value: [&dyn rusqlite::ToSql; 1] = [&value];
         let told = format!("ref IN ({references})");
         self.execute(&format!("UPDATE event SET body = NULL WHERE {told}"), value)?;

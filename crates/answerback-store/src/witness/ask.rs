@@ -32,13 +32,13 @@ pub struct Witnessed {
 }
 
 /// What asking needs of a store, without keeping the store open.
-pub(crate) struct Asking {
+pub(crate) struct CosignatureRequest {
     pub(crate) readers: Arc<Readers>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) counters: Arc<Counters>,
 }
 
-impl Asking {
+impl CosignatureRequest {
     /// The newest checkpoint with what witnesses signed, and the largest size that this witness signed.
     pub(super) fn newest(&self, witness: &Witness) -> Result<(Note, u64, u64), StoreError> {
         let signer = witness.key().signer();

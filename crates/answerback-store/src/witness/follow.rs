@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Asking, Witness};
+use super::{CosignatureRequest, Witness};
 use crate::stats::Counters;
 
 /// How often it is looked for a newer checkpoint.
@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_mins(5);
 
 /// A witness, and when it is asked again.
-struct Turn<'a> {
+struct WitnessTurn<'a> {
     witness: &'a Witness,
     pause: Duration,
     due: Instant,
@@ -21,10 +21,10 @@ struct Turn<'a> {
 }
 
 /// Has checkpoints witnessed until the store is closed.
-pub(crate) fn follow(asking: &Asking, witnesses: &[Witness], stop: &AtomicBool) {
-    let mut turns: Vec<Turn<'_>> = witnesses
+pub(crate) fn follow(asking: &CosignatureRequest, witnesses: &[Witness], stop: &AtomicBool) {
+    let mut turns: Vec<WitnessTurn<'_>> = witnesses
         .iter()
-        .map(|witness| Turn { witness, pause: PAUSE, due: Instant::now(), trouble: None })
+        .map(|witness| WitnessTurn { witness, pause: PAUSE, due: Instant::now(), trouble: None })
         .collect();
     while !stop.load(Ordering::Relaxed) {
         for turn in &mut turns {
@@ -39,9 +39,9 @@ pub(crate) fn follow(asking: &Asking, witnesses: &[Witness], stop: &AtomicBool) 
     }
 }
 
-impl Turn<'_> {
+impl WitnessTurn<'_> {
     /// Asks the witness when it is due and there is something to ask.
-    fn take(&mut self, asking: &Asking) {
+    fn take(&mut self, asking: &CosignatureRequest) {
         if Instant::now() < self.due {
             return;
         }

@@ -6,7 +6,7 @@ mod ask;
 mod client;
 mod follow;
 
-pub(crate) use ask::Asking;
+pub(crate) use ask::CosignatureRequest;
 pub use ask::{WitnessError, Witnessed};
 pub use client::Witness;
 pub(crate) use follow::follow;

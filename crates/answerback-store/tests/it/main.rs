@@ -1,6 +1,7 @@
 //! The stores, held to the promises of every store, to crashes and to damage.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod adopt;
 mod conformance;
 mod crash;
 mod damage;
@@ -17,6 +18,7 @@ mod proxy;
 mod scene;
 #[cfg(feature = "postgres")]
 mod server;
+mod states;
 #[cfg(feature = "postgres")]
 mod tables;
 mod verified;

@@ -388,3 +388,74 @@ fn erased_and_pruned_content_is_in_no_row() {
         assert_eq!(store.attempt(&told_key()).unwrap(), None);
     }
 }
+
+/// A backup of the database that was restored: rows of a later time are gone.
+#[test]
+fn a_restored_database_is_adopted() {
+    let Some(server) = Server::new() else { return };
+    let scene = Scene::new();
+    let url = server.url("adopted");
+    let open = || Store::open_postgres(&url, scene.settings());
+    append(&open().unwrap(), 3);
+    let (schema, backup) = (server.schema("adopted"), server.schema("backup"));
+    let mut client = server.behind("adopted");
+    // A schema with the same rows is as good as a dump.
+    let copy = |client: &mut ::postgres::Client, from: &str, to: &str| {
+        for table in ["meta", "head", "entry", "part", "tile", "checkpoint"] {
+            let sql = format!("CREATE TABLE {to}.{table} AS TABLE {from}.{table}");
+            client.batch_execute(&sql).unwrap();
+        }
+    };
+    client.batch_execute(&format!("CREATE SCHEMA {backup}")).unwrap();
+    copy(&mut client, &schema, &backup);
+    append(&open().unwrap(), 5);
+    for table in ["meta", "head", "entry", "part", "tile", "checkpoint"] {
+        client
+            .batch_execute(&format!(
+                "ALTER TABLE {schema}.{table} DISABLE TRIGGER USER; DELETE FROM {schema}.{table};
+                 INSERT INTO {schema}.{table} SELECT * FROM {backup}.{table};
+                 ALTER TABLE {schema}.{table} ENABLE TRIGGER USER"
+            ))
+            .unwrap();
+    }
+    let adopt = |settings: &Settings| Store::adopt_postgres(&url, settings);
+    crate::adopt::is_adopted(&scene, &open, &adopt, (4, 9));
+    assert_eq!(server.judged("adopted").exit_code(), 0);
+}
+
+#[test]
+fn an_edited_block_is_found_in_a_database() {
+    let Some(server) = Server::new() else { return };
+    let scene = Scene::new();
+    let url = server.url("states");
+    let store = Store::open_postgres(&url, scene.settings()).unwrap();
+    crate::states::block(&store);
+    drop(store);
+    let now = crate::states::now();
+    let report = || {
+        let (url, schema) = answerback_store::postgres_place(&url).unwrap();
+        let mut source = answerback_verify::Postgres::open(&url, &schema).unwrap();
+        crate::states::report_at(&mut source, now)
+    };
+    assert_eq!(report().exit_code(), 0, "{}", report());
+    let mut client = server.behind("states");
+    let tables = ["case_record", "case_source", "attempt", "attempt_source"];
+    for table in tables {
+        client.batch_execute(&format!("CREATE TABLE old_{table} AS TABLE {table}")).unwrap();
+    }
+    for (sql, words) in crate::states::EDITS_OF_A_BLOCK {
+        client.batch_execute("DELETE FROM attempt_source").unwrap();
+        client.batch_execute(sql).unwrap();
+        let report = report();
+        assert_eq!(report.exit_code(), 15, "{sql}: {report}");
+        assert!(report.to_string().contains(words), "{sql}: {report}");
+        client
+            .batch_execute("DELETE FROM case_source; DELETE FROM case_record; DELETE FROM attempt")
+            .unwrap();
+        for table in tables {
+            client
+                .batch_execute(&format!("INSERT INTO {table} SELECT * FROM old_{table}"))
+                .unwrap();
+        }
+    }
+}

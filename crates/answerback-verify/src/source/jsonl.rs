@@ -13,7 +13,7 @@ use crate::{checkpoint::decimal, hash::Hash};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FirstLine {
+struct SourceFirstLine {
     answerback_ledger: u64,
     origin: String,
     vkey: String,
@@ -23,20 +23,20 @@ struct FirstLine {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RangeLine {
-    range: RangeOf,
+struct SourceRangeLine {
+    range: SourceRange,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RangeOf {
+struct SourceRange {
     from: String,
     hashes: Vec<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EntryLine<'a> {
+struct SourceEntryLine<'a> {
     #[serde(borrow)]
     index: Cow<'a, str>,
     #[serde(borrow)]
@@ -69,7 +69,9 @@ impl JsonLines {
     pub fn open(path: &Path) -> Result<Self, SourceError> {
         let mut lines = Lines::open(path)?;
         let first = match lines.next() {
-            Ok(first) => first.ok_or("it is missing".to_owned()).and_then(object::<FirstLine>),
+            Ok(first) => {
+                first.ok_or("it is missing".to_owned()).and_then(object::<SourceFirstLine>)
+            }
             Err(SourceError::Malformed { reason, .. }) => Err(reason),
             Err(error) => return Err(error),
         };
@@ -87,8 +89,8 @@ impl JsonLines {
         let (from, size) = (number(&first.from)?, number(&first.size)?);
         let mut subtrees = None;
         if from > 0 {
-            let range = lines.next()?.map(object::<RangeLine>);
-            let Some(Ok(RangeLine { range })) = range else {
+            let range = lines.next()?.map(object::<SourceRangeLine>);
+            let Some(Ok(SourceRangeLine { range })) = range else {
                 return Err(lines.malformed("an export that starts above 0 needs a range line"));
             };
             let hashes: Option<Vec<Hash>> =
@@ -135,7 +137,7 @@ fn first_checkpoint(path: &Path, lines: &mut Lines, from: u64) -> Result<u64, So
 
 /// Takes the line of an entry apart: index, leaf, parts.
 fn decode(line: &[u8]) -> Result<(u64, Vec<u8>, Decoded), String> {
-    let entry: EntryLine<'_> = object(line)?;
+    let entry: SourceEntryLine<'_> = object(line)?;
     let index = decimal(entry.index.as_bytes()).ok_or("the index is not a number")?;
     let leaf = bytes_of(&entry.leaf).ok_or("the leaf is not base64")?;
     let parts = Decoded::of(&entry.parts).ok_or("a part is not base64")?;

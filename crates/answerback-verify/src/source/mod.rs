@@ -157,6 +157,45 @@ pub struct Tile<'a> {
     pub root: Option<&'a [u8]>,
 }
 
+/// A row that a store has next to its log, which entries record the effects on.
+#[derive(Clone, Copy, Debug)]
+pub enum StoredState<'a> {
+    /// A case.
+    Case(StoredCase<'a>),
+    /// A retry state.
+    Attempt(StoredAttempt<'a>),
+}
+
+/// A case as its row stores it. A number that is not one is nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredCase<'a> {
+    /// Its id.
+    pub id: &'a [u8],
+    /// Whether it is marked as decided.
+    pub decided: Option<bool>,
+    /// When it expires, in milliseconds.
+    pub expires: Option<i64>,
+    /// Its revision.
+    pub revision: Option<i64>,
+    /// The case as JSON.
+    pub body: &'a [u8],
+    /// What the person is shown.
+    pub content: &'a [u8],
+}
+
+/// A retry state as its row stores it. A number that is not one is nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredAttempt<'a> {
+    /// Its key.
+    pub key: &'a [u8],
+    /// When it expires, in milliseconds.
+    pub expires: Option<i64>,
+    /// Whether it is marked as blocked.
+    pub blocked: Option<bool>,
+    /// The state as JSON.
+    pub state: &'a [u8],
+}
+
 /// A place that a log can be read from.
 pub trait Source {
     /// What the source says of the log as a whole.
@@ -175,6 +214,19 @@ pub trait Source {
     ///
     /// When the source cannot be read.
     fn read_tiles(&mut self, visit: &mut dyn FnMut(Tile<'_>)) -> Result<(), SourceError>;
+
+    /// Reads the cases, then the retry states, that a store has next to its log. Returns false where there are no such
+    /// tables, as in an export.
+    ///
+    /// # Errors
+    ///
+    /// When the source cannot be read.
+    fn read_states(
+        &mut self,
+        _visit: &mut dyn FnMut(StoredState<'_>),
+    ) -> Result<bool, SourceError> {
+        Ok(false)
+    }
 }
 
 /// Why a source could not be read. Nothing is said then about the log.

@@ -9,7 +9,10 @@ use std::ops::RangeInclusive;
 use postgres::types::{FromSql, ToSql};
 use postgres::{Client, NoTls, Row};
 
-use super::{Claims, Columns, Entry, Head, Part, Record, Source, SourceError, Tile, TilesHeld};
+use super::{
+    Claims, Columns, Entry, Head, Part, Record, Source, SourceError, StoredAttempt, StoredCase,
+    StoredState, Tile, TilesHeld,
+};
 use crate::hash::Hash;
 use crate::tiles::TILE_WIDTH;
 
@@ -91,7 +94,7 @@ impl Source for Postgres {
 
     fn read(&mut self, visit: &mut dyn FnMut(Record<'_>)) -> Result<(), SourceError> {
         let mut reading =
-            Reading { client: &mut self.client, checkpoints: Ahead::default(), visit };
+            EntryWalk { client: &mut self.client, checkpoints: CheckpointCursor::default(), visit };
         let read = reading.pruned(self.claims.from).and_then(|()| reading.entries());
         read.map_err(|source| SourceError::Server { name: self.name.clone(), source })
     }
@@ -117,29 +120,85 @@ impl Source for Postgres {
         };
         read().map_err(|source| SourceError::Server { name: self.name.clone(), source })
     }
+
+    fn read_states(&mut self, visit: &mut dyn FnMut(StoredState<'_>)) -> Result<bool, SourceError> {
+        states(&mut self.client, visit)
+            .map_err(|source| SourceError::Server { name: self.name.clone(), source })
+    }
+}
+
+/// Gives the rows of cases and retry states, if the schema has both tables.
+fn states(
+    client: &mut Client,
+    visit: &mut dyn FnMut(StoredState<'_>),
+) -> Result<bool, postgres::Error> {
+    let tables = "SELECT count(*) FROM pg_catalog.pg_tables
+         WHERE schemaname = current_schema() AND tablename IN ('case_record', 'attempt')";
+    if client.query_one(tables, &[])?.try_get::<_, i64>(0)? < 2 {
+        return Ok(false);
+    }
+    let mut after: Option<String> = None;
+    loop {
+        let rows = client.query(
+            "SELECT id, decided, expires, revision, body, content FROM case_record
+             WHERE $1::text IS NULL OR id > $1 ORDER BY id LIMIT $2",
+            &[&after, &PAGE],
+        )?;
+        for row in &rows {
+            visit(StoredState::Case(StoredCase {
+                id: column(row, 0)?.map(str::as_bytes).unwrap_or_default(),
+                decided: column(row, 1)?,
+                expires: column(row, 2)?,
+                revision: column(row, 3)?,
+                body: column(row, 4)?.map(str::as_bytes).unwrap_or_default(),
+                content: column(row, 5)?.unwrap_or_default(),
+            }));
+        }
+        let Some(last) = rows.last() else { break };
+        after = Some(last.try_get(0)?);
+    }
+    let mut after: Option<String> = None;
+    loop {
+        let rows = client.query(
+            "SELECT key, expires, blocked, state FROM attempt
+             WHERE $1::text IS NULL OR key > $1 ORDER BY key LIMIT $2",
+            &[&after, &PAGE],
+        )?;
+        for row in &rows {
+            visit(StoredState::Attempt(StoredAttempt {
+                key: column(row, 0)?.map(str::as_bytes).unwrap_or_default(),
+                expires: column(row, 1)?,
+                blocked: column(row, 2)?,
+                state: column(row, 3)?.map(str::as_bytes).unwrap_or_default(),
+            }));
+        }
+        let Some(last) = rows.last() else { break };
+        after = Some(last.try_get(0)?);
+    }
+    Ok(true)
 }
 
 /// A walk from front to back.
-struct Reading<'a> {
+struct EntryWalk<'a> {
     client: &'a mut Client,
-    checkpoints: Ahead,
+    checkpoints: CheckpointCursor,
     visit: &'a mut dyn FnMut(Record<'_>),
 }
 
 /// Checkpoints in the order of their sizes, some of them at hand.
-struct Ahead {
+struct CheckpointCursor {
     notes: VecDeque<(i64, String)>,
     /// The size of the last one that was read; none, when there are no more.
     after: Option<i64>,
 }
 
-impl Default for Ahead {
+impl Default for CheckpointCursor {
     fn default() -> Self {
         Self { notes: VecDeque::new(), after: Some(i64::MIN) }
     }
 }
 
-impl Reading<'_> {
+impl EntryWalk<'_> {
     fn rows(
         &mut self,
         sql: &str,

@@ -9,7 +9,10 @@ use rusqlite::{
     fallible_streaming_iterator::FallibleStreamingIterator as _, types::ValueRef,
 };
 
-use super::{Claims, Columns, Entry, Head, Part, Record, Source, SourceError, Tile, TilesHeld};
+use super::{
+    Claims, Columns, Entry, Head, Part, Record, Source, SourceError, StoredAttempt, StoredCase,
+    StoredState, Tile, TilesHeld,
+};
 use crate::{hash::Hash, tiles::TILE_WIDTH};
 
 /// The embedded store's file.
@@ -159,13 +162,57 @@ impl Source for Sqlite {
         };
         read().map_err(|source| SourceError::Database { path: self.path.clone(), source })
     }
+
+    fn read_states(&mut self, visit: &mut dyn FnMut(StoredState<'_>)) -> Result<bool, SourceError> {
+        states(&self.connection, visit)
+            .map_err(|source| SourceError::Database { path: self.path.clone(), source })
+    }
+}
+
+/// Gives the rows of cases and retry states, if the file has both tables.
+fn states(
+    connection: &Connection,
+    visit: &mut dyn FnMut(StoredState<'_>),
+) -> rusqlite::Result<bool> {
+    let tables = "SELECT count(*) FROM sqlite_schema
+         WHERE type = 'table' AND name IN ('case_record', 'attempt')";
+    if connection.query_row(tables, [], |row| row.get::<_, i64>(0))? < 2 {
+        return Ok(false);
+    }
+    let number = |row: &Row<'_>, column| row.get_ref(column).map(|value| value.as_i64().ok());
+    let mut cases = connection.prepare(
+        "SELECT id, decided, expires, revision, body, content FROM case_record ORDER BY id",
+    )?;
+    let mut rows = cases.query([])?;
+    while let Some(row) = rows.next()? {
+        visit(StoredState::Case(StoredCase {
+            id: bytes(row.get_ref(0)?).unwrap_or_default(),
+            decided: number(row, 1)?.map(|flag| flag != 0),
+            expires: number(row, 2)?,
+            revision: number(row, 3)?,
+            body: bytes(row.get_ref(4)?).unwrap_or_default(),
+            content: bytes(row.get_ref(5)?).unwrap_or_default(),
+        }));
+    }
+    let mut attempts =
+        connection.prepare("SELECT key, expires, blocked, state FROM attempt ORDER BY key")?;
+    let mut rows = attempts.query([])?;
+    while let Some(row) = rows.next()? {
+        visit(StoredState::Attempt(StoredAttempt {
+            key: bytes(row.get_ref(0)?).unwrap_or_default(),
+            expires: number(row, 1)?,
+            blocked: number(row, 2)?.map(|flag| flag != 0),
+            state: bytes(row.get_ref(3)?).unwrap_or_default(),
+        }));
+    }
+    Ok(true)
 }
 
 /// Gives the leaf hashes of pruned entries, which the level-0 tiles keep.
 fn pruned(
     connection: &Connection,
     from: u64,
-    checkpoints: &mut Ahead<'_>,
+    checkpoints: &mut RowCursor<'_>,
     visit: &mut dyn FnMut(Record<'_>),
 ) -> rusqlite::Result<()> {
     if from == 0 {
@@ -205,8 +252,8 @@ fn entries(
         connection.prepare("SELECT id >> 8, name, salt, bytes FROM part ORDER BY id")?;
     let mut checkpoints = connection.prepare(checkpoints_query(connection)?)?;
     let mut entries = entries.query([])?;
-    let mut parts = Ahead::new(parts.query([])?)?;
-    let mut checkpoints = Ahead::new(checkpoints.query([])?)?;
+    let mut parts = RowCursor::new(parts.query([])?)?;
+    let mut checkpoints = RowCursor::new(checkpoints.query([])?)?;
     let mut buffer = PartBuffer::default();
     emit_checkpoints(&mut checkpoints, 0, visit)?;
     pruned(connection, from, &mut checkpoints, visit)?;
@@ -275,7 +322,7 @@ fn checkpoints_query(connection: &Connection) -> rusqlite::Result<&'static str> 
 }
 
 fn emit_checkpoints(
-    checkpoints: &mut Ahead<'_>,
+    checkpoints: &mut RowCursor<'_>,
     size: u64,
     visit: &mut dyn FnMut(Record<'_>),
 ) -> rusqlite::Result<()> {
@@ -289,7 +336,7 @@ fn emit_checkpoints(
 
 /// Tells of the parts that are filed below an entry, or of all that are left.
 fn emit_strays(
-    parts: &mut Ahead<'_>,
+    parts: &mut RowCursor<'_>,
     entry: Option<u64>,
     visit: &mut dyn FnMut(Record<'_>),
 ) -> rusqlite::Result<()> {
@@ -301,12 +348,12 @@ fn emit_strays(
 }
 
 /// Rows in the order of their first column, with the next one at hand.
-struct Ahead<'a> {
+struct RowCursor<'a> {
     rows: Rows<'a>,
     next: Option<u64>,
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> RowCursor<'a> {
     fn new(rows: Rows<'a>) -> rusqlite::Result<Self> {
         let mut ahead = Self { rows, next: None };
         ahead.advance()?;

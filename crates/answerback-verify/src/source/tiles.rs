@@ -19,7 +19,7 @@ use crate::{
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PartsLine<'a> {
+struct SourceParts<'a> {
     #[serde(borrow)]
     index: std::borrow::Cow<'a, str>,
     #[serde(borrow)]
@@ -247,7 +247,7 @@ impl Parts {
 }
 
 fn decode(line: &[u8]) -> Result<(u64, Decoded), String> {
-    let line: PartsLine<'_> = object(line)?;
+    let line: SourceParts<'_> = object(line)?;
     let index = decimal(line.index.as_bytes()).ok_or("the index is not a number")?;
     Ok((index, Decoded::of(&line.parts).ok_or("a part is not base64")?))
 }

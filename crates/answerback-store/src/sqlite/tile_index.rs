@@ -9,13 +9,13 @@ use std::ops::Range;
 use answerback_ledger::tile::WIDTH;
 use rusqlite::params;
 
-use super::{Sqlite, int, uint};
+use super::{SqliteConnection, int, uint};
 use crate::Filter;
-use crate::engine::Outcome;
+use crate::engine::EngineResult;
 
-impl Sqlite {
+impl SqliteConnection {
     /// Takes up what the entries of a tile have, which are all written.
-    pub(super) fn append_facets(&self, tile: u64) -> Outcome<()> {
+    pub(super) fn append_facets(&self, tile: u64) -> EngineResult<()> {
         let within = params![int(tile), int(tile * WIDTH), int((tile + 1) * WIDTH)];
         self.execute(
             "INSERT INTO facet(name, value, n)
@@ -28,7 +28,7 @@ impl Sqlite {
     }
 
     /// Forgets the tiles left of an entry.
-    pub(super) fn prune_facets(&self, below: u64) -> Outcome<()> {
+    pub(super) fn prune_facets(&self, below: u64) -> EngineResult<()> {
         self.execute("DELETE FROM facet WHERE n < ?1", [int(below / WIDTH)])?;
         Ok(())
     }
@@ -38,7 +38,7 @@ impl Sqlite {
         &self,
         filter: &Filter,
         within: &Range<u64>,
-    ) -> Outcome<Vec<Range<u64>>> {
+    ) -> EngineResult<Vec<Range<u64>>> {
         let wanted = [("agent", &filter.agent), ("tool", &filter.tool)];
         let mut tiles: Option<BTreeSet<u64>> = None;
         for (name, value) in wanted {

@@ -11,10 +11,10 @@ use crate::{hash::Hash, source::Part};
 const BLOCK: usize = 64;
 
 type Block = [u8; BLOCK];
-type State = [u32; 8];
+type HashState = [u32; 8];
 
 /// What a digest starts from (FIPS 180-4, 5.3.3).
-const START: State = [
+const START: HashState = [
     0x6a09_e667,
     0xbb67_ae85,
     0x3c6e_f372,
@@ -27,7 +27,7 @@ const START: State = [
 
 /// The digests of messages, in their order.
 pub(crate) fn digests<'a>(messages: impl Iterator<Item = &'a [u8]>) -> Vec<Hash> {
-    two_at_a_time(messages, &[], |both| digest_two(both.map(Message::whole)))
+    two_at_a_time(messages, &[], |both| digest_two(both.map(PaddedMessage::whole)))
 }
 
 /// The commitments to the bytes of parts under their salts, which are HMAC-SHA-256, in the order of the parts.
@@ -62,9 +62,12 @@ fn commit_two(parts: [Part<'_>; 2]) -> [Hash; 2] {
         compress_by_turns(&mut states, padded.each_ref().map(<[Block; 1]>::as_slice));
         states
     });
-    let keyed = |states: [State; 2], bytes: [&[u8]; 2]| {
-        let message =
-            |lane: usize| Message { state: states[lane], taken: BLOCK as u64, bytes: bytes[lane] };
+    let keyed = |states: [HashState; 2], bytes: [&[u8]; 2]| {
+        let message = |lane: usize| PaddedMessage {
+            state: states[lane],
+            taken: BLOCK as u64,
+            bytes: bytes[lane],
+        };
         digest_two([message(0), message(1)])
     };
     let digests = keyed(inner, parts.map(|part| part.bytes));
@@ -83,14 +86,14 @@ fn key(salt: &[u8]) -> Block {
 }
 
 /// The rest of a message, and what the blocks before it have left.
-struct Message<'a> {
-    state: State,
+struct PaddedMessage<'a> {
+    state: HashState,
     /// The length of what came before.
     taken: u64,
     bytes: &'a [u8],
 }
 
-impl<'a> Message<'a> {
+impl<'a> PaddedMessage<'a> {
     fn whole(bytes: &'a [u8]) -> Self {
         Self { state: START, taken: 0, bytes }
     }
@@ -108,7 +111,7 @@ impl<'a> Message<'a> {
     }
 }
 
-fn digest_two([left, right]: [Message<'_>; 2]) -> [Hash; 2] {
+fn digest_two([left, right]: [PaddedMessage<'_>; 2]) -> [Hash; 2] {
     let mut states = [left.state, right.state];
     let mut ends = [[[0; BLOCK]; 2]; 2];
     let [left_end, right_end] = &mut ends;
@@ -126,7 +129,7 @@ fn digest_two([left, right]: [Message<'_>; 2]) -> [Hash; 2] {
 }
 
 /// Takes blocks of both by turns, as long as there are any of both.
-fn compress_by_turns([left, right]: &mut [State; 2], [lefts, rights]: [&[Block]; 2]) {
+fn compress_by_turns([left, right]: &mut [HashState; 2], [lefts, rights]: [&[Block]; 2]) {
     let both = lefts.len().min(rights.len());
     for (one, other) in lefts.iter().zip(rights) {
         compress256(left, std::slice::from_ref(one));

@@ -8,7 +8,7 @@ use answerback_ledger::{Draft, Token};
 use crate::StoreError;
 use crate::engine::Hashes;
 use crate::transaction::{Appended, Log, entry_reference};
-use crate::work::Work;
+use crate::work::RunningTransaction;
 
 /// A part that was erased.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -31,7 +31,7 @@ pub struct Pruned {
 }
 
 pub(crate) fn erase(
-    work: &mut Work<'_>,
+    work: &mut RunningTransaction<'_>,
     index: u64,
     part: &Token,
     basis: Basis,
@@ -49,7 +49,7 @@ const STEP: u64 = 16 * WIDTH;
 
 /// Removes the oldest entries below a full tile, a step of them: the tile keeps their hashes, so every proof about the
 /// rest holds. Each step is a prune of its own, with its entry, so that whatever ends the work leaves a whole log.
-pub(crate) fn prune(work: &mut Work<'_>, below: u64) -> Result<Pruned, StoreError> {
+pub(crate) fn prune(work: &mut RunningTransaction<'_>, below: u64) -> Result<Pruned, StoreError> {
     let below = below - below % WIDTH;
     let size = work.size() - work.entries.len() as u64;
     if below > size || below <= work.minimum {

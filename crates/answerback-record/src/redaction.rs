@@ -6,7 +6,7 @@ use answerback_ledger::{Hash, Part, Salt};
 use answerback_store::{Store, StoreError};
 use serde_json::{Value, json};
 
-use crate::surroundings::random;
+use crate::system::random;
 
 /// Where in a document a schema says what is secret.
 #[derive(Clone, Copy, Debug)]

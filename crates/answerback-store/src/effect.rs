@@ -1,0 +1,184 @@
+//! The effects of a unit of work on cases and retry states, as an entry of the ledger records them.
+//!
+//! The tables of cases and retry states are outside the tree. A part named [`EFFECT`] commits to what a unit did to
+//! them, so that a verifier notices rows that were edited or deleted later. `docs/ledger-format.md` has the format.
+
+use answerback::case::{Case, CaseState};
+use answerback::retry::{RetryKey, State};
+use answerback::{Digest, Timestamp, UuidV7};
+use answerback_ledger::{Draft, Id, Kind, Token};
+use serde::Serialize;
+
+use crate::StoreError;
+
+/// The name of the part that records effects.
+pub(crate) const EFFECT: &str = "effect";
+
+/// The effects that no entry of the unit records yet.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Effects {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cases: Vec<CaseEffect>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    attempts: Vec<AttemptEffect>,
+    /// The first change, for an entry of its own if the unit appends no other.
+    #[serde(skip)]
+    first: Option<Change>,
+}
+
+/// A case as a unit left it.
+#[derive(Debug, Serialize)]
+struct CaseEffect {
+    id: String,
+    revision: u64,
+    status: &'static str,
+    /// Unix time in milliseconds.
+    expires: i64,
+    /// SHA-256 of the case as its row stores it.
+    body_sha256: Digest,
+    /// SHA-256 of what the person is shown.
+    content_sha256: Digest,
+}
+
+/// A retry state that is, or was, blocked by a case.
+#[derive(Debug, Serialize)]
+struct AttemptEffect {
+    case: String,
+    /// SHA-256 of the retry key, so that no name of a conversation is recorded.
+    key_sha256: Digest,
+    phase: Phase,
+    /// Unix time in milliseconds.
+    expires: i64,
+}
+
+/// The phase of a retry state.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Phase {
+    /// Blocked until a person decides.
+    Blocked,
+    /// A person rejected the call; nothing runs until the state expires.
+    Stopped,
+    /// The model may try again.
+    Open,
+    /// There is no state any more.
+    None,
+}
+
+/// The subject of an entry that only records effects.
+#[derive(Debug)]
+enum Change {
+    /// A case was opened or decided.
+    Case(Box<Case>),
+    /// A retry state was unblocked without a decision.
+    Release(UuidV7),
+}
+
+/// The block that a stored retry state was under when a unit last read it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Block {
+    /// The case that blocks it.
+    pub(crate) case: UuidV7,
+    /// When the state expires.
+    pub(crate) expires: Timestamp,
+}
+
+impl Block {
+    /// The block of a state, if a case blocks it.
+    pub(crate) fn of(state: &State) -> Option<Self> {
+        // Building the escalation is work that only blocked states are worth.
+        let escalation = state.is_blocked().then(|| state.escalation()).flatten()?;
+        Some(Self { case: escalation.id, expires: state.expires() })
+    }
+}
+
+impl Effects {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.cases.is_empty() && self.attempts.is_empty()
+    }
+
+    /// True if the effects hold a change of this case.
+    pub(crate) fn has_case(&self, case: &UuidV7) -> bool {
+        let id = case.as_str().to_ascii_lowercase();
+        self.cases.iter().any(|effect| effect.id == id)
+    }
+
+    /// Notes a case, with what the person is shown, as the unit leaves it.
+    pub(crate) fn note_case(&mut self, case: &Case, content: &[u8]) -> Result<(), StoreError> {
+        let body = serde_json::to_vec(case).map_err(StoreError::unit)?;
+        self.cases.push(CaseEffect {
+            id: case.id.as_str().to_ascii_lowercase(),
+            revision: case.revision,
+            status: match case.state {
+                CaseState::Open => "open",
+                CaseState::Deferred { .. } => "deferred",
+                CaseState::Decided { .. } => "decided",
+            },
+            expires: case.expires.unix_millis(),
+            body_sha256: Digest::of_bytes(&body),
+            content_sha256: Digest::of_bytes(content),
+        });
+        self.first.get_or_insert_with(|| Change::Case(Box::new(case.clone())));
+        Ok(())
+    }
+
+    /// Notes that a case blocks a retry state until the case expires.
+    pub(crate) fn note_block(&mut self, case: &Case, key: &RetryKey) {
+        self.push_attempt(&case.id, key, Phase::Blocked, case.expires);
+    }
+
+    /// Notes what became of a retry state that a case blocked.
+    pub(crate) fn note_attempt(&mut self, before: &Block, key: &RetryKey, after: Option<&State>) {
+        let (phase, expires) = match after {
+            None => (Phase::None, before.expires),
+            Some(state) if !state.is_blocked() => (Phase::Open, state.expires()),
+            Some(state) if Block::of(state).is_some() => (Phase::Blocked, state.expires()),
+            Some(state) => (Phase::Stopped, state.expires()),
+        };
+        self.push_attempt(&before.case, key, phase, expires);
+        self.first.get_or_insert_with(|| Change::Release(before.case.clone()));
+    }
+
+    fn push_attempt(&mut self, case: &UuidV7, key: &RetryKey, phase: Phase, expires: Timestamp) {
+        self.attempts.push(AttemptEffect {
+            case: case.as_str().to_ascii_lowercase(),
+            key_sha256: Digest::of_bytes(key.as_str().as_bytes()),
+            phase,
+            expires: expires.unix_millis(),
+        });
+    }
+
+    /// True if an entry of this kind may carry effects. A verifier looks for them in no other.
+    pub(crate) const fn fit(kind: Kind) -> bool {
+        matches!(kind, Kind::Escalation | Kind::Decision)
+    }
+
+    /// The bytes of the part.
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, StoreError> {
+        serde_json::to_vec(self).map_err(StoreError::unit)
+    }
+
+    /// The entry that carries the effects if the unit appended none that could.
+    pub(crate) fn draft(&self) -> Result<Option<Draft>, StoreError> {
+        let id = |case: &UuidV7| Id::try_from(case).map_err(StoreError::unit);
+        Ok(match &self.first {
+            None => None,
+            Some(Change::Release(case)) => {
+                let released = Token::new("released").map_err(StoreError::unit)?;
+                Some(Draft::release(id(case)?).with_outcome(&released))
+            }
+            Some(Change::Case(case)) => {
+                let (id, digest, revision) = (id(&case.id)?, case.digest, case.revision);
+                Some(match &case.state {
+                    CaseState::Open => Draft::escalation(id, digest, revision),
+                    CaseState::Deferred { submission, .. }
+                    | CaseState::Decided { submission, .. } => {
+                        let word = submission.decision.kind().as_str();
+                        let word = Token::new(word).map_err(StoreError::unit)?;
+                        Draft::decision(id, word, digest, revision)
+                    }
+                })
+            }
+        })
+    }
+}

@@ -1,0 +1,404 @@
+//! Cases and retry states, which are rows outside the tree, against what entries record of them.
+//!
+//! An entry about a case has a part `effect` with what its transaction did to the rows. A row that differs was edited
+//! afterwards. Rows that no entry records, such as those of older programs, are counted and not checked.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use crate::{
+    examine::shown,
+    hash::Hash,
+    leaf::{Facts, Kind, Member},
+    report::{FindingCollector, Level, VerifyFailure},
+    source::{Entry, Source, SourceError, StoredAttempt, StoredCase, StoredState, object},
+};
+
+/// The name of the part that records effects.
+const EFFECT: &[u8] = b"effect";
+
+/// How much earlier than its expiry a state may be gone, in milliseconds: the store's clock is not ours.
+const CLOCK_MARGIN: i64 = 60_000;
+
+/// How much earlier than its case a state may expire, in milliseconds: the two are stamped one after the other.
+const EXPIRY_MARGIN: i64 = 1_000;
+
+const UNRECORDED: &str = "case whose state no entry records (an older program wrote it, or the entry was pruned): not checkable";
+const ERASED: &str =
+    "case or retry state that may have lost content to a later erasure or prune: not checkable";
+const NO_TIME: &str =
+    "blocked retry state that is missing and may have expired: give the time to check it";
+
+/// A part `effect`.
+#[derive(Deserialize)]
+struct Effects {
+    #[serde(default)]
+    cases: Vec<CaseEffect>,
+    #[serde(default)]
+    attempts: Vec<AttemptEffect>,
+}
+
+#[derive(Deserialize)]
+struct CaseEffect {
+    id: String,
+    revision: u64,
+    status: Status,
+    expires: i64,
+    body_sha256: String,
+    content_sha256: String,
+}
+
+#[derive(Deserialize)]
+struct AttemptEffect {
+    case: String,
+    key_sha256: String,
+    phase: Phase,
+    expires: i64,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Open,
+    Deferred,
+    Decided,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Phase {
+    Blocked,
+    Stopped,
+    Open,
+    None,
+}
+
+/// A case as the newest entry about it leaves it.
+#[derive(Default)]
+struct KnownCase {
+    /// The newest entry about it.
+    index: u64,
+    content: Option<Hash>,
+    row: Option<KnownRow>,
+    /// The word of the newest decision, where no effect says more.
+    decision: Option<String>,
+    digest: Option<Hash>,
+    /// The SHA-256 of the retry key that it blocks.
+    key: Option<Hash>,
+}
+
+struct KnownRow {
+    revision: u64,
+    status: Status,
+    expires: i64,
+    body: Hash,
+}
+
+/// A retry state as the newest entry about it leaves it.
+struct KnownAttempt {
+    index: u64,
+    case: String,
+    phase: Phase,
+    expires: i64,
+}
+
+/// What the entries so far record of cases and retry states.
+#[derive(Default)]
+pub(crate) struct States {
+    cases: HashMap<String, KnownCase>,
+    attempts: HashMap<Hash, KnownAttempt>,
+    /// The newest entry that erased or pruned: content of rows that are older may be gone with it.
+    removal: Option<u64>,
+}
+
+/// The members of a stored case that are checked.
+#[derive(Deserialize)]
+struct CaseBody {
+    id: String,
+    digest: String,
+    revision: u64,
+    state: CaseStateBody,
+}
+
+#[derive(Deserialize)]
+struct CaseStateBody {
+    status: Status,
+    submission: Option<Submission>,
+}
+
+#[derive(Deserialize)]
+struct Submission {
+    decision: String,
+    by: Option<String>,
+    arguments: Option<serde_json::Value>,
+    reason: Option<String>,
+    message: Option<String>,
+}
+
+impl Submission {
+    /// True if the words of a person are gone, as an erasure leaves them.
+    fn is_wordless(&self) -> bool {
+        self.by.is_none()
+            && self.arguments.as_ref().is_none_or(serde_json::Value::is_null)
+            && self.reason.is_none()
+            && self.message.as_deref().is_none_or(str::is_empty)
+    }
+}
+
+/// The members of a stored retry state that are checked.
+#[derive(Deserialize)]
+struct AttemptBody {
+    phase: AttemptPhase,
+    expires: i64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum AttemptPhase {
+    Open,
+    Blocked { case: String },
+    Stopped {},
+}
+
+impl States {
+    /// Takes up what an entry records.
+    pub(crate) fn take(
+        &mut self,
+        entry: &Entry<'_>,
+        facts: &Facts,
+        findings: &mut FindingCollector,
+    ) {
+        match facts.kind {
+            Kind::Erasure | Kind::Prune => self.removal = Some(entry.index),
+            Kind::Escalation | Kind::Decision => self.take_case(entry, facts, findings),
+            _ => {}
+        }
+    }
+
+    fn take_case(&mut self, entry: &Entry<'_>, facts: &Facts, findings: &mut FindingCollector) {
+        if facts.kind == Kind::Decision
+            && let Some(id) = facts.text(entry.leaf, Member::CaseId)
+            && let Some(word) = facts.text(entry.leaf, Member::Decision)
+        {
+            let known = self.cases.entry(lossy(id)).or_default();
+            known.index = entry.index;
+            known.decision = Some(lossy(word));
+            known.digest = facts.hash(entry.leaf, Member::Digest);
+            // An entry without an effect was written by an older program, which changed the rows.
+            known.row = None;
+            if let Some(key) = known.key.take() {
+                self.attempts.remove(&key);
+            }
+        }
+        let is_committed = facts.parts.iter().any(|part| part.name.text(entry.leaf) == EFFECT);
+        let part = entry.parts.iter().find(|part| part.name == EFFECT && is_committed);
+        let Some(part) = part else { return };
+        let Ok(effects) = object::<Effects>(part.bytes) else {
+            let what = "part effect: it is not a record of effects";
+            return fail(findings, entry.index, what.to_owned());
+        };
+        for case in effects.cases {
+            let Some(body) = Hash::from_hex(case.body_sha256.as_bytes()) else { continue };
+            let known = self.cases.entry(case.id).or_default();
+            known.index = entry.index;
+            let (revision, status, expires) = (case.revision, case.status, case.expires);
+            known.row = Some(KnownRow { revision, status, expires, body });
+            known.content = Hash::from_hex(case.content_sha256.as_bytes());
+        }
+        for AttemptEffect { case, key_sha256, phase, expires } in effects.attempts {
+            let Some(key) = Hash::from_hex(key_sha256.as_bytes()) else { continue };
+            if let Some(known) = self.cases.get_mut(&case) {
+                known.key = Some(key);
+            }
+            let attempt = KnownAttempt { index: entry.index, case, phase, expires };
+            self.attempts.insert(key, attempt);
+        }
+    }
+
+    /// Checks the rows of the source. `now` is in microseconds; without it nothing is said of what may have expired
+    /// since the newest entry, which is of `last_ts`.
+    pub(crate) fn finish(
+        mut self,
+        source: &mut dyn Source,
+        (now, last_ts): (Option<i64>, Option<i64>),
+        findings: &mut FindingCollector,
+    ) -> Result<(), SourceError> {
+        let is_store = source.claims().head.is_some();
+        let is_whole = source.claims().from == 0;
+        let mut read = 0;
+        let are_there = source.read_states(&mut |state| {
+            read += 1;
+            match state {
+                StoredState::Case(case) => self.check_case(&case, is_whole, findings),
+                StoredState::Attempt(attempt) => self.check_attempt(&attempt),
+            }
+        })?;
+        if !are_there {
+            if is_store && self.cases.values().any(|case| case.row.is_some()) {
+                fail(
+                    findings,
+                    None,
+                    "the store has no tables of cases and retry states".to_owned(),
+                );
+            }
+            return Ok(());
+        }
+        findings.checked(Level::Semantics, read);
+        let mut missing: Vec<_> =
+            self.cases.iter().filter(|(_, case)| case.row.is_some()).collect();
+        missing.sort_unstable_by_key(|(_, case)| case.index);
+        for (id, case) in missing {
+            let what =
+                format!("case {}: the log records it and the store does not have it", text(id));
+            fail(findings, case.index, what);
+        }
+        let mut missing: Vec<_> = self
+            .attempts
+            .values()
+            .filter(|attempt| matches!(attempt.phase, Phase::Blocked | Phase::Stopped))
+            .collect();
+        missing.sort_unstable_by_key(|attempt| attempt.index);
+        for attempt in missing {
+            self.missing_attempt(attempt, now, last_ts, findings);
+        }
+        Ok(())
+    }
+
+    /// Reports a retry state that should block a tool and is not there, unless it may have expired.
+    fn missing_attempt(
+        &self,
+        attempt: &KnownAttempt,
+        now: Option<i64>,
+        last_ts: Option<i64>,
+        findings: &mut FindingCollector,
+    ) {
+        let is_past = |time: Option<i64>| {
+            time.is_some_and(|time| time / 1000 >= attempt.expires.saturating_sub(CLOCK_MARGIN))
+        };
+        if is_past(last_ts) || is_past(now) {
+            return;
+        }
+        if self.is_removed_after(attempt.index) {
+            return findings.warn(attempt.index, ERASED);
+        }
+        if now.is_none() {
+            return findings.warn(attempt.index, NO_TIME);
+        }
+        let phase = if attempt.phase == Phase::Stopped { "stopped" } else { "blocked" };
+        let what = format!(
+            "the retry state that case {} left {phase} until {} is not in the store as recorded",
+            text(&attempt.case),
+            attempt.expires
+        );
+        fail(findings, attempt.index, what);
+    }
+
+    fn is_removed_after(&self, index: u64) -> bool {
+        self.removal.is_some_and(|removal| removal > index)
+    }
+
+    fn check_case(
+        &mut self,
+        row: &StoredCase<'_>,
+        is_whole: bool,
+        findings: &mut FindingCollector,
+    ) {
+        let id = lossy(row.id);
+        let known = self.cases.remove(&id);
+        let index = known.as_ref().map(|known| known.index);
+        let named = |what: &str| format!("case {}: {what}", text(&id));
+        let Ok(body) = object::<CaseBody>(row.body) else {
+            return fail(findings, index, named("its row is not a case"));
+        };
+        let status = body.state.status;
+        let is_consistent = body.id.eq_ignore_ascii_case(&id)
+            && row.revision == i64::try_from(body.revision).ok()
+            && row.decided == Some(status == Status::Decided);
+        if !is_consistent {
+            fail(findings, index, named("the columns of its row are not what its body says"));
+        }
+        let word = body.state.submission.as_ref().map(|submission| submission.decision.as_str());
+        let Some(known) = known else {
+            if status != Status::Open && is_whole {
+                return fail(findings, None, named("it is decided, and no entry says so"));
+            }
+            return findings.warn(None, UNRECORDED);
+        };
+        if let Some(content) = known.content
+            && Hash::of(row.content) != content
+        {
+            if row.content.is_empty() && self.is_removed_after(known.index) {
+                findings.warn(index, ERASED);
+            } else {
+                fail(
+                    findings,
+                    index,
+                    named("what the person is shown is not what the log records"),
+                );
+            }
+        }
+        let Some(stored) = &known.row else {
+            let differs = known.decision.as_deref() != word
+                || known.digest.is_some_and(|digest| body.digest != digest.to_string());
+            if differs {
+                fail(findings, index, named("its decision is not the one that the log records"));
+            }
+            return;
+        };
+        if row.expires != Some(stored.expires) {
+            let what = named("its expiry is not the one that the log records");
+            findings.fail(
+                VerifyFailure::new(Level::Semantics, index, what)
+                    .differs(stored.expires, row.expires.unwrap_or_default()),
+            );
+        }
+        if Hash::of(row.body) == stored.body {
+            return;
+        }
+        let is_same_decision = status == stored.status && body.revision == stored.revision;
+        let is_wordless = body.state.submission.as_ref().is_none_or(Submission::is_wordless);
+        if is_same_decision
+            && is_wordless
+            && status != Status::Open
+            && known.decision.as_deref() == word
+            && known.digest.is_none_or(|digest| body.digest == digest.to_string())
+            && self.is_removed_after(known.index)
+        {
+            return findings.warn(index, ERASED);
+        }
+        fail(findings, index, named("its state is not the one that the log records"));
+    }
+
+    /// Crosses off a retry state that is as recorded. One that is not may have been opened anew after it expired, so
+    /// the row alone proves nothing.
+    fn check_attempt(&mut self, row: &StoredAttempt<'_>) {
+        let key = Hash::of(row.key);
+        let Some(known) = self.attempts.get(&key) else { return };
+        let Ok(body) = object::<AttemptBody>(row.state) else { return };
+        let is_phase = match &body.phase {
+            AttemptPhase::Open => false,
+            AttemptPhase::Blocked { case } => {
+                known.phase == Phase::Blocked && case.eq_ignore_ascii_case(&known.case)
+            }
+            AttemptPhase::Stopped {} => known.phase == Phase::Stopped,
+        };
+        let is_lasting = body.expires >= known.expires.saturating_sub(EXPIRY_MARGIN);
+        if is_phase && is_lasting && row.blocked == Some(true) && row.expires == Some(body.expires)
+        {
+            self.attempts.remove(&key);
+        }
+    }
+}
+
+fn fail(findings: &mut FindingCollector, index: impl Into<Option<u64>>, what: String) {
+    findings.fail(VerifyFailure::new(Level::Semantics, index, what));
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn text(id: &str) -> String {
+    shown(id.as_bytes())
+}
