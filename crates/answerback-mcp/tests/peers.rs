@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use answerback_mcp::era::{Era, EraCache, bridged};
-use answerback_mcp::link::{FarEnd, Incoming, Link, read_lines, write_lines};
+use answerback_mcp::link::{FarEnd, Incoming, Link, UnreadableLine, read_lines, write_lines};
 use answerback_mcp::wire::Message;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig,
@@ -129,7 +129,7 @@ fn server(era: Era) -> Link {
     let (link, FarEnd { told, say }) = Link::pair();
     tokio::spawn(write_lines(told, writing));
     tokio::spawn(async move {
-        let take = |read: Result<Message, Message>| async {
+        let take = |read: Result<Message, UnreadableLine>| async {
             say.send(Incoming::from(read.unwrap())).await.is_ok()
         };
         read_lines(reading, MOST, take).await;
@@ -143,8 +143,9 @@ fn stream(link: Link) -> DuplexStream {
     let (reading, writing) = tokio::io::split(ours);
     tokio::spawn(write_lines(link.from, writing));
     tokio::spawn(async move {
-        let take =
-            |read: Result<Message, Message>| async { link.to.send(read.unwrap()).await.is_ok() };
+        let take = |read: Result<Message, UnreadableLine>| async {
+            link.to.send(read.unwrap()).await.is_ok()
+        };
         read_lines(reading, MOST, take).await;
     });
     theirs

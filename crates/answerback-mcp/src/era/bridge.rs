@@ -4,14 +4,14 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 
+use super::generated_ids::GeneratedIds;
 use super::legacy_client::LegacyClient;
 use super::modern_client::{ModernClient, hold};
 use super::outbox::Outbox;
-use super::own_ids::OwnIds;
 use super::terms::{MODERN, code, meta, method};
 use super::{Era, EraCache};
 use crate::link::{Incoming, again};
-use crate::wire::{Id, Message, Shape, splice};
+use crate::wire::{Id, Message, Shape, code as wire_code, splice};
 
 /// How long a server has to show its era before it is asked in another way.
 const PROBE: Duration = Duration::from_secs(10);
@@ -26,13 +26,25 @@ const STRAYS: usize = 16;
 #[derive(Debug)]
 pub(super) struct Bridge {
     cache: EraCache,
-    ids: OwnIds,
-    state: State,
+    ids: GeneratedIds,
+    state: BridgeState,
     strays: Strays,
+    /// Whether a client that asks which era a server speaks may be told that it is the legacy one.
+    discovery: Discovery,
+}
+
+/// How `server/discover` is answered for a legacy server.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Discovery {
+    /// As a modern server would: the client speaks the newer era, and the bridge translates.
+    Bridged,
+    /// As the server does the first time, so that a client that speaks both eras goes on in the server's own. A client
+    /// that asks again, or goes on in the newer era, needs the bridge.
+    Refused { was_refused: bool },
 }
 
 #[derive(Debug)]
-enum State {
+enum BridgeState {
     /// Nothing that the client said shows its era. It crosses.
     Undecided,
     /// The server has a legacy client's `initialize`.
@@ -72,12 +84,18 @@ struct AskingLegacy {
 impl Bridge {
     /// A bridge to a server of which this is known.
     pub(super) fn new(cache: EraCache) -> Self {
-        let (ids, strays) = (OwnIds::default(), Strays::default());
-        Self { cache, ids, state: State::Undecided, strays }
+        let (ids, strays) = (GeneratedIds::default(), Strays::default());
+        Self { cache, ids, state: BridgeState::Undecided, strays, discovery: Discovery::Bridged }
+    }
+
+    /// The bridge for a client that goes on in a legacy server's own era if it can.
+    pub(super) fn keeping_era(mut self) -> Self {
+        self.discovery = Discovery::Refused { was_refused: false };
+        self
     }
 
     /// The bridge with other ids for its own requests.
-    pub(super) fn with_ids(mut self, ids: OwnIds) -> Self {
+    pub(super) fn with_ids(mut self, ids: GeneratedIds) -> Self {
         self.ids = ids;
         self
     }
@@ -85,15 +103,25 @@ impl Bridge {
     /// Takes a message of the client.
     pub(super) fn hear_client(&mut self, message: Message, now: Instant, out: &mut Outbox) {
         match &mut self.state {
-            State::Undecided => match era_of(&message) {
+            BridgeState::Undecided => match era_of(&message) {
                 Some(Era::Legacy) => self.begin_legacy(message, now, out),
                 Some(Era::Modern) => self.begin_modern(message, now, out),
                 None => out.tell_server(message),
             },
-            State::AskingModern { held, .. } => hold(held, message, out),
-            State::AskingLegacy(_) | State::Same => out.tell_server(message),
-            State::LegacyClient(client) => client.hear_client(message, out),
-            State::ModernClient { client, .. } => client.hear_client(message, now, out),
+            // The client did not wait for the answer: it goes on in the legacy era.
+            BridgeState::AskingModern { probe, .. }
+                if self.discovery != Discovery::Bridged
+                    && era_of(&message) == Some(Era::Legacy) =>
+            {
+                let probe = probe.clone();
+                self.strays.add(Some(probe));
+                self.state = BridgeState::Undecided;
+                self.begin_legacy(message, now, out);
+            }
+            BridgeState::AskingModern { held, .. } => hold(held, message, out),
+            BridgeState::AskingLegacy(_) | BridgeState::Same => out.tell_server(message),
+            BridgeState::LegacyClient(client) => client.hear_client(message, out),
+            BridgeState::ModernClient { client, .. } => client.hear_client(message, now, out),
         }
     }
 
@@ -105,14 +133,14 @@ impl Bridge {
             return;
         }
         match &mut self.state {
-            State::Undecided | State::Same => out.tell_client(incoming),
-            State::AskingLegacy(_) => self.hear_asked_legacy(incoming, now, out),
-            State::AskingModern { .. } => self.hear_asked_modern(incoming, now, out),
-            State::LegacyClient(client) => {
+            BridgeState::Undecided | BridgeState::Same => out.tell_client(incoming),
+            BridgeState::AskingLegacy(_) => self.hear_asked_legacy(incoming, now, out),
+            BridgeState::AskingModern { .. } => self.hear_asked_modern(incoming, now, out),
+            BridgeState::LegacyClient(client) => {
                 client.hear_server(incoming, now, out);
                 self.start_over();
             }
-            State::ModernClient { client, probe } => {
+            BridgeState::ModernClient { client, probe } => {
                 if let Shape::Response { id } = incoming.message.shape()
                     && probe.as_ref() == Some(id)
                 {
@@ -138,7 +166,7 @@ impl Bridge {
 
     /// Whether everything crosses as it is.
     pub(super) const fn is_same(&self) -> bool {
-        matches!(self.state, State::Same)
+        matches!(self.state, BridgeState::Same)
     }
 
     /// Takes the server's leaving. Where that shows its era, what it was asked is worth another start: it has not come to
@@ -146,7 +174,7 @@ impl Bridge {
     pub(super) fn server_left(&mut self, out: &mut Outbox) {
         match &mut self.state {
             // Its last word was not passed on, since it could have been taken another way.
-            State::AskingLegacy(asking) => {
+            BridgeState::AskingLegacy(asking) => {
                 let Some(refusal) = asking.refusal.take() else { return };
                 if self.cache.speaks(Era::Legacy) == Some(false) {
                     let said = splice::string_at(refusal.message.text(), &["error", "message"]);
@@ -157,7 +185,7 @@ impl Bridge {
                 }
             }
             // There are legacy servers that end when the first thing they hear is not `initialize`.
-            State::AskingModern { held, .. } => {
+            BridgeState::AskingModern { held, .. } => {
                 self.cache.learn(Era::Modern, false);
                 for message in held.drain(..) {
                     if let Shape::Request { id, .. } = message.shape() {
@@ -166,10 +194,10 @@ impl Bridge {
                 }
             }
             // Nor did the other way help: the next link finds out anew.
-            State::LegacyClient(client) if client.discovering().is_some() => {
+            BridgeState::LegacyClient(client) if client.discovering().is_some() => {
                 self.cache.learn(Era::Legacy, None);
             }
-            State::ModernClient { client, .. } if !client.is_open() => {
+            BridgeState::ModernClient { client, .. } if !client.is_open() => {
                 self.cache.learn(Era::Modern, None);
             }
             _ => {}
@@ -179,33 +207,39 @@ impl Bridge {
     /// When something is to be done without a message.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.state {
-            State::Undecided | State::Same => None,
-            State::AskingLegacy(asking) => asking.until,
-            State::AskingModern { until, .. } => Some(*until),
-            State::LegacyClient(client) => client.deadline(),
-            State::ModernClient { client, .. } => client.deadline(),
+            BridgeState::Undecided | BridgeState::Same => None,
+            BridgeState::AskingLegacy(asking) => asking.until,
+            BridgeState::AskingModern { until, .. } => Some(*until),
+            BridgeState::LegacyClient(client) => client.deadline(),
+            BridgeState::ModernClient { client, .. } => client.deadline(),
         }
     }
 
     /// Does it.
     pub(super) fn wake(&mut self, now: Instant, out: &mut Outbox) {
         match &mut self.state {
-            State::Undecided | State::Same => {}
-            State::AskingLegacy(asking) if asking.until.is_none_or(|until| until > now) => {}
-            State::AskingLegacy(asking) => match asking.client.discovering().cloned() {
+            BridgeState::Undecided | BridgeState::Same => {}
+            BridgeState::AskingLegacy(asking) if asking.until.is_none_or(|until| until > now) => {}
+            BridgeState::AskingLegacy(asking) => match asking.client.discovering().cloned() {
                 None => asking.probe(now, out),
                 Some(probe) => {
                     self.strays.add(Some(probe));
                     self.give_up_probe(out);
                 }
             },
-            State::AskingModern { until, .. } if *until > now => {}
-            State::AskingModern { probe, .. } => {
+            BridgeState::AskingModern { until, .. } if *until > now => {}
+            BridgeState::AskingModern { probe, .. } => {
                 let probe = probe.clone();
-                self.turn_legacy(Some(probe), now, out);
+                match self.only_discovery() {
+                    Some(id) => {
+                        self.strays.add(Some(probe));
+                        self.refuse_discovery(&id, None, out);
+                    }
+                    None => self.turn_legacy(Some(probe), now, out),
+                }
             }
-            State::LegacyClient(client) => client.wake(now, out),
-            State::ModernClient { client, .. } => {
+            BridgeState::LegacyClient(client) => client.wake(now, out),
+            BridgeState::ModernClient { client, .. } => {
                 client.wake(now, out);
                 self.start_over();
             }
@@ -215,13 +249,13 @@ impl Bridge {
     /// Forgets what turned out to be wrong: a server that is not what it was taken for is asked anew.
     fn start_over(&mut self) {
         let era = match &self.state {
-            State::LegacyClient(client) if client.has_failed() => Era::Legacy,
-            State::ModernClient { client, .. } if client.has_failed() => Era::Modern,
+            BridgeState::LegacyClient(client) if client.has_failed() => Era::Legacy,
+            BridgeState::ModernClient { client, .. } if client.has_failed() => Era::Modern,
             _ => return,
         };
         self.cache.learn(era, None);
-        if let State::ModernClient { probe, .. } =
-            std::mem::replace(&mut self.state, State::Undecided)
+        if let BridgeState::ModernClient { probe, .. } =
+            std::mem::replace(&mut self.state, BridgeState::Undecided)
         {
             self.strays.add(probe);
         }
@@ -231,17 +265,17 @@ impl Bridge {
         let Shape::Request { id, .. } = initialize.shape() else { return };
         match self.cache.speaks(Era::Legacy) {
             Some(true) => {
-                self.state = State::Same;
+                self.state = BridgeState::Same;
                 out.tell_server(initialize);
             }
             Some(false) => {
                 let mut client = LegacyClient::new(self.ids.clone());
                 client.hear_client(initialize, out);
-                self.state = State::LegacyClient(Box::new(client));
+                self.state = BridgeState::LegacyClient(Box::new(client));
             }
             None => {
                 out.tell_server(initialize.clone());
-                self.state = State::AskingLegacy(Box::new(AskingLegacy {
+                self.state = BridgeState::AskingLegacy(Box::new(AskingLegacy {
                     id: id.clone(),
                     initialize,
                     until: Some(now + PROBE),
@@ -256,13 +290,16 @@ impl Bridge {
         let Shape::Request { id, method } = message.shape() else { return };
         match self.cache.speaks(Era::Modern) {
             Some(true) => {
-                self.state = State::Same;
+                self.state = BridgeState::Same;
                 out.tell_server(message);
+            }
+            Some(false) if method == method::DISCOVER && self.may_refuse() => {
+                self.refuse_discovery(id, None, out);
             }
             Some(false) => {
                 let mut client = Box::new(ModernClient::new(self.ids.clone()));
                 client.hear_client(message, now, out);
-                self.state = State::ModernClient { client, probe: None };
+                self.state = BridgeState::ModernClient { client, probe: None };
             }
             None => {
                 let probe = if method == method::DISCOVER {
@@ -273,14 +310,15 @@ impl Bridge {
                     out.tell_server(probe_of(&probe, &message));
                     probe
                 };
-                self.state = State::AskingModern { probe, until: now + PROBE, held: vec![message] };
+                self.state =
+                    BridgeState::AskingModern { probe, until: now + PROBE, held: vec![message] };
             }
         }
     }
 
     /// Everything crosses, and two answers are looked at.
     fn hear_asked_legacy(&mut self, incoming: Incoming, now: Instant, out: &mut Outbox) {
-        let State::AskingLegacy(asking) = &mut self.state else { return };
+        let BridgeState::AskingLegacy(asking) = &mut self.state else { return };
         let Shape::Response { id } = incoming.message.shape() else {
             out.tell_client(incoming);
             return;
@@ -291,7 +329,7 @@ impl Bridge {
             if takes_session(text, &asking.initialize) {
                 self.cache.learn(Era::Legacy, true);
                 self.strays.add(probe.cloned());
-                self.state = State::Same;
+                self.state = BridgeState::Same;
                 out.tell_client(incoming);
             } else {
                 // A server that says this in these words may end with it. The next link knows better.
@@ -316,7 +354,7 @@ impl Bridge {
             let unused = LegacyClient::new(self.ids.clone());
             let mut client = std::mem::replace(&mut asking.client, unused);
             client.hear_server(incoming, now, out);
-            self.state = State::LegacyClient(Box::new(client));
+            self.state = BridgeState::LegacyClient(Box::new(client));
         } else {
             out.tell_client(incoming);
         }
@@ -325,24 +363,27 @@ impl Bridge {
     /// The server does not say that it is modern. Where it refused `initialize` the client is told so and may try again;
     /// else it may still answer.
     fn give_up_probe(&mut self, out: &mut Outbox) {
-        let State::AskingLegacy(asking) = &mut self.state else { return };
+        let BridgeState::AskingLegacy(asking) = &mut self.state else { return };
         asking.until = None;
         asking.client = LegacyClient::new(self.ids.clone());
         if let Some(refusal) = asking.refusal.take() {
             out.tell_client(refusal);
-            self.state = State::Undecided;
+            self.state = BridgeState::Undecided;
         }
     }
 
     fn hear_asked_modern(&mut self, incoming: Incoming, now: Instant, out: &mut Outbox) {
-        let State::AskingModern { probe, .. } = &self.state else { return };
+        let BridgeState::AskingModern { probe, .. } = &self.state else { return };
         match incoming.message.shape() {
             Shape::Response { id } if id == probe => {
                 if is_modern(incoming.message.text()) {
                     self.turn_modern(incoming, out);
                 } else {
                     self.cache.learn(Era::Modern, false);
-                    self.turn_legacy(None, now, out);
+                    match self.only_discovery() {
+                        Some(id) => self.refuse_discovery(&id, Some(incoming), out),
+                        None => self.turn_legacy(None, now, out),
+                    }
                 }
             }
             // A server may see whether somebody is there before it does anything.
@@ -354,12 +395,44 @@ impl Bridge {
         }
     }
 
+    /// Whether a client may be told that its server does not know discovery.
+    fn may_refuse(&self) -> bool {
+        self.discovery == Discovery::Refused { was_refused: false }
+    }
+
+    /// The id of the discovery that is all that the client has asked, where it may be refused.
+    fn only_discovery(&self) -> Option<Id> {
+        let BridgeState::AskingModern { held, .. } = &self.state else { return None };
+        let [only] = held.as_slice() else { return None };
+        match only.shape() {
+            Shape::Request { id, method } if method == method::DISCOVER && self.may_refuse() => {
+                Some(id.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Answers discovery with the server's own error, or in its place. What the client says next decides.
+    fn refuse_discovery(&mut self, id: &Id, answer: Option<Incoming>, out: &mut Outbox) {
+        self.discovery = Discovery::Refused { was_refused: true };
+        self.state = BridgeState::Undecided;
+        let is_error = |answer: &Incoming| splice::at(answer.message.text(), &["error"]).is_some();
+        match answer.filter(is_error) {
+            Some(answer) => out.tell_client(answer),
+            None => {
+                let text = "the server does not know server/discover; begin with initialize";
+                let code = wire_code::METHOD_NOT_FOUND;
+                out.tell_client(Message::error(Some(id), code, text, None));
+            }
+        }
+    }
+
     /// The server is modern, as its client is: what was held crosses.
     fn turn_modern(&mut self, answer: Incoming, out: &mut Outbox) {
         self.cache.learn(Era::Modern, true);
-        let held = match std::mem::replace(&mut self.state, State::Same) {
-            State::AskingModern { held, .. } => held,
-            State::ModernClient { client, .. } => {
+        let held = match std::mem::replace(&mut self.state, BridgeState::Same) {
+            BridgeState::AskingModern { held, .. } => held,
+            BridgeState::ModernClient { client, .. } => {
                 let (held, initialize) = client.release();
                 self.strays.add(initialize);
                 held
@@ -380,12 +453,14 @@ impl Bridge {
     /// The server is not modern, or does not say so: it gets the session that a legacy server needs.
     fn turn_legacy(&mut self, probe: Option<Id>, now: Instant, out: &mut Outbox) {
         let mut client = Box::new(ModernClient::new(self.ids.clone()));
-        if let State::AskingModern { held, .. } = std::mem::replace(&mut self.state, State::Same) {
+        if let BridgeState::AskingModern { held, .. } =
+            std::mem::replace(&mut self.state, BridgeState::Same)
+        {
             for message in held {
                 client.hear_client(message, now, out);
             }
         }
-        self.state = State::ModernClient { client, probe };
+        self.state = BridgeState::ModernClient { client, probe };
     }
 }
 
@@ -544,6 +619,52 @@ mod tests {
             (cache.speaks(Era::Legacy), cache.speaks(Era::Modern)),
             (Some(true), Some(true))
         );
+    }
+
+    /// A client that speaks both eras hears from a legacy server what that says by itself, such as changed lists.
+    #[test]
+    fn a_client_that_speaks_both_eras_goes_on_in_its_server_s() {
+        let refused = r#"S {"id":"d","error":{"code":-32601,"message":"what"}}"#;
+        let result = r#"S {"id":0,"result":{"protocolVersion":"2025-06-18"}}"#;
+        let changed = r#"S {"method":"notifications/tools/list_changed"}"#;
+        let cache = EraCache::default();
+        let mut script = Script::keeping_era(&cache);
+        for line in [DISCOVER, refused, INITIALIZE, result, changed] {
+            assert_eq!(script.play(&[line]), swapped(line));
+        }
+        // The next link knows without asking.
+        let mut script = Script::keeping_era(&cache);
+        let heard = script.play(&[DISCOVER]);
+        assert!(heard.starts_with("C ") && heard.contains("-32601"), "{heard}");
+        for line in [INITIALIZE, result, changed] {
+            assert_eq!(script.play(&[line]), swapped(line));
+        }
+        // A server that says nothing is asked no longer than a client waits.
+        let mut script = Script::keeping_era(&EraCache::default());
+        assert_eq!(script.play(&[DISCOVER]), swapped(DISCOVER));
+        assert!(script.play(&["T 10"]).contains("-32601"));
+        assert_eq!(script.play(&[refused]), "");
+        let mut script = Script::keeping_era(&EraCache::default());
+        script.play(&[DISCOVER]);
+        assert_eq!(script.play(&[INITIALIZE, refused]), swapped(INITIALIZE));
+        assert_eq!(script.play(&[result]), swapped(result));
+    }
+
+    #[test]
+    fn a_client_that_needs_the_bridge_has_it() {
+        let refused = r#"S {"id":"d","error":{"code":-32601,"message":"what"}}"#;
+        for next in [CALL, DISCOVER] {
+            let mut script = Script::keeping_era(&EraCache::default());
+            assert_eq!(script.play(&[DISCOVER, refused]).matches("C {").count(), 1);
+            let heard = script.play(&[next]);
+            assert!(heard.starts_with("S ") && heard.contains("initialize"), "{next}: {heard}");
+        }
+        // A modern server is left alone.
+        let found = r#"S {"id":"d" ,"result":{"supportedVersions":["2026-07-28"]}}"#;
+        let mut script = Script::keeping_era(&EraCache::default());
+        for line in [DISCOVER, found] {
+            assert_eq!(script.play(&[line]), swapped(line));
+        }
     }
 
     #[test]

@@ -12,10 +12,10 @@ pub enum Era {
 
 /// What is known of the eras that a server speaks; shared by all links to it. It may speak both.
 #[derive(Clone, Debug, Default)]
-pub struct EraCache(Arc<Mutex<Known>>);
+pub struct EraCache(Arc<Mutex<CachedAnswer>>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct CachedAnswer {
     legacy: Option<bool>,
     modern: Option<bool>,
 }

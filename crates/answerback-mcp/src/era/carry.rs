@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::EraCache;
 use super::bridge::Bridge;
+use super::generated_ids::GeneratedIds;
 use super::outbox::Outbox;
-use super::own_ids::OwnIds;
 use crate::link::direct::{Answering, Ask, Watch};
 use crate::link::{Direct, FarEnd, Link, WAITING};
 use crate::wire::Message;
@@ -18,8 +18,18 @@ use crate::wire::Message;
 /// It comes back at once. The first message that shows the client's era decides what is asked of the server; what
 /// that shows is kept in the cache, so that the next link to the same server asks nothing.
 pub fn bridged(server: Link, cache: EraCache) -> Link {
+    put_before(server, Bridge::new(cache))
+}
+
+/// The same for a client that may speak both eras: one that asks which of them a legacy server speaks is told so, and
+/// can go on as if nothing were between the two. The bridge is there for a client that goes on in the newer era.
+pub fn bridged_on_demand(server: Link, cache: EraCache) -> Link {
+    put_before(server, Bridge::new(cache).keeping_era())
+}
+
+fn put_before(server: Link, bridge: Bridge) -> Link {
     let (mut link, client) = Link::pair();
-    let bridge = Bridge::new(cache).with_ids(OwnIds::unguessable());
+    let bridge = bridge.with_ids(GeneratedIds::unguessable());
     let is_same = Arc::new(AtomicBool::new(false));
     link.direct = server.direct.clone().wrapped(|server| Same { server, is_same: is_same.clone() });
     tokio::spawn(carry(client, server, bridge, is_same));

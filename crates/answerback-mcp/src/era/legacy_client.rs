@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::cancelled;
+use super::generated_ids::GeneratedIds;
 use super::outbox::Outbox;
-use super::own_ids::OwnIds;
 use super::rounds::Rounds;
 use super::subscriptions::Subscriptions;
 use super::terms::{LEGACY, MODERN, NEWEST_LEGACY, meta, method, notice};
@@ -15,7 +15,7 @@ use crate::wire::{Id, Message, Object, ObjectError, Shape, code, splice};
 /// What is known of the client between two messages: a modern server knows nothing.
 #[derive(Debug, Default)]
 pub(super) struct LegacyClient {
-    ids: OwnIds,
+    ids: GeneratedIds,
     /// What the client said of itself, as it was written.
     info: Option<String>,
     capabilities: Value,
@@ -38,7 +38,7 @@ struct Initializing {
 
 impl LegacyClient {
     /// A client that has said nothing yet.
-    pub(super) fn new(ids: OwnIds) -> Self {
+    pub(super) fn new(ids: GeneratedIds) -> Self {
         Self { ids, ..Self::default() }
     }
 

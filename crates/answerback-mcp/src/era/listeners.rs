@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::generated_ids::GeneratedIds;
 use super::outbox::Outbox;
-use super::own_ids::OwnIds;
 use super::terms::{meta, method, notice};
 use crate::link::Incoming;
 use crate::wire::{Id, Message, code, splice};
@@ -30,7 +30,7 @@ impl Listeners {
         id: &Id,
         request: &Message,
         capabilities: &Value,
-        ids: &OwnIds,
+        ids: &GeneratedIds,
         out: &mut Outbox,
     ) {
         let filter = splice::at(request.text(), &["params", "notifications"]);
@@ -71,7 +71,7 @@ impl Listeners {
     }
 
     /// Ends listening, and says whether there was such a request.
-    pub(super) fn cancel(&mut self, id: &Id, ids: &OwnIds, out: &mut Outbox) -> bool {
+    pub(super) fn cancel(&mut self, id: &Id, ids: &GeneratedIds, out: &mut Outbox) -> bool {
         let Some(place) = self.0.iter().position(|listener| listener.id == *id) else {
             return false;
         };

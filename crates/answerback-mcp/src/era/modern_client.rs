@@ -7,10 +7,10 @@ use tokio::time::Instant;
 
 use super::cancelled;
 use super::capability;
+use super::generated_ids::GeneratedIds;
 use super::listeners::Listeners;
 use super::open_calls::{self, OpenCalls};
 use super::outbox::Outbox;
-use super::own_ids::OwnIds;
 use super::terms::{MODERN, NEWEST_LEGACY, meta, method, notice};
 use crate::link::{Incoming, WAITING};
 use crate::wire::{Id, Message, Shape, code as wire_code, splice};
@@ -21,8 +21,8 @@ const INITIALIZING: Duration = Duration::from_mins(1);
 /// The session that a legacy server needs, kept for a client that has none.
 #[derive(Debug, Default)]
 pub(super) struct ModernClient {
-    ids: OwnIds,
-    session: Session,
+    ids: GeneratedIds,
+    session: BridgeSession,
     /// The level of the server's log, as it was last asked for.
     level: Option<String>,
     calls: OpenCalls,
@@ -30,7 +30,7 @@ pub(super) struct ModernClient {
 }
 
 #[derive(Debug, Default)]
-enum Session {
+enum BridgeSession {
     #[default]
     None,
     Opening {
@@ -49,34 +49,34 @@ enum Session {
 
 impl ModernClient {
     /// A client that has said nothing yet.
-    pub(super) fn new(ids: OwnIds) -> Self {
+    pub(super) fn new(ids: GeneratedIds) -> Self {
         Self { ids, ..Self::default() }
     }
 
     /// Whether the server has been initialised.
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.session, Session::Open { .. })
+        matches!(self.session, BridgeSession::Open { .. })
     }
 
     /// Whether the server could not be initialised.
     pub(super) fn has_failed(&self) -> bool {
-        matches!(self.session, Session::None)
+        matches!(self.session, BridgeSession::None)
     }
 
     /// Gives up opening a session: what the client said meanwhile, and the id of the request that nobody waits for.
     pub(super) fn release(self) -> (Vec<Message>, Option<Id>) {
         match self.session {
-            Session::Opening { initialize, held, .. } => (held, Some(initialize)),
-            Session::None | Session::Open { .. } => (Vec::new(), None),
+            BridgeSession::Opening { initialize, held, .. } => (held, Some(initialize)),
+            BridgeSession::None | BridgeSession::Open { .. } => (Vec::new(), None),
         }
     }
 
     /// Takes a message of the client.
     pub(super) fn hear_client(&mut self, message: Message, now: Instant, out: &mut Outbox) {
         match &mut self.session {
-            Session::None => self.open(message, now, out),
-            Session::Opening { held, .. } => hold(held, message, out),
-            Session::Open { .. } => self.pass(message, now, out),
+            BridgeSession::None => self.open(message, now, out),
+            BridgeSession::Opening { held, .. } => hold(held, message, out),
+            BridgeSession::Open { .. } => self.pass(message, now, out),
         }
     }
 
@@ -84,7 +84,7 @@ impl ModernClient {
     pub(super) fn hear_server(&mut self, incoming: Incoming, now: Instant, out: &mut Outbox) {
         match incoming.message.shape() {
             Shape::Response { id } => {
-                if matches!(&self.session, Session::Opening { initialize, .. } if initialize == id)
+                if matches!(&self.session, BridgeSession::Opening { initialize, .. } if initialize == id)
                 {
                     self.opened(&incoming.message, now, out);
                 } else if let Some(rest) = self.calls.server_answered(incoming, out)
@@ -137,14 +137,14 @@ impl ModernClient {
     /// When something is to be done without a message.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.session {
-            Session::Opening { until, .. } => Some(*until),
-            Session::None | Session::Open { .. } => self.calls.deadline(),
+            BridgeSession::Opening { until, .. } => Some(*until),
+            BridgeSession::None | BridgeSession::Open { .. } => self.calls.deadline(),
         }
     }
 
     /// Does it.
     pub(super) fn wake(&mut self, now: Instant, out: &mut Outbox) {
-        if matches!(self.session, Session::Opening { until, .. } if until <= now) {
+        if matches!(self.session, BridgeSession::Opening { until, .. } if until <= now) {
             self.fail("it did not answer initialize in time", out);
         }
         self.calls.wake(now, out);
@@ -169,7 +169,7 @@ impl ModernClient {
             out.tell_server(request);
         }
         let until = now + INITIALIZING;
-        self.session = Session::Opening { initialize, until, held: vec![message] };
+        self.session = BridgeSession::Opening { initialize, until, held: vec![message] };
     }
 
     /// Takes the answer to `initialize`.
@@ -197,8 +197,8 @@ impl ModernClient {
         }
         discovered.push('}');
         out.tell_server(Message::notification(notice::INITIALIZED, &json!({})));
-        let opened = Session::Open { serves, discovered };
-        if let Session::Opening { held, .. } = std::mem::replace(&mut self.session, opened) {
+        let opened = BridgeSession::Open { serves, discovered };
+        if let BridgeSession::Opening { held, .. } = std::mem::replace(&mut self.session, opened) {
             for message in held {
                 self.pass(message, now, out);
             }
@@ -207,7 +207,7 @@ impl ModernClient {
 
     /// Tells the client that there is no session.
     fn fail(&mut self, reason: &str, out: &mut Outbox) {
-        let Session::Opening { held, .. } = std::mem::take(&mut self.session) else { return };
+        let BridgeSession::Opening { held, .. } = std::mem::take(&mut self.session) else { return };
         let text = format!("the server speaks neither era of the protocol: {reason}");
         for message in held {
             if let Shape::Request { id, .. } = message.shape() {
@@ -218,7 +218,7 @@ impl ModernClient {
 
     /// Takes a message of the client to a server that has been initialised.
     fn pass(&mut self, message: Message, now: Instant, out: &mut Outbox) {
-        let Session::Open { serves, discovered } = &self.session else { return };
+        let BridgeSession::Open { serves, discovered } = &self.session else { return };
         match message.shape() {
             Shape::Request { id, method } => match method.as_str() {
                 method::DISCOVER => out.tell_client(Message::result(id, discovered)),

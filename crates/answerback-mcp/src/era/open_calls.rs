@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use super::cancelled::{self, cancelled};
 use super::capability;
 use super::completed::completed;
+use super::generated_ids::GeneratedIds;
 use super::outbox::Outbox;
-use super::own_ids::OwnIds;
 use super::terms::{code, meta, method};
 use crate::link::Incoming;
 use crate::wire::{Id, Message, Object, Shape, code as wire_code, splice};
@@ -28,14 +28,14 @@ const AWAY: Duration = Duration::from_mins(10);
 /// The requests under way, by the id under which the server has each.
 #[derive(Debug, Default)]
 pub(super) struct OpenCalls {
-    calls: HashMap<Id, Call>,
+    calls: HashMap<Id, OpenCall>,
     /// What a client has to show to take its call up again → the call.
     away: HashMap<String, Id>,
     begun: u64,
 }
 
 #[derive(Debug)]
-struct Call {
+struct OpenCall {
     /// The client's request that is answered, or the last that was.
     holder: Id,
     is_awaited: bool,
@@ -49,14 +49,14 @@ struct Call {
     order: u64,
     /// As the server knows it, and as the client does.
     progress: (Option<Id>, Option<Id>),
-    questions: Vec<Question>,
+    questions: Vec<OpenQuestion>,
     asked: u64,
     /// The server's answer, when it came while the client was away.
     finished: Option<Incoming>,
 }
 
 #[derive(Debug)]
-struct Question {
+struct OpenQuestion {
     key: String,
     id: Id,
     method: String,
@@ -71,7 +71,7 @@ impl OpenCalls {
         id: Id,
         method: &str,
         request: Message,
-        ids: &OwnIds,
+        ids: &GeneratedIds,
         out: &mut Outbox,
     ) {
         if self.calls.len() >= MOST_CALLS {
@@ -82,7 +82,7 @@ impl OpenCalls {
         let text = request.text();
         let token = progress_token(text);
         self.begun += 1;
-        let call = Call {
+        let call = OpenCall {
             holder: id.clone(),
             is_awaited: true,
             until: None,
@@ -169,7 +169,7 @@ impl OpenCalls {
         }
         call.asked += 1;
         let name = Value::from(method.as_str());
-        call.questions.push(Question {
+        call.questions.push(OpenQuestion {
             key: format!("question-{}", call.asked),
             id: id.clone(),
             method: method.clone(),
@@ -218,7 +218,8 @@ impl OpenCalls {
         let path = ["params", "progressToken"];
         let Some(token) = splice::id_at(incoming.message.text(), &path) else { return };
         let call = self.calls.values().find(|call| call.progress.0.as_ref() == Some(&token));
-        let Some(Call { holder, is_awaited: true, progress: (_, Some(wanted)), .. }) = call else {
+        let Some(OpenCall { holder, is_awaited: true, progress: (_, Some(wanted)), .. }) = call
+        else {
             return;
         };
         let mut message = incoming.message;
@@ -258,7 +259,7 @@ impl OpenCalls {
 
     /// Gives up the clients that did not come back.
     pub(super) fn wake(&mut self, now: Instant, out: &mut Outbox) {
-        let is_due = |call: &Call| call.until.is_some_and(|until| until <= now);
+        let is_due = |call: &OpenCall| call.until.is_some_and(|until| until <= now);
         let due = self.calls.iter().filter(|(_, call)| is_due(call));
         let due: Vec<Id> = due.map(|(upstream, _)| upstream.clone()).collect();
         for upstream in due {
@@ -269,7 +270,8 @@ impl OpenCalls {
     /// The call about which a server asks something: the one that the transport names, else the newest that can be
     /// answered with a question.
     fn asked_about(&self, about: Option<&Id>) -> Option<Id> {
-        let can_ask = |call: &Call| method::may_need_input(&call.method) && call.finished.is_none();
+        let can_ask =
+            |call: &OpenCall| method::may_need_input(&call.method) && call.finished.is_none();
         let calls = self.calls.iter().filter(|(upstream, call)| {
             about.is_none_or(|about| about == *upstream) && can_ask(call)
         });

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 
 use super::cancelled;
 use super::capability;
+use super::generated_ids::GeneratedIds;
 use super::outbox::Outbox;
-use super::own_ids::OwnIds;
 use super::terms::method;
 use crate::link::Incoming;
 use crate::wire::{Id, Message, Object, ObjectError, Shape, code, splice};
@@ -25,7 +25,7 @@ const REST: Duration = Duration::from_millis(50);
 /// The calls under way, by the client's id.
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
-    calls: HashMap<Id, Call>,
+    calls: HashMap<Id, RoundCall>,
     /// The id under which the server has a call → the client's.
     running: HashMap<Id, Id>,
     /// Our questions to the client → the call that each is about.
@@ -33,26 +33,26 @@ pub(super) struct Rounds {
 }
 
 #[derive(Debug)]
-struct Call {
+struct RoundCall {
     /// As it is sent, but for the id and what is added in later rounds.
     request: Message,
     method: String,
     rounds: u32,
-    stage: Stage,
+    stage: RoundStage,
 }
 
 #[derive(Debug)]
-enum Stage {
+enum RoundStage {
     /// The server has it, under this id.
     Running(Id),
     /// The client has these questions.
-    Asking { open: Vec<Question>, answers: String, state: Option<String> },
+    Asking { open: Vec<RoundQuestion>, answers: String, state: Option<String> },
     /// It is repeated at this moment.
     Resting { until: Instant, state: Option<String> },
 }
 
 #[derive(Debug)]
-struct Question {
+struct RoundQuestion {
     id: Id,
     key: String,
     method: String,
@@ -99,8 +99,8 @@ impl Rounds {
         }
         out.tell_server(request.clone());
         self.running.insert(id.clone(), id.clone());
-        let (method, stage) = (method.to_owned(), Stage::Running(id.clone()));
-        self.calls.insert(id, Call { request, method, rounds: 0, stage });
+        let (method, stage) = (method.to_owned(), RoundStage::Running(id.clone()));
+        self.calls.insert(id, RoundCall { request, method, rounds: 0, stage });
     }
 
     /// Takes an answer of the server. What answers no call comes back.
@@ -108,7 +108,7 @@ impl Rounds {
         &mut self,
         answer: Incoming,
         capabilities: &Value,
-        ids: &OwnIds,
+        ids: &GeneratedIds,
         now: Instant,
         out: &mut Outbox,
     ) -> Option<Incoming> {
@@ -132,12 +132,12 @@ impl Rounds {
     pub(super) fn client_answered(
         &mut self,
         answer: &Message,
-        ids: &OwnIds,
+        ids: &GeneratedIds,
         out: &mut Outbox,
     ) -> bool {
         let Shape::Response { id } = answer.shape() else { return false };
         let Some(call) = self.questions.remove(id) else { return false };
-        let Some(Call { stage: Stage::Asking { open, answers, state }, .. }) =
+        let Some(RoundCall { stage: RoundStage::Asking { open, answers, state }, .. }) =
             self.calls.get_mut(&call)
         else {
             return true;
@@ -173,12 +173,12 @@ impl Rounds {
     pub(super) fn cancel(&mut self, id: &Id, notice: &Message, out: &mut Outbox) -> bool {
         let Some(call) = self.calls.remove(id) else { return false };
         match call.stage {
-            Stage::Running(upstream) => {
+            RoundStage::Running(upstream) => {
                 self.running.remove(&upstream);
                 out.tell_server(cancelled::renamed(notice, id, &upstream));
             }
-            Stage::Asking { open, .. } => self.withdraw(id, open, out),
-            Stage::Resting { .. } => {}
+            RoundStage::Asking { open, .. } => self.withdraw(id, open, out),
+            RoundStage::Resting { .. } => {}
         }
         true
     }
@@ -191,19 +191,20 @@ impl Rounds {
     /// When a call is repeated next.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let moments = self.calls.values().filter_map(|call| match call.stage {
-            Stage::Resting { until, .. } => Some(until),
+            RoundStage::Resting { until, .. } => Some(until),
             _ => None,
         });
         moments.min()
     }
 
     /// Repeats the calls whose rest is over.
-    pub(super) fn wake(&mut self, now: Instant, ids: &OwnIds, out: &mut Outbox) {
-        let due = |call: &Call| matches!(call.stage, Stage::Resting { until, .. } if until <= now);
+    pub(super) fn wake(&mut self, now: Instant, ids: &GeneratedIds, out: &mut Outbox) {
+        let due = |call: &RoundCall| matches!(call.stage, RoundStage::Resting { until, .. } if until <= now);
         let due: Vec<Id> =
             self.calls.iter().filter(|(_, call)| due(call)).map(|(id, _)| id.clone()).collect();
         for id in due {
-            if let Some(Call { stage: Stage::Resting { state, .. }, .. }) = self.calls.get_mut(&id)
+            if let Some(RoundCall { stage: RoundStage::Resting { state, .. }, .. }) =
+                self.calls.get_mut(&id)
             {
                 let state = state.take();
                 self.resume(&id, None, state.as_deref(), ids, out);
@@ -217,7 +218,7 @@ impl Rounds {
         id: &Id,
         needs: Needs,
         capabilities: &Value,
-        ids: &OwnIds,
+        ids: &GeneratedIds,
         now: Instant,
         out: &mut Outbox,
     ) -> Result<(), String> {
@@ -231,7 +232,7 @@ impl Rounds {
                 return Err("the server needs something and does not say what".to_owned());
             }
             let until = now + REST * (1 << call.rounds.min(5));
-            call.stage = Stage::Resting { until, state: needs.state };
+            call.stage = RoundStage::Resting { until, state: needs.state };
             return Ok(());
         }
         let mut open = Vec::new();
@@ -249,13 +250,13 @@ impl Rounds {
             }
             let id = ids.next();
             messages.push(question(&id, &request, &method, &params).map_err(|e| e.to_string())?);
-            open.push(Question { id, key, method });
+            open.push(RoundQuestion { id, key, method });
         }
         for (question, message) in open.iter().zip(messages) {
             self.questions.insert(question.id.clone(), id.clone());
             out.tell_client(Incoming::about(message, id.clone()));
         }
-        call.stage = Stage::Asking { open, answers: "{}".to_owned(), state: needs.state };
+        call.stage = RoundStage::Asking { open, answers: "{}".to_owned(), state: needs.state };
         Ok(())
     }
 
@@ -265,7 +266,7 @@ impl Rounds {
         id: &Id,
         answers: Option<&str>,
         state: Option<&str>,
-        ids: &OwnIds,
+        ids: &GeneratedIds,
         out: &mut Outbox,
     ) {
         let Some(call) = self.calls.get_mut(id) else { return };
@@ -285,7 +286,7 @@ impl Rounds {
         let Some(repeated) = repeated else {
             return self.fail(id, "the call cannot be repeated", out);
         };
-        call.stage = Stage::Running(upstream.clone());
+        call.stage = RoundStage::Running(upstream.clone());
         self.running.insert(upstream, id.clone());
         out.tell_server(repeated);
     }
@@ -293,7 +294,7 @@ impl Rounds {
     /// Answers a call that cannot go on. A model reads the result of a tool, so a tool's call gets one.
     fn fail(&mut self, id: &Id, text: &str, out: &mut Outbox) {
         let Some(call) = self.calls.remove(id) else { return };
-        if let Stage::Asking { open, .. } = call.stage {
+        if let RoundStage::Asking { open, .. } = call.stage {
             self.withdraw(id, open, out);
         }
         out.tell_client(if call.method == method::CALL {
@@ -305,7 +306,7 @@ impl Rounds {
     }
 
     /// Takes questions back.
-    fn withdraw(&mut self, call: &Id, open: Vec<Question>, out: &mut Outbox) {
+    fn withdraw(&mut self, call: &Id, open: Vec<RoundQuestion>, out: &mut Outbox) {
         for question in open {
             self.questions.remove(&question.id);
             let message = cancelled::cancelled(&question.id);

@@ -26,6 +26,12 @@ impl Script {
         Self { bridge: Bridge::new(cache.clone()), now: Instant::now(), state: String::new() }
     }
 
+    /// The same with a bridge that keeps the server's era.
+    pub(super) fn keeping_era(cache: &EraCache) -> Self {
+        let bridge = Bridge::new(cache.clone()).keeping_era();
+        Self { bridge, ..Self::new(cache) }
+    }
+
     /// Plays lines: `C message` of the client, `S message` and `S@id message` of the server, `T seconds` that pass.
     /// What is heard for each stands in the same way in what comes back.
     pub(super) fn play(&mut self, lines: &[&str]) -> String {

@@ -18,11 +18,11 @@ pub(super) struct Subscriptions {
     /// Of the lists.
     lists: Option<Id>,
     /// Of a resource each.
-    resources: HashMap<String, Listening>,
+    resources: HashMap<String, Subscription>,
 }
 
 #[derive(Debug)]
-struct Listening {
+struct Subscription {
     id: Id,
     /// The client's request that is answered once the server acknowledged.
     waiting: Option<Id>,
@@ -61,7 +61,7 @@ impl Subscriptions {
             return None;
         }
         let params = json!({"notifications": {"resourceSubscriptions": [uri]}});
-        self.resources.insert(uri, Listening { id: listen, waiting: Some(request.clone()) });
+        self.resources.insert(uri, Subscription { id: listen, waiting: Some(request.clone()) });
         Some(params)
     }
 

@@ -4,18 +4,22 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use tokio::process::Command;
 
-use super::found;
-use super::group::{End, Group};
-use super::warden::{GRACE, LAST_GRACE, Ward, Warden};
+use super::executable_lookup;
+use super::group::{EndSignal, ProcessGroup};
+use super::reaper::{GRACE, LAST_GRACE, Ward, Warden};
 use super::{Link, over};
 
 /// Variables of ours, which may hold secrets of ours.
 const OURS: &str = "ANSWERBACK_";
 /// Variables that others gave their names, and that hold what we show a collector of traces.
 const COLLECTORS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
+
+/// How long a server has to end after its input did when nobody can wait for it.
+const SHORT_GRACE: Duration = Duration::from_millis(50);
 
 /// A program that is a server.
 #[derive(Clone)]
@@ -79,6 +83,11 @@ impl Program {
         self
     }
 
+    /// True if another process ends the server when we end first.
+    pub fn is_supervised(&self) -> bool {
+        cfg!(unix) && self.warden.is_some()
+    }
+
     /// The program's name or path.
     pub fn path(&self) -> &OsStr {
         &self.path
@@ -89,7 +98,7 @@ impl Program {
         let given = self.variables.iter().rev().find(|(name, _)| name == "PATH");
         let places = given.map(|(_, places)| places.clone()).or_else(|| std::env::var_os("PATH"));
         let folder = self.folder.clone().unwrap_or_default();
-        found::is_there(&self.path, &places.unwrap_or_default(), &folder)
+        executable_lookup::is_there(&self.path, &places.unwrap_or_default(), &folder)
     }
 
     /// Starts the program. It does not inherit variables of ours, which may hold secrets of ours. A line that is no
@@ -122,7 +131,7 @@ impl Program {
             warden.stand_by();
         }
         let mut process = command.spawn()?;
-        let group = process.id().and_then(Group::led_by);
+        let group = process.id().and_then(ProcessGroup::led_by);
         let ward = self.warden.as_ref().zip(group).map(|(warden, group)| warden.take_on(group));
         let missing = || std::io::Error::other("the server has no pipe");
         let input = process.stdin.take().ok_or_else(missing)?;
@@ -137,7 +146,7 @@ impl Program {
 pub struct Child {
     process: tokio::process::Child,
     /// Nothing, once everybody in it was ended.
-    group: Option<Group>,
+    group: Option<ProcessGroup>,
     /// Let go after the group was ended, by whoever does it.
     ward: Option<Ward>,
 }
@@ -153,32 +162,40 @@ impl Child {
     }
 
     /// Ends the server, whose link has been closed: it may go by itself, is asked to, and is made to. What it
-    /// started goes along.
+    /// started goes along. Once `hurried` is ready, it has next to no time to go by itself.
     ///
     /// # Errors
     ///
     /// When it cannot be waited for.
-    pub async fn end(&mut self) -> std::io::Result<ExitStatus> {
-        let status = match tokio::time::timeout(GRACE, self.process.wait()).await {
-            Ok(status) => status,
-            Err(_) => {
-                self.signal(End::Ask);
+    pub async fn end(&mut self, hurried: impl Future<Output = ()>) -> std::io::Result<ExitStatus> {
+        let by_itself = tokio::select! {
+            status = self.process.wait() => Some(status),
+            () = tokio::time::sleep(GRACE) => None,
+            () = async {
+                hurried.await;
+                tokio::time::sleep(SHORT_GRACE).await;
+            } => None,
+        };
+        let status = match by_itself {
+            Some(status) => status,
+            None => {
+                self.signal(EndSignal::Ask);
                 match tokio::time::timeout(LAST_GRACE, self.process.wait()).await {
                     Ok(status) => status,
                     Err(_) => {
-                        self.signal(End::Force);
+                        self.signal(EndSignal::Force);
                         self.process.kill().await?;
                         self.process.wait().await
                     }
                 }
             }
         };
-        self.signal(End::Force);
+        self.signal(EndSignal::Force);
         (self.group, self.ward) = (None, None);
         status
     }
 
-    fn signal(&self, end: End) {
+    fn signal(&self, end: EndSignal) {
         if let Some(group) = self.group {
             group.end(end);
         }
@@ -188,6 +205,6 @@ impl Child {
 impl Drop for Child {
     /// Whoever does not wait for its end ends it, with what it started.
     fn drop(&mut self) {
-        self.signal(End::Force);
+        self.signal(EndSignal::Force);
     }
 }

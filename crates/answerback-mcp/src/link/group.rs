@@ -2,16 +2,16 @@
 
 /// How a process group is ended.
 #[derive(Clone, Copy)]
-pub(super) enum End {
+pub(super) enum EndSignal {
     Ask,
     Force,
 }
 
 /// A server's process with all that it started, as far as they did not leave it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) struct Group(i32);
+pub(super) struct ProcessGroup(i32);
 
-impl Group {
+impl ProcessGroup {
     /// The group that a process leads.
     pub(super) fn led_by(process: u32) -> Option<Self> {
         // To the system the first process is everybody.
@@ -26,11 +26,11 @@ impl Group {
 
     /// Tells everybody in it to end, or ends them. It may be gone already.
     #[cfg(unix)]
-    pub(super) fn end(self, end: End) {
+    pub(super) fn end(self, end: EndSignal) {
         use rustix::process::{Pid, Signal, kill_process_group};
         let signal = match end {
-            End::Ask => Signal::TERM,
-            End::Force => Signal::KILL,
+            EndSignal::Ask => Signal::TERM,
+            EndSignal::Force => Signal::KILL,
         };
         if let Some(leader) = Pid::from_raw(self.0) {
             let _ = kill_process_group(leader, signal);
@@ -45,7 +45,7 @@ impl Group {
     }
 
     #[cfg(not(unix))]
-    pub(super) fn end(self, _: End) {}
+    pub(super) fn end(self, _: EndSignal) {}
 
     #[cfg(not(unix))]
     pub(super) fn is_there(self) -> bool {
@@ -53,7 +53,7 @@ impl Group {
     }
 }
 
-impl std::fmt::Display for Group {
+impl std::fmt::Display for ProcessGroup {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(formatter)
     }
@@ -66,8 +66,8 @@ mod tests {
     #[test]
     fn nobody_means_everybody() {
         for text in ["", "0", "1", "-1", "+2", "2 ", "4294967295", "x"] {
-            assert_eq!(Group::read(text), None, "{text}");
+            assert_eq!(ProcessGroup::read(text), None, "{text}");
         }
-        assert_eq!(Group::read("4711").unwrap().to_string(), "4711");
+        assert_eq!(ProcessGroup::read("4711").unwrap().to_string(), "4711");
     }
 }

@@ -3,7 +3,8 @@
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
-use crate::wire::{Id, Line, LineReader, Message, MessageError, code};
+use super::UnreadableLine;
+use crate::wire::{LineReader, Message, WireLine};
 
 /// What is read from a stream at once.
 const READING: usize = 1 << 16;
@@ -40,33 +41,23 @@ fn on_one_line(message: Message) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-/// Reads messages, none longer than so many bytes, until the stream ends or `take` says that it is enough. What is no
-/// message goes to `take` as the answer that JSON-RPC has for it; of one that is too long the id is told where it can be
-/// seen.
+/// Reads messages, none longer than so many bytes, until the stream ends or `take` says that it is enough. A line that
+/// is no message is passed to `take` as what can be seen of it, because somebody may wait for that message.
 pub async fn read_lines<F>(
     from: impl AsyncRead + Unpin,
     most: usize,
-    mut take: impl FnMut(Result<Message, Message>) -> F,
+    mut take: impl FnMut(Result<Message, UnreadableLine>) -> F,
 ) where
     F: Future<Output = bool>,
 {
     let mut lines = LineReader::new(BufReader::with_capacity(READING, from), most);
     loop {
         let read = match lines.next().await {
-            Ok(Some(Line::Text(text))) => Message::read(text).map_err(|error| {
-                let code = match error {
-                    MessageError::NotJson(_) => code::PARSE_ERROR,
-                    MessageError::NoMessage => code::INVALID_REQUEST,
-                };
-                Message::error(None, code, &error.to_string(), None)
-            }),
-            Ok(Some(Line::NotText)) => {
-                Err(Message::error(None, code::PARSE_ERROR, "the message is not UTF-8", None))
-            }
-            Ok(Some(Line::TooLong { head, tail })) => {
-                let text = format!("the message has more than {most} bytes");
-                let id = id_at_edge(&head, &tail);
-                Err(Message::error(id.as_ref(), code::INVALID_REQUEST, &text, None))
+            Ok(Some(WireLine::Text(text))) => Message::read_or_return(text)
+                .map_err(|(text, error)| UnreadableLine::no_message(&text, &error)),
+            Ok(Some(WireLine::NotText(text))) => Err(UnreadableLine::not_text(text)),
+            Ok(Some(WireLine::TooLong { head, tail })) => {
+                Err(UnreadableLine::too_long(&head, &tail, most))
             }
             Ok(None) | Err(_) => return,
         };
@@ -74,24 +65,6 @@ pub async fn read_lines<F>(
             return;
         }
     }
-}
-
-/// The id of a message of which only the edges are known: written before its long member, or after it.
-fn id_at_edge(head: &str, tail: &str) -> Option<Id> {
-    let long = ["\"result\"", "\"error\"", "\"params\""];
-    let before = long.iter().filter_map(|name| head.find(name)).min().unwrap_or(head.len());
-    let first = head[..before].split_once("\"id\"").map(|(_, rest)| rest);
-    let last = tail.rsplit_once("\"id\"").map(|(_, rest)| rest);
-    let value = |rest: &str| {
-        let rest = rest.trim_start().strip_prefix(':')?;
-        let end = rest.find([',', '}'])?;
-        // At the end there is nothing behind it but the end.
-        Some((Id::read(rest[..end].trim())?, rest[end..].trim() == "}"))
-    };
-    first
-        .and_then(value)
-        .map(|(id, _)| id)
-        .or_else(|| last.and_then(value).filter(|(_, is_last)| *is_last).map(|(id, _)| id))
 }
 
 #[cfg(test)]
@@ -112,20 +85,5 @@ mod tests {
         let written = String::from_utf8(written).unwrap();
         assert_eq!(written.lines().count(), 2, "{written}");
         assert!(!written.contains('\r'));
-    }
-
-    #[test]
-    fn the_id_is_seen_at_either_edge() {
-        let seven = || Some("7".to_owned());
-        for (head, tail, expected) in [
-            (r#"{"jsonrpc":"2.0","id":7,"result":{"x"#, "xx", seven()),
-            (r#"{"id" : 7 , "result""#, "", seven()),
-            (r#"{"result":{"id":9,"x"#, r#"xx"},"id":7}"#, seven()),
-            (r#"{"result":{"id":9,"x"#, r#""id":8},"more":1}"#, None),
-            (r#"{"result":{"id":9,"x"#, "xx", None),
-        ] {
-            let id = id_at_edge(head, tail).map(|id| id.as_json().to_owned());
-            assert_eq!(id, expected, "{head} … {tail}");
-        }
     }
 }

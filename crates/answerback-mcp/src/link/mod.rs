@@ -3,13 +3,14 @@
 mod broken;
 mod child;
 pub(crate) mod direct;
-mod found;
+mod executable_lookup;
 mod group;
 mod http;
 mod lines;
-mod steady;
+mod reaper;
 mod streams;
-mod warden;
+mod supervisor;
+mod unreadable;
 
 pub(crate) use broken::{again, wants_again};
 pub use broken::{broken, broken_because, unsent, was_unsent};
@@ -17,13 +18,14 @@ pub use child::{Child, Program};
 pub use direct::{Answering, Direct, Flow, Watch};
 pub use http::{HeaderArguments, Remote, RemoteError, Timeouts};
 pub use lines::{read_lines, write_lines};
-pub use steady::{Health, Opened, Restart, steady};
+pub use reaper::{Warden, attend};
 pub use streams::over;
-pub use warden::{Warden, attend};
+pub use supervisor::{Health, Opened, Restart, steady};
+pub use unreadable::UnreadableLine;
 
 use tokio::sync::mpsc;
 
-use crate::wire::{Id, Message};
+use crate::wire::{Id, Message, RESERVED_PREFIX};
 
 /// How many messages may wait on a link, in each direction. A side that does not read is waited for.
 pub const WAITING: usize = 64;
@@ -60,6 +62,16 @@ pub struct FarEnd {
     pub told: mpsc::Receiver<Message>,
     /// What the server says.
     pub say: mpsc::Sender<Incoming>,
+}
+
+/// Returns a server's message without the members that only Answerback may write. Every transport calls this on each
+/// message that it reads, so that what is left can be trusted to be ours wherever it is found later.
+pub(crate) fn trusted(server: &str, message: Message) -> Message {
+    let (message, had_reserved) = message.without_reserved();
+    if had_reserved {
+        tracing::warn!(upstream = %server, "the server wrote members that only Answerback may write ({RESERVED_PREFIX}…); they were dropped");
+    }
+    message
 }
 
 /// A message of a server.

@@ -2,11 +2,12 @@
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{FarEnd, Incoming, Link, broken, read_lines, write_lines};
-use crate::wire::{Message, Messages, Shape};
+use super::{FarEnd, Incoming, Link, UnreadableLine, broken, read_lines, trusted, write_lines};
+use crate::wire::Messages;
 
 /// A link over a pair of streams, one message a line; the messages of a batch come as if each had a line of its own. A line
-/// that is no message, or has more than so many bytes, is passed over and told to whoever operates us.
+/// that is no message, or has more than so many bytes, is passed over and logged; a request whose answer it looks like is
+/// answered as [`broken`].
 pub fn over(
     name: &str,
     most: usize,
@@ -22,7 +23,10 @@ pub fn over(
                 Ok(message) => {
                     for read in Messages::from(message) {
                         let is_heard = match read {
-                            Ok(message) => say.send(Incoming::from(message)).await.is_ok(),
+                            Ok(message) => {
+                                let message = trusted(&name, message);
+                                say.send(Incoming::from(message)).await.is_ok()
+                            }
                             Err(error) => {
                                 tracing::warn!(upstream = %name, %error, "the server wrote a batch with something that is no message");
                                 true
@@ -34,13 +38,14 @@ pub fn over(
                     }
                     true
                 }
-                Err(fault) => {
-                    let fault: Message = fault;
+                Err(unreadable) => {
+                    let unreadable: UnreadableLine = unreadable;
+                    let fault = unreadable.error();
                     tracing::warn!(upstream = %name, fault = fault.text(), "the server wrote a line that is no message");
-                    match fault.shape() {
-                        // Whoever waits for it is told, and does not wait for nothing.
-                        Shape::Response { id } => {
-                            let reason = format!("its answer has more than {most} bytes");
+                    match &unreadable.id {
+                        // The client waits for this answer, and no other will come.
+                        Some(id) if unreadable.is_answer => {
+                            let reason = format!("its answer {}", unreadable.reason);
                             say.send(broken(id, &reason, None).into()).await.is_ok()
                         }
                         _ => true,
@@ -51,4 +56,58 @@ pub fn over(
         read_lines(from, most, take).await;
     });
     link
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt as _;
+
+    use super::super::{Link, broken_because};
+    use super::*;
+
+    /// The client would otherwise wait for as long as a call may take.
+    #[tokio::test]
+    async fn an_answer_that_cannot_be_read_is_answered_at_once() {
+        let cases: [(&[u8], &str); 5] = [
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"t\":\"\xff\"}}", "its answer is not UTF-8"),
+            (b"{\"result\":{\"t\":\"\xc3\x28\"},\"jsonrpc\":\"2.0\",\"id\":1}", "its answer is not UTF-8"),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"n\":NaN}}", "its answer is not JSON"),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1}", "its answer is neither a request"),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}", "its answer has more than"),
+        ];
+        for (line, expected) in cases {
+            let (mut server, ours) = tokio::io::duplex(1 << 10);
+            let (from, to) = tokio::io::split(ours);
+            let Link { mut from, to: _to, .. } = over("s", 70, from, to);
+            server.write_all(line).await.unwrap();
+            server.write_all(b"\n").await.unwrap();
+            let answer = from.recv().await.unwrap().message;
+            let reason = broken_because(&answer).unwrap();
+            assert!(reason.starts_with(expected), "{reason}");
+            assert!(answer.text().contains("\"id\":1"), "{}", answer.text());
+        }
+    }
+
+    /// A request of the server may have the id of one of the client's.
+    #[tokio::test]
+    async fn a_request_that_cannot_be_read_answers_nothing() {
+        let (mut server, ours) = tokio::io::duplex(1 << 10);
+        let (from, to) = tokio::io::split(ours);
+        let Link { mut from, to: _to, .. } = over("s", 90, from, to);
+        let long = "x".repeat(90);
+        server
+            .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":\"\xff\"}\n")
+            .await
+            .unwrap();
+        server
+            .write_all(
+                format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"params\":\"{long}\"}}\n").as_bytes(),
+            )
+            .await
+            .unwrap();
+        server.write_all(b"{\"level\":\"info\",\"id\":1}\n").await.unwrap();
+        server.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":2}\n").await.unwrap();
+        let answer = from.recv().await.unwrap().message;
+        assert_eq!(answer.text(), r#"{"jsonrpc":"2.0","id":1,"result":2}"#);
+    }
 }

@@ -7,10 +7,10 @@ use super::{Message, MessageError, Shape, scan};
 /// Each is read when it is asked for, so that a batch takes no more room than its text. What stands among them and is no
 /// message is told in its place; so is a batch that has none.
 #[derive(Debug)]
-pub struct Messages(State);
+pub struct Messages(BatchState);
 
 #[derive(Debug)]
-enum State {
+enum BatchState {
     Alone(Message),
     /// A list, and how much of it was passed over.
     Batch {
@@ -23,8 +23,8 @@ enum State {
 impl From<Message> for Messages {
     fn from(message: Message) -> Self {
         Self(match message.shape() {
-            Shape::Batch => State::Batch { text: message.into_text(), at: 0 },
-            _ => State::Alone(message),
+            Shape::Batch => BatchState::Batch { text: message.into_text(), at: 0 },
+            _ => BatchState::Alone(message),
         })
     }
 }
@@ -33,21 +33,21 @@ impl Iterator for Messages {
     type Item = Result<Message, MessageError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match std::mem::replace(&mut self.0, State::Done) {
-            State::Alone(message) => Some(Ok(message)),
-            State::Batch { text, at } => {
+        match std::mem::replace(&mut self.0, BatchState::Done) {
+            BatchState::Alone(message) => Some(Ok(message)),
+            BatchState::Batch { text, at } => {
                 let Some((value, next)) = scan::next_in_list(&text, at) else {
                     return (at == 0).then_some(Err(MessageError::NoMessage));
                 };
                 let read = Message::read(value.to_owned());
-                self.0 = State::Batch { at: next, text };
+                self.0 = BatchState::Batch { at: next, text };
                 Some(match read {
                     // A batch has no batches in it.
                     Ok(message) if *message.shape() == Shape::Batch => Err(MessageError::NoMessage),
                     read => read,
                 })
             }
-            State::Done => None,
+            BatchState::Done => None,
         }
     }
 }

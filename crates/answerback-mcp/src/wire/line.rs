@@ -12,11 +12,11 @@ pub struct LineReader<R> {
 /// What stood on a line.
 #[derive(Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "whoever reads lines has to know all of them")]
-pub enum Line {
+pub enum WireLine {
     /// Text, without the line's end.
     Text(String),
-    /// Bytes that are not UTF-8.
-    NotText,
+    /// Bytes that are not UTF-8, with U+FFFD in place of what is wrong. The rest shows which message it was.
+    NotText(String),
     /// More than the bound; it was passed over, but for its edges.
     TooLong {
         /// How it begins.
@@ -40,7 +40,7 @@ impl<R: AsyncBufRead + Unpin> LineReader<R> {
     /// # Errors
     ///
     /// When reading fails.
-    pub async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub async fn next(&mut self) -> io::Result<Option<WireLine>> {
         loop {
             let mut line = Vec::new();
             let mut too_long: Option<(Vec<u8>, Vec<u8>)> = None;
@@ -73,7 +73,7 @@ impl<R: AsyncBufRead + Unpin> LineReader<R> {
             };
             if let Some((head, tail)) = too_long {
                 let text = |edge: Vec<u8>| String::from_utf8_lossy(&edge).into_owned();
-                return Ok(Some(Line::TooLong { head: text(head), tail: text(tail) }));
+                return Ok(Some(WireLine::TooLong { head: text(head), tail: text(tail) }));
             }
             if line.iter().all(u8::is_ascii_whitespace) {
                 if ended {
@@ -84,7 +84,10 @@ impl<R: AsyncBufRead + Unpin> LineReader<R> {
             if line.last() == Some(&b'\r') {
                 line.pop();
             }
-            return Ok(Some(String::from_utf8(line).map_or(Line::NotText, Line::Text)));
+            return Ok(Some(String::from_utf8(line).map_or_else(
+                |error| WireLine::NotText(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+                WireLine::Text,
+            )));
         }
     }
 }
@@ -99,10 +102,12 @@ mod tests {
         for capacity in [7, 1000, 1_000_000] {
             let from = tokio::io::BufReader::with_capacity(capacity, line.as_bytes());
             let mut reader = LineReader::new(from, 2000);
-            let Some(Line::TooLong { head, tail }) = reader.next().await.unwrap() else { panic!() };
+            let Some(WireLine::TooLong { head, tail }) = reader.next().await.unwrap() else {
+                panic!()
+            };
             assert!(head.starts_with("headx") && head.len() == EDGE, "{}", head.len());
             assert!(tail.ends_with("xtail") && tail.len() == EDGE, "{}", tail.len());
-            assert_eq!(reader.next().await.unwrap(), Some(Line::Text("next".to_owned())));
+            assert_eq!(reader.next().await.unwrap(), Some(WireLine::Text("next".to_owned())));
         }
     }
 
@@ -120,9 +125,10 @@ mod tests {
             while let Some(line) = reader.next().await.unwrap() {
                 lines.push(line);
             }
-            let text = |text: &str| Line::Text(text.to_owned());
-            let too_long = Line::TooLong { head: long.clone(), tail: long.clone() };
-            assert_eq!(lines, [Line::NotText, text("{}"), too_long, text("last"), text("é")]);
+            let text = |text: &str| WireLine::Text(text.to_owned());
+            let too_long = WireLine::TooLong { head: long.clone(), tail: long.clone() };
+            let not_text = WireLine::NotText("\u{fffd}".to_owned());
+            assert_eq!(lines, [not_text, text("{}"), too_long, text("last"), text("é")]);
         }
     }
 }

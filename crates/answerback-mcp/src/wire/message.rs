@@ -48,7 +48,7 @@ pub struct Message {
 
 /// What JSON-RPC looks at in a message, as it is written.
 #[derive(Debug, Default)]
-struct Outline<'t> {
+struct MessageOutline<'t> {
     /// Null is not as good as absent: a request whose id is null would pass for a notification, which nobody answers and
     /// nobody looks at.
     id: Option<&'t str>,
@@ -61,7 +61,7 @@ struct Outline<'t> {
     repeats: bool,
 }
 
-impl<'t> Outline<'t> {
+impl<'t> MessageOutline<'t> {
     fn of(text: &'t str) -> Result<Self, MessageError> {
         let mut outline = Self::default();
         let (mut is_repeated, mut params, mut has_version) = (false, 0, false);
@@ -113,8 +113,15 @@ impl Message {
     ///
     /// When the text is not JSON, or JSON that is no message.
     pub fn read(text: String) -> Result<Self, MessageError> {
-        let (shape, params, repeats) = Self::seen_in(&text)?;
-        Ok(Self { text, shape, params, repeats })
+        Self::read_or_return(text).map_err(|(_, error)| error)
+    }
+
+    /// Reads a message, or returns the text with the reason why it is none.
+    pub(crate) fn read_or_return(text: String) -> Result<Self, (String, MessageError)> {
+        match Self::seen_in(&text) {
+            Ok((shape, params, repeats)) => Ok(Self { text, shape, params, repeats }),
+            Err(error) => Err((text, error)),
+        }
     }
 
     /// What a text is, where its parameters lie, and whether a name stands twice in it.
@@ -126,7 +133,7 @@ impl Message {
                 Err(MessageError::of(text))
             };
         }
-        let outline = Outline::of(text)?;
+        let outline = MessageOutline::of(text)?;
         let no_message = || MessageError::NoMessage;
         let id = outline.id.map(|id| Id::read(id).ok_or_else(no_message)).transpose()?;
         let method = outline.method.filter(|method| *method != "null");
@@ -188,7 +195,8 @@ impl Message {
             Shape::Response { .. } => Shape::Response { id: id.clone() },
             other => return Self { text, shape: other, params, repeats },
         };
-        let place = Outline::of(&text).ok().and_then(|outline| Some(place(&text, outline.id?)));
+        let place =
+            MessageOutline::of(&text).ok().and_then(|outline| Some(place(&text, outline.id?)));
         let mut text = text;
         if let Some(place) = place {
             text.replace_range(place, id.as_json());

@@ -5,15 +5,17 @@ mod id;
 mod line;
 mod message;
 mod object;
+mod reserved;
 mod scan;
 pub mod splice;
 pub mod word;
 
 pub use batch::Messages;
 pub use id::Id;
-pub use line::{Line, LineReader};
+pub use line::{LineReader, WireLine};
 pub use message::{Message, MessageError, Shape};
 pub use object::{Object, ObjectError};
+pub use reserved::RESERVED_PREFIX;
 
 /// The revision that begins the stateless era.
 pub const MODERN_REVISION: &str = "2026-07-28";

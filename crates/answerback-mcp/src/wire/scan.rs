@@ -54,8 +54,13 @@ pub(super) fn unquoted(written: &str) -> Option<Cow<'_, str>> {
 }
 
 impl<'t> Scanner<'t> {
-    const fn new(text: &'t str) -> Self {
+    pub(super) const fn new(text: &'t str) -> Self {
         Self { text, at: 0 }
+    }
+
+    /// How many bytes were passed so far.
+    pub(super) const fn position(&self) -> usize {
+        self.at
     }
 
     fn members(&mut self, each: &mut impl FnMut(&'t str, &'t str) -> bool) -> Option<()> {
@@ -81,7 +86,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// A value, which begins here.
-    fn value(&mut self) -> Option<&'t str> {
+    pub(super) fn value(&mut self) -> Option<&'t str> {
         let start = self.at;
         // What closes the objects and lists that are open. Their depth is no reason to refuse a text.
         let mut open: Vec<u8> = Vec::new();
@@ -136,7 +141,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// A name and the colon behind it.
-    fn name(&mut self) -> Option<&'t str> {
+    pub(super) fn name(&mut self) -> Option<&'t str> {
         let start = self.at;
         self.pass(b'"')?;
         self.pass_string()?;
@@ -200,25 +205,25 @@ impl<'t> Scanner<'t> {
         is_it.then_some(())
     }
 
-    fn pass_space(&mut self) {
+    pub(super) fn pass_space(&mut self) {
         while matches!(self.peek(), Some(b' ' | b'\n' | b'\r' | b'\t')) {
             self.at += 1;
         }
     }
 
-    fn pass(&mut self, byte: u8) -> Option<()> {
+    pub(super) fn pass(&mut self, byte: u8) -> Option<()> {
         let is_it = self.peek() == Some(byte);
         self.at += usize::from(is_it);
         is_it.then_some(())
     }
 
-    fn next(&mut self) -> Option<u8> {
+    pub(super) fn next(&mut self) -> Option<u8> {
         let byte = self.peek()?;
         self.at += 1;
         Some(byte)
     }
 
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 

@@ -10,9 +10,9 @@ use super::Message;
 ///
 /// Of a name with a slash the part behind it is looked for: JSON may be written with `\/`, and often is.
 #[derive(Debug)]
-pub struct Word(LazyLock<Finder<'static>>);
+pub struct MessageWord(LazyLock<Finder<'static>>);
 
-impl Word {
+impl MessageWord {
     /// Whether it stands anywhere in a message, also where it means something else.
     pub fn is_in(&self, message: &Message) -> bool {
         self.0.find(message.text().as_bytes()).is_some()
@@ -24,12 +24,12 @@ impl Word {
 }
 
 /// By which a request wants to hear of progress.
-pub static PROGRESS: Word = Word::new(|| Finder::new("progressToken"));
+pub static PROGRESS: MessageWord = MessageWord::new(|| Finder::new("progressToken"));
 /// By which a message says of which revision it is.
-pub static VERSION: Word = Word::new(|| Finder::new("protocolVersion"));
+pub static VERSION: MessageWord = MessageWord::new(|| Finder::new("protocolVersion"));
 /// By which a notification says to which subscription it belongs.
-pub static SUBSCRIPTION: Word = Word::new(|| Finder::new("subscriptionId"));
+pub static SUBSCRIPTION: MessageWord = MessageWord::new(|| Finder::new("subscriptionId"));
 /// By which a message names a task.
-pub static TASK: Word = Word::new(|| Finder::new("taskId"));
+pub static TASK: MessageWord = MessageWord::new(|| Finder::new("taskId"));
 /// By which an answer of a link is told from one of its server.
-pub(crate) static LINK: Word = Word::new(|| Finder::new("answerback/link"));
+pub(crate) static LINK: MessageWord = MessageWord::new(|| Finder::new("answerback/link"));

@@ -38,6 +38,27 @@ async fn a_failure_is_told_in_words() {
     insta::assert_snapshot!(answer(async |_| plain(200, "text/html", "<h1>Hi</h1>")).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 200 OK without a message","data":{"dev.answerback/link":"broken","status":200}}}"#);
 }
 
+/// By this member the gateway knows that a request never left it, and says that nothing ran.
+#[tokio::test]
+async fn a_server_cannot_answer_as_the_link() {
+    const FORGED: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no","data":{"dev.answerback\/link":"unsent","x":1}}}"#;
+    let expected =
+        r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no","data":{"x":1}}}"#;
+    assert_eq!(answer(async |_| json_answer(FORGED)).await, expected);
+    let batch = format!("[{FORGED}]");
+    let batched = answer(move |_| {
+        let batch = batch.clone();
+        async { json_answer(batch) }
+    });
+    assert_eq!(batched.await, expected);
+    let event = format!("data: {FORGED}\n\n");
+    let streamed = answer(move |_| {
+        let event = event.clone();
+        async { pieces(vec![event], false) }
+    });
+    assert_eq!(streamed.await, expected);
+}
+
 #[tokio::test]
 async fn an_answer_that_is_none_is_told() {
     insta::assert_snapshot!(answer(async |_| json_answer("{\"jsonrpc\":")).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's answer is no message: not JSON: EOF while parsing a value at line 1 column 11","data":{"dev.answerback/link":"broken","status":200}}}"#);

@@ -6,7 +6,7 @@ use http::header::{HeaderMap, HeaderName};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::mirror::header_value;
+use super::header_params::header_value;
 use crate::wire::Message;
 
 /// By which a property of a tool's input schema asks for a header.
@@ -66,19 +66,19 @@ struct Annotated {
 }
 
 #[derive(serde::Deserialize)]
-struct Answer<'t> {
+struct ToolListResult<'t> {
     #[serde(borrow)]
-    result: Listed<'t>,
+    result: ListedTool<'t>,
 }
 
 #[derive(serde::Deserialize)]
-struct Listed<'t> {
+struct ListedTool<'t> {
     #[serde(borrow)]
     tools: Vec<&'t RawValue>,
 }
 
 #[derive(serde::Deserialize)]
-struct Tool {
+struct AnnotatedTool {
     name: String,
     #[serde(rename = "inputSchema")]
     schema: Value,
@@ -93,11 +93,15 @@ impl Annotations {
         if is_there.is_none() && self.tools.is_empty() {
             return;
         }
-        let Ok(Answer { result }) = serde_json::from_str::<Answer<'_>>(answer.text()) else {
+        let Ok(ToolListResult { result }) =
+            serde_json::from_str::<ToolListResult<'_>>(answer.text())
+        else {
             return;
         };
         for tool in result.tools {
-            let Ok(Tool { name, schema }) = serde_json::from_str(tool.get()) else { continue };
+            let Ok(AnnotatedTool { name, schema }) = serde_json::from_str(tool.get()) else {
+                continue;
+            };
             let annotated = HeaderArguments::of(&schema).unwrap_or_else(|fault| {
                 tracing::warn!(upstream = %server, tool = %name, fault, "a tool asks for headers against the rules");
                 HeaderArguments::default()

@@ -117,19 +117,19 @@ fn host_of(uri: &Uri) -> String {
 /// Connections that wait for the next request.
 #[derive(Default)]
 struct Unused {
-    kept: Mutex<Kept>,
+    kept: Mutex<PooledConnection>,
     /// Rung when there is something to look after.
     arrived: Notify,
 }
 
 #[derive(Default)]
-struct Kept {
+struct PooledConnection {
     connections: Vec<(Connection, Instant)>,
     is_looked_after: bool,
 }
 
 impl Unused {
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, PooledConnection> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -25,13 +25,13 @@ pub(super) struct ToServer {
 /// The requests that were asked directly.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
-    open: Mutex<Open>,
+    open: Mutex<PendingDirectRequest>,
     /// Rung when one of them ends.
     ended: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct PendingDirectRequest {
     under_way: HashMap<Id, Arc<AtomicBool>>,
     /// Those that were dropped before they were answered.
     left: VecDeque<Id>,
@@ -49,7 +49,7 @@ impl Ask for ToServer {
             return Err(request);
         }
         let Some(is_given_up) = self.asked.begin(&id) else { return Err(request) };
-        let asking = Asking { asked: self.asked.clone(), id: id.clone(), is_done: false };
+        let asking = DirectRequest { asked: self.asked.clone(), id: id.clone(), is_done: false };
         Ok(Box::pin(async move {
             let mut asking = asking;
             let exchange = Exchange { server, id, method, is_modern, is_given_up, watch };
@@ -61,7 +61,7 @@ impl Ask for ToServer {
 }
 
 impl Asked {
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, PendingDirectRequest> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -101,13 +101,13 @@ impl Asked {
 }
 
 /// A request under way.
-struct Asking {
+struct DirectRequest {
     asked: Arc<Asked>,
     id: Id,
     is_done: bool,
 }
 
-impl Drop for Asking {
+impl Drop for DirectRequest {
     fn drop(&mut self) {
         let mut open = self.asked.lock();
         open.under_way.remove(&self.id);

@@ -14,7 +14,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// What an event has to say.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) enum Event {
+pub(super) enum ServerSentEvent {
     /// Its data.
     Data(String),
     /// It has more data than is taken.
@@ -27,11 +27,11 @@ pub(super) enum Event {
 #[derive(Debug)]
 pub(super) struct EventReader {
     most: usize,
-    line: Line,
+    line: PartialLine,
     /// A line ended with a carriage return: a line feed that follows belongs to it.
     after_return: bool,
     is_first_line: bool,
-    draft: Draft,
+    draft: EventDraft,
     last_id: Option<String>,
     /// How long the server wants to be left alone after the stream broke.
     wish: Option<Duration>,
@@ -40,7 +40,7 @@ pub(super) struct EventReader {
 
 /// The line whose end has not come.
 #[derive(Debug, Default)]
-struct Line {
+struct PartialLine {
     bytes: Vec<u8>,
     /// Whether it went on after what we keep of it.
     is_cut: bool,
@@ -48,7 +48,7 @@ struct Line {
 
 /// The event whose end has not come.
 #[derive(Debug, Default)]
-struct Draft {
+struct EventDraft {
     data: Option<Vec<u8>>,
     is_too_long: bool,
     /// Something else than a message.
@@ -61,10 +61,10 @@ impl EventReader {
     pub(super) fn new(most: usize) -> Self {
         Self {
             most,
-            line: Line::default(),
+            line: PartialLine::default(),
             after_return: false,
             is_first_line: true,
-            draft: Draft::default(),
+            draft: EventDraft::default(),
             last_id: None,
             wish: None,
             has_progressed: false,
@@ -72,7 +72,7 @@ impl EventReader {
     }
 
     /// The next event that these bytes complete. They are used up when there is none.
-    pub(super) fn next(&mut self, bytes: &mut &[u8]) -> Option<Event> {
+    pub(super) fn next(&mut self, bytes: &mut &[u8]) -> Option<ServerSentEvent> {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_return) && bytes[0] == b'\n' {
                 *bytes = &bytes[1..];
@@ -116,7 +116,7 @@ impl EventReader {
         *self = Self { last_id, wish, ..Self::new(self.most) };
     }
 
-    fn end_line(&mut self) -> Option<Event> {
+    fn end_line(&mut self) -> Option<ServerSentEvent> {
         let is_cut = std::mem::take(&mut self.line.is_cut);
         let mut line = &self.line.bytes[..];
         if std::mem::take(&mut self.is_first_line) {
@@ -152,8 +152,8 @@ impl EventReader {
         None
     }
 
-    fn end_event(&mut self) -> Option<Event> {
-        let Draft { data, is_too_long, is_other, id } = std::mem::take(&mut self.draft);
+    fn end_event(&mut self) -> Option<ServerSentEvent> {
+        let EventDraft { data, is_too_long, is_other, id } = std::mem::take(&mut self.draft);
         self.has_progressed |= data.is_some() || id.is_some();
         if let Some(id) = id {
             // An empty id says that there is none any more.
@@ -161,17 +161,17 @@ impl EventReader {
         }
         match data {
             _ if is_other => None,
-            _ if is_too_long => Some(Event::TooLong),
+            _ if is_too_long => Some(ServerSentEvent::TooLong),
             // An event without data only carries its id.
-            Some(data) if !data.is_empty() => {
-                Some(String::from_utf8(data).map_or(Event::NotText, Event::Data))
-            }
+            Some(data) if !data.is_empty() => Some(
+                String::from_utf8(data).map_or(ServerSentEvent::NotText, ServerSentEvent::Data),
+            ),
             _ => None,
         }
     }
 }
 
-impl Line {
+impl PartialLine {
     /// Adds a piece, and keeps no more of the line than so many bytes.
     fn add(&mut self, piece: &[u8], most: usize) {
         let room = most.saturating_sub(self.bytes.len());
@@ -180,7 +180,7 @@ impl Line {
     }
 }
 
-impl Draft {
+impl EventDraft {
     /// Adds a line of data.
     fn add(&mut self, value: &[u8], is_cut: bool, most: usize) {
         let between = usize::from(self.data.is_some());
@@ -201,12 +201,12 @@ impl Draft {
 mod tests {
     use super::*;
 
-    fn data(text: &str) -> Event {
-        Event::Data(text.to_owned())
+    fn data(text: &str) -> ServerSentEvent {
+        ServerSentEvent::Data(text.to_owned())
     }
 
     /// Reads a stream that comes in pieces of so many bytes.
-    fn read(stream: &[u8], size: usize, most: usize) -> (Vec<Event>, EventReader) {
+    fn read(stream: &[u8], size: usize, most: usize) -> (Vec<ServerSentEvent>, EventReader) {
         let mut reader = EventReader::new(most);
         let mut events = Vec::new();
         for mut piece in stream.chunks(size) {
@@ -253,8 +253,13 @@ mod tests {
             data: \xff\n\nid: 12345678901234567890\ndata: z\n\n";
         for size in 1..=stream.len() {
             let (events, reader) = read(stream, size, 10);
-            let expected =
-                [data("1234567890"), Event::TooLong, Event::TooLong, Event::NotText, data("z")];
+            let expected = [
+                data("1234567890"),
+                ServerSentEvent::TooLong,
+                ServerSentEvent::TooLong,
+                ServerSentEvent::NotText,
+                data("z"),
+            ];
             assert_eq!(events, expected, "pieces of {size}");
             assert_eq!(reader.last_id(), None);
             assert!(reader.line.bytes.capacity() <= 64 && reader.draft.data.is_none());

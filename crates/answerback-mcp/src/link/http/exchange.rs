@@ -11,11 +11,11 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 
 use super::connections::Body;
-use super::events::{Event, EventReader};
+use super::events::{EventReader, ServerSentEvent};
 use super::fault::Fault;
-use super::server::{Kind, Server, drain, kind};
-use crate::link::Incoming;
+use super::server::{AnswerKind, Server, drain, kind};
 use crate::link::direct::{Flow, Watch};
+use crate::link::{Incoming, trusted};
 use crate::wire::{Id, Message, MessageError, Messages, Shape};
 
 /// How often in a row a broken stream is taken up again without anything new on it.
@@ -38,7 +38,7 @@ pub(super) struct Exchange {
 }
 
 /// How a stream of events ended.
-enum Ended {
+enum EventStreamEnd {
     /// With the answer.
     Answered,
     /// Before it, because the server closed it: one that lets us know how wants to be asked for the rest.
@@ -104,12 +104,12 @@ impl Exchange {
             self.server.keep_session(response.headers());
         }
         match kind(response.headers()) {
-            Kind::Events if status.is_success() => {
+            AnswerKind::Events if status.is_success() => {
                 self.flows(Flow::Begun);
                 // A stream is worth a box, and a message does not need the room for one.
                 Box::pin(self.take_events(response.into_body())).await.map(|()| None)
             }
-            Kind::Json if !status.is_redirection() => self.take_json(response).await,
+            AnswerKind::Json if !status.is_redirection() => self.take_json(response).await,
             _ => {
                 let words = told_of(&response);
                 Box::pin(drain(response.into_body())).await;
@@ -130,7 +130,7 @@ impl Exchange {
             Err(fault) => return Err(fault),
         };
         let refusal = (!status.is_success()).then(|| refused_with(status, &text));
-        let fault = match String::from_utf8(text).map(read) {
+        let fault = match String::from_utf8(text).map(|text| read(&self.server.name, text)) {
             Ok(Ok(answer)) if self.is_answer(&answer) => return Ok(Some(answer)),
             Ok(Ok(batch)) if *batch.shape() == Shape::Batch => {
                 if Box::pin(self.pass_on_all(batch, false)).await {
@@ -156,9 +156,11 @@ impl Exchange {
         let (mut attempt, mut attempts) = (0, 0);
         loop {
             let (reason, is_closed) = match self.take_stream(body, &mut events).await? {
-                Ended::Answered => return Ok(()),
-                Ended::Closed => (Fault::new("the server's stream ended before the answer"), true),
-                Ended::Broken(reason) => (reason, false),
+                EventStreamEnd::Answered => return Ok(()),
+                EventStreamEnd::Closed => {
+                    (Fault::new("the server's stream ended before the answer"), true)
+                }
+                EventStreamEnd::Broken(reason) => (reason, false),
             };
             if events.has_progressed() {
                 attempt = 0;
@@ -191,22 +193,27 @@ impl Exchange {
     }
 
     /// Passes on what a stream has until the answer or its end.
-    async fn take_stream(&self, mut body: Body, events: &mut EventReader) -> Result<Ended, Fault> {
+    async fn take_stream(
+        &self,
+        mut body: Body,
+        events: &mut EventReader,
+    ) -> Result<EventStreamEnd, Fault> {
         loop {
             let bytes = match self.next_bytes(&mut body).await {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => {
                     body.spoil();
-                    return Ok(Ended::Closed);
+                    return Ok(EventStreamEnd::Closed);
                 }
-                Err(reason) => return Ok(Ended::Broken(reason)),
+                Err(reason) => return Ok(EventStreamEnd::Broken(reason)),
             };
             let mut bytes = &bytes[..];
             while let Some(event) = events.next(&mut bytes) {
-                let message = read_event(event, self.server.most).map_err(Fault::new)?;
+                let message =
+                    read_event(&self.server.name, event, self.server.most).map_err(Fault::new)?;
                 if self.pass_on_all(message, true).await {
                     drain(body).await;
-                    return Ok(Ended::Answered);
+                    return Ok(EventStreamEnd::Answered);
                 }
             }
         }
@@ -307,16 +314,20 @@ impl Exchange {
 
 /// Whether an answer is a stream that we can read.
 pub(super) fn is_stream(response: &Response<Body>) -> bool {
-    response.status().is_success() && kind(response.headers()) == Kind::Events
+    response.status().is_success() && kind(response.headers()) == AnswerKind::Events
 }
 
 /// Reads the message of an event, or says why there is none.
-pub(super) fn read_event(event: Event, most: usize) -> Result<Message, String> {
+pub(super) fn read_event(
+    server: &str,
+    event: ServerSentEvent,
+    most: usize,
+) -> Result<Message, String> {
     match event {
-        Event::Data(text) => read(text)
+        ServerSentEvent::Data(text) => read(server, text)
             .map_err(|error| format!("the server sent an event that is no message: {error}")),
-        Event::TooLong => Err(too_long(most)),
-        Event::NotText => Err("the server sent an event that is not UTF-8".to_owned()),
+        ServerSentEvent::TooLong => Err(too_long(most)),
+        ServerSentEvent::NotText => Err("the server sent an event that is not UTF-8".to_owned()),
     }
 }
 
@@ -332,8 +343,8 @@ pub(super) fn apart(server: &str, message: Message) -> impl Iterator<Item = Mess
 }
 
 /// Reads a message. On most ways on it has to be one line: where JSON has a line's end, it may as well have a space.
-fn read(text: String) -> Result<Message, MessageError> {
-    let message = Message::read(text)?;
+fn read(server: &str, text: String) -> Result<Message, MessageError> {
+    let message = trusted(server, Message::read(text)?);
     if memchr::memchr2(b'\r', b'\n', message.text().as_bytes()).is_none() {
         return Ok(message);
     }

@@ -46,7 +46,7 @@ async fn pass_on(server: &Server, mut body: Body, events: &mut EventReader) -> b
         let Ok(bytes) = frame.into_data() else { continue };
         let mut bytes = &bytes[..];
         while let Some(event) = events.next(&mut bytes) {
-            match read_event(event, server.most) {
+            match read_event(&server.name, event, server.most) {
                 Ok(message) => {
                     for message in apart(&server.name, message) {
                         if server.say.send(Incoming::from(message)).await.is_err() {

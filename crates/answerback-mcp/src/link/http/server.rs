@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc};
 use super::annotations::Annotations;
 use super::connections::{Body, Connections, SendError};
 use super::fault::Fault;
-use super::mirror::{self, PROTOCOL_VERSION};
+use super::header_params::{self, PROTOCOL_VERSION};
 use super::remote::Remote;
 use crate::link::Incoming;
 use crate::wire::Message;
@@ -41,13 +41,13 @@ pub(super) struct Server {
     pub(super) session_gone: Notify,
     remote: Remote,
     connections: Connections,
-    session: Mutex<Session>,
+    session: Mutex<LegacySession>,
     annotations: Mutex<Annotations>,
 }
 
 /// What legacy servers have us repeat.
 #[derive(Debug, Default)]
-struct Session {
+struct LegacySession {
     id: Option<HeaderValue>,
     version: Option<HeaderValue>,
     /// Whether the server heard that its client is there.
@@ -67,7 +67,7 @@ struct InitializeResult {
 
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum AnswerKind {
     Json,
     Events,
     Other,
@@ -105,7 +105,7 @@ impl Server {
 
     /// The headers that make a message modern. A legacy one has none.
     pub(super) fn mirror(&self, message: &Message) -> Option<HeaderMap> {
-        mirror::mirror(message, &lock(&self.annotations))
+        header_params::mirror(message, &lock(&self.annotations))
     }
 
     /// Learns which arguments its tools want in headers.
@@ -115,7 +115,7 @@ impl Server {
 
     /// Forgets the session, since another one begins.
     pub(super) fn begin_session(&self) {
-        *lock(&self.session) = Session::default();
+        *lock(&self.session) = LegacySession::default();
     }
 
     /// Remembers the session that the answer to `initialize` opened.
@@ -212,7 +212,7 @@ impl Server {
     /// The headers that the server wants in every request, and those of a legacy session.
     fn session_headers(&self) -> HeaderMap {
         let mut headers = self.own_headers();
-        let Session { id, version, .. } = &*lock(&self.session);
+        let LegacySession { id, version, .. } = &*lock(&self.session);
         for (name, value) in [(SESSION, id), (PROTOCOL_VERSION, version)] {
             if let Some(value) = value {
                 headers.insert(name, value.clone());
@@ -261,15 +261,15 @@ impl Server {
 }
 
 /// How an answer is written, by what it says of itself.
-pub(super) fn kind(headers: &HeaderMap) -> Kind {
+pub(super) fn kind(headers: &HeaderMap) -> AnswerKind {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = value.split(';').next().unwrap_or_default().trim();
     if essence.eq_ignore_ascii_case(JSON) {
-        Kind::Json
+        AnswerKind::Json
     } else if essence.eq_ignore_ascii_case(EVENTS) {
-        Kind::Events
+        AnswerKind::Events
     } else {
-        Kind::Other
+        AnswerKind::Other
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) async fn run(server: Arc<Server>, mut told: mpsc::Receiver<Message>, 
 struct Tasks {
     server: Arc<Server>,
     exchanges: JoinSet<Id>,
-    under_way: HashMap<Id, UnderWay>,
+    under_way: HashMap<Id, RunningRequest>,
     /// What is under way in the tasks of others.
     asked: Arc<Asked>,
     /// What wants no answer is sent by one task, so that its order is kept.
@@ -65,7 +65,7 @@ struct Tasks {
 }
 
 /// A request under way.
-struct UnderWay {
+struct RunningRequest {
     task: AbortHandle,
     is_modern: bool,
     is_subscription: bool,
@@ -132,7 +132,7 @@ impl Tasks {
         let is_subscription = exchange.is_subscription();
         // A task is moved when it is made and again when it ends; what is large stays in its place.
         let task = self.exchanges.spawn(Box::pin(exchange.run(message, headers)));
-        self.under_way.insert(id, UnderWay { task, is_modern, is_subscription, is_given_up });
+        self.under_way.insert(id, RunningRequest { task, is_modern, is_subscription, is_given_up });
     }
 
     async fn tell(&self, message: Message) {

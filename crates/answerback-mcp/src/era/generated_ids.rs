@@ -9,19 +9,19 @@ const OURS: &str = "answerback-era/";
 /// The ids of requests that a bridge makes itself. Clones never give the same one: an answer may come after what asked
 /// for it is gone.
 #[derive(Clone, Debug)]
-pub(super) struct OwnIds {
+pub(super) struct GeneratedIds {
     numbers: Arc<AtomicU64>,
     prefix: Arc<str>,
 }
 
-impl Default for OwnIds {
+impl Default for GeneratedIds {
     /// Ids that can be foretold, for scripts.
     fn default() -> Self {
         Self { numbers: Arc::default(), prefix: OURS.into() }
     }
 }
 
-impl OwnIds {
+impl GeneratedIds {
     /// Ids that nobody can guess: whoever could would answer for another, or be taken for us.
     pub(super) fn unguessable() -> Self {
         let mut random = [0; 8];

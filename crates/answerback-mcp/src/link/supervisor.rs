@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::direct::{Answering, Ask, Changing, Watch};
@@ -59,9 +59,21 @@ pub struct Health {
     starts: AtomicU32,
     restarts: AtomicU32,
     ended: Mutex<Option<ExitStatus>>,
+    hurry: watch::Sender<bool>,
 }
 
 impl Health {
+    /// Has the server end at once, because whoever runs us is about to end. It has next to no time to end by itself.
+    pub fn hurry(&self) {
+        self.hurry.send_replace(true);
+    }
+
+    /// Waits until the server has to end at once.
+    async fn hurried(&self) {
+        // The sender is in `self`, so it is not dropped meanwhile.
+        let _ = self.hurry.subscribe().wait_for(|is_hurried| *is_hurried).await;
+    }
+
     /// Whether nobody waits for it to come back. A server that nobody wanted yet is up.
     pub fn is_up(&self) -> bool {
         self.waiting.load(Ordering::Acquire) == 0 && !self.is_unreachable.load(Ordering::Acquire)
@@ -108,7 +120,7 @@ pub fn steady(
     let (mut link, far) = Link::pair();
     let name = name.to_owned();
     let direct = Arc::new(Changing::default());
-    link.direct = Direct::through(Kept { server: direct.clone(), health: health.clone() });
+    link.direct = Direct::through(DirectWay { server: direct.clone(), health: health.clone() });
     tokio::spawn(async move {
         let FarEnd { told, say } = far;
         let keeper = Keeper {
@@ -126,12 +138,12 @@ pub fn steady(
 }
 
 /// The direct way to whichever server is there.
-struct Kept {
+struct DirectWay {
     server: Arc<Changing>,
     health: Arc<Health>,
 }
 
-impl Ask for Kept {
+impl Ask for DirectWay {
     fn ask(&self, request: Message, watch: Option<Watch>) -> Result<Answering, Message> {
         let answering = self.server.now().ask(request, watch)?;
         let health = self.health.clone();
@@ -147,7 +159,7 @@ impl Ask for Kept {
 
 /// What a client says once, at the beginning.
 #[derive(Debug, Default)]
-struct Greeting {
+struct InitialMessages {
     initialize: Option<Message>,
     initialized: Option<Message>,
 }
@@ -159,13 +171,13 @@ struct Keeper {
     /// The way to the server that is there now.
     direct: Arc<Changing>,
     restart: Restart,
-    under_way: Mutex<UnderWay>,
-    greeting: Mutex<Greeting>,
+    under_way: Mutex<ServerRequests>,
+    greeting: Mutex<InitialMessages>,
 }
 
 /// The requests that the server has.
 #[derive(Debug, Default)]
-struct UnderWay {
+struct ServerRequests {
     /// With what it was asked, as long as it has answered nothing since its start: over any of these it may end.
     requests: HashMap<Id, Option<Message>>,
     /// What the next start is asked.
@@ -176,7 +188,7 @@ struct UnderWay {
     is_proven: bool,
 }
 
-impl UnderWay {
+impl ServerRequests {
     fn add(&mut self, id: &Id, request: &Message) {
         let kept = (!self.has_answered).then(|| request.clone());
         self.requests.insert(id.clone(), kept);
@@ -240,7 +252,7 @@ impl Drop for Absence<'_> {
 }
 
 /// Why a server is not carried any more.
-enum Left {
+enum ServerExit {
     Client,
     Server,
 }
@@ -262,7 +274,7 @@ impl Keeper {
                     self.health.starts.fetch_add(1, Ordering::AcqRel);
                     self.health.restarts.fetch_add(u32::from(!is_first), Ordering::AcqRel);
                     let left = self.carry(opened, &mut told, is_first, &mut absence).await;
-                    if matches!(left, Left::Client) {
+                    if matches!(left, ServerExit::Client) {
                         return;
                     }
                     if started.elapsed() >= PROVEN {
@@ -287,7 +299,7 @@ impl Keeper {
             }
             absence.get_or_insert_with(|| Absence::of(&self.health));
             tracing::warn!(upstream = %self.name, reason, again_in_ms = wait.as_millis(), "a server is gone");
-            if matches!(self.refuse_for(wait, &reason, &mut told).await, Left::Client) {
+            if matches!(self.refuse_for(wait, &reason, &mut told).await, ServerExit::Client) {
                 return;
             }
             wait = (wait * 2).min(LAST_WAIT);
@@ -301,13 +313,13 @@ impl Keeper {
         told: &mut mpsc::Receiver<Message>,
         is_first: bool,
         absence: &mut Option<Absence<'a>>,
-    ) -> Left {
+    ) -> ServerExit {
         let Opened { link: Link { to, mut from, direct }, mut child } = opened;
         let again = self.under_way().take_again();
         if !is_first && !self.greet(&to, &mut from).await {
             drop(to);
             self.end(child.as_mut()).await;
-            return Left::Server;
+            return ServerExit::Server;
         }
         *absence = None;
         self.direct.set(direct);
@@ -316,18 +328,18 @@ impl Keeper {
         let outward = async {
             for message in again {
                 if to.send(message).await.is_err() {
-                    return Left::Server;
+                    return ServerExit::Server;
                 }
             }
             while let Some(message) = told.recv().await {
                 self.remember(&message);
-                let Some(permit) = room(&to, told).await else { return Left::Client };
+                let Some(permit) = room(&to, told).await else { return ServerExit::Client };
                 match permit {
                     Ok(permit) => permit.send(message),
-                    Err(_) => return Left::Server,
+                    Err(_) => return ServerExit::Server,
                 }
             }
-            Left::Client
+            ServerExit::Client
         };
         let left = {
             let inward = self.inward(&mut from);
@@ -336,6 +348,7 @@ impl Keeper {
                 left = &mut inward => left,
                 left = outward => left,
                 left = gone(child.as_mut()) => left,
+                () = self.health.hurried() => ServerExit::Client,
             }
         };
         self.direct.set(Direct::default());
@@ -355,7 +368,7 @@ impl Keeper {
         left
     }
 
-    async fn inward(&self, from: &mut mpsc::Receiver<Incoming>) -> Left {
+    async fn inward(&self, from: &mut mpsc::Receiver<Incoming>) -> ServerExit {
         while let Some(incoming) = from.recv().await {
             if let Shape::Response { id } = incoming.message.shape() {
                 if !self.under_way().answer(id, &incoming.message) {
@@ -364,13 +377,13 @@ impl Keeper {
                 self.health.heard(&incoming.message);
             }
             if self.say.send(incoming).await.is_err() {
-                return Left::Client;
+                return ServerExit::Client;
             }
         }
-        Left::Server
+        ServerExit::Server
     }
 
-    fn under_way(&self) -> std::sync::MutexGuard<'_, UnderWay> {
+    fn under_way(&self) -> std::sync::MutexGuard<'_, ServerRequests> {
         self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -438,12 +451,12 @@ impl Keeper {
         wait: Duration,
         reason: &str,
         told: &mut mpsc::Receiver<Message>,
-    ) -> Left {
+    ) -> ServerExit {
         let until = Instant::now() + wait;
         loop {
             match tokio::time::timeout_at(until, told.recv()).await {
-                Err(_) => return Left::Server,
-                Ok(None) => return Left::Client,
+                Err(_) => return ServerExit::Server,
+                Ok(None) => return ServerExit::Client,
                 Ok(Some(message)) => {
                     if let Shape::Request { id, .. } = message.shape() {
                         let reason = format!("{reason}; it is started again");
@@ -456,7 +469,7 @@ impl Keeper {
 
     async fn end(&self, child: Option<&mut Child>) {
         let Some(child) = child else { return };
-        match child.end().await {
+        match child.end(self.health.hurried()).await {
             Ok(status) => {
                 *self.health.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
             }
@@ -468,7 +481,7 @@ impl Keeper {
 }
 
 /// Waits until a process ended and what it said was read, whoever holds its output beyond that.
-async fn gone(child: Option<&mut Child>) -> Left {
+async fn gone(child: Option<&mut Child>) -> ServerExit {
     let has_ended = match child {
         Some(child) => child.wait().await.is_ok(),
         None => false,
@@ -478,7 +491,7 @@ async fn gone(child: Option<&mut Child>) -> Left {
         std::future::pending::<()>().await;
     }
     tokio::time::sleep(LAST_WORDS).await;
-    Left::Server
+    ServerExit::Server
 }
 
 /// Room for a message to a server, as soon as it reads; nothing, when it does not and the client has left.
@@ -639,7 +652,7 @@ mod tests {
 
     #[test]
     fn what_was_given_up_is_forgotten() {
-        let mut under_way = UnderWay::default();
+        let mut under_way = ServerRequests::default();
         let request = Message::read(r#"{"id":1,"method":"m"}"#.to_owned()).unwrap();
         let Shape::Request { id, .. } = request.shape().clone() else { panic!("a request") };
         under_way.add(&id, &request);

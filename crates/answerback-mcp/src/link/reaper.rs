@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::group::{End, Group};
+use super::group::{EndSignal, ProcessGroup};
 
 /// How long a server has to end after its input did.
 pub(super) const GRACE: Duration = Duration::from_secs(3);
@@ -31,29 +31,29 @@ const LOOKING: Duration = Duration::from_millis(20);
 /// Where there are no process groups there is nothing for it to do.
 #[derive(Clone, Debug)]
 #[must_use]
-pub struct Warden(Arc<Post>);
+pub struct Warden(Arc<WardenPipe>);
 
 #[derive(Debug)]
-struct Post {
+struct WardenPipe {
     path: OsString,
     arguments: Vec<OsString>,
-    held: Mutex<Held>,
+    held: Mutex<WatchedGroup>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct WatchedGroup {
     process: Option<(Child, ChildStdin)>,
-    groups: BTreeSet<Group>,
+    groups: BTreeSet<ProcessGroup>,
 }
 
 impl Warden {
     /// A warden that is this program with these arguments.
     pub fn new(path: impl Into<OsString>, arguments: impl IntoIterator<Item = OsString>) -> Self {
         let (path, arguments) = (path.into(), arguments.into_iter().collect());
-        Self(Arc::new(Post { path, arguments, held: Mutex::default() }))
+        Self(Arc::new(WardenPipe { path, arguments, held: Mutex::default() }))
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, WatchedGroup> {
         self.0.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -65,7 +65,7 @@ impl Warden {
     }
 
     /// Takes a server on, until what this gives is dropped.
-    pub(super) fn take_on(&self, group: Group) -> Ward {
+    pub(super) fn take_on(&self, group: ProcessGroup) -> Ward {
         let mut held = self.held();
         if held.groups.insert(group) && cfg!(unix) {
             held.tell(&self.0, &begun(group));
@@ -78,7 +78,7 @@ impl Warden {
 #[derive(Debug)]
 pub(super) struct Ward {
     warden: Warden,
-    group: Group,
+    group: ProcessGroup,
 }
 
 impl Drop for Ward {
@@ -90,9 +90,9 @@ impl Drop for Ward {
     }
 }
 
-impl Held {
+impl WatchedGroup {
     /// Tells the warden something; one that has to be started first is told of everything.
-    fn tell(&mut self, post: &Arc<Post>, words: &str) {
+    fn tell(&mut self, post: &Arc<WardenPipe>, words: &str) {
         if let Some((process, told)) = &mut self.process {
             let is_there = !words.is_empty() || matches!(process.try_wait(), Ok(None));
             // It never waits: a warden that does not read is as good as none.
@@ -124,7 +124,7 @@ impl Held {
     }
 }
 
-impl Post {
+impl WardenPipe {
     fn start(&self) -> io::Result<(Child, ChildStdin, ChildStdout)> {
         let mut command = Command::new(&self.path);
         // It outlives us by some seconds: it must not hold what others wait for the end of.
@@ -165,15 +165,15 @@ impl Post {
     }
 }
 
-fn begun(group: Group) -> String {
+fn begun(group: ProcessGroup) -> String {
     line('+', group)
 }
 
-fn over(group: Group) -> String {
+fn over(group: ProcessGroup) -> String {
     line('-', group)
 }
 
-fn line(sign: char, group: Group) -> String {
+fn line(sign: char, group: ProcessGroup) -> String {
     let mut line = String::new();
     let _ = writeln!(line, "{sign}{group}");
     line
@@ -183,7 +183,7 @@ fn line(sign: char, group: Group) -> String {
 pub fn attend(told: impl BufRead) {
     let mut left = wards(told);
     wait_for(&mut left, GRACE);
-    for (end, grace) in [(End::Ask, LAST_GRACE), (End::Force, LOOKING)] {
+    for (end, grace) in [(EndSignal::Ask, LAST_GRACE), (EndSignal::Force, LOOKING)] {
         for group in &left {
             group.end(end);
         }
@@ -192,14 +192,14 @@ pub fn attend(told: impl BufRead) {
 }
 
 /// The servers that nobody said to be over. A line without an end was not told to its end.
-fn wards(mut told: impl BufRead) -> BTreeSet<Group> {
+fn wards(mut told: impl BufRead) -> BTreeSet<ProcessGroup> {
     let mut wards = BTreeSet::new();
     let mut line = String::new();
     while told.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
         let Some(said) = line.strip_suffix('\n') else { break };
-        if let Some(group) = said.strip_prefix('+').and_then(Group::read) {
+        if let Some(group) = said.strip_prefix('+').and_then(ProcessGroup::read) {
             wards.insert(group);
-        } else if let Some(group) = said.strip_prefix('-').and_then(Group::read) {
+        } else if let Some(group) = said.strip_prefix('-').and_then(ProcessGroup::read) {
             wards.remove(&group);
         }
         line.clear();
@@ -209,7 +209,7 @@ fn wards(mut told: impl BufRead) -> BTreeSet<Group> {
 
 /// Waits until they are gone, but not longer than this. Who was gone once is not looked for again: its number may be
 /// another's soon.
-fn wait_for(left: &mut BTreeSet<Group>, most: Duration) {
+fn wait_for(left: &mut BTreeSet<ProcessGroup>, most: Duration) {
     let end = Instant::now() + most;
     loop {
         left.retain(|group| group.is_there());
