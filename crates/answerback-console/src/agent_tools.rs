@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use answerback::UuidV7;
 use answerback::case::CaseState;
-use answerback_record::surroundings::now;
+use answerback_record::system::now;
 use answerback_store::StoreError;
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 use crate::Console;
 use crate::case::{Proposal, Question};
-use crate::reply::{HandedIn, take_in_with};
+use crate::reply::{SubmittedReply, take_in_with};
 use crate::stream::{self, NewEvent, Publisher};
 
 /// The longest that one call waits for a decision.
@@ -40,7 +40,7 @@ pub async fn serve(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
 ) {
     let (input, output) = tokio::io::split(stream);
-    match serve_server(Desk { console, principal }, (input, output)).await {
+    match serve_server(AgentToolServer { console, principal }, (input, output)).await {
         Ok(running) => {
             // How it ended matters to nobody: the other end is in this process.
             let _ = running.waiting().await;
@@ -49,7 +49,7 @@ pub async fn serve(
     }
 }
 
-struct Desk {
+struct AgentToolServer {
     console: Arc<Console>,
     /// On whose behalf the agent hands in, publishes and asks.
     principal: String,
@@ -167,10 +167,10 @@ struct Get {
     wait_seconds: Option<u64>,
 }
 
-type Given = Result<Value, String>;
+type ToolOutput = Result<Value, String>;
 
-impl Desk {
-    async fn call(&self, name: &str, arguments: Value) -> Option<Given> {
+impl AgentToolServer {
+    async fn call(&self, name: &str, arguments: Value) -> Option<ToolOutput> {
         Some(match name {
             "reply_submit" => self.submit(arguments).await,
             "stream_publish" => self.publish(arguments).await,
@@ -180,11 +180,11 @@ impl Desk {
         })
     }
 
-    async fn submit(&self, arguments: Value) -> Given {
+    async fn submit(&self, arguments: Value) -> ToolOutput {
         let Submitted { document, contract } = read(arguments)?;
         let contract = contract.map(|word| word.parse()).transpose().map_err(told)?;
         let handed_in =
-            HandedIn::new(document.to_string(), &self.principal).with_contract(contract);
+            SubmittedReply::new(document.to_string(), &self.principal).with_contract(contract);
         let (console, in_force) = (&self.console, self.console.behind.in_force());
         let taken = take_in_with(&console.store, in_force, &console.files, handed_in).await;
         let taken = taken.map_err(told)?;
@@ -195,7 +195,7 @@ impl Desk {
         }))
     }
 
-    async fn publish(&self, arguments: Value) -> Given {
+    async fn publish(&self, arguments: Value) -> ToolOutput {
         let Publish { stream, events, end, outcome } = read(arguments)?;
         let (store, by) = (&self.console.store, Publisher::named(&self.principal));
         let mut last = None;
@@ -210,7 +210,7 @@ impl Desk {
         Ok(json!({"stream": stream, "last": last, "ended": end}))
     }
 
-    async fn request(&self, mut arguments: Value) -> Given {
+    async fn request(&self, mut arguments: Value) -> ToolOutput {
         let kind = arguments.as_object_mut().and_then(|members| members.remove("kind"));
         let reply = match kind.as_ref().and_then(Value::as_str) {
             Some("proposal") => read::<Proposal>(arguments)?.reply(now()),
@@ -222,7 +222,7 @@ impl Desk {
         Ok(json!({"case": case, "status": "open", "next": "Call decision_get with this case."}))
     }
 
-    async fn get(&self, arguments: Value) -> Given {
+    async fn get(&self, arguments: Value) -> ToolOutput {
         let Get { case, wait_seconds } = read(arguments)?;
         let id = UuidV7::try_from(case.as_str()).map_err(|_| "there is no such case".to_owned())?;
         let wait = wait_seconds.unwrap_or_default().min(LONGEST_WAIT);
@@ -237,7 +237,8 @@ impl Desk {
         if !self.asked(&id).await? {
             return Err("there is no such case".to_owned());
         }
-        let found = self.console.decided(&id, &self.principal, until).await.map_err(told)?;
+        let found = self.console.decided(&id, &self.principal, until).await;
+        let found = found.map_err(|error| store_failed(&error))?;
         let found = found.ok_or("there is no such case")?;
         Ok(match &found.case.state {
             CaseState::Decided { submission, at } => {
@@ -249,7 +250,7 @@ impl Desk {
     }
 }
 
-impl Desk {
+impl AgentToolServer {
     /// Whether the case was asked on behalf of this principal. Of another's it does not learn that there is one.
     async fn asked(&self, id: &UuidV7) -> Result<bool, String> {
         let (console, id, principal) =
@@ -259,7 +260,7 @@ impl Desk {
             None => Ok(false),
         };
         let asked = tokio::task::spawn_blocking(asked).await.map_err(told)?;
-        asked.map_err(|error: StoreError| told(error))
+        asked.map_err(|error| store_failed(&error))
     }
 }
 
@@ -267,11 +268,22 @@ fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
     serde_json::from_value(arguments).map_err(told)
 }
 
-fn told(error: impl std::fmt::Display) -> String {
+/// Returns an error as an agent reads it. Its cause is for the operator alone: a failure of the store may name the
+/// database's address.
+fn told(error: impl std::error::Error) -> String {
+    if let Some(cause) = error.source() {
+        tracing::warn!(%cause, "a tool of the console failed");
+    }
     error.to_string()
 }
 
-impl ServerHandler for Desk {
+/// Returns a failure of the store as an agent reads it.
+fn store_failed(error: &StoreError) -> String {
+    tracing::warn!(cause = %error, "a tool of the console failed");
+    error.public_message().into_owned()
+}
+
+impl ServerHandler for AgentToolServer {
     fn get_info(&self) -> ServerConfig {
         let this = Implementation::new("answerback-console", env!("CARGO_PKG_VERSION"))
             .with_title("Answerback console");

@@ -72,9 +72,9 @@ pub struct Settled {
 
 /// The versions of an artifact, oldest first; never empty.
 #[derive(Clone, Debug)]
-pub(crate) struct Line(Vec<ArtifactDocument>);
+pub(crate) struct VersionHistory(Vec<ArtifactDocument>);
 
-impl Line {
+impl VersionHistory {
     /// The artifact with this id.
     pub(crate) fn read(store: &Store, id: &ArtifactId) -> Result<Option<Self>, StoreError> {
         Ok(Self::of(id, store.newest_events(&stream_of(id), LONGEST)?))
@@ -195,7 +195,7 @@ fn id_at(entry: &Hash, micros: i64, position: usize) -> ArtifactId {
 
 /// An artifact of a reply on its way in.
 #[derive(Clone, Debug)]
-pub(crate) struct Brought {
+pub(crate) struct SubmittedArtifact {
     position: usize,
     kind: String,
     title: String,
@@ -203,7 +203,7 @@ pub(crate) struct Brought {
     named: Option<ArtifactId>,
 }
 
-impl Brought {
+impl SubmittedArtifact {
     /// The artifacts of a reply that are registered.
     pub(crate) fn all_of(document: &Value, contract: Contract) -> Vec<Self> {
         if contract != Contract::Ui {
@@ -228,7 +228,7 @@ impl Brought {
 /// principal is its next version; every other one is new.
 pub(crate) fn register(
     transaction: &mut dyn Transaction,
-    brought: &[Brought],
+    brought: &[SubmittedArtifact],
     (reply, principal): (&str, &str),
     appended: &Appended,
 ) -> Result<Vec<ArtifactDocument>, StoreError> {
@@ -236,7 +236,7 @@ pub(crate) fn register(
     let mut registered = Vec::with_capacity(brought.len());
     for artifact in brought {
         let named = match &artifact.named {
-            Some(id) => Line::within(transaction, id)?.map(|line| (id.clone(), line)),
+            Some(id) => VersionHistory::within(transaction, id)?.map(|line| (id.clone(), line)),
             None => None,
         };
         let named = named.filter(|(_, line)| line.takes_a_version_of(principal));
@@ -278,11 +278,11 @@ pub(crate) fn of_entry(
     contract: Contract,
 ) -> Result<Vec<ArtifactDocument>, StoreError> {
     let mut found = Vec::new();
-    for artifact in Brought::all_of(document, contract) {
+    for artifact in SubmittedArtifact::all_of(document, contract) {
         let own = id_at(&entry.hash, entry.leaf.micros(), artifact.position);
         for id in artifact.named.into_iter().chain([own]) {
-            let line = Line::read(store, &id)?;
-            let versions = line.iter().flat_map(Line::versions);
+            let line = VersionHistory::read(store, &id)?;
+            let versions = line.iter().flat_map(VersionHistory::versions);
             let mut here = versions.filter(|version| {
                 version.index == entry.index && version.position == Some(artifact.position)
             });
@@ -304,7 +304,7 @@ pub(crate) fn settle(
     status: ArtifactStatus,
     by: &str,
 ) -> Result<Settling, StoreError> {
-    let Some(line) = Line::within(transaction, id)? else { return Ok(Settling::Unknown) };
+    let Some(line) = VersionHistory::within(transaction, id)? else { return Ok(Settling::Unknown) };
     let latest = line.latest();
     if latest.version != seen {
         return Ok(Settling::Stale(latest.version));

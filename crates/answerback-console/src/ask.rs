@@ -4,12 +4,16 @@ use std::fmt::Display;
 
 use answerback::Timestamp;
 use answerback::contract::atdf::ErrorBuilder;
+use answerback::json::{Limits, read};
 use answerback_http::{Allowance, Held, Principal, Problem, ProblemKind};
 use answerback_store::StoreError;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+const SEND_JSON: &str = "Send the JSON that GET /api/openapi.json describes for this route";
 
 pub(crate) type Answer = Result<Response, Problem>;
 
@@ -68,11 +72,68 @@ pub(crate) fn bad(field: &str, detail: impl Display, solution: &str) -> Problem 
     Problem::told(ProblemKind::BadRequest, error)
 }
 
-/// Reads a body.
-pub(crate) fn body<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        bad("body", error, "Send the JSON that GET /api/openapi.json describes for this route")
-    })
+/// Reads a body that is one JSON document, in which no object has a name twice: of such a name nobody knows which value
+/// is meant.
+pub(crate) fn document(bytes: &[u8], solution: &str) -> Result<Value, Problem> {
+    let not_json =
+        |error: &dyn Display| bad("body", format!("the body is not JSON: {error}"), solution);
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let value = serde_json::from_slice(bytes).map_err(|error| not_json(&error))?;
+    let document = read(bytes, Limits::default()).map_err(|error| not_json(&error))?;
+    match document.repeated() {
+        Some(place) => Err(bad("body", format!("{place} stands twice"), "Write it once")),
+        None => Ok(value),
+    }
+}
+
+/// Reads a body that is a JSON object. These members of it are whole numbers.
+///
+/// That it is an object is checked here because serde reads a list as a struct, too, member by member. JSON has one kind
+/// of number, so that 5.0 is as whole as 5; serde takes only the latter.
+pub(crate) fn body<T: DeserializeOwned>(bytes: &[u8], whole: &[&str]) -> Result<T, Problem> {
+    typed(document(bytes, SEND_JSON)?, whole)
+}
+
+fn typed<T: DeserializeOwned>(mut document: Value, whole: &[&str]) -> Result<T, Problem> {
+    let Some(members) = document.as_object_mut() else {
+        return Err(bad("body", "the body is not a JSON object", SEND_JSON));
+    };
+    for name in whole {
+        if let Some(value) = members.get_mut(*name)
+            && let Some(number) = whole_number(value)
+        {
+            *value = number.into();
+        }
+    }
+    serde_json::from_value(document).map_err(|error| bad("body", error, SEND_JSON))
+}
+
+/// Reads a body that is an object of the variant that the member `tag` names. It has to name it: serde would take the
+/// number of the variant as well, and a number may mean another one tomorrow.
+pub(crate) fn variant<T: DeserializeOwned>(
+    bytes: &[u8],
+    tag: &str,
+    whole: &[&str],
+) -> Result<T, Problem> {
+    let document = document(bytes, SEND_JSON)?;
+    if document.get(tag).is_some_and(|name| !name.is_string()) {
+        return Err(bad("body", format!("{tag} is not a text"), SEND_JSON));
+    }
+    typed(document, whole)
+}
+
+/// Returns a whole number that is written with a fraction of zero.
+fn whole_number(value: &Value) -> Option<u64> {
+    /// The first number that is larger than every `u64`.
+    const END: f64 = 18_446_744_073_709_551_616.0;
+    let number = value.as_f64().filter(|_| value.is_f64())?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is whole, and within the range"
+    )]
+    let whole = number as u64;
+    (number.fract() == 0.0 && (0.0..END).contains(&number)).then_some(whole)
 }
 
 /// Reads from the store without holding up whoever else is served.
@@ -112,4 +173,79 @@ pub(crate) fn limit(asked: Option<usize>, usual: usize, most: usize) -> usize {
 /// A text that is not empty.
 pub(crate) fn some(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Named {
+        #[expect(dead_code, reason = "only whether it is read counts")]
+        name: Value,
+    }
+
+    #[test]
+    fn a_body_is_one_object_without_a_repeated_name() {
+        assert!(body::<Named>(br#"{"name": 1}"#, &[]).is_ok());
+        assert!(body::<Named>("\u{feff}{\"name\": {\"a\": 1}}".as_bytes(), &[]).is_ok());
+        let refused: [&[u8]; 11] = [
+            b"",
+            b"null",
+            b"7",
+            b"\"name\"",
+            b"[1]",
+            b"{",
+            b"{\"name\": 1} {}",
+            b"{\"name\": 1, \"name\": 2}",
+            b"{\"name\": [{\"a\": 1, \"a\": 2}]}",
+            b"{\"name\": \"\xff\"}",
+            b"{}",
+        ];
+        for text in refused {
+            let problem = body::<Named>(text, &[]).unwrap_err();
+            let told = (problem.kind(), problem.code());
+            assert_eq!(
+                told,
+                (ProblemKind::BadRequest, "INVALID_PARAMETER"),
+                "{}",
+                text.escape_ascii()
+            );
+        }
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_with_a_fraction_of_zero() {
+        let read = |text: &str| body::<BTreeMap<String, u64>>(text.as_bytes(), &["n"]);
+        for (text, number) in
+            [("5", 5), ("5.0", 5), ("-0.0", 0), ("1e3", 1000), ("18446744073709551615", u64::MAX)]
+        {
+            assert_eq!(read(&format!("{{\"n\": {text}}}")).unwrap()["n"], number, "{text}");
+        }
+        for text in ["5.5", "-1.0", "1e20", "18446744073709551616", "\"5\"", "null"] {
+            assert!(read(&format!("{{\"n\": {text}}}")).is_err(), "{text}");
+        }
+        assert!(read(r#"{"other": 5.0}"#).is_err());
+    }
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(tag = "kind", rename_all = "lowercase")]
+    enum Tagged {
+        First,
+        Second { n: u64 },
+    }
+
+    #[test]
+    fn a_variant_is_named_by_a_text() {
+        let read = |text: &str| variant::<Tagged>(text.as_bytes(), "kind", &["n"]);
+        assert_eq!(read(r#"{"kind": "first"}"#).unwrap(), Tagged::First);
+        assert_eq!(read(r#"{"kind": "second", "n": 2.0}"#).unwrap(), Tagged::Second { n: 2 });
+        for text in [r#"{"kind": 0}"#, r#"{"kind": null}"#, r#"{"kind": ["first"]}"#, "{}", "[]"] {
+            assert_eq!(read(text).unwrap_err().kind(), ProblemKind::BadRequest, "{text}");
+        }
+    }
 }

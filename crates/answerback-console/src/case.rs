@@ -8,7 +8,7 @@ use answerback::contract::ui::{Artifact, ArtifactContent, ResponseBuilder, Respo
 use answerback::finding::secrets;
 use answerback::{Digest, Timestamp, UuidV7};
 use answerback_http::{Principal, Scope};
-use answerback_record::surroundings::now;
+use answerback_record::system::now;
 use answerback_record::{ACKNOWLEDGED, case_stream};
 use answerback_store::{CaseRecord, NewCase, Store, StoreError, Transaction};
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::Console;
-use crate::reply::{HandedIn, TakeInError, take_in_with};
+use crate::reply::{SubmittedReply, TakeInError, take_in_with};
 
 /// How long a proposal or a question waits when it does not say.
 const LIFE_SECONDS: i64 = 24 * 60 * 60;
@@ -82,6 +82,7 @@ fn acknowledgement(store: &Store, case: &UuidV7) -> Result<Option<Value>, StoreE
 #[non_exhaustive]
 pub struct Proposal {
     /// What it is about, in a line.
+    #[schemars(regex(pattern = r"\S"))]
     pub title: String,
     /// What kind of mission it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,6 +104,7 @@ pub struct Proposal {
     pub effects: Vec<String>,
     /// How long it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("maximum" = u32::MAX))]
     pub expires_in_seconds: Option<u32>,
 }
 
@@ -112,6 +114,7 @@ pub struct Proposal {
 #[non_exhaustive]
 pub struct Question {
     /// The question.
+    #[schemars(regex(pattern = r"\S"))]
     pub question: String,
     /// Answers to choose from.
     #[serde(default)]
@@ -124,6 +127,7 @@ pub struct Question {
     pub context: Map<String, Value>,
     /// How long it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("maximum" = u32::MAX))]
     pub expires_in_seconds: Option<u32>,
 }
 
@@ -268,7 +272,7 @@ fn life(said: Option<&Value>) -> i64 {
 impl Console {
     /// Lays a reply that asks something before a person, and gives the id of its case.
     pub(crate) async fn ask(&self, reply: &Value, principal: &str) -> Result<UuidV7, AskError> {
-        let handed_in = HandedIn::new(reply.to_string(), principal);
+        let handed_in = SubmittedReply::new(reply.to_string(), principal);
         let mut taken = take_in_with(&self.store, None, &self.files, handed_in).await?;
         self.live.nudge();
         if taken.cases.is_empty() { Err(AskError::Nothing) } else { Ok(taken.cases.remove(0)) }
@@ -359,6 +363,15 @@ impl std::fmt::Display for AskError {
         match self {
             Self::Nothing => formatter.write_str("nothing is asked"),
             Self::Reply(error) => error.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for AskError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Reply(error) => error.source(),
+            Self::Nothing => None,
         }
     }
 }

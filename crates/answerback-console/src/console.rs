@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use answerback::UuidV4;
 use answerback_http::{Allowance, Routes, Sessions};
-use answerback_record::surroundings;
+use answerback_record::system;
 use answerback_store::Store;
 
 use crate::files::Files;
 use crate::live::Live;
+use crate::log_summary::LogSummary;
 use crate::{Behind, surface};
 
 /// How many streams of events, and how many requests that wait, one token or session has open at a time.
@@ -62,6 +63,8 @@ pub struct Console {
     pub(crate) sessions: Sessions,
     pub(crate) behind: Arc<dyn Behind>,
     pub(crate) live: Arc<Live>,
+    /// What lists show of the log.
+    pub(crate) summary: LogSummary,
     pub(crate) files: Files,
     /// Streams of events that are open.
     pub(crate) readers: Allowance,
@@ -86,10 +89,22 @@ impl Console {
     ) -> std::io::Result<Arc<Self>> {
         let live = Live::new(store.clone());
         let files = Files::below(&settings.folders);
-        let run = UuidV4::from_random(surroundings::random()?).to_string();
+        let run = UuidV4::from_random(system::random()?).to_string();
         let readers = Allowance::new(settings.readers.unwrap_or(MOST_OPEN));
         let waiting = Allowance::new(MOST_OPEN);
-        Ok(Arc::new(Self { store, sessions, behind, live, files, readers, waiting, settings, run }))
+        let summary = LogSummary::default();
+        Ok(Arc::new(Self {
+            store,
+            sessions,
+            behind,
+            live,
+            summary,
+            files,
+            readers,
+            waiting,
+            settings,
+            run,
+        }))
     }
 
     /// The API, and the web application where it is built in.

@@ -15,6 +15,31 @@ use sha2::{Digest, Sha256};
 /// The largest file that is hashed and served.
 const LARGEST: u64 = 64 << 20;
 
+/// Why a file is not served.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum FileRefusal {
+    /// No file of that name is below the folders.
+    Missing,
+    /// It has another name, which may be outside the folders: whoever may write below them could serve every file of the
+    /// disk by giving it a name there, as with a symbolic link that leads out.
+    HardLinked,
+    /// It is larger than what is served.
+    TooLarge,
+}
+
+impl FileRefusal {
+    /// Returns what to do about it.
+    pub(crate) const fn solution(self) -> &'static str {
+        match self {
+            Self::Missing => "It is not below the folders that console.files names, or was removed",
+            Self::HardLinked => {
+                "The file has more than one name (hard links), and another one may be outside the folders that console.files names; put a copy there"
+            }
+            Self::TooLarge => "The file has more than 64 MiB; take it from its folder",
+        }
+    }
+}
+
 /// How many files of one reply are looked at when it comes in.
 const MOST_FILES: usize = 32;
 
@@ -26,7 +51,7 @@ pub(crate) struct Files {
 
 /// What a file was when its reply came in.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub(crate) struct Noted {
+pub(crate) struct RecordedFile {
     /// The artifact's position in the reply.
     pub(crate) artifact: usize,
     pub(crate) size: u64,
@@ -44,7 +69,7 @@ impl Files {
     }
 
     /// What the files of a reply are now, by the artifacts that refer to them.
-    pub(crate) fn note(&self, document: &Value) -> Vec<Noted> {
+    pub(crate) fn note(&self, document: &Value) -> Vec<RecordedFile> {
         if self.is_empty() {
             return Vec::new();
         }
@@ -55,32 +80,34 @@ impl Files {
             .take(MOST_FILES)
             .filter_map(|(artifact, document)| {
                 let (_, size, sha256) = self.read(path_of(document)?).ok()?;
-                Some(Noted { artifact, size, sha256 })
+                Some(RecordedFile { artifact, size, sha256 })
             })
             .collect()
     }
 
     /// The bytes of a file, with their number and digest.
-    pub(crate) fn read(&self, path: &str) -> io::Result<(Vec<u8>, u64, String)> {
+    pub(crate) fn read(&self, path: &str) -> Result<(Vec<u8>, u64, String), FileRefusal> {
         let (file, about) = self.open(path)?;
+        if names(&about) > 1 {
+            return Err(FileRefusal::HardLinked);
+        }
         if about.len() > LARGEST {
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is too large"));
+            return Err(FileRefusal::TooLarge);
         }
         let mut bytes = Vec::new();
-        file.take(LARGEST).read_to_end(&mut bytes)?;
+        file.take(LARGEST).read_to_end(&mut bytes).map_err(|_| FileRefusal::Missing)?;
         let digest = HEXLOWER.encode(&Sha256::digest(&bytes));
         Ok((bytes, about.len(), digest))
     }
 
-    fn open(&self, path: &str) -> io::Result<(File, Metadata)> {
-        let missing = || io::Error::new(io::ErrorKind::NotFound, "no such file is served");
+    fn open(&self, path: &str) -> Result<(File, Metadata), FileRefusal> {
         let path = Path::new(path);
         // A way up is refused before anything is looked at: whether a file is there is nobody's business.
         let is_plain = |part: Component<'_>| {
             matches!(part, Component::Normal(_) | Component::RootDir | Component::CurDir)
         };
         if !path.components().all(is_plain) {
-            return Err(missing());
+            return Err(FileRefusal::Missing);
         }
         for folder in &self.folders {
             // An absolute path counts where it lies below the folder.
@@ -90,13 +117,25 @@ impl Files {
                 continue;
             };
             // Asked of the open file: a path could mean another one by now.
-            let about = file.metadata()?;
+            let Ok(about) = file.metadata() else { continue };
             if about.is_file() {
                 return Ok((file, about));
             }
         }
-        Err(missing())
+        Err(FileRefusal::Missing)
     }
+}
+
+/// Returns how many names an open file has.
+#[cfg(unix)]
+fn names(about: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(about)
+}
+
+/// Returns how many names an open file has: one, where the standard library does not know more.
+#[cfg(not(unix))]
+const fn names(_: &Metadata) -> u64 {
+    1
 }
 
 /// Opens what lies below a folder, in one step: whoever exchanges a file for a link meanwhile leads nowhere else. A pipe
@@ -166,8 +205,15 @@ mod tests {
             refused.push("pipe");
         }
         for path in refused {
-            assert!(files.read(path).is_err(), "{path}");
+            assert_eq!(files.read(path), Err(FileRefusal::Missing), "{path}");
         }
+        fs::hard_link(&secret, inside.join("hard")).unwrap();
+        #[cfg(unix)]
+        assert_eq!(files.read("hard"), Err(FileRefusal::HardLinked));
+        fs::remove_file(&secret).unwrap();
+        assert!(files.read("hard").is_ok(), "it has no other name any more");
+        File::create(inside.join("large")).unwrap().set_len(LARGEST + 1).unwrap();
+        assert_eq!(files.read("large"), Err(FileRefusal::TooLarge));
         let reply = json!({"artifacts": [
             {"artifact_type": "table", "content": {}},
             {"artifact_type": "file_reference", "content": {"file_path": "deep/a.txt"}},

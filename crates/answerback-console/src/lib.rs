@@ -8,11 +8,12 @@
 pub mod agent_tools;
 mod artifact;
 mod ask;
-mod behind;
 mod case;
 mod console;
 mod files;
+mod host;
 mod live;
+mod log_summary;
 mod notice;
 mod openapi;
 pub mod reply;
@@ -24,8 +25,8 @@ mod surface;
 pub const EXAMPLES: &str = include_str!("../examples.json");
 
 pub use artifact::{ArtifactDocument, Settled};
-pub use behind::{AgentView, AgentsView, Behind, Commands, RemarkView, ServerView, ToolView};
 pub use case::{CaseDocument, Proposal, Question};
 pub use console::{Console, ConsoleSettings};
+pub use host::{AgentView, AgentsView, Behind, Commands, RemarkView, ServerView, ToolView};
 pub use openapi::document as openapi_document;
 pub use retention::Retention;

@@ -95,17 +95,9 @@ pub async fn publish(
     if events.is_empty() || events.len() > MOST_EVENTS {
         return Err(StreamError::Count(events.len()));
     }
-    let mut bodies = Vec::with_capacity(events.len());
-    let mut weight = 0;
-    for event in events {
-        check_kind(&event.kind)?;
-        let body = secrets::redact_value(&event.body).to_string();
-        if body.len() > LARGEST_BODY {
-            return Err(StreamError::TooLarge(body.len()));
-        }
-        weight += body.len() + 256;
-        bodies.push((event.kind, body));
-    }
+    // The bodies are searched for secrets, which takes the longer the more there is.
+    let prepared = tokio::task::spawn_blocking(move || bodies_of(events)).await;
+    let (bodies, weight) = prepared.map_err(|error| StoreError::unit(error.to_string()))??;
     let (stream, by) = (stream.to_owned(), by.clone());
     let ticket = store.write_weighing(weight, move |transaction: &mut dyn Transaction| {
         let Some(owner) = by.within(transaction, &stream)? else { return Ok(None) };
@@ -117,6 +109,22 @@ pub async fn publish(
         Ok(Some((first.unwrap_or(last), last)))
     })?;
     ticket.await?.value.ok_or(StreamError::OfAnother)
+}
+
+/// The kind and the text of each event without its secrets, and what they weigh together.
+fn bodies_of(events: Vec<NewEvent>) -> Result<(Vec<(String, String)>, usize), StreamError> {
+    let mut bodies = Vec::with_capacity(events.len());
+    let mut weight = 0;
+    for event in events {
+        check_kind(&event.kind)?;
+        let body = secrets::redact_value(&event.body).to_string();
+        if body.len() > LARGEST_BODY {
+            return Err(StreamError::TooLarge(body.len()));
+        }
+        weight += body.len() + 256;
+        bodies.push((event.kind, body));
+    }
+    Ok((bodies, weight))
 }
 
 /// Ends a stream. Its last event has the digest over all of them; ending it again does nothing.
@@ -131,6 +139,9 @@ pub async fn end(
     outcome: Option<&str>,
 ) -> Result<Option<u64>, StreamError> {
     check_name(stream)?;
+    if let Some(outcome) = outcome.filter(|outcome| outcome.len() > LARGEST_BODY) {
+        return Err(StreamError::TooLarge(outcome.len()));
+    }
     let outcome = outcome.map(|word| json!({ "outcome": secrets::redact(word) }).to_string());
     if let Some(outcome) = outcome.as_ref().filter(|outcome| outcome.len() > LARGEST_BODY) {
         return Err(StreamError::TooLarge(outcome.len()));
@@ -207,12 +218,20 @@ impl std::fmt::Display for StreamError {
             Self::OfAnother => formatter.write_str(
                 "another began this stream; publish under another name, or with the token that began it",
             ),
-            Self::Store(error) => error.fmt(formatter),
+            // Agents read it; the detail is the source.
+            Self::Store(error) => formatter.write_str(&error.public_message()),
         }
     }
 }
 
-impl std::error::Error for StreamError {}
+impl std::error::Error for StreamError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 impl From<StoreError> for StreamError {
     fn from(error: StoreError) -> Self {

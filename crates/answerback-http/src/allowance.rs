@@ -15,15 +15,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Debug)]
 pub struct Allowance {
     most: usize,
-    held: Counts,
+    held: CountsByCaller,
 }
 
-type Counts = Arc<Mutex<HashMap<String, usize>>>;
+type CountsByCaller = Arc<Mutex<HashMap<String, usize>>>;
 
 impl Allowance {
     /// So many for each caller.
     pub fn new(most: usize) -> Self {
-        Self { most, held: Counts::default() }
+        Self { most, held: CountsByCaller::default() }
     }
 
     /// How many each caller may have.
@@ -48,7 +48,7 @@ impl Allowance {
 #[must_use]
 pub struct Held {
     who: String,
-    held: Counts,
+    held: CountsByCaller,
 }
 
 impl Drop for Held {

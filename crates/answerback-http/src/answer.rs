@@ -6,13 +6,13 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::{IntoResponse, Response};
 
-use crate::figures::RouteFigures;
-use crate::timely::Timely;
+use crate::body_timeout::Timely;
+use crate::figures::RouteMetrics;
 use crate::{Principal, Problem, ProblemKind};
 
 /// What goes around everything that answers. Bodies may have so many bytes.
 pub(crate) async fn finish<F: Future<Output = Response>>(
-    figures: &RouteFigures,
+    figures: &RouteMetrics,
     request: Request,
     most: usize,
     answer: impl FnOnce(Request) -> F,
@@ -101,7 +101,7 @@ mod tests {
         });
         let route = post(|body: Bytes| async move { body.len().to_string() });
         let around = from_fn(async |request, next: Next| {
-            finish(&RouteFigures::of("/"), request, 9, |request| next.run(request)).await
+            finish(&RouteMetrics::of("/"), request, 9, |request| next.run(request)).await
         });
         let router = Router::new().route("/", route).layer(around);
         let request = Request::post("/").body(Body::new(body)).unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use metrics::{Counter, Histogram, counter, histogram};
 
 /// What is counted of the requests to one route. The handles of its series are made once: a request only adds to them.
-pub(crate) struct RouteFigures {
+pub(crate) struct RouteMetrics {
     /// The pattern, not the path: paths carry ids, and a metric must not grow with them.
     route: String,
     /// By method and status. Both are few: methods that nobody knows share one name.
@@ -13,7 +13,7 @@ pub(crate) struct RouteFigures {
     seconds: OnceLock<Histogram>,
 }
 
-impl RouteFigures {
+impl RouteMetrics {
     /// Those of a route, by its pattern.
     pub(crate) fn of(route: &str) -> Self {
         Self { route: route.to_owned(), requests: RwLock::default(), seconds: OnceLock::new() }
@@ -57,7 +57,7 @@ impl RouteFigures {
     }
 }
 
-impl fmt::Debug for RouteFigures {
+impl fmt::Debug for RouteMetrics {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("RouteFigures").field(&self.route).finish()
     }

@@ -7,23 +7,25 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::Method;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::future::RouteFuture;
 use hyper::body::Incoming;
 use tower_service::Service;
 
-use crate::Alarm;
 use crate::gate::Gated;
+use crate::serve::too_many;
+use crate::untrusted::Connection;
+use crate::{Alarm, Principal};
 
-type Answer = Pin<Box<dyn Future<Output = Response> + Send>>;
+type HandlerAnswer = Pin<Box<dyn Future<Output = Response> + Send>>;
 type GatedAnswer = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
 
 /// Answers posts at one path.
 #[derive(Clone)]
-pub(crate) struct Handler(pub(crate) Arc<dyn Fn(Request) -> Answer + Send + Sync>);
+pub(crate) struct Handler(pub(crate) Arc<dyn Fn(Request) -> HandlerAnswer + Send + Sync>);
 
 /// What a handler answers, which never fails.
-pub(crate) struct Handled(Answer);
+pub(crate) struct Handled(HandlerAnswer);
 
 impl Future for Handled {
     type Output = Result<Response, Infallible>;
@@ -55,7 +57,7 @@ impl Service<Request> for Handler {
 
 /// A path at which posts are answered without the router, behind the same gate.
 #[derive(Debug)]
-pub(crate) struct Post {
+pub(crate) struct PostRoute {
     pub(crate) path: String,
     pub(crate) gated: Gated<Handler>,
 }
@@ -64,42 +66,68 @@ pub(crate) struct Post {
 /// and copies a route for every request, which a call that only passes would notice.
 #[derive(Debug)]
 pub(crate) struct Front {
-    pub(crate) posts: Arc<[Post]>,
+    pub(crate) posts: Arc<[PostRoute]>,
     pub(crate) router: Router,
     /// The connection's own.
     pub(crate) alarm: Alarm,
+    /// The connection as its bounds see it. None for one that is only told that there are too many.
+    pub(crate) connection: Option<Connection>,
 }
 
 impl hyper::service::Service<Request<Incoming>> for Front {
     type Response = Response;
     type Error = Infallible;
-    type Future = Answering;
+    type Future = PendingResponse;
 
-    fn call(&self, request: Request<Incoming>) -> Answering {
+    fn call(&self, request: Request<Incoming>) -> PendingResponse {
+        if let Some(connection) = &self.connection
+            && !connection.begin_request()
+        {
+            return PendingResponse { connection: None, answer: ResponseFuture::Refused };
+        }
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(self.alarm.clone());
+        if let Some(connection) = &self.connection {
+            request.extensions_mut().insert(connection.clone());
+        }
         let path = request.uri().path();
         let is_post = *request.method() == Method::POST;
-        match self.posts.iter().find(|post| is_post && post.path == path) {
-            Some(post) => Answering::Past(post.gated.clone().call(request)),
-            None => Answering::Routed(Box::new(self.router.clone().call(request))),
-        }
+        let answer = match self.posts.iter().find(|post| is_post && post.path == path) {
+            Some(post) => ResponseFuture::Past(post.gated.clone().call(request)),
+            None => ResponseFuture::Routed(Box::new(self.router.clone().call(request))),
+        };
+        PendingResponse { connection: self.connection.clone(), answer }
     }
 }
 
 /// An answer on its way.
-pub(crate) enum Answering {
-    Past(GatedAnswer),
-    Routed(Box<RouteFuture<Infallible>>),
+pub(crate) struct PendingResponse {
+    connection: Option<Connection>,
+    answer: ResponseFuture,
 }
 
-impl Future for Answering {
+enum ResponseFuture {
+    Past(GatedAnswer),
+    Routed(Box<RouteFuture<Infallible>>),
+    /// The connection is being closed to make room for others.
+    Refused,
+}
+
+impl Future for PendingResponse {
     type Output = Result<Response, Infallible>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.get_mut() {
-            Self::Past(answer) => answer.as_mut().poll(context),
-            Self::Routed(answer) => Pin::new(answer).poll(context),
+        let this = self.get_mut();
+        let polled = match &mut this.answer {
+            ResponseFuture::Past(answer) => answer.as_mut().poll(context),
+            ResponseFuture::Routed(answer) => Pin::new(answer).poll(context),
+            ResponseFuture::Refused => Poll::Ready(Ok(too_many().into_response())),
+        };
+        if let Poll::Ready(Ok(response)) = &polled
+            && let Some(connection) = this.connection.take()
+        {
+            connection.end_request(response.extensions().get::<Principal>().is_some());
         }
+        polled
     }
 }

@@ -3,15 +3,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use answerback::contract::atdf::ErrorBuilder;
 use axum::body::HttpBody;
 use axum::extract::Request;
-use axum::http::header;
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::figures::RouteFigures;
+use crate::figures::RouteMetrics;
 use crate::guard::{Access, Guard};
+use crate::untrusted::Connection;
 use crate::{Closing, Problem, ProblemKind, Standing, answer};
 
 /// The guard before one route.
@@ -21,7 +23,7 @@ pub(crate) struct Gate {
     pub(crate) closing: Closing,
     pub(crate) access: Access,
     pub(crate) body_limit: usize,
-    pub(crate) figures: RouteFigures,
+    pub(crate) figures: RouteMetrics,
 }
 
 /// The one layer before every route: each further one has its own box, and its own copy of what is behind it, for every
@@ -34,9 +36,9 @@ pub(crate) struct Gated<S> {
 
 /// Puts a gate before a route.
 #[derive(Clone, Debug)]
-pub(crate) struct BehindGate(pub(crate) Arc<Gate>);
+pub(crate) struct GuardedService(pub(crate) Arc<Gate>);
 
-impl<S> Layer<S> for BehindGate {
+impl<S> Layer<S> for GuardedService {
     type Service = Gated<S>;
 
     fn layer(&self, behind: S) -> Gated<S> {
@@ -85,6 +87,12 @@ impl Gate {
                 return problem.into_response();
             }
         };
+        if let Some(principal) = &principal
+            && let Some(connection) = parts.extensions.get::<Connection>()
+            && !connection.claim(principal.name())
+        {
+            return too_many_of_token(connection.most_of_token()).into_response();
+        }
         // Nobody behind us can pass on what he does not get.
         parts.headers.remove(header::AUTHORIZATION);
         parts.headers.remove(header::COOKIE);
@@ -100,4 +108,17 @@ impl Gate {
         }
         response
     }
+}
+
+/// The answer where a token has as many connections as it may.
+fn too_many_of_token(most: usize) -> Problem {
+    metrics::counter!("answerback_http_refused_total", "code" => "TOO_MANY_CONNECTIONS")
+        .increment(1);
+    let text = format!("The token has {most} connections already");
+    let error = ErrorBuilder::new("TOO_MANY_CONNECTIONS", text, "connection")
+        .condition("A token has no more connections than the server allows")
+        .solution("Close a connection or use one again, or have gateway.most_connections_per_token raised");
+    Problem::told(ProblemKind::TooManyRequests, error)
+        .with_retry_after(1)
+        .with_header(header::CONNECTION, HeaderValue::from_static("close"))
 }

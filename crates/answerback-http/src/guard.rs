@@ -11,7 +11,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
 use crate::held_back::HeldBack;
-use crate::lost::Lost;
+use crate::not_found_page::NotFoundPage;
 use crate::{Principal, Problem, ProblemKind, Scope, Sessions, TokenTable};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -22,7 +22,7 @@ pub(crate) enum Access {
     /// Everybody who can reach the server.
     Open,
     /// Everybody with a token; without one whoever looks for a page.
-    Known(Option<Lost>),
+    Known(Option<NotFoundPage>),
     /// Everybody whose token has the scope.
     Scope(Scope),
 }
@@ -135,6 +135,7 @@ impl Guard {
         if access.is_open_to(parts) {
             return Ok(None);
         }
+        check_encoding(&parts.headers)?;
         let scope = match access {
             Access::Scope(scope) => Some(scope),
             Access::Open | Access::Known(_) => None,
@@ -214,6 +215,30 @@ impl Guard {
             Err(Problem::new(ProblemKind::TooManyRequests).with_retry_after(1))
         }
     }
+}
+
+/// Rejects a body that is compressed: nothing here unpacks one, and what is read as it came would be called broken.
+fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
+    let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    let is_plain = |value: &HeaderValue| {
+        let names = value.to_str().map(|names| names.split(',').map(str::trim));
+        names.is_ok_and(|mut names| {
+            names.all(|name| name.is_empty() || name.eq_ignore_ascii_case("identity"))
+        })
+    };
+    if codings.all(is_plain) {
+        return Ok(());
+    }
+    let error = ErrorBuilder::new(
+        "UNSUPPORTED_MEDIA_TYPE",
+        "The body has a content coding that is not taken",
+        "Content-Encoding",
+    )
+    .condition("The header Content-Encoding is absent or identity")
+    .solution("Send the body without compression");
+    let problem = Problem::told(ProblemKind::UnsupportedMediaType, error);
+    // What is taken instead (RFC 9110, 15.5.16).
+    Err(problem.with_header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity")))
 }
 
 /// The value of a header that stands there once, as text.

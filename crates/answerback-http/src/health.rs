@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Routes;
 
-type Asked = dyn Fn() -> Result<(), String> + Send + Sync;
+type ReadinessCheck = dyn Fn() -> Result<(), String> + Send + Sync;
 
 /// Whether the process lives (`/healthz`), and whether its parts are ready (`/readyz`).
 ///
@@ -22,7 +22,7 @@ type Asked = dyn Fn() -> Result<(), String> + Send + Sync;
 #[derive(Default)]
 #[must_use]
 pub struct Health {
-    parts: Vec<(String, Box<Asked>)>,
+    parts: Vec<(String, Box<ReadinessCheck>)>,
 }
 
 impl Health {

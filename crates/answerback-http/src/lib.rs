@@ -5,10 +5,12 @@
 //! MCP, a ledger or a store, and no request is ever answered that came for another host.
 #![warn(missing_docs)]
 
-mod alarm;
 mod allowance;
 mod answer;
+mod authorization_watch;
+mod body_timeout;
 mod closing;
+mod connection_timer;
 mod figures;
 mod front;
 mod gate;
@@ -16,22 +18,22 @@ mod guard;
 mod health;
 mod held_back;
 mod listener;
-mod lost;
 mod metrics;
+mod not_found_page;
 pub mod private_file;
 mod problem;
 mod routes;
 mod scope;
 mod serve;
 mod sessions;
-mod standing;
-mod timely;
 mod token;
 mod tokens;
+mod untrusted;
 
-pub use alarm::Alarm;
 pub use allowance::{Allowance, Held};
+pub use authorization_watch::Standing;
 pub use closing::Closing;
+pub use connection_timer::Alarm;
 pub use guard::{Guard, GuardError, cookie_name};
 pub use health::Health;
 pub use listener::{ListenError, ListenSettings, Listener};
@@ -42,6 +44,5 @@ pub use routes::Routes;
 pub use scope::{Scope, Scopes, UnknownScope};
 pub use serve::serve;
 pub use sessions::{RedeemError, SessionInfo, Sessions};
-pub use standing::Standing;
 pub use token::{NoRandomness, NotAToken, Token};
 pub use tokens::{Principal, TokenTable, Tokens, TokensError};

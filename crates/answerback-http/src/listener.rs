@@ -11,17 +11,22 @@ pub struct ListenSettings {
     pub(crate) address: SocketAddr,
     pub(crate) is_remote_allowed: bool,
     pub(crate) max_connections: usize,
+    pub(crate) max_half_open: usize,
+    pub(crate) max_of_token: usize,
     pub(crate) header_timeout: Duration,
     pub(crate) shutdown_grace: Duration,
 }
 
 impl Default for ListenSettings {
-    /// Any free port of 127.0.0.1, 1024 connections, 30 seconds for the head of a request, 5 seconds for an orderly end.
+    /// Any free port of 127.0.0.1; 1024 connections, of them 256 of an address that have shown no token and 256 of a
+    /// token; 30 seconds for the head of a request, 5 seconds for an orderly end.
     fn default() -> Self {
         Self {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
             is_remote_allowed: false,
             max_connections: 1024,
+            max_half_open: 256,
+            max_of_token: 256,
             header_timeout: Duration::from_secs(30),
             shutdown_grace: Duration::from_secs(5),
         }
@@ -50,6 +55,19 @@ impl ListenSettings {
     /// Serves at most this many connections at a time.
     pub fn with_max_connections(mut self, count: usize) -> Self {
         self.max_connections = count;
+        self
+    }
+
+    /// Lets at most this many connections of one address wait without having shown a token. When there is one more, the
+    /// one that has waited longest is closed.
+    pub fn with_max_half_open(mut self, count: usize) -> Self {
+        self.max_half_open = count;
+        self
+    }
+
+    /// Serves at most this many connections of one token at a time.
+    pub fn with_max_connections_of_token(mut self, count: usize) -> Self {
+        self.max_of_token = count;
         self
     }
 

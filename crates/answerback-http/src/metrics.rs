@@ -26,7 +26,7 @@ const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// What was counted and measured in this process.
 #[derive(Clone, Debug)]
-pub struct Metrics(Arc<Registry>);
+pub struct Metrics(Arc<MetricRegistry>);
 
 impl Metrics {
     /// Becomes the recorder of the process. A second call gives the first one's again.
@@ -45,7 +45,7 @@ impl Metrics {
     }
 
     fn new() -> Self {
-        Self(Arc::new(Registry::default()))
+        Self(Arc::new(MetricRegistry::default()))
     }
 
     /// The page that Prometheus reads.
@@ -76,7 +76,7 @@ impl Metrics {
         Routes::new().route("/metrics", Scope::Read, get(page))
     }
 
-    fn describe(&self, name: &KeyName, kind: Kind, help: SharedString) {
+    fn describe(&self, name: &KeyName, kind: MetricKind, help: SharedString) {
         let mut families = self.0.families.write().unwrap_or_else(PoisonError::into_inner);
         let family =
             families.entry(metric_name(name.as_str())).or_insert_with(|| Family::new(kind));
@@ -84,7 +84,7 @@ impl Metrics {
     }
 
     /// The series of this key, or `None` where there is no room or the name means another kind.
-    fn series(&self, key: &Key, kind: Kind) -> Option<Arc<Series>> {
+    fn series(&self, key: &Key, kind: MetricKind) -> Option<Arc<MetricSeries>> {
         let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, series)) = known.get(key) {
             return (*of == kind).then(|| Arc::clone(series));
@@ -100,7 +100,7 @@ impl Metrics {
     }
 
     /// Finds a series by how it is written, or begins it.
-    fn enter(&self, key: &Key, kind: Kind) -> Option<Arc<Series>> {
+    fn enter(&self, key: &Key, kind: MetricKind) -> Option<Arc<MetricSeries>> {
         let name = metric_name(key.name());
         let labels = Labels::of(key);
         let mut families = self.0.families.write().unwrap_or_else(PoisonError::into_inner);
@@ -114,14 +114,14 @@ impl Metrics {
 }
 
 #[derive(Debug, Default)]
-struct Registry {
+struct MetricRegistry {
     families: RwLock<BTreeMap<String, Family>>,
     /// By what is asked for: a request counts several things, and writing a label anew costs more than counting.
-    known: RwLock<HashMap<Key, (Kind, Arc<Series>)>>,
+    known: RwLock<HashMap<Key, (MetricKind, Arc<MetricSeries>)>>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Kind {
+enum MetricKind {
     Counter,
     Gauge,
     Histogram,
@@ -130,13 +130,13 @@ enum Kind {
 /// All series of one name.
 #[derive(Debug)]
 struct Family {
-    kind: Kind,
+    kind: MetricKind,
     help: String,
-    series: BTreeMap<Labels, Arc<Series>>,
+    series: BTreeMap<Labels, Arc<MetricSeries>>,
 }
 
 impl Family {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: MetricKind) -> Self {
         Self { kind, help: String::new(), series: BTreeMap::new() }
     }
 
@@ -152,14 +152,14 @@ impl Family {
             )?;
         }
         let kind = match self.kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
         };
         writeln!(page, "# TYPE {name} {kind}")?;
         for (labels, series) in &self.series {
             match self.kind {
-                Kind::Counter => {
+                MetricKind::Counter => {
                     writeln!(
                         page,
                         "{name}{} {}",
@@ -167,8 +167,10 @@ impl Family {
                         series.count.load(Ordering::Relaxed)
                     )?;
                 }
-                Kind::Gauge => writeln!(page, "{name}{} {}", labels.shown(None), series.value())?,
-                Kind::Histogram => series.render_histogram(name, labels, page)?,
+                MetricKind::Gauge => {
+                    writeln!(page, "{name}{} {}", labels.shown(None), series.value())?;
+                }
+                MetricKind::Histogram => series.render_histogram(name, labels, page)?,
             }
         }
         Ok(())
@@ -202,14 +204,14 @@ impl Labels {
 
 /// The numbers of one series: a count, a value, and the buckets of a histogram, each used by the kinds that need it.
 #[derive(Debug, Default)]
-struct Series {
+struct MetricSeries {
     count: AtomicU64,
     /// The bits of an `f64`: what a gauge shows, or the sum of a histogram.
     value: AtomicU64,
     buckets: [AtomicU64; BUCKETS.len()],
 }
 
-impl Series {
+impl MetricSeries {
     fn value(&self) -> f64 {
         f64::from_bits(self.value.load(Ordering::Relaxed))
     }
@@ -228,7 +230,7 @@ impl Series {
     }
 }
 
-impl CounterFn for Series {
+impl CounterFn for MetricSeries {
     fn increment(&self, value: u64) {
         self.count.fetch_add(value, Ordering::Relaxed);
     }
@@ -238,7 +240,7 @@ impl CounterFn for Series {
     }
 }
 
-impl ::metrics::GaugeFn for Series {
+impl ::metrics::GaugeFn for MetricSeries {
     fn increment(&self, value: f64) {
         let add = |bits| Some((f64::from_bits(bits) + value).to_bits());
         // It always finds a value, so it ends well.
@@ -254,7 +256,7 @@ impl ::metrics::GaugeFn for Series {
     }
 }
 
-impl HistogramFn for Series {
+impl HistogramFn for MetricSeries {
     fn record(&self, value: f64) {
         let bucket = BUCKETS.iter().position(|bound| value <= *bound);
         if let Some(bucket) = bucket.and_then(|position| self.buckets.get(position)) {
@@ -267,27 +269,27 @@ impl HistogramFn for Series {
 
 impl Recorder for Metrics {
     fn describe_counter(&self, name: KeyName, _: Option<Unit>, help: SharedString) {
-        self.describe(&name, Kind::Counter, help);
+        self.describe(&name, MetricKind::Counter, help);
     }
 
     fn describe_gauge(&self, name: KeyName, _: Option<Unit>, help: SharedString) {
-        self.describe(&name, Kind::Gauge, help);
+        self.describe(&name, MetricKind::Gauge, help);
     }
 
     fn describe_histogram(&self, name: KeyName, _: Option<Unit>, help: SharedString) {
-        self.describe(&name, Kind::Histogram, help);
+        self.describe(&name, MetricKind::Histogram, help);
     }
 
     fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
-        self.series(key, Kind::Counter).map_or_else(Counter::noop, Counter::from_arc)
+        self.series(key, MetricKind::Counter).map_or_else(Counter::noop, Counter::from_arc)
     }
 
     fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
-        self.series(key, Kind::Gauge).map_or_else(Gauge::noop, Gauge::from_arc)
+        self.series(key, MetricKind::Gauge).map_or_else(Gauge::noop, Gauge::from_arc)
     }
 
     fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
-        self.series(key, Kind::Histogram).map_or_else(Histogram::noop, Histogram::from_arc)
+        self.series(key, MetricKind::Histogram).map_or_else(Histogram::noop, Histogram::from_arc)
     }
 }
 

@@ -42,7 +42,7 @@ pub enum ProblemKind {
 }
 
 /// Status, code, message, field, condition and solution of a kind.
-struct Words {
+struct ProblemText {
     status: StatusCode,
     code: &'static str,
     message: &'static str,
@@ -80,7 +80,7 @@ impl ProblemKind {
         Self::ALL.into_iter().find(|kind| kind.status() == status)
     }
 
-    const fn words(self) -> Words {
+    const fn words(self) -> ProblemText {
         let (status, code, message, field, condition, solution) = match self {
             Self::BadRequest => (
                 StatusCode::BAD_REQUEST,
@@ -203,7 +203,7 @@ impl ProblemKind {
                 "Wait as long as the header Retry-After says, then try again",
             ),
         };
-        Words { status, code, message, field, condition, solution }
+        ProblemText { status, code, message, field, condition, solution }
     }
 
     fn document(self) -> ErrorBuilder {

@@ -7,11 +7,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any};
 use tower_layer::Layer;
 
-use crate::figures::RouteFigures;
-use crate::front::{Handler, Post};
-use crate::gate::{BehindGate, Gate};
+use crate::figures::RouteMetrics;
+use crate::front::{Handler, PostRoute};
+use crate::gate::{Gate, GuardedService};
 use crate::guard::{Access, Guard};
-use crate::lost::Lost;
+use crate::not_found_page::NotFoundPage;
 use crate::{Closing, Problem, ProblemKind, Scope};
 
 /// The largest body of a route that says nothing else.
@@ -33,12 +33,12 @@ const BODY_LIMIT: usize = 4 << 20;
 #[must_use]
 pub struct Routes {
     body_limit: usize,
-    entries: Vec<Entry>,
-    lost: Option<Lost>,
+    entries: Vec<RouteEntry>,
+    lost: Option<NotFoundPage>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct RouteEntry {
     path: String,
     access: Access,
     body_limit: usize,
@@ -101,7 +101,7 @@ impl Routes {
     /// Says what a browser is shown that looks for a page which is not there: a `GET` that accepts HTML, at an address
     /// that is none of these and below none of them. Everybody may see it. Programs are told a problem as everywhere.
     pub const fn lost(mut self, page: fn() -> Response, apart: &'static [&'static str]) -> Self {
-        self.lost = Some(Lost { page, apart });
+        self.lost = Some(NotFoundPage { page, apart });
         self
     }
 
@@ -115,17 +115,17 @@ impl Routes {
     fn with(mut self, path: &str, access: Access, methods: MethodRouter) -> Self {
         let body_limit = self.body_limit;
         let (path, posts) = (path.to_owned(), None);
-        self.entries.push(Entry { path, access, body_limit, methods, posts });
+        self.entries.push(RouteEntry { path, access, body_limit, methods, posts });
         self
     }
 
     /// Puts the guard before every route, and before what is none: who has no token does not learn which it is.
-    pub(crate) fn behind(self, guard: Guard, closing: &Closing) -> (Router, Vec<Post>) {
+    pub(crate) fn behind(self, guard: Guard, closing: &Closing) -> (Router, Vec<PostRoute>) {
         let guard = Arc::new(guard);
         let gate = |access, body_limit, figures| {
             let (guard, closing) = (guard.clone(), closing.clone());
             let gate = Gate { guard, closing, access, body_limit, figures };
-            BehindGate(Arc::new(gate))
+            GuardedService(Arc::new(gate))
         };
         let lost = self.lost;
         let nothing = any(move |request: Request| async move {
@@ -136,13 +136,13 @@ impl Routes {
             }
         });
         let nothing =
-            nothing.layer(gate(Access::Known(lost), self.body_limit, RouteFigures::of_none()));
+            nothing.layer(gate(Access::Known(lost), self.body_limit, RouteMetrics::of_none()));
         let mut posts = Vec::new();
-        let add = |router: Router, entry: Entry| {
-            let figures = RouteFigures::of(&entry.path);
+        let add = |router: Router, entry: RouteEntry| {
+            let figures = RouteMetrics::of(&entry.path);
             let gate = gate(entry.access, entry.body_limit, figures);
             let post = entry.posts.map(|posts| gate.layer(posts));
-            posts.extend(post.map(|gated| Post { path: entry.path.clone(), gated }));
+            posts.extend(post.map(|gated| PostRoute { path: entry.path.clone(), gated }));
             router.route(&entry.path, entry.methods.layer(gate))
         };
         let router = self.entries.into_iter().fold(Router::new(), add);

@@ -40,23 +40,23 @@ const NOTED_EVERY: Duration = Duration::from_mins(10);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Sessions(Arc<Shared>);
+pub struct Sessions(Arc<SharedSessions>);
 
 #[derive(Debug)]
-struct Shared {
+struct SharedSessions {
     name: String,
     scopes: Scopes,
     file: Option<PathBuf>,
-    table: Mutex<Table>,
+    table: Mutex<SessionTable>,
     /// Goes up when a session ends.
     ended: watch::Sender<u64>,
     held_back: HeldBack,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct SessionTable {
     launches: Vec<Launch>,
-    open: Vec<Session>,
+    open: Vec<BrowserSession>,
 }
 
 #[derive(Debug)]
@@ -67,7 +67,7 @@ struct Launch {
 }
 
 #[derive(Clone, Debug)]
-struct Session {
+struct BrowserSession {
     id: String,
     principal: Principal,
     created: SystemTime,
@@ -93,7 +93,7 @@ impl Sessions {
     /// No sessions yet; those to come act under this name, with these scopes.
     pub fn new(name: &str, scopes: impl Into<Scopes>) -> Self {
         let (table, ended) = (Mutex::default(), watch::Sender::new(0));
-        Self(Arc::new(Shared {
+        Self(Arc::new(SharedSessions {
             name: name.to_owned(),
             scopes: scopes.into(),
             file: None,
@@ -119,10 +119,10 @@ impl Sessions {
         let kept: Value =
             text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         let open = kept.as_array().into_iter().flatten();
-        let open = open.filter_map(|kept| Session::from_kept(kept, name, scopes)).collect();
-        let mut table = Table { launches: Vec::new(), open };
+        let open = open.filter_map(|kept| BrowserSession::from_kept(kept, name, scopes)).collect();
+        let mut table = SessionTable { launches: Vec::new(), open };
         table.forget_idle(now);
-        Ok(Self(Arc::new(Shared {
+        Ok(Self(Arc::new(SharedSessions {
             name: name.to_owned(),
             scopes,
             file: Some(file.to_owned()),
@@ -179,7 +179,7 @@ impl Sessions {
         let principal = Principal::new(&self.0.name, self.0.scopes, token.digest()).of_person();
         let id = token.digest().name();
         let (created, last_used, noted) = (now, now, now);
-        table.open.push(Session { id, principal, created, last_used, noted });
+        table.open.push(BrowserSession { id, principal, created, last_used, noted });
         self.keep(&table);
         Ok(token)
     }
@@ -219,7 +219,7 @@ impl Sessions {
     pub fn list(&self, asking: &Principal) -> Vec<SessionInfo> {
         let mut table = self.lock();
         table.forget_idle(SystemTime::now());
-        let info = |session: &Session| SessionInfo {
+        let info = |session: &BrowserSession| SessionInfo {
             id: session.id.clone(),
             created: session.created,
             last_used: session.last_used,
@@ -254,7 +254,7 @@ impl Sessions {
         }
     }
 
-    fn end(&self, is_meant: impl Fn(&Session) -> bool) -> bool {
+    fn end(&self, is_meant: impl Fn(&BrowserSession) -> bool) -> bool {
         let mut table = self.lock();
         let before = table.open.len();
         table.open.retain(|session| !is_meant(session));
@@ -268,21 +268,21 @@ impl Sessions {
     }
 
     /// Sessions that cannot be kept are still sessions: they end with the process.
-    fn keep(&self, table: &Table) {
+    fn keep(&self, table: &SessionTable) {
         let Some(file) = &self.0.file else { return };
-        let kept: Vec<Value> = table.open.iter().map(Session::kept).collect();
+        let kept: Vec<Value> = table.open.iter().map(BrowserSession::kept).collect();
         if let Err(error) = private_file::replace(file, &json!(kept).to_string()) {
             tracing::warn!(%error, "sessions are not kept over a restart");
         }
     }
 
     // Each change of the table is whole before the lock is let go.
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, SessionTable> {
         self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Table {
+impl SessionTable {
     fn forget_idle(&mut self, now: SystemTime) {
         // A clock that was put back makes nobody idle.
         let since = |then: SystemTime| now.duration_since(then).unwrap_or_default();
@@ -291,7 +291,7 @@ impl Table {
     }
 }
 
-impl Session {
+impl BrowserSession {
     fn kept(&self) -> Value {
         json!({
             "digest": HEXLOWER.encode(self.principal.digest().as_bytes()),

@@ -4,7 +4,7 @@ use std::time::Duration;
 use answerback_store::{CaseFilter, CaseStatus, Gap, Store, StoreError};
 use tokio::sync::{Notify, watch};
 
-use super::ring::{Frame, Ring};
+use super::ring::{EventFrame, Ring};
 
 /// How often the store is looked at while somebody follows: other processes write into it, too.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
@@ -19,7 +19,7 @@ const MOST_WAITING: usize = 1000;
 
 /// How far everything is.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Level {
+pub(crate) struct LivePosition {
     /// The size of the log.
     pub(crate) size: u64,
     /// The newest event.
@@ -33,7 +33,7 @@ pub(crate) struct Level {
 pub(crate) struct Live {
     store: Store,
     ring: RwLock<Ring>,
-    level: watch::Sender<Level>,
+    level: watch::Sender<LivePosition>,
     nudge: Notify,
 }
 
@@ -41,13 +41,13 @@ pub(crate) struct Live {
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) gap: Option<Gap>,
-    pub(crate) frames: Vec<Frame>,
+    pub(crate) frames: Vec<EventFrame>,
     pub(crate) after: u64,
 }
 
 impl Live {
     pub(crate) fn new(store: Store) -> Arc<Self> {
-        let (ring, level) = (RwLock::default(), watch::Sender::new(Level::default()));
+        let (ring, level) = (RwLock::default(), watch::Sender::new(LivePosition::default()));
         Arc::new(Self { store, ring, level, nudge: Notify::new() })
     }
 
@@ -57,7 +57,9 @@ impl Live {
     }
 
     /// Follows how far everything is, from a level that was read just now.
-    pub(crate) async fn subscribe(self: &Arc<Self>) -> Result<watch::Receiver<Level>, StoreError> {
+    pub(crate) async fn subscribe(
+        self: &Arc<Self>,
+    ) -> Result<watch::Receiver<LivePosition>, StoreError> {
         let receiver = self.level.subscribe();
         self.look().await?;
         self.nudge();
@@ -100,13 +102,13 @@ impl Live {
                     ring.restart(head.event_seq.max(page.after));
                 } else {
                     let end = page.events.last().map_or(page.after, |event| event.seq);
-                    ring.push(page.events.iter().map(Frame::of), end);
+                    ring.push(page.events.iter().map(EventFrame::of), end);
                 }
             }
         }
         let has_grown = head.size != before.size || head.event_seq != before.seq;
         let waiting = if has_grown { self.waiting()? } else { before.waiting };
-        let level = Level { size: head.size, seq: head.event_seq, waiting };
+        let level = LivePosition { size: head.size, seq: head.event_seq, waiting };
         self.level.send_if_modified(|kept| {
             let is_new = *kept != level;
             *kept = level;
@@ -136,7 +138,7 @@ impl Live {
         let store = self.store.clone();
         let read = move || {
             let page = store.events(after, None, most)?;
-            let frames = page.events.iter().map(Frame::of).collect();
+            let frames = page.events.iter().map(EventFrame::of).collect();
             Ok(Page { gap: page.gap, frames, after: page.after })
         };
         let read = tokio::task::spawn_blocking(read).await;

@@ -3,4 +3,4 @@
 mod follow;
 mod ring;
 
-pub(crate) use follow::{Level, Live};
+pub(crate) use follow::{Live, LivePosition};

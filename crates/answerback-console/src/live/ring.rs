@@ -15,14 +15,14 @@ const MOST_BYTES: usize = 32 << 20;
 
 /// An event as it is sent, made once for all who follow.
 #[derive(Clone, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct EventFrame {
     pub(crate) seq: u64,
     pub(crate) stream: String,
     /// Nothing, where nobody is told of it.
     pub(crate) bytes: Bytes,
 }
 
-impl Frame {
+impl EventFrame {
     pub(crate) fn of(event: &Event) -> Self {
         let bytes = told(event).map(|(name, data)| {
             Bytes::from(format!("id: {}\nevent: {name}\ndata: {data}\n\n", event.seq))
@@ -59,7 +59,7 @@ fn told(event: &Event) -> Option<(&'static str, Value)> {
 /// The newest events, without holes.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
-    frames: VecDeque<Frame>,
+    frames: VecDeque<EventFrame>,
     bytes: usize,
     /// Everything up to here was seen.
     end: u64,
@@ -75,7 +75,7 @@ impl Ring {
         *self = Self { end, ..Self::default() };
     }
 
-    pub(crate) fn push(&mut self, frames: impl IntoIterator<Item = Frame>, end: u64) {
+    pub(crate) fn push(&mut self, frames: impl IntoIterator<Item = EventFrame>, end: u64) {
         for frame in frames {
             self.bytes += frame.bytes.len();
             self.frames.push_back(frame);
@@ -88,14 +88,14 @@ impl Ring {
     }
 
     /// Frames after a place, at most so many, and where to read on; nothing, where the ring does not reach back so far.
-    pub(crate) fn after(&self, after: u64, most: usize) -> Option<(Vec<Frame>, u64)> {
+    pub(crate) fn after(&self, after: u64, most: usize) -> Option<(Vec<EventFrame>, u64)> {
         if after >= self.end {
             return Some((Vec::new(), after));
         }
         // Sequence numbers have no holes, so the place of the next one is known.
         let oldest = self.frames.front().map_or(self.end + 1, |frame| frame.seq);
         let skip = usize::try_from((after + 1).checked_sub(oldest)?).ok()?;
-        let frames: Vec<Frame> = self.frames.iter().skip(skip).take(most).cloned().collect();
+        let frames: Vec<EventFrame> = self.frames.iter().skip(skip).take(most).cloned().collect();
         let end = frames.last().map_or(self.end, |frame| frame.seq);
         Some((frames, end))
     }
@@ -105,8 +105,8 @@ impl Ring {
 mod tests {
     use super::*;
 
-    fn frame(seq: u64) -> Frame {
-        Frame { seq, stream: "s".into(), bytes: Bytes::from_static(b"x") }
+    fn frame(seq: u64) -> EventFrame {
+        EventFrame { seq, stream: "s".into(), bytes: Bytes::from_static(b"x") }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! A reply: how it comes in, and how people are shown it.
 
+mod ingest;
+mod reply_view;
 mod row;
-mod shown;
-mod take_in;
 
+pub use ingest::{SubmittedReply, TakeInError, Taken, take_in};
 pub use row::Row;
-pub use take_in::{HandedIn, TakeInError, Taken, take_in};
 
+pub(crate) use ingest::{FILES, take_in_with};
+pub(crate) use reply_view::{ReplyView, part, part_text};
 pub(crate) use row::{is_passed, shortened, time_of};
-pub(crate) use shown::{Shown, part, part_text};
-pub(crate) use take_in::{FILES, take_in_with};

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Shown;
+use super::ReplyView;
 
 /// How much of a summary a list shows.
 const SUMMARY: usize = 300;
@@ -47,7 +47,7 @@ pub struct Row {
 }
 
 impl Row {
-    pub(crate) fn of(entry: &Entry, shown: &Shown) -> Self {
+    pub(crate) fn of(entry: &Entry, shown: &ReplyView) -> Self {
         let leaf = &entry.leaf;
         let text = |name: &str| leaf.text(name).map(ToOwned::to_owned);
         let ui = shown.ui.as_ref();
@@ -80,6 +80,26 @@ impl Row {
     }
 }
 
+impl Row {
+    /// Returns about how many bytes the texts of the row take.
+    pub(crate) fn size(&self) -> usize {
+        let texts = [
+            &self.id,
+            &self.contract,
+            &self.outcome,
+            &self.tool,
+            &self.agent,
+            &self.server,
+            &self.principal,
+            &self.live_stream_id,
+        ];
+        let texts: usize = texts.into_iter().flatten().map(String::len).sum();
+        let artifacts: usize =
+            self.artifacts.keys().map(|kind| kind.len() + size_of::<usize>()).sum();
+        texts + artifacts + self.time.len() + self.kind.len() + self.summary.len()
+    }
+}
+
 /// When an entry was recorded.
 pub(crate) fn time_of(leaf: &Leaf) -> String {
     Timestamp::from_unix_micros(leaf.micros()).to_offset_micros()
@@ -98,7 +118,7 @@ pub(crate) fn is_passed(outcome: &str) -> bool {
     matches!(outcome, "ok" | "waived" | "corrected")
 }
 
-fn summary(leaf: &Leaf, shown: &Shown) -> String {
+fn summary(leaf: &Leaf, shown: &ReplyView) -> String {
     if let Some(said) = shown.summary() {
         return shortened(said, SUMMARY);
     }
@@ -127,7 +147,11 @@ fn summary(leaf: &Leaf, shown: &Shown) -> String {
             let (attempt, most) = (count("attempt"), count("max_attempts"));
             format!("{tool}: attempt {attempt} of {most} does not fit its schema ({})", codes())
         }
-        Kind::Escalation => format!("{tool}: a person was asked"),
+        Kind::Escalation => match (leaf.text("tool"), outcome) {
+            (_, "released") => "a call was unblocked without a person's decision".to_owned(),
+            (Some(tool), _) => format!("{tool}: a person was asked"),
+            (None, _) => "a person was asked".to_owned(),
+        },
         Kind::Rejected => format!("rejected: {}", codes()),
         _ => format!("{tool}: {outcome}"),
     }

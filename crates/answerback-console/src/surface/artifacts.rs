@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 
 use super::replies::find;
 use crate::Console;
-use crate::artifact::{self, ARTIFACT_STREAMS, ArtifactDocument, Line, Settling};
+use crate::artifact::{self, ARTIFACT_STREAMS, ArtifactDocument, Settling, VersionHistory};
 use crate::ask::{self, Answer, aside, bad, limit, not_found, ok, some, store_problem, surface_of};
-use crate::reply::Shown;
+use crate::reply::ReplyView;
 
 /// The largest body about an artifact.
 const LARGEST: usize = 4096;
@@ -38,7 +38,7 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Listed {
+struct ArtifactRow {
     kind: Option<String>,
     status: Option<String>,
     reply: Option<String>,
@@ -47,24 +47,24 @@ struct Listed {
 }
 
 /// Which artifacts are wanted.
-struct Wanted {
+struct ArtifactFilter {
     kind: Option<String>,
     status: Option<ArtifactStatus>,
 }
 
-impl Wanted {
+impl ArtifactFilter {
     fn has(&self, artifact: &ArtifactDocument) -> bool {
         self.kind.as_ref().is_none_or(|kind| artifact.kind.as_ref() == Some(kind))
             && self.status.is_none_or(|status| artifact.status == status)
     }
 }
 
-async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>) -> Answer {
+async fn list(State(console): State<Arc<Console>>, Query(listed): Query<ArtifactRow>) -> Answer {
     let status = some(listed.status).map(|word| {
         serde_json::from_value(Value::from(word))
             .map_err(|error| bad("status", error, "Use draft, final, deprecated or superseded"))
     });
-    let wanted = Wanted { kind: some(listed.kind), status: status.transpose()? };
+    let wanted = ArtifactFilter { kind: some(listed.kind), status: status.transpose()? };
     if let Some(reply) = some(listed.reply) {
         let mut artifacts = brought_by(&console, find(&console, &reply).await?).await?;
         artifacts.retain(|artifact| wanted.has(artifact));
@@ -82,7 +82,7 @@ async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>)
             for name in &names {
                 let id = name.strip_prefix(ARTIFACT_STREAMS).unwrap_or_default();
                 let line = match ArtifactId::try_from(id) {
-                    Ok(id) => Line::read(&store, &id)?,
+                    Ok(id) => VersionHistory::read(&store, &id)?,
                     Err(_) => None,
                 };
                 let latest = line.map(|line| line.latest().clone());
@@ -110,7 +110,7 @@ pub(super) async fn brought_by(
 ) -> Result<Vec<ArtifactDocument>, Problem> {
     let store = console.store.clone();
     aside(move || {
-        let shown = Shown::of(&entry);
+        let shown = ReplyView::of(&entry);
         let (Some(document), Some(contract)) = (&shown.document, shown.contract) else {
             return Ok(Vec::new());
         };
@@ -123,22 +123,22 @@ fn artifact_id(text: &str) -> Result<ArtifactId, Problem> {
     ArtifactId::try_from(text).map_err(|_| not_found("artifact"))
 }
 
-async fn line(console: &Console, id: &str) -> Result<Line, Problem> {
+async fn line(console: &Console, id: &str) -> Result<VersionHistory, Problem> {
     let (store, id) = (console.store.clone(), artifact_id(id)?);
-    let line = aside(move || Line::read(&store, &id)).await?;
+    let line = aside(move || VersionHistory::read(&store, &id)).await?;
     line.ok_or_else(|| not_found("artifact"))
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Which {
+struct VersionQuery {
     version: Option<usize>,
 }
 
 async fn show(
     State(console): State<Arc<Console>>,
     Path(id): Path<String>,
-    Query(Which { version }): Query<Which>,
+    Query(VersionQuery { version }): Query<VersionQuery>,
 ) -> Answer {
     let line = line(&console, &id).await?;
     let artifact = match version {
@@ -159,7 +159,7 @@ async fn document(
 ) -> Result<Option<Value>, Problem> {
     let (store, index) = (console.store.clone(), artifact.index);
     let entry = aside(move || store.entry(index)).await?;
-    let document = entry.and_then(|entry| Shown::of(&entry).document);
+    let document = entry.and_then(|entry| ReplyView::of(&entry).document);
     Ok(document.zip(artifact.position).and_then(|(document, position)| {
         document.pointer(&format!("/artifacts/{position}")).cloned()
     }))
@@ -191,7 +191,7 @@ async fn settle(
     Path(id): Path<String>,
     body: Bytes,
 ) -> Answer {
-    let Settle { status: word, version } = ask::body(&body)?;
+    let Settle { status: word, version } = ask::body(&body, &["version"])?;
     let status = artifact::status(&word).ok_or_else(|| {
         bad("status", format!("{word:?} is nothing to decide"), "Use final or deprecated")
     })?;

@@ -22,7 +22,7 @@ use tokio::sync::watch;
 
 use crate::Console;
 use crate::ask::{Answer, bad, held, some, store_problem};
-use crate::live::{Level, Live};
+use crate::live::{Live, LivePosition};
 
 /// How many events are sent before the next look.
 const PAGE: usize = 64;
@@ -38,7 +38,7 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Asked {
+struct EventQuery {
     streams: Option<String>,
     after: Option<String>,
 }
@@ -48,7 +48,7 @@ async fn follow(
     Extension(closing): Extension<Closing>,
     Extension(standing): Extension<Standing>,
     Extension(principal): Extension<Principal>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<EventQuery>,
     headers: HeaderMap,
 ) -> Answer {
     let header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
@@ -99,7 +99,7 @@ async fn follow(
 struct Follower {
     live: Arc<Live>,
     run: String,
-    level: watch::Receiver<Level>,
+    level: watch::Receiver<LivePosition>,
     streams: Option<Vec<String>>,
     cursor: u64,
     sender: Sender<Bytes>,
@@ -116,7 +116,7 @@ impl Follower {
         while self.step(&mut told).await.is_some() {}
     }
 
-    async fn step(&mut self, told: &mut Level) -> Option<()> {
+    async fn step(&mut self, told: &mut LivePosition) -> Option<()> {
         let page = self.live.page(self.cursor, PAGE).await;
         let page =
             page.inspect_err(|error| tracing::warn!(%error, "events cannot be read")).ok()?;

@@ -14,8 +14,8 @@ use super::artifacts::place_of;
 use super::replies::find;
 use crate::Console;
 use crate::ask::{Answer, internal, not_found, ok};
-use crate::files::{Noted, path_of};
-use crate::reply::{FILES, Shown, part};
+use crate::files::{FileRefusal, RecordedFile, path_of};
+use crate::reply::{FILES, ReplyView, part};
 
 /// What a browser may show by itself. Everything else is saved: a document of markup or of vectors can run scripts.
 const IMAGES: [(&str, &str); 5] = [
@@ -50,15 +50,15 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
 }
 
 /// A file of an artifact, read and compared with what it was.
-struct Found {
+struct ArtifactFile {
     name: String,
     bytes: Vec<u8>,
     size: u64,
     sha256: String,
-    noted: Option<Noted>,
+    noted: Option<RecordedFile>,
 }
 
-impl Found {
+impl ArtifactFile {
     /// Whether it is another than the one that was recorded; or none was, and then nobody knows which one was meant.
     fn has_changed(&self) -> bool {
         self.noted.as_ref().is_none_or(|noted| noted.sha256 != self.sha256)
@@ -70,24 +70,28 @@ impl Found {
     }
 }
 
-/// The file of an artifact; nothing, where it is not there or not served.
-async fn look(console: &Arc<Console>, id: &str, position: usize) -> Result<Option<Found>, Problem> {
+/// The file of an artifact, or why it is not served.
+async fn look(
+    console: &Arc<Console>,
+    id: &str,
+    position: usize,
+) -> Result<Result<ArtifactFile, FileRefusal>, Problem> {
     let entry = find(console, id).await?;
-    let shown = Shown::of(&entry);
+    let shown = ReplyView::of(&entry);
     let artifact = shown
         .ui
         .as_ref()
         .and_then(|ui| ui.pointer(&format!("/artifacts/{position}")))
         .ok_or_else(|| not_found("artifact"))?;
     let path = path_of(artifact).ok_or_else(|| not_found("file of this artifact"))?.to_owned();
-    let noted: Vec<Noted> = part(&entry, FILES)
+    let noted: Vec<RecordedFile> = part(&entry, FILES)
         .and_then(|noted| serde_json::from_value(noted).ok())
         .unwrap_or_default();
     let noted = noted.into_iter().find(|noted| noted.artifact == position);
     let name = path.rsplit(['/', '\\']).next().unwrap_or("file").to_owned();
     let files = console.files.clone();
     let read = tokio::task::spawn_blocking(move || files.read(&path)).await.map_err(internal)?;
-    Ok(read.ok().map(|(bytes, size, sha256)| Found { name, bytes, size, sha256, noted }))
+    Ok(read.map(|(bytes, size, sha256)| ArtifactFile { name, bytes, size, sha256, noted }))
 }
 
 async fn state_by_id(state: State<Arc<Console>>, Path(id): Path<String>) -> Answer {
@@ -105,16 +109,24 @@ async fn state_of(
     Path((id, position)): Path<(String, usize)>,
 ) -> Answer {
     let found = look(&console, &id, position).await?;
-    let Some(found) = found else {
-        let (state, solution) = if console.files.is_empty() {
-            ("not served", "Name the folder of such files as console.files in the configuration")
-        } else {
-            ("missing", "It is not below the folders that console.files names, or was removed")
-        };
-        let told = json!({
-            "state": state, "solution": solution, "size": null, "sha256": null, "media_type": null, "preview": null,
-        });
-        return ok(&told);
+    let found = match found {
+        Ok(found) => found,
+        Err(refusal) => {
+            let (state, solution) = match refusal {
+                _ if console.files.is_empty() => (
+                    "not served",
+                    "Name the folder of such files as console.files in the configuration",
+                ),
+                FileRefusal::Missing => ("missing", refusal.solution()),
+                FileRefusal::HardLinked | FileRefusal::TooLarge => {
+                    ("not served", refusal.solution())
+                }
+            };
+            let told = json!({
+                "state": state, "solution": solution, "size": null, "sha256": null, "media_type": null, "preview": null,
+            });
+            return ok(&told);
+        }
     };
     let state = if found.has_changed() { "changed" } else { "available" };
     let solution = (state == "changed")
@@ -144,7 +156,7 @@ async fn file(
     State(console): State<Arc<Console>>,
     Path((id, position)): Path<(String, usize)>,
 ) -> Answer {
-    let found = look(&console, &id, position).await?.ok_or_else(|| not_found("file"))?;
+    let found = look(&console, &id, position).await?.map_err(refused)?;
     if found.has_changed() {
         let told = ErrorBuilder::new(
             "FILE_CHANGED",
@@ -170,6 +182,16 @@ async fn file(
         HeaderValue::from_static("sandbox; default-src 'none'"),
     );
     Ok(response)
+}
+
+fn refused(refusal: FileRefusal) -> Problem {
+    if refusal == FileRefusal::Missing {
+        return not_found("file");
+    }
+    let told = ErrorBuilder::new("FILE_NOT_SERVED", "The file is there, and is not served", "file")
+        .condition("The file has one name, below console.files, and at most 64 MiB")
+        .solution(refusal.solution());
+    Problem::told(ProblemKind::Forbidden, told)
 }
 
 /// A name as RFC 5987 writes it.

@@ -33,15 +33,11 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
 }
 
 async fn head(State(console): State<Arc<Console>>) -> Answer {
-    let store = console.store.clone();
     let told = aside(move || {
+        let store = &console.store;
         let head = store.head()?;
-        let kinds: BTreeMap<String, u64> = if head.size <= MOST_COUNTED {
-            let kinds = store.totals()?.kinds;
-            kinds.into_iter().map(|(kind, count)| (kind.as_str().to_owned(), count)).collect()
-        } else {
-            BTreeMap::new()
-        };
+        let kinds =
+            if head.size <= MOST_COUNTED { console.summary.kinds(store)? } else { BTreeMap::new() };
         Ok(json!({
             "origin": store.origin()?,
             "size": head.size,
@@ -120,12 +116,16 @@ async fn consistency(
 /// Verifies the whole log by the verifier that shares no code with the writer.
 async fn verify(State(console): State<Arc<Console>>) -> Answer {
     let behind = Arc::clone(&console.behind);
+    let command = behind.commands().verify;
     let started = Instant::now();
     let report = tokio::task::spawn_blocking(move || behind.verify()).await.map_err(internal)?;
     let report = report.map_err(|reason| {
-        let told = ErrorBuilder::new("NOT_VERIFIABLE", reason, "ledger")
+        // It may name the database.
+        tracing::warn!(reason, "the log cannot be verified");
+        let text = "The log cannot be verified from here";
+        let told = ErrorBuilder::new("NOT_VERIFIABLE", text, "ledger")
             .condition("The log can be read")
-            .solution("Verify it on the command line: answerback ledger verify");
+            .solution(format!("Verify it on the command line: {command}"));
         Problem::told(ProblemKind::Unprocessable, told)
     })?;
     let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::replies::{MOST_FINDINGS, contract, profile};
 use crate::ask::{Answer, bad, internal, ok};
-use crate::reply::Shown;
+use crate::reply::ReplyView;
 use crate::{Console, EXAMPLES};
 
 /// The largest document that is tried.
@@ -34,20 +34,24 @@ async fn examples() -> Answer {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct How {
+struct PlaygroundQuery {
     #[serde(rename = "as")]
     contract: Option<String>,
     profile: Option<String>,
 }
 
-async fn judge(State(console): State<Arc<Console>>, Query(how): Query<How>, body: Bytes) -> Answer {
+async fn judge(
+    State(console): State<Arc<Console>>,
+    Query(how): Query<PlaygroundQuery>,
+    body: Bytes,
+) -> Answer {
     let console = Arc::clone(&console);
     let judge = move || judged(&console, how, &body);
     // As long as it takes, others are served.
     tokio::task::spawn_blocking(judge).await.map_err(internal)?
 }
 
-fn judged(console: &Console, how: How, body: &[u8]) -> Answer {
+fn judged(console: &Console, how: PlaygroundQuery, body: &[u8]) -> Answer {
     let document = read(body, Limits::default())
         .map_err(|error| bad("body", error, "Send one JSON document"))?;
     let named = contract("as", how.contract)?;
@@ -63,7 +67,7 @@ fn judged(console: &Console, how: How, body: &[u8]) -> Answer {
     let count = findings.len();
     findings.truncate(MOST_FINDINGS);
     let is_reply = contract.is_some_and(|contract| Contract::REPLIES.contains(&contract));
-    let shown = Shown::of_document(document.value.clone(), contract.filter(|_| is_reply));
+    let shown = ReplyView::of_document(document.value.clone(), contract.filter(|_| is_reply));
     let mut conversions = Map::new();
     if let Some(from) = contract.filter(|_| is_reply) {
         for to in Contract::REPLIES.into_iter().filter(|to| *to != from) {

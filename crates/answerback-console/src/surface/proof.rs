@@ -10,7 +10,7 @@ use crate::Console;
 use crate::ask::{Answer, aside, ok};
 
 /// One thing that was checked.
-struct Check {
+struct ProofCheck {
     name: &'static str,
     holds: bool,
     detail: String,
@@ -57,7 +57,7 @@ fn check(store: &Store, entry: &Entry, command: &str) -> Result<Value, StoreErro
 }
 
 /// Whether each part is the one that the leaf commits to.
-fn content(entry: &Entry) -> Check {
+fn content(entry: &Entry) -> ProofCheck {
     let commitments = entry.leaf.commitments();
     let wrong: Vec<&str> = commitments
         .iter()
@@ -76,11 +76,11 @@ fn content(entry: &Entry) -> Check {
     } else {
         format!("{} is not what the entry commits to", wrong.join(", "))
     };
-    Check { name: "content", holds, detail }
+    ProofCheck { name: "content", holds, detail }
 }
 
 /// Whether the signed checkpoint has the entry, by the verifier that shares no code with the writer.
-fn inclusion(receipt: &str, key: &str, entry: &Entry) -> Check {
+fn inclusion(receipt: &str, key: &str, entry: &Entry) -> ProofCheck {
     let checked = VerifierKey::parse(key).map_err(|error| error.to_string()).and_then(|key| {
         verify_receipt(receipt, &key, Some(entry.leaf.bytes())).map_err(|error| error.to_string())
     });
@@ -96,5 +96,5 @@ fn inclusion(receipt: &str, key: &str, entry: &Entry) -> Check {
         }
         Err(error) => (false, error),
     };
-    Check { name: "inclusion", holds, detail }
+    ProofCheck { name: "inclusion", holds, detail }
 }

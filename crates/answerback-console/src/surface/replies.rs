@@ -6,16 +6,17 @@ use answerback::contract::atdf::ErrorBuilder;
 use answerback::contract::ui::{PresentationRouter, ResponseEnvelope};
 use answerback::contract::{Contract, Profile, recognise};
 use answerback::convert::{Inputs, convert};
+use answerback::json::{Document, Limits, read};
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
 use answerback_ledger::{Id, Kind};
-use answerback_record::TAKEN;
+use answerback_record::{RESPONSE, TAKEN};
 use answerback_store::{CaseFilter, Entry, Filter, Store, StoreError, entry_reference};
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::routing::get;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::artifacts::brought_by;
@@ -23,12 +24,14 @@ use crate::Console;
 use crate::ask::{
     self, Answer, aside, bad, internal, limit, micros, not_found, ok, some, store_problem,
 };
-use crate::reply::{HandedIn, Row, Shown, TakeInError, part, part_text, take_in_with};
+use crate::reply::{ReplyView, Row, SubmittedReply, TakeInError, part, part_text, take_in_with};
 
 /// The largest document that is taken in.
 const LARGEST: usize = 16 << 20;
 /// What a list without a kind has.
 const KINDS: [Kind; 4] = [Kind::Response, Kind::Rejected, Kind::Validation, Kind::Escalation];
+/// How many entries are read at a time where some of them are left out.
+const PAGE: usize = 256;
 /// How many findings one answer has. Whoever wants all of them has `answerback check`.
 pub(super) const MOST_FINDINGS: usize = 500;
 /// How many cases are looked through for those of one reply.
@@ -53,7 +56,7 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct How {
+struct ReplyQuery {
     #[serde(rename = "as")]
     contract: Option<String>,
     profile: Option<String>,
@@ -82,7 +85,7 @@ pub(super) fn profile(word: Option<String>) -> Result<Profile, Problem> {
 async fn hand_in(
     State(console): State<Arc<Console>>,
     Extension(principal): Extension<Principal>,
-    Query(how): Query<How>,
+    Query(how): Query<ReplyQuery>,
     body: Bytes,
 ) -> Answer {
     let (named, to) = (contract("as", how.contract)?, contract("to", how.to)?);
@@ -91,7 +94,7 @@ async fn hand_in(
         Some(to) => Some(converted_to(&body, named, to).await?),
         None => None,
     };
-    let handed_in = HandedIn::new(body.clone(), principal.name())
+    let handed_in = SubmittedReply::new(body.clone(), principal.name())
         .with_contract(named)
         .with_profile(profile(how.profile)?);
     let in_force = console.behind.in_force();
@@ -154,26 +157,40 @@ async fn converted_to(
 ) -> Result<Value, Problem> {
     let body = body.clone();
     let convert = move || {
-        let document: Value = serde_json::from_slice(&body)
+        // The same reading as when it is recorded and as `convert` has it: a repeated member makes it two documents.
+        let document = read(&body, Limits::default())
             .map_err(|error| bad("body", error, "Send one JSON document"))?;
+        only_reading(&document)?;
+        let document = document.value;
         let from = named.or_else(|| recognise(&document).map(|recognised| recognised.contract));
         let from = from.ok_or_else(|| {
             bad("body", "not recognised as any contract", "Name its contract with ?as=")
         })?;
-        converted(&body, from, to)
+        converted(&document, from, to)
     };
     tokio::task::spawn_blocking(convert).await.map_err(internal)?
 }
 
-fn converted(body: &[u8], from: Contract, to: Contract) -> Result<Value, Problem> {
-    let document: Value = serde_json::from_slice(body).map_err(internal)?;
-    let converted = convert(&document, from, to, &Inputs::default()).map_err(|error| {
-        let told = ErrorBuilder::new("NOT_CONVERTIBLE", error.to_string(), "to")
-            .condition("The reply has what the other contract requires")
-            .solution("Convert it with `answerback convert`, which takes what is missing");
-        Problem::told(ProblemKind::Unprocessable, told)
-    })?;
+/// Refuses a document that can be read in more than one way, such as one that names a member twice.
+fn only_reading(document: &Document) -> Result<(), Problem> {
+    match document.findings.iter().find(|finding| finding.is_error()) {
+        Some(finding) => Err(not_convertible(&finding.to_string())),
+        None => Ok(()),
+    }
+}
+
+fn converted(document: &Value, from: Contract, to: Contract) -> Result<Value, Problem> {
+    let converted = convert(document, from, to, &Inputs::default());
+    let converted = converted.map_err(|error| not_convertible(&error.to_string()))?;
     Ok(converted.document)
+}
+
+/// The answer where a reply cannot be written in the other contract.
+fn not_convertible(why: &str) -> Problem {
+    let told = ErrorBuilder::new("NOT_CONVERTIBLE", why, "to")
+        .condition("The reply is read in one way only, and has what the other contract requires")
+        .solution("Convert it with `answerback convert`, which takes what is missing");
+    Problem::told(ProblemKind::Unprocessable, told)
 }
 
 #[derive(Default, Deserialize)]
@@ -249,24 +266,28 @@ impl Read {
     pub(super) fn page(self) -> Result<Page, StoreError> {
         // The store fills the index by itself; of what came last it may not know yet.
         let indexed = self.has_text.then(|| self.store.advance_text(MOST_STEPS)).transpose()?;
-        let filters: Vec<Filter> = if self.kinds.is_empty() {
-            vec![self.filter.clone()]
-        } else {
-            self.kinds.iter().map(|kind| self.filter.clone().with_kind(*kind)).collect()
+        // The store has no index of kinds. One kind is its own filter; of several, entries are read once for all of them.
+        let (filter, kinds) = match self.kinds.as_slice() {
+            [kind] => (self.filter.with_kind(*kind), &[][..]),
+            kinds => (self.filter, kinds),
         };
-        let mut entries = Vec::new();
-        // How far down all kinds were looked at.
-        let mut until = None;
-        for filter in filters {
-            let page = self.store.entries(&filter, self.before, self.count)?;
-            until = until.max(page.next);
-            entries.extend(page.entries);
-        }
-        entries.retain(|entry| until.is_none_or(|until| entry.index >= until));
-        entries.sort_by_key(|entry| std::cmp::Reverse(entry.index));
-        let is_longer = entries.len() > self.count;
-        entries.truncate(self.count);
-        let next = if is_longer { entries.last().map(|entry| entry.index) } else { until };
+        let (mut entries, mut before) = (Vec::new(), self.before);
+        let next = loop {
+            let most = if kinds.is_empty() { self.count } else { self.count.max(PAGE) };
+            let page = self.store.entries(&filter, before, most)?;
+            let is_full = page.entries.len() == most;
+            let is_wanted = |entry: &Entry| kinds.is_empty() || kinds.contains(&entry.leaf.kind());
+            entries.extend(page.entries.into_iter().filter(is_wanted));
+            if entries.len() > self.count {
+                entries.truncate(self.count);
+                break entries.last().map(|entry| entry.index);
+            }
+            before = page.next;
+            // A page that is not full has a next one where a search for words has looked far enough for one answer.
+            if before.is_none() || entries.len() == self.count || !is_full {
+                break before;
+            }
+        };
         Ok(Page { entries, next, size: self.store.head()?.size, indexed })
     }
 }
@@ -282,22 +303,31 @@ pub(super) struct Page {
     pub(super) indexed: Option<u64>,
 }
 
+/// A page as it is sent.
+#[derive(Serialize)]
+struct RowPage {
+    #[serde(serialize_with = "rows")]
+    replies: Vec<Arc<Row>>,
+    next: Option<u64>,
+    size: u64,
+    indexed: Option<u64>,
+}
+
+fn rows<S: Serializer>(rows: &[Arc<Row>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(rows.iter().map(AsRef::as_ref))
+}
+
 async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>) -> Answer {
     let read = listed.read(&console.store, &KINDS, 50)?;
-    let store = console.store.clone();
-    let (rows, next, size, indexed) = aside(move || {
+    let page = aside(move || {
+        console.summary.refresh(&console.store)?;
         let Page { entries, next, size, indexed } = read.page()?;
-        let rows = entries
-            .into_iter()
-            .map(|entry| {
-                let whole = store.entry(entry.index)?.unwrap_or(entry);
-                Ok(Row::of(&whole, &Shown::of(&whole)))
-            })
-            .collect::<Result<Vec<Row>, StoreError>>()?;
-        Ok((rows, next, size, indexed))
+        let rows = entries.iter().map(|entry| console.summary.row(&console.store, entry));
+        let replies = rows.collect::<Result<Vec<Arc<Row>>, StoreError>>()?;
+        Ok(RowPage { replies, next, size, indexed })
     })
     .await?;
-    ok(&json!({"replies": rows, "next": next, "size": size, "indexed": indexed}))
+    ok(&page)
 }
 
 /// The entry that an id or an index names.
@@ -324,15 +354,20 @@ pub(super) async fn find(console: &Console, id: &str) -> Result<Entry, Problem> 
 async fn show(
     State(console): State<Arc<Console>>,
     Path(id): Path<String>,
-    Query(how): Query<How>,
+    Query(how): Query<ReplyQuery>,
 ) -> Answer {
     let entry = find(&console, &id).await?;
-    let shown = Shown::of(&entry);
+    let shown = ReplyView::of(&entry);
     if let Some(to) = contract("as", how.contract)? {
         let (Some(document), Some(from)) = (&shown.document, shown.contract) else {
             return Err(not_found("document in this entry"));
         };
-        let document = converted(document.to_string().as_bytes(), from, to)?;
+        // What was recorded as rejected because it can be read in two ways is not converted later either.
+        let part = entry.parts.iter().find(|part| part.name().as_str() == RESPONSE);
+        if let Some(Ok(read)) = part.map(|part| read(part.bytes(), Limits::default())) {
+            only_reading(&read)?;
+        }
+        let document = converted(document, from, to)?;
         return ok(&json!({ "document": document }));
     }
     let store = console.store.clone();
@@ -372,7 +407,7 @@ async fn show(
     }))
 }
 
-fn judged(shown: &Shown) -> Value {
+fn judged(shown: &ReplyView) -> Value {
     match (&shown.document, shown.contract) {
         (Some(document), Some(contract)) => {
             let found = contract.check(document, Profile::Strict);
@@ -398,7 +433,7 @@ pub(super) fn parts(entry: &Entry) -> Vec<Value> {
 
 async fn findings(State(console): State<Arc<Console>>, Path(id): Path<String>) -> Answer {
     let entry = find(&console, &id).await?;
-    ok(&json!({ "findings": judged(&Shown::of(&entry)) }))
+    ok(&json!({ "findings": judged(&ReplyView::of(&entry)) }))
 }
 
 async fn proof(State(console): State<Arc<Console>>, Path(id): Path<String>) -> Answer {

@@ -35,7 +35,7 @@ struct Unlock {
 
 /// Opens a session with the token of a link.
 async fn unlock(State(console): State<Arc<Console>>, body: Bytes) -> Answer {
-    let Unlock { token } = ask::body(&body)?;
+    let Unlock { token } = ask::body(&body, &[])?;
     let cookie = match console.sessions.redeem_guarded(&token).await {
         Ok(cookie) => cookie,
         Err(RedeemError::NoRandomness(error)) => return Err(internal(error)),

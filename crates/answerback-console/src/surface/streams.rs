@@ -39,12 +39,12 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Listed {
+struct StreamRow {
     before: Option<u64>,
     limit: Option<usize>,
 }
 
-async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>) -> Answer {
+async fn list(State(console): State<Arc<Console>>, Query(listed): Query<StreamRow>) -> Answer {
     let (store, count) = (console.store.clone(), limit(listed.limit, MOST, MOST));
     let (streams, next) = aside(move || {
         let filter = StreamFilter::default().without(OWN_STREAMS).before(listed.before);
@@ -143,8 +143,7 @@ const EVENT: &str = r#"Send {"kind": "note", "body": {"text": "…"}}, or a list
 
 /// One event, or a list of them.
 fn events_of(body: &[u8]) -> Result<Vec<NewEvent>, Problem> {
-    let read: Value = serde_json::from_slice(body)
-        .map_err(|error| bad("body", format!("the body is not JSON: {error}"), EVENT))?;
+    let read = ask::document(body, EVENT)?;
     let event = |place: String, value: Value| {
         if !value.is_object() {
             let what = format!("{place}: an event is an object with a kind and a body");
@@ -178,7 +177,7 @@ async fn publish(
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct End {
+struct StreamEnd {
     outcome: Option<String>,
 }
 
@@ -188,7 +187,8 @@ async fn end(
     Path(id): Path<String>,
     body: Bytes,
 ) -> Answer {
-    let End { outcome } = if body.is_empty() { End::default() } else { ask::body(&body)? };
+    let StreamEnd { outcome } =
+        if body.is_empty() { StreamEnd::default() } else { ask::body(&body, &[])? };
     let by = Publisher::from(&principal);
     let ended = stream::end(&console.store, &by, &id, outcome.as_deref()).await;
     let seq = ended.map_err(|error| problem(&error))?;

@@ -243,6 +243,89 @@ async fn who_does_not_finish_a_head_is_let_go() {
     served.stop().await;
 }
 
+/// Connections that say nothing cost their client nothing, and must not lock out who has something to ask.
+#[tokio::test]
+async fn half_open_connections_make_room_for_requests() {
+    let settings = ListenSettings::default().with_max_connections(16).with_max_half_open(4);
+    let served = Served::with(Routes::new(), settings).await;
+    let mut half_open = Vec::new();
+    for number in 0..40 {
+        let mut stream = served.connect().await;
+        if number % 2 == 0 {
+            stream.write_all(b"GET /healthz HTTP/1.1\r\nHost:").await.unwrap();
+        }
+        half_open.push(stream);
+        let answer = served.ask("GET /api/name/7", &[]).await;
+        assert_eq!(answer.told(), "200 editor", "beside {number} others");
+    }
+    // Those that made room were told why.
+    for stream in &mut half_open[..30] {
+        let (answer, _) = read_to_end(stream).await;
+        assert!(answer.starts_with("HTTP/1.1 429 Too Many Requests\r\n"), "{answer}");
+        assert!(
+            answer.contains("TOO_MANY_CONNECTIONS") && answer.contains("retry-after: 1"),
+            "{answer}"
+        );
+    }
+    // The newest are still waited for.
+    let newest = half_open.last_mut().unwrap();
+    let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
+    newest.write_all(request.as_bytes()).await.unwrap();
+    read_until(newest, "alive").await;
+    drop(half_open);
+    served.stop().await;
+}
+
+/// Who is answered without a token, and then says nothing more, waits like all that have none.
+#[tokio::test]
+async fn idle_connections_without_a_token_make_room_too() {
+    let settings = ListenSettings::default().with_max_half_open(2);
+    let served = Served::with(Routes::new(), settings).await;
+    let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
+    let mut idle = Vec::new();
+    for _ in 0..3 {
+        let mut stream = served.connect().await;
+        stream.write_all(request.as_bytes()).await.unwrap();
+        read_until(&mut stream, "alive").await;
+        idle.push(stream);
+    }
+    // The oldest was closed, and what it had asked for was answered.
+    assert_eq!(read_to_end(&mut idle[0]).await.0, "");
+    for stream in &mut idle[1..] {
+        stream.write_all(request.as_bytes()).await.unwrap();
+        read_until(stream, "alive").await;
+    }
+    drop(idle);
+    served.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_has_no_more_connections_than_it_may() {
+    let settings = ListenSettings::default().with_max_connections_of_token(1);
+    let served = Served::with(Routes::new(), settings).await;
+    let (host, token) = (served.address, served.token.text());
+    let request = format!(
+        "GET /api/name/7 HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n"
+    );
+    let mut first = served.connect().await;
+    first.write_all(request.as_bytes()).await.unwrap();
+    read_until(&mut first, "editor").await;
+    let second = served.ask("GET /api/name/7", &[]).await;
+    assert_eq!(second.told(), "429 TOO_MANY_CONNECTIONS");
+    assert!(second.has("retry-after: 1") && second.has("connection: close"), "{second:?}");
+    // The first one is served on, and leaves its place when it ends.
+    first.write_all(request.as_bytes()).await.unwrap();
+    read_until(&mut first, "editor").await;
+    drop(first);
+    let mut answer = served.ask("GET /api/name/7", &[]).await;
+    while answer.status == 429 {
+        tokio::task::yield_now().await;
+        answer = served.ask("GET /api/name/7", &[]).await;
+    }
+    assert_eq!(answer.told(), "200 editor");
+    served.stop().await;
+}
+
 #[tokio::test]
 async fn a_head_beyond_the_limit_is_refused() {
     let served = Served::new().await;

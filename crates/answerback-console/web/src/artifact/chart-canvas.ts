@@ -19,7 +19,7 @@ import {
   type ChartConfiguration,
   type ChartDataset,
 } from 'chart.js';
-import type { ChartData, ChartKind } from '../lib/chart';
+import { isOfPoints, type ChartData, type ChartKind, type Point } from '../lib/chart';
 import { cut } from '../lib/text';
 
 Chart.register(ArcElement, BarController, BarElement, CategoryScale, Decimation, Filler, Legend, LinearScale, LineController, LineElement, PieController, PointElement, ScatterController, Tooltip);
@@ -46,12 +46,25 @@ export interface Drawing {
 const DASHES: number[][] = [[], [6, 4], [2, 3], [10, 4, 2, 4], [12, 4], [4, 2, 1, 2], [1, 4], [8, 8]];
 const MARKERS = ['circle', 'rect', 'triangle', 'rectRot', 'star', 'cross', 'crossRot', 'dash'] as const;
 const LINEAR_FROM = 500;
+/** Of more points only those are drawn that can be told apart, and gaps cannot. */
+const MOST_EXACT = 2_000;
+
+/** The points of a line on a linear axis. A gap is a point without a height. */
+function linear(points: readonly (Point | null)[]): Point[] {
+  if (points.length > MOST_EXACT) return points.filter((point) => point !== null);
+  let x = 0;
+  return points.map((point) => {
+    if (point !== null) ({ x } = point);
+    return point ?? { x, y: Number.NaN };
+  });
+}
 
 export function drawChart(canvas: HTMLCanvasElement, chart: ChartData, kind: ChartKind, look: ChartLook): Drawing {
   const colour = (at: number): string => look.series[at % look.series.length] ?? look.text;
   const weak = (at: number, share: number): string => colour(at).replace(/^rgb\((.*)\)$/, `rgba($1, ${share / 100})`);
-  const isLinear = kind === 'scatter' || (kind === 'line' && chart.labels.length > LINEAR_FROM);
-  const hasMarkers = chart.labels.length <= 60;
+  const isLinear = isOfPoints(chart) || (kind === 'line' && chart.labels.length > LINEAR_FROM);
+  const isNamed = chart.labels.length > 0;
+  const hasMarkers = chart.labels.length <= 60 && chart.series.every((series) => series.points.length <= 60);
   const label = (at: number): string => cut(chart.labels[Math.round(at)] ?? '', 24);
 
   const datasets: ChartDataset[] = chart.series.map((series, at) => {
@@ -63,12 +76,12 @@ export function drawChart(canvas: HTMLCanvasElement, chart: ChartData, kind: Cha
       return { ...common, type: 'bar', data: series.values, backgroundColor: weak(at, 78), borderColor: colour(at), borderWidth: 1.5, borderRadius: 4, maxBarThickness: 64 };
     }
     if (kind === 'scatter') {
-      return { ...common, type: 'scatter', data: series.points, backgroundColor: weak(at, 65), borderColor: colour(at), pointStyle: MARKERS[at % MARKERS.length] ?? 'circle', pointRadius: series.points.length > 1_000 ? 2 : 4.5 };
+      return { ...common, type: 'scatter', data: series.points.filter((point) => point !== null), backgroundColor: weak(at, 65), borderColor: colour(at), pointStyle: MARKERS[at % MARKERS.length] ?? 'circle', pointRadius: series.points.length > 1_000 ? 2 : 4.5 };
     }
     return {
       ...common,
       type: 'line',
-      data: isLinear ? series.values.flatMap((y, x) => (y === null ? [] : [{ x, y }])) : series.values,
+      data: isLinear ? linear(series.points) : series.values,
       ...(isLinear ? { parsing: false as const, indexAxis: 'x' as const } : {}),
       borderColor: colour(at),
       backgroundColor: chart.isArea || chart.series.length === 1 ? weak(at, 14) : colour(at),
@@ -93,7 +106,7 @@ export function drawChart(canvas: HTMLCanvasElement, chart: ChartData, kind: Cha
       animation: look.isStill ? false : { duration: 250 },
       color: look.text,
       font: { family: look.font, size: 12 },
-      interaction: { mode: kind === 'pie' || kind === 'scatter' ? 'nearest' : 'index', intersect: kind === 'pie' },
+      interaction: { mode: kind === 'pie' || isOfPoints(chart) ? 'nearest' : 'index', intersect: kind === 'pie' },
       layout: { padding: { top: 4, right: 8 } },
       plugins: {
         legend: {
@@ -109,9 +122,9 @@ export function drawChart(canvas: HTMLCanvasElement, chart: ChartData, kind: Cha
           bodyColor: look.text,
           padding: 10,
           cornerRadius: 6,
-          callbacks: isLinear && kind === 'line' ? { title: (items) => label(items[0]?.parsed.x ?? 0) } : {},
+          callbacks: isLinear && isNamed ? { title: (items) => label(items[0]?.parsed.x ?? 0) } : {},
         },
-        decimation: { enabled: isLinear && kind === 'line', algorithm: 'min-max', threshold: 2_000 },
+        decimation: { enabled: isLinear && kind === 'line', algorithm: 'min-max', threshold: MOST_EXACT },
       },
       scales:
         kind === 'pie'
@@ -127,7 +140,7 @@ export function drawChart(canvas: HTMLCanvasElement, chart: ChartData, kind: Cha
                   color: look.muted,
                   maxRotation: 40,
                   autoSkipPadding: 6,
-                  ...(isLinear && kind === 'line' ? { precision: 0, callback: (value: number | string) => label(Number(value)) } : {}),
+                  ...(isLinear && isNamed ? { precision: 0, callback: (value: number | string) => label(Number(value)) } : {}),
                 },
               },
               y: {
@@ -148,11 +161,12 @@ export function drawChart(canvas: HTMLCanvasElement, chart: ChartData, kind: Cha
     setRange(from, to) {
       const { scales } = drawn.options;
       if (scales?.x === undefined) return;
-      if (kind === 'scatter') {
+      if (isOfPoints(chart)) {
         let low = Number.POSITIVE_INFINITY;
         let high = Number.NEGATIVE_INFINITY;
         for (const series of chart.series) {
           for (const point of series.points) {
+            if (point === null) continue;
             low = Math.min(low, point.x);
             high = Math.max(high, point.x);
           }

@@ -45,10 +45,10 @@ export function sizeOf(kind: ArtifactKind | null, content: unknown): string {
       return `${formatCount(asList(source.rows).length)} × ${formatCount(columns)}`;
     }
     case 'chart': {
-      const data = asObject(source.data);
-      const sets = asList(data.datasets);
-      const points = sets.reduce<number>((most, set) => Math.max(most, asList(asObject(set).data).length), 0);
-      return `${counted(sets.length, 'series', 'series')} × ${counted(points, 'point')}`;
+      const chart = readChart(content);
+      if (chart === null) return '';
+      const points = chart.series.reduce((most, series) => Math.max(most, series.points.length), 0);
+      return `${counted(chart.series.length, 'series', 'series')} × ${counted(points, 'point')}`;
     }
     case 'document':
       return counted(readDocument(content).sections.length, 'section');
@@ -88,8 +88,10 @@ export function dataOf(kind: ArtifactKind | null, content: unknown): PlainTable 
       const table = readTable(content);
       return { columns: ['Column', 'Key', 'Type', 'Filled', 'Empty'], rows: table.columns.map((column, at) => [column.label, column.key, column.type, ...fill(table.rows, at)]) };
     }
-    case 'chart':
-      return chartTable(readChart(content));
+    case 'chart': {
+      const chart = readChart(content);
+      return chart === null ? leavesOf(content) : chartTable(chart);
+    }
     case 'document':
       return { columns: ['Section', 'Heading', 'Characters', 'Content'], rows: readDocument(content).sections.map((section, at) => [at + 1, section.heading, section.content.length, section.content]) };
     case 'code_block':
@@ -140,7 +142,9 @@ export function fileOf(kind: ArtifactKind | null, title: string, content: unknow
       return { extension: 'csv', media: 'text/csv', text: writeCsv(table.columns.map((column) => column.label), table.rows, { isSpreadsheetSafe }) };
     }
     case 'chart': {
-      const table = chartTable(readChart(content));
+      const chart = readChart(content);
+      if (chart === null) return { extension: 'json', media: 'application/json', text: writeJson(content) };
+      const table = chartTable(chart);
       return { extension: 'csv', media: 'text/csv', text: writeCsv(table.columns, table.rows, { isSpreadsheetSafe }) };
     }
     case 'document':

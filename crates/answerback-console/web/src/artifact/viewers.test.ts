@@ -197,6 +197,17 @@ describe('file', () => {
   });
 });
 
+test('a chart of a shape that is not understood is shown as a tree', () => {
+  const content = { chart_type: 'bar', data: { x: [10, 20, 30], y: [1, 5, 2] } };
+  const { container } = render(ChartViewer, { content, title: 'C' });
+  expect(container.querySelector('canvas')).toBeNull();
+  expect(screen.getByRole('tree')).toBeTruthy();
+  expect(screen.getByRole('note').textContent).toMatch(/cannot be drawn/);
+  cleanup();
+  const known = { chart_type: 'bar', data: { labels: ['a'], datasets: [{ data: [1] }] } };
+  expect(render(ChartViewer, { content: known, title: 'C' }).container.querySelector('canvas')).not.toBeNull();
+});
+
 describe('the view is kept', () => {
   test('of two artifacts apart', async () => {
     const view = ownView();

@@ -1,4 +1,17 @@
-/** A chart's data made regular, with its words and its table. */
+/**
+ * A chart's data, read from the shapes that are understood, with its words and its table.
+ *
+ * Only these are drawn; everything else is shown as a tree, because a guess draws wrong numbers:
+ *
+ * - `{"labels": […], "datasets": [{"label": …, "data": […]}]}`, the form of the contract;
+ * - a list of values;
+ * - an object of names with numbers, such as `{"Jan": 3, "Feb": 5}`.
+ *
+ * A value is a number, null for a gap, a point `{"x" or "label" or "name", "y" or "value"}`, or on a line or a scatter
+ * chart a pair `[x, y]`. Either all points of a chart state where they stand, or none does.
+ *
+ * `answerback show` reads charts by the same rules; `conformance/charts/readings.json` holds both to it.
+ */
 
 import { asList, asObject, asText, isObject } from '../envelope/types';
 import { ExactNumber, writeJson } from './json';
@@ -6,109 +19,258 @@ import { counted } from './text';
 
 export type ChartKind = 'line' | 'bar' | 'pie' | 'scatter';
 
+export interface Point {
+  x: number;
+  y: number;
+}
+
 export interface Series {
   label: string;
-  /** One value a label; null where there is none. */
+  /** One value for each label; null where there is none. Empty if x is a number of its own, and for scatter. */
   values: (number | null)[];
-  /** For scatter: the points themselves. */
-  points: { x: number; y: number }[];
+  /** The points by their place on the x axis, null for a gap. A whole x is the place of a label, if there are labels. */
+  points: (Point | null)[];
 }
 
 export interface ChartData {
   kind: ChartKind;
+  /** False if the chart's type is none that we know. */
+  isKindKnown: boolean;
+  /** Empty if x is a number of its own. */
   labels: string[];
   series: Series[];
   isStacked: boolean;
   isArea: boolean;
   xTitle: string;
   yTitle: string;
+  /** How many texts stand where a number belongs. */
+  notNumbers: number;
   warnings: string[];
-  /** False when nothing can be drawn; the table is shown instead. */
-  isDrawable: boolean;
 }
 
 const KINDS: Record<string, ChartKind> = { line: 'line', area: 'line', bar: 'bar', column: 'bar', pie: 'pie', doughnut: 'pie', donut: 'pie', scatter: 'scatter', bubble: 'scatter' };
-const MOST_POINTS = 200_000;
+const MOST_SERIES = 50;
+/** Values beyond this have no place on an axis: they cannot be subtracted from each other. */
+const LARGEST = 1e300;
+const LONGEST_NUMBER = 40;
+const DECIMAL = /^[ \t\n\f\r]*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?[ \t\n\f\r]*$/i;
 
+/** A finite number, also one that is written as a text. */
 function readNumber(value: unknown): number | null {
-  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
-  if (value instanceof ExactNumber) return readNumber(value.source);
-  if (typeof value === 'string' && value.trim() !== '') {
-    const number = Number(value);
-    return Number.isFinite(number) ? number : null;
-  }
-  return null;
+  let number: number;
+  if (typeof value === 'number') number = value;
+  else if (value instanceof ExactNumber) number = Number(value.source);
+  else if (typeof value === 'string' && value.length <= LONGEST_NUMBER && DECIMAL.test(value)) number = Number(value);
+  else return null;
+  return Number.isFinite(number) ? number : null;
 }
 
-/** Reads a chart artifact's content. Never throws. */
-export function readChart(content: unknown): ChartData {
-  const source = asObject(content);
-  const data = asObject(source.data);
-  const warnings: string[] = [];
-  const givenKind = asText(source.chart_type).toLowerCase();
-  const kind = Object.hasOwn(KINDS, givenKind) ? (KINDS[givenKind] as ChartKind) : 'bar';
-  if (!Object.hasOwn(KINDS, givenKind)) warnings.push(`Unknown chart type "${givenKind}": drawn as bars.`);
-  if (source.data !== undefined && !isObject(source.data)) warnings.push('"data" is not an object.');
+const isNumeric = (value: unknown): boolean => typeof value === 'number' || value instanceof ExactNumber;
+const isPlace = (value: unknown): boolean => isNumeric(value) || typeof value === 'string';
 
-  const labels = asList(data.labels).slice(0, MOST_POINTS).map((label) => (isObject(label) || Array.isArray(label) ? writeJson(label, 0, 200) : asText(label)));
-  const sets = asList(data.datasets);
-  if (data.datasets !== undefined && !Array.isArray(data.datasets)) warnings.push('"datasets" is not a list.');
-  const hasLabels = Array.isArray(data.labels);
-  let longest = labels.length;
-  let lost = 0;
-  const series: Series[] = sets.slice(0, 50).map((one, at) => {
-    const set = asObject(one);
-    const raw = asList(set.data).slice(0, MOST_POINTS);
-    const values: (number | null)[] = [];
-    const points: { x: number; y: number }[] = [];
-    for (const [place, item] of raw.entries()) {
-      if (isObject(item) || Array.isArray(item)) {
-        const x = readNumber(isObject(item) ? item.x : item[0]);
-        const y = readNumber(isObject(item) ? item.y : item[1]);
-        values.push(y);
-        if (x !== null && y !== null) points.push({ x, y });
-        else lost += 1;
-      } else {
-        const y = readNumber(item);
-        values.push(y);
-        if (y === null && item !== null && item !== undefined) lost += 1;
-        const x = readNumber(labels[place]) ?? place;
-        if (y !== null) points.push({ x, y });
-      }
-    }
-    const label = asText(set.label) || `Series ${at + 1}`;
-    if (hasLabels && kind !== 'scatter' && values.length !== labels.length) {
-      warnings.push(`"${label}" has ${counted(values.length, 'value')} for ${counted(labels.length, 'label')}.`);
-    }
-    longest = Math.max(longest, values.length);
-    return { label, values, points };
+/** One value of a series. `x` is absent if it does not say where it stands. */
+interface Item {
+  x?: unknown;
+  y: number | null;
+  isText: boolean;
+}
+
+/** Null if the value is of a shape that is not understood. */
+function readY(value: unknown): { y: number | null; isText: boolean } | null {
+  if (value === null) return { y: null, isText: false };
+  if (!isPlace(value)) return null;
+  const y = readNumber(value);
+  if (y === null) return isNumeric(value) ? null : { y, isText: true };
+  return Math.abs(y) > LARGEST ? null : { y, isText: false };
+}
+
+/** Null if the value is of a shape that is not understood. */
+function readItem(value: unknown, takesPairs: boolean): Item | null {
+  let x: unknown = null;
+  let given = value;
+  if (Array.isArray(value)) {
+    if (!takesPairs || value.length !== 2) return null;
+    [x, given] = value as [unknown, unknown];
+    if (!isPlace(x)) return null;
+  } else if (isObject(value)) {
+    const name = ['x', 'label', 'name'].find((one) => Object.hasOwn(value, one));
+    x = name === undefined ? null : value[name];
+    const member = Object.hasOwn(value, 'y') ? 'y' : 'value';
+    if (!Object.hasOwn(value, member) || (x !== null && !isPlace(x))) return null;
+    given = value[member];
+  }
+  const read = readY(given);
+  if (read === null) return null;
+  return x === null ? read : { ...read, x };
+}
+
+interface Dataset {
+  label: string;
+  items: Item[];
+}
+
+/** All of them, or null if one is of a shape that is not understood. */
+function all<Read>(values: readonly unknown[], read: (value: unknown, at: number) => Read | null): Read[] | null {
+  const found: Read[] = [];
+  for (const [at, value] of values.entries()) {
+    const one = read(value, at);
+    if (one === null) return null;
+    found.push(one);
+  }
+  return found;
+}
+
+function readDataset(set: unknown, at: number, takesPairs: boolean): Dataset | null {
+  const source = Array.isArray(set) ? { data: set } : set;
+  if (!isObject(source) || !Array.isArray(source.data)) return null;
+  const items = all(source.data, (value) => readItem(value, takesPairs));
+  if (items === null) return null;
+  const unit = asText(source.unit);
+  const name = asText(source.label) || asText(source.name);
+  return { label: name === '' ? `Series ${at + 1}` : unit === '' ? name : `${name} (${unit})`, items };
+}
+
+function readSets(data: unknown, takesPairs: boolean): { labels: unknown[]; sets: Dataset[] } | null {
+  if (Array.isArray(data)) {
+    const items = all(data, (value) => readItem(value, takesPairs));
+    return items && { labels: [], sets: [{ label: '', items }] };
+  }
+  if (!isObject(data)) return null;
+  if (Object.hasOwn(data, 'datasets')) {
+    if (!Array.isArray(data.datasets)) return null;
+    const sets = all(data.datasets, (set, at) => readDataset(set, at, takesPairs));
+    return sets && { labels: asList(data.labels), sets };
+  }
+  // Names with numbers. A member of any other shape means that the names are not those of values.
+  const items = all(Object.values(data), (value) => {
+    const read = readY(value);
+    return read === null || read.isText ? null : read;
   });
-  if (sets.length > 50) warnings.push(`Only the first 50 of ${sets.length} series are shown.`);
-  if (lost > 0) warnings.push(`${counted(lost, 'value')} ${lost === 1 ? 'is' : 'are'} not a finite number.`);
-  if (kind === 'pie' && series.some((one) => one.values.some((value) => value !== null && value < 0))) warnings.push('A pie cannot show negative values.');
-  while (labels.length < longest) labels.push(String(labels.length + 1));
-  const hasValues = series.some((one) => (kind === 'scatter' ? one.points.length > 0 : one.values.some((value) => value !== null)));
-  if (!hasValues) warnings.push('There is nothing to draw.');
-  const isNegativePie = kind === 'pie' && series.some((one) => one.values.some((value) => value !== null && value < 0));
+  return items && { labels: Object.keys(data), sets: [{ label: '', items }] };
+}
+
+/** What two places on an axis have in common: the same number, or the same text. */
+function keyOf(value: unknown): string | null {
+  const number = readNumber(value);
+  if (number !== null) return `n${number + 0}`;
+  return typeof value === 'string' ? `t${value}` : null;
+}
+
+const point = (x: number, y: number | null): Point | null => (y === null ? null : { x, y });
+
+/** Gives every value its place on the x axis; null if there is none that is certain. */
+function place(kind: ChartKind, given: unknown[], sets: Dataset[]): { labels: string[]; series: Series[] } | null {
+  const labels = given.map((label) => (isObject(label) || Array.isArray(label) ? writeJson(label, 0, 200) : asText(label)));
+  const items = sets.flatMap((set) => set.items);
+  if (items.every((item) => item.x === undefined)) {
+    const longest = Math.max(0, ...sets.map((set) => set.items.length));
+    while (labels.length < longest) labels.push(String(labels.length + 1));
+    return { labels, series: sets.map(({ label, items: own }) => inOrder(label, labels.map((_, at) => own[at]?.y ?? null))) };
+  }
+  if (!items.every((item) => item.x !== undefined || (item.y === null && !item.isText))) return null;
+  if (given.length === 0 && (kind === 'line' || kind === 'scatter') && items.every((item) => item.x === undefined || readNumber(item.x) !== null)) {
+    const series = all(sets, (set) => {
+      const { label, items: own } = set as Dataset;
+      const points: (Point | null)[] = [];
+      for (const { x, y } of own) {
+        const at = x === undefined ? 0 : (readNumber(x) ?? 0);
+        if (Math.abs(at) > LARGEST) return null;
+        points.push(x === undefined ? null : point(at, y));
+      }
+      return { label, values: [], points };
+    });
+    return series && { labels: [], series };
+  }
+  const places = new Map<string, number>();
+  for (const [at, label] of given.entries()) {
+    const key = keyOf(label);
+    if (key !== null && !places.has(key)) places.set(key, at);
+  }
+  const series: { label: string; found: [number, number | null][] }[] = [];
+  for (const { label, items: own } of sets) {
+    const found: [number, number | null][] = [];
+    const seen = new Set<number>();
+    for (const { x, y } of own) {
+      if (x === undefined) continue;
+      const key = keyOf(x);
+      if (key === null) return null;
+      let at = places.get(key);
+      if (at === undefined) {
+        // A place that the labels do not have is on another axis.
+        if (given.length > 0) return null;
+        at = labels.push(asText(x)) - 1;
+        places.set(key, at);
+      }
+      // Of two values at one place a line or a bar could show only one.
+      if (seen.has(at) && kind !== 'scatter') return null;
+      seen.add(at);
+      found.push([at, y]);
+    }
+    series.push({ label, found });
+  }
   return {
-    kind,
     labels,
-    series,
-    isStacked: source.stacked === true || data.stacked === true,
-    isArea: givenKind === 'area',
-    xTitle: axisTitle(source, 'x'),
-    yTitle: axisTitle(source, 'y'),
-    warnings,
-    isDrawable: hasValues && !isNegativePie,
+    series: series.map(({ label, found }) => {
+      if (kind === 'scatter') return { label, values: [], points: found.map(([at, y]) => point(at, y)) };
+      const values: (number | null)[] = labels.map(() => null);
+      for (const [at, y] of found) values[at] = y;
+      return inOrder(label, values);
+    }),
   };
 }
 
-function axisTitle(source: Record<string, unknown>, axis: 'x' | 'y'): string {
-  const given = source[axis];
-  const direct = asText(given) || asText(source[`${axis}_label`]);
-  if (direct !== '') return direct;
-  const { label, unit } = asObject(given);
-  return [asText(label), asText(unit) === '' ? '' : `(${asText(unit)})`].filter((part) => part !== '').join(' ');
+function inOrder(label: string, values: (number | null)[]): Series {
+  return { label, values, points: values.map((y, x) => point(x, y)) };
+}
+
+/** Reads a chart artifact's content; null if its shape is not understood or there is nothing to draw. Never throws. */
+export function readChart(content: unknown): ChartData | null {
+  const source = asObject(content);
+  const data = asObject(source.data);
+  const word = typeof source.chart_type === 'string' ? source.chart_type : '';
+  const given = word.toLowerCase();
+  const isKindKnown = Object.hasOwn(KINDS, given);
+  // Values of an unknown kind are drawn as bars, which claim nothing about what lies between two of them.
+  const kind = isKindKnown ? (KINDS[given] as ChartKind) : 'bar';
+  const read = readSets(source.data, kind === 'line' || kind === 'scatter');
+  const placed = read && place(kind, read.labels, read.sets);
+  if (!placed) return null;
+  const { labels, series } = placed;
+  const ys = series.flatMap((one) => one.points.flatMap((each) => (each === null ? [] : [each.y])));
+  // A share of a whole is not below zero.
+  if (ys.length === 0 || (kind === 'pie' && ys.some((y) => y < 0))) return null;
+
+  const warnings: string[] = [];
+  if (!isKindKnown) warnings.push(`Unknown chart type "${word}": drawn as bars.`);
+  const count = read.labels.length;
+  for (const { label, items } of read.sets) {
+    const isInOrder = items.every((item) => item.x === undefined);
+    if (count > 0 && isInOrder && items.length !== count) warnings.push(`"${label}" has ${counted(items.length, 'value')} for ${counted(count, 'label')}.`);
+  }
+  if (series.length > MOST_SERIES) warnings.push(`Only the first ${MOST_SERIES} of ${series.length} series are shown.`);
+  const notNumbers = read.sets.reduce((sum, set) => sum + set.items.filter((item) => item.isText).length, 0);
+  if (notNumbers > 0) warnings.push(`${counted(notNumbers, 'value')} ${notNumbers === 1 ? 'is' : 'are'} not a finite number.`);
+  return {
+    kind,
+    isKindKnown,
+    labels,
+    series: series.slice(0, MOST_SERIES),
+    isStacked: source.stacked === true || data.stacked === true,
+    isArea: given === 'area',
+    xTitle: axisTitle(source, data, 'x'),
+    yTitle: axisTitle(source, data, 'y'),
+    notNumbers,
+    warnings,
+  };
+}
+
+function axisTitle(source: Record<string, unknown>, data: Record<string, unknown>, axis: 'x' | 'y'): string {
+  const places = [source, data];
+  const named = places.map((one) => asText(one[`${axis}_label`])).find((text) => text !== '');
+  const option = places.map((one) => asText(asObject(asObject(asObject(asObject(one.options).scales)[axis]).title).text)).find((text) => text !== '');
+  const name = named ?? option ?? '';
+  const unit = axis === 'y' ? (places.map((one) => asText(one.unit)).find((text) => text !== '') ?? '') : '';
+  return name === '' ? unit : unit === '' ? name : `${name} (${unit})`;
 }
 
 const WORDS: Record<ChartKind, string> = { line: 'Line chart', bar: 'Bar chart', pie: 'Pie chart', scatter: 'Scatter chart' };
@@ -117,10 +279,13 @@ const WORDS: Record<ChartKind, string> = { line: 'Line chart', bar: 'Bar chart',
 export function describeChart(chart: ChartData, title: string): string {
   const parts: string[] = [`${WORDS[chart.kind]}${title === '' ? '' : `, ${title}`}.`];
   for (const series of chart.series.slice(0, 6)) {
-    if (chart.kind === 'scatter') {
-      if (series.points.length === 0) continue;
-      const [x, y] = [extent(series.points.map((point) => point.x)), extent(series.points.map((point) => point.y))];
-      parts.push(`${series.label}: ${counted(series.points.length, 'point')}, x from ${x[0]} to ${x[1]}, y from ${y[0]} to ${y[1]}.`);
+    const name = series.label === '' ? '' : `${series.label}: `;
+    if (isOfPoints(chart)) {
+      const points = series.points.filter((each) => each !== null);
+      if (points.length === 0) continue;
+      const [x, y] = [extent(points.map((each) => each.x)), extent(points.map((each) => each.y))];
+      const along = chart.labels.length > 0 ? `${chart.labels[x[0]]} to ${chart.labels[x[1]]}` : `x from ${x[0]} to ${x[1]}`;
+      parts.push(`${name}${counted(points.length, 'point')}, ${along}, y from ${y[0]} to ${y[1]}.`);
       continue;
     }
     const filled = series.values.flatMap((value, at) => (value === null ? [] : [{ value, label: chart.labels[at] ?? '' }]));
@@ -130,12 +295,12 @@ export function describeChart(chart: ChartData, title: string): string {
     if (chart.kind === 'pie') {
       const total = filled.reduce((sum, one) => sum + one.value, 0);
       const largest = [...filled].sort((left, right) => right.value - left.value).slice(0, 3);
-      parts.push(`${series.label}: ${counted(filled.length, 'slice')}; ${largest.map((one) => `${one.label} ${total === 0 ? 0 : Math.round((one.value / total) * 100)} %`).join(', ')}.`);
+      parts.push(`${name}${counted(filled.length, 'slice')}; ${largest.map((one) => `${one.label} ${total === 0 ? 0 : Math.round((one.value / total) * 100)} %`).join(', ')}.`);
       continue;
     }
     const highest = filled.reduce((best, one) => (one.value > best.value ? one : best), first);
     const lowest = filled.reduce((best, one) => (one.value < best.value ? one : best), first);
-    parts.push(`${series.label}: ${counted(filled.length, 'point')}, ${first.label} ${first.value} to ${last.label} ${last.value}, highest ${highest.value} at ${highest.label}, lowest ${lowest.value} at ${lowest.label}.`);
+    parts.push(`${name}${counted(filled.length, 'point')}, ${first.label} ${first.value} to ${last.label} ${last.value}, highest ${highest.value} at ${highest.label}, lowest ${lowest.value} at ${lowest.label}.`);
   }
   if (chart.series.length > 6) parts.push(`And ${counted(chart.series.length - 6, 'more series', 'more series')}.`);
   return parts.join(' ');
@@ -151,13 +316,22 @@ function extent(values: readonly number[]): [number, number] {
   return [low, high];
 }
 
+/** True if the points of a chart are its data; otherwise the values by label are. */
+export function isOfPoints(chart: ChartData): boolean {
+  return chart.kind === 'scatter' || chart.labels.length === 0;
+}
+
 /** The same data as a table. */
 export function chartTable(chart: ChartData): { columns: string[]; rows: unknown[][] } {
-  if (chart.kind === 'scatter') {
-    return { columns: ['Series', 'x', 'y'], rows: chart.series.flatMap((series) => series.points.map((point) => [series.label, point.x, point.y])) };
+  if (isOfPoints(chart)) {
+    const at = (x: number): unknown => (chart.labels.length > 0 ? chart.labels[x] : x);
+    return {
+      columns: ['Series', chart.xTitle || 'x', chart.yTitle || 'y'],
+      rows: chart.series.flatMap((series) => series.points.flatMap((each) => (each === null ? [] : [[series.label, at(each.x), each.y]]))),
+    };
   }
   return {
-    columns: [chart.xTitle || 'Label', ...chart.series.map((series) => series.label)],
+    columns: [chart.xTitle || 'Label', ...chart.series.map((series) => series.label || chart.yTitle || 'Value')],
     rows: chart.labels.map((label, at) => [label, ...chart.series.map((series) => series.values[at] ?? null)]),
   };
 }

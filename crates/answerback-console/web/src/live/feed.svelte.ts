@@ -4,6 +4,7 @@ import type { LiveEvent } from '../api/types';
 import { parseExactly } from '../lib/json';
 import { browserSurroundings, Connection } from './connection';
 import type { FromPage, Level, Message, Standing, ToPage } from './protocol';
+import { Refresher } from './refresher';
 import workerAddress from './worker?sharedworker&url';
 
 interface TrustedTypes {
@@ -39,6 +40,18 @@ class Feed {
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Calls `load` when the log has grown or the server was started again, until the returned function is called. */
+  refresh(load: () => Promise<unknown>): () => void {
+    const refresher = new Refresher(load);
+    const stop = this.listen((message) => {
+      if (message.type === 'level' || message.type === 'restarted') refresher.request();
+    });
+    return () => {
+      stop();
+      refresher.stop();
+    };
   }
 
   /** Calls `run` with the events of one stream. */

@@ -5,7 +5,7 @@ import { serve } from './serve.mjs';
 
 const folder = process.argv[2] ?? '/tmp/viewers';
 const only = process.argv.slice(3);
-const names = ['results', 'table', 'chart', 'bar', 'pie', 'scatter', 'bad-chart', 'document', 'code', 'diff', 'trojan', 'timeline', 'lanes', 'file', 'json', 'mission', 'signals', 'unknown', 'ragged', 'question', 'error', 'hostile'];
+const names = ['results', 'table', 'chart', 'bar', 'pie', 'scatter', 'bad-chart', 'side-by-side', 'line-points', 'document', 'code', 'diff', 'trojan', 'timeline', 'lanes', 'file', 'json', 'mission', 'signals', 'unknown', 'ragged', 'question', 'error', 'hostile'];
 await mkdir(folder, { recursive: true });
 const { address, close } = await serve();
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });

@@ -52,6 +52,8 @@ export const artifacts: Record<string, unknown> = {
     content: { chart_type: 'scatter', data: { datasets: [0, 1].map((set) => ({ label: set === 0 ? 'cached' : 'cold', data: Array.from({ length: 80 }, (_, at) => ({ x: (at * 37) % 100, y: 20 + set * 40 + Math.sin(at * 7) * 15 + ((at * 37) % 100) / 3 })) })) } },
   },
   'bad-chart': { artifact_type: 'chart', title: 'A chart that cannot be drawn', content: { chart_type: 'radar', data: { labels: ['a', 'b'], datasets: [{ label: 'x', data: ['n/a', 'many'] }] } } },
+  'side-by-side': { artifact_type: 'chart', title: 'Lists that are not understood', content: { chart_type: 'bar', data: { x: [10, 20, 30], y: [1, 5, 2] } } },
+  'line-points': { artifact_type: 'chart', title: 'A line of points', content: { chart_type: 'line', unit: 'ms', data: { datasets: [{ label: 'cold', data: [{ x: 1, y: 4 }, { x: 2, y: 6 }, null, { x: 10, y: 3 }, { x: 30, y: 9 }] }, { label: 'warm', data: [[5, 1], [20, 2]] }] } } },
   document: {
     artifact_type: 'document',
     title: 'Mission report',

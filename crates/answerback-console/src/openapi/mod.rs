@@ -1,0 +1,7 @@
+//! The description of the HTTP API, `OpenAPI` 3.1.
+
+mod document;
+mod operations;
+mod parameters;
+
+pub use document::document;

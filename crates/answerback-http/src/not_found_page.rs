@@ -1,0 +1,27 @@
+use axum::http::request::Parts;
+use axum::http::{Method, header};
+use axum::response::Response;
+
+/// What a browser is shown that looks for a page which is not there. It says nothing about what is here, so everybody may
+/// see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NotFoundPage {
+    pub(crate) page: fn() -> Response,
+    /// Below these there are no pages: programs ask there.
+    pub(crate) apart: &'static [&'static str],
+}
+
+impl NotFoundPage {
+    pub(crate) fn is_for(self, parts: &Parts) -> bool {
+        let path = parts.uri.path();
+        let is_below = |beginning: &&str| {
+            path.strip_prefix(*beginning)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let accepted = parts.headers.get_all(header::ACCEPT).iter();
+        let mut accepted = accepted.filter_map(|value| value.to_str().ok());
+        matches!(parts.method, Method::GET | Method::HEAD)
+            && !self.apart.iter().any(is_below)
+            && accepted.any(|value| value.contains("text/html"))
+    }
+}

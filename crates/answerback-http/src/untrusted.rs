@@ -1,0 +1,341 @@
+//! Bounds on connections that no token has vouched for yet, and on the connections of one token.
+//!
+//! A connection costs its client nothing, and holds one of the server's slots until its head timeout. So at most so many
+//! connections of one address may wait without having shown a token. When there is one more, the one that has waited
+//! longest is closed instead of refusing the newest: a client that sends its request at once is served, whatever others
+//! hold open from the same address. On a development machine that is one address for everybody.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::{Allowance, Held};
+
+/// The part of an IPv6 address that says whose it is; who has one can choose the rest.
+const NETWORK: u128 = !0 << 64;
+
+/// The connections of a server that wait without having shown a token.
+#[derive(Debug)]
+pub(crate) struct UntrustedConnections {
+    per_address: usize,
+    /// How many there may be of all addresses together.
+    total: usize,
+    /// How many connections each token may have.
+    per_token: Allowance,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// The number of the newest.
+    newest: u64,
+    /// All of them, those that have waited longest first.
+    by_age: BTreeMap<u64, Arc<Inner>>,
+    by_address: HashMap<IpAddr, BTreeSet<u64>>,
+}
+
+/// Why a connection is closed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Eviction {
+    /// Its address has too many connections that wait. No request came on it yet.
+    AddressUnheard,
+    /// All addresses together have too many. No request came on it yet.
+    TotalUnheard,
+    /// There are too many that wait, and it waits between two requests.
+    Idle,
+}
+
+/// One connection, as the bounds see it. Clones are the same connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    address: IpAddr,
+    server: Arc<UntrustedConnections>,
+    /// Whether a token vouched for it. Then it is not looked up any more.
+    is_trusted: AtomicBool,
+    state: Mutex<State>,
+    /// The token whose connection it is, and its place among those of the token.
+    held: Mutex<Option<(String, Held)>>,
+    /// Its place among all connections. It is free as soon as the connection is to be closed, so that many that come at
+    /// once do not take the places of others until each was closed.
+    slot: Mutex<Option<OwnedSemaphorePermit>>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Its number while it waits.
+    number: Option<u64>,
+    was_heard: bool,
+    is_evicted: bool,
+    /// Whether a request that came too late was answered with the reason.
+    was_told: bool,
+    evict: Option<oneshot::Sender<Eviction>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the address by which connections are counted.
+fn counted(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & NETWORK).into(),
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+impl UntrustedConnections {
+    pub(crate) fn new(per_address: usize, total: usize, per_token: usize) -> Arc<Self> {
+        let (per_token, waiting) = (Allowance::new(per_token), Mutex::default());
+        Arc::new(Self { per_address: per_address.max(1), total: total.max(1), per_token, waiting })
+    }
+
+    /// Enters a connection that was just accepted. The receiver reports if it has to be closed.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        address: IpAddr,
+        slot: Option<OwnedSemaphorePermit>,
+    ) -> (Connection, oneshot::Receiver<Eviction>) {
+        let (evict, evicted) = oneshot::channel();
+        let state = State {
+            number: None,
+            was_heard: false,
+            is_evicted: false,
+            was_told: false,
+            evict: Some(evict),
+        };
+        let inner = Arc::new(Inner {
+            address: counted(address),
+            server: Arc::clone(self),
+            is_trusted: AtomicBool::new(false),
+            state: Mutex::new(state),
+            held: Mutex::default(),
+            slot: Mutex::new(slot),
+        });
+        self.wait(&inner);
+        (Connection(inner), evicted)
+    }
+
+    /// Has a connection wait as the newest, and closes those for which there is no room then.
+    fn wait(&self, connection: &Arc<Inner>) {
+        let mut waiting = lock(&self.waiting);
+        waiting.newest += 1;
+        let number = waiting.newest;
+        lock(&connection.state).number = Some(number);
+        waiting.by_age.insert(number, Arc::clone(connection));
+        let of_address = waiting.by_address.entry(connection.address).or_default();
+        of_address.insert(number);
+        if of_address.len() > self.per_address
+            && let Some(oldest) = of_address.first().copied()
+        {
+            waiting.evict(oldest, Eviction::AddressUnheard);
+        }
+        if waiting.by_age.len() > self.total
+            && let Some(oldest) = waiting.by_age.keys().next().copied()
+        {
+            waiting.evict(oldest, Eviction::TotalUnheard);
+        }
+    }
+}
+
+impl Waiting {
+    fn remove(&mut self, number: u64) -> Option<Arc<Inner>> {
+        let connection = self.by_age.remove(&number)?;
+        if let Some(of_address) = self.by_address.get_mut(&connection.address) {
+            of_address.remove(&number);
+            if of_address.is_empty() {
+                self.by_address.remove(&connection.address);
+            }
+        }
+        Some(connection)
+    }
+
+    fn evict(&mut self, number: u64, unheard: Eviction) {
+        let Some(connection) = self.remove(number) else { return };
+        let mut state = lock(&connection.state);
+        state.number = None;
+        state.is_evicted = true;
+        lock(&connection.slot).take();
+        let eviction = if state.was_heard { Eviction::Idle } else { unheard };
+        if let Some(evict) = state.evict.take() {
+            let _ = evict.send(eviction);
+        }
+    }
+}
+
+impl Connection {
+    /// Notes that the head of a request came. Returns false if the connection is being closed.
+    pub(crate) fn begin_request(&self) -> bool {
+        if self.0.is_trusted.load(Ordering::Acquire) {
+            return true;
+        }
+        let mut waiting = lock(&self.0.server.waiting);
+        let mut state = lock(&self.0.state);
+        state.was_heard = true;
+        if let Some(number) = state.number.take() {
+            waiting.remove(number);
+        }
+        state.was_told |= state.is_evicted;
+        !state.is_evicted
+    }
+
+    /// Notes that a request was answered, and whether a token vouched for it.
+    pub(crate) fn end_request(&self, is_authenticated: bool) {
+        if self.0.is_trusted.load(Ordering::Acquire) {
+            return;
+        }
+        if is_authenticated {
+            self.0.is_trusted.store(true, Ordering::Release);
+        } else if !lock(&self.0.state).is_evicted {
+            self.0.server.wait(&self.0);
+        }
+    }
+
+    /// Counts the connection among those of a token. Returns false if the token has as many as it may.
+    pub(crate) fn claim(&self, token: &str) -> bool {
+        let mut held = lock(&self.0.held);
+        if held.as_ref().is_some_and(|(name, _)| name == token) {
+            return true;
+        }
+        match self.0.server.per_token.take(token) {
+            Some(place) => {
+                *held = Some((token.to_owned(), place));
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// How many connections a token may have.
+    pub(crate) fn most_of_token(&self) -> usize {
+        self.0.server.per_token.most()
+    }
+
+    /// Returns true if a request on the connection was answered with the reason why it is closed.
+    pub(crate) fn was_told(&self) -> bool {
+        lock(&self.0.state).was_told
+    }
+
+    /// Forgets the connection, which has ended. Its places are free again, whoever still holds on to it.
+    pub(crate) fn leave(&self) {
+        lock(&self.0.slot).take();
+        lock(&self.0.held).take();
+        let mut waiting = lock(&self.0.server.waiting);
+        let mut state = lock(&self.0.state);
+        if let Some(number) = state.number.take() {
+            waiting.remove(number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([10, 0, 0, last])
+    }
+
+    #[test]
+    fn the_one_that_waited_longest_makes_room() {
+        let server = UntrustedConnections::new(2, 100, 1);
+        let (first, mut first_evicted) = server.enter(address(1), None);
+        let (second, mut second_evicted) = server.enter(address(1), None);
+        let (_other, mut other_evicted) = server.enter(address(2), None);
+        assert!(first_evicted.try_recv().is_err());
+        // What was heard does not wait.
+        assert!(first.begin_request());
+        let (third, mut third_evicted) = server.enter(address(1), None);
+        assert!(first_evicted.try_recv().is_err() && second_evicted.try_recv().is_err());
+        // Without a token it waits again when it was answered.
+        first.end_request(false);
+        assert_eq!(second_evicted.try_recv(), Ok(Eviction::AddressUnheard));
+        assert!(!second.begin_request() && second.was_told());
+        let _fourth = server.enter(address(1), None);
+        assert_eq!(third_evicted.try_recv(), Ok(Eviction::AddressUnheard));
+        assert!(!third.was_told());
+        let _fifth = server.enter(address(1), None);
+        assert_eq!(first_evicted.try_recv(), Ok(Eviction::Idle));
+        assert!(other_evicted.try_recv().is_err());
+    }
+
+    #[test]
+    fn a_connection_with_a_token_is_never_in_the_way() {
+        let server = UntrustedConnections::new(1, 1, 1);
+        let (trusted, mut evicted) = server.enter(address(1), None);
+        assert!(trusted.begin_request());
+        trusted.end_request(true);
+        for last in 0..9 {
+            drop(server.enter(address(last), None));
+        }
+        assert!(trusted.begin_request() && evicted.try_recv().is_err());
+        trusted.end_request(false);
+        assert!(trusted.begin_request() && evicted.try_recv().is_err());
+    }
+
+    #[test]
+    fn all_addresses_together_have_a_bound() {
+        let server = UntrustedConnections::new(9, 2, 1);
+        let mut evictions: Vec<_> =
+            (0..3).map(|last| server.enter(address(last), None).1).collect();
+        let evicted: Vec<_> = evictions.iter_mut().map(|it| it.try_recv().ok()).collect();
+        assert_eq!(evicted, [Some(Eviction::TotalUnheard), None, None]);
+    }
+
+    #[test]
+    fn a_token_has_so_many_connections() {
+        let server = UntrustedConnections::new(9, 9, 1);
+        let (first, second) = (server.enter(address(1), None).0, server.enter(address(1), None).0);
+        assert!(first.claim("a") && first.claim("a") && !second.claim("a") && second.claim("b"));
+        assert!(first.claim("c") && second.claim("a"));
+    }
+
+    #[test]
+    fn an_ipv6_network_is_one_address() {
+        let is_same = |one: &str, other: &str| {
+            counted(one.parse().unwrap()) == counted(other.parse().unwrap())
+        };
+        assert!(is_same("2001:db8::1", "2001:db8::ffff:1"));
+        assert!(!is_same("2001:db8::1", "2001:db8:0:1::1"));
+        assert!(is_same("::ffff:10.0.0.1", "10.0.0.1"));
+    }
+
+    proptest! {
+        /// Whatever connections do, no more wait than may, and nothing is left of those that ended.
+        #[test]
+        fn the_bounds_hold(steps in proptest::collection::vec((0..5_u8, 0..3_u8, 0..8_usize), 0..80)) {
+            let server = UntrustedConnections::new(3, 5, 2);
+            let mut connections: Vec<(Connection, oneshot::Receiver<Eviction>)> = Vec::new();
+            for (step, last, which) in steps {
+                let count = connections.len();
+                match (step, connections.get(which % count.max(1))) {
+                    (0, _) | (_, None) => connections.push(server.enter(address(last), None)),
+                    (1, Some((connection, _))) => { connection.begin_request(); }
+                    (2, Some((connection, _))) if connection.begin_request() => connection.end_request(false),
+                    (3, Some((connection, _))) if connection.begin_request() => connection.end_request(true),
+                    (4, Some((connection, _))) => {
+                        connection.leave();
+                        connections.swap_remove(which % count);
+                    }
+                    _ => {}
+                }
+                let waiting = lock(&server.waiting);
+                prop_assert!(waiting.by_age.len() <= 5);
+                prop_assert!(waiting.by_address.values().all(|of| (1..=3).contains(&of.len())));
+                let sum: usize = waiting.by_address.values().map(BTreeSet::len).sum();
+                prop_assert_eq!(sum, waiting.by_age.len());
+            }
+            for (connection, _) in &connections {
+                connection.leave();
+            }
+            prop_assert!(lock(&server.waiting).by_age.is_empty());
+        }
+    }
+}
