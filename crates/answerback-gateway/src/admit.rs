@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use answerback::call::Schema;
 use answerback::contract::tool::ErrorObject;
 use answerback::finding::{secrets, shown_text};
 use answerback::judge::{CallLine, Judged, judge};
@@ -12,19 +13,20 @@ use answerback_record::Hide;
 use answerback_store::StoreError;
 use serde_json::Value;
 
-use crate::aside;
-use crate::attempt::Attempt;
-use crate::call::ToolCall;
+use crate::approved_correction::CorrectionClaim;
+use crate::attempt::AttemptInput;
+use crate::blocking;
+use crate::call::ToolCallRequest;
 use crate::counting::Counting;
 use crate::envelope::{found, of_findings};
-use crate::figures::ToolFigures;
-use crate::own_answer::OwnAnswer;
-use crate::permitted::Claim;
+use crate::figures::ToolCounters;
+use crate::gateway_reply::{GatewayMessage, ReplyBuilder, Told, name, no_call};
 use crate::record::outcome as with_outcome;
+use crate::rejection::Rejection;
 use crate::settings::CheckMode;
-use crate::task_notes::Door;
-use crate::tasks::Role;
-use crate::told::{Said, Teller, Told, name, no_call};
+use crate::task_notes::TaskScope;
+use crate::tasks::TaskRole;
+use crate::unrecorded::Unrecorded;
 use crate::{Client, Gateway, Recorder, Upstream};
 
 /// Longer arguments that a person corrected are not repeated to the model, in bytes.
@@ -49,7 +51,7 @@ pub struct Asked {
     /// What the model is told where nobody is asked at once.
     pub answer: Message,
     /// The call.
-    pub call: ToolCall,
+    pub call: ToolCallRequest,
     /// What the person is asked.
     pub escalation: Box<Escalation>,
 }
@@ -68,8 +70,8 @@ pub struct Forwarded {
 #[derive(Debug)]
 pub struct Running {
     /// In a box: it is handed on from step to step, and is large.
-    pub(crate) call: Box<ToolCall>,
-    pub(crate) teller: Teller,
+    pub(crate) call: Box<ToolCallRequest>,
+    pub(crate) teller: ReplyBuilder,
     /// Whether the tool says that it does no harm to run it twice.
     pub(crate) may_run_twice: bool,
     /// What the envelope of its result warns of.
@@ -77,11 +79,11 @@ pub struct Running {
     /// What the model is told beside its result.
     pub(crate) notes: Vec<String>,
     /// Where its result is counted.
-    pub(crate) figures: Arc<ToolFigures>,
+    pub(crate) figures: Arc<ToolCounters>,
     /// What it has to do with a task.
-    pub(crate) task: Option<Box<Role>>,
+    pub(crate) task: Option<Box<TaskRole>>,
     /// Where its client meets the server.
-    pub(crate) door: Door,
+    pub(crate) door: TaskScope,
 }
 
 impl Running {
@@ -98,13 +100,16 @@ impl Gateway {
         &self,
         client: &Client,
         upstream: &Upstream,
-        call: impl Into<Box<ToolCall>>,
+        call: impl Into<Box<ToolCallRequest>>,
     ) -> Admission {
         let call = call.into();
         let figures = upstream.figures.tool(&call.name);
-        let admission = match Teller::new(self, client, &upstream.name, Some(upstream), &call) {
+        let admission = match ReplyBuilder::new(self, client, &upstream.name, Some(upstream), &call)
+        {
             Ok(teller) => {
-                Box::new(Desk { gateway: self, client, upstream, teller }).admit(call).await
+                Box::new(CallAdmission { gateway: self, client, upstream, teller })
+                    .admit(call)
+                    .await
             }
             Err(error) => Admission::Answer(without_id(&call, &error)),
         };
@@ -117,10 +122,10 @@ impl Gateway {
         &self,
         client: &Client,
         server: &str,
-        call: &ToolCall,
+        call: &ToolCallRequest,
         reason: &str,
     ) -> Message {
-        let said = Said::unlisted(&call.name, reason);
+        let said = GatewayMessage::unlisted(&call.name, reason);
         self.turn_away(client, server, None, call, &said).await
     }
 
@@ -130,9 +135,9 @@ impl Gateway {
         client: &Client,
         server: &str,
         upstream: Option<&Upstream>,
-        call: &ToolCall,
+        call: &ToolCallRequest,
     ) -> Message {
-        let said = Said::busy(&call.name, self.settings.most_calls);
+        let said = GatewayMessage::busy(&call.name, self.settings.most_calls);
         self.turn_away(client, server, upstream, call, &said).await
     }
 
@@ -141,10 +146,10 @@ impl Gateway {
         client: &Client,
         server: &str,
         upstream: Option<&Upstream>,
-        call: &ToolCall,
-        said: &Said,
+        call: &ToolCallRequest,
+        said: &GatewayMessage,
     ) -> Message {
-        match Teller::new(self, client, server, upstream, call) {
+        match ReplyBuilder::new(self, client, server, upstream, call) {
             Ok(teller) => {
                 let hide = upstream.and_then(|upstream| upstream.tools.hide(&call.name));
                 refuse(self, &teller, call, said, hide).await
@@ -155,7 +160,7 @@ impl Gateway {
 }
 
 /// The answer where there is no randomness for an id: such a call cannot be told from another.
-fn without_id(call: &ToolCall, error: &std::io::Error) -> Message {
+fn without_id(call: &ToolCallRequest, error: &std::io::Error) -> Message {
     tracing::error!(%error, "there is no randomness for the id of a call");
     let text = "there is no randomness for the id of the call";
     Message::error(Some(&call.id), code::INTERNAL_ERROR, text, None)
@@ -164,9 +169,9 @@ fn without_id(call: &ToolCall, error: &std::io::Error) -> Message {
 /// Answers a call that is not judged, and writes down what was answered.
 async fn refuse(
     gateway: &Gateway,
-    teller: &Teller,
-    call: &ToolCall,
-    said: &Said,
+    teller: &ReplyBuilder,
+    call: &ToolCallRequest,
+    said: &GatewayMessage,
     hide: Option<Hide<'_>>,
 ) -> Message {
     let told = teller.says(said);
@@ -190,26 +195,27 @@ async fn refuse(
         }
         Err(error) => match recorder.store().excuse(error) {
             Ok(()) => told.message(None),
-            Err(error) => could_not_record(teller, &error.to_string()),
+            Err(error) => could_not_record(teller, error),
         },
     }
 }
 
-fn could_not_record(teller: &Teller, reason: &str) -> Message {
-    tracing::warn!(tool_name = %name(teller.tool()), reason, "a call was not run, because it could not be recorded");
-    teller.says(&Said::unavailable(teller.tool(), reason)).message(None)
+fn could_not_record(teller: &ReplyBuilder, reason: impl Into<Unrecorded>) -> Message {
+    let Unrecorded { public, detail } = reason.into();
+    tracing::warn!(tool_name = %name(teller.tool()), reason = %detail, "a call was not run, because it could not be recorded");
+    teller.says(&GatewayMessage::unavailable(teller.tool(), &public)).message(None)
 }
 
 /// One call on its way in.
-struct Desk<'a> {
+struct CallAdmission<'a> {
     gateway: &'a Gateway,
     client: &'a Client,
     upstream: &'a Upstream,
-    teller: Teller,
+    teller: ReplyBuilder,
 }
 
 /// What became of a call that was counted.
-struct Counted {
+struct CountedCall {
     outcome: Outcome,
     /// What the client is told, where the call does not run.
     told: Option<Told>,
@@ -218,18 +224,18 @@ struct Counted {
 }
 
 /// A call that was counted, and what runs instead of what came where that was repaired or corrected.
-type Weighed = (Attempt, Option<Message>, Counted);
+type Weighed = (AttemptInput, Option<Message>, CountedCall);
 
 /// A call that is ready to be counted.
 struct Ready {
-    attempt: Attempt,
+    attempt: AttemptInput,
     /// What runs instead of what came.
     forwarded: Option<Message>,
-    own_answer: Arc<OwnAnswer>,
+    own_answer: Arc<Rejection>,
 }
 
-impl Desk<'_> {
-    async fn admit(self: Box<Self>, call: Box<ToolCall>) -> Admission {
+impl CallAdmission<'_> {
+    async fn admit(self: Box<Self>, call: Box<ToolCallRequest>) -> Admission {
         let gateway = self.gateway;
         let mode = if self.teller.about.tool.1 {
             gateway.settings.of(&call.name).input
@@ -238,7 +244,7 @@ impl Desk<'_> {
             CheckMode::Enforce
         };
         if self.is_changed(&call) && gateway.settings.pinning == CheckMode::Enforce {
-            return Box::pin(self.refuse(&call, Said::changed(&call.name))).await;
+            return Box::pin(self.refuse(&call, GatewayMessage::changed(&call.name))).await;
         }
         if mode == CheckMode::Off {
             return self.forward(call, Vec::new(), Vec::new()).await;
@@ -246,17 +252,17 @@ impl Desk<'_> {
         Box::pin(self.check(call, mode)).await
     }
 
-    async fn refuse(&self, call: &ToolCall, said: Said) -> Admission {
+    async fn refuse(&self, call: &ToolCallRequest, said: GatewayMessage) -> Admission {
         let hide = self.upstream.tools.hide(&call.name);
         Admission::Answer(refuse(self.gateway, &self.teller, call, &said, hide).await)
     }
 
-    async fn check(self: Box<Self>, call: Box<ToolCall>, mode: CheckMode) -> Admission {
+    async fn check(self: Box<Self>, call: Box<ToolCallRequest>, mode: CheckMode) -> Admission {
         let gateway = self.gateway;
         let line = match call.line(gateway.limits) {
             Ok(line) => line,
             Err(error) => {
-                let said = Said::unread_arguments(&call.name, &error.to_string());
+                let said = GatewayMessage::unread_arguments(&call.name, &error.to_string());
                 return self.refuse(&call, said).await;
             }
         };
@@ -265,17 +271,22 @@ impl Desk<'_> {
         let line = line.with_conversation(conversation.clone());
         let much = call.arguments.as_deref().map_or(0, str::len);
         let inputs = self.upstream.tools.inputs();
-        let judged = aside::work(much, || judge(inputs, line, &gateway.validation, gateway.limits));
+        let validation = if mode == CheckMode::Warn {
+            &gateway.reported_validation
+        } else {
+            &gateway.applied_validation
+        };
+        let judged = blocking::work(much, || judge(inputs, line, validation, gateway.limits));
         if mode == CheckMode::Warn {
             let (warnings, notes) = warned(&judged);
             return self.forward(call, warnings, notes).await;
         }
-        let random = match answerback_record::surroundings::random() {
+        let random = match answerback_record::system::random() {
             Ok(random) => random,
-            Err(error) => return self.could_not_record(&error.to_string()),
+            Err(error) => return self.could_not_record(error),
         };
         // What a person corrected is judged like any other call, and used up by one that it fits.
-        let permitted = match gateway.recorder.as_ref().zip(Claim::of(&call)) {
+        let permitted = match gateway.recorder.as_ref().zip(CorrectionClaim::of(&call)) {
             Some((recorder, claim)) => {
                 let permitted = recorder.permitted(claim, judged.key()).await;
                 permitted.map(|(permit, arguments)| (recorder, permit, arguments))
@@ -285,7 +296,9 @@ impl Desk<'_> {
         let fitting = permitted.and_then(|(recorder, permit, arguments)| {
             let line = CallLine::new(&call.name, arguments).with_id(call.id.as_json());
             let line = line.with_conversation(conversation);
-            let corrected = judge(inputs, line, &gateway.validation, gateway.limits);
+            let much = line.arguments.as_ref().map_or(0, blocking::text_in);
+            let corrected =
+                blocking::work(much, || judge(inputs, line, &gateway.validation, gateway.limits));
             corrected.is_valid().then_some((recorder, corrected, permit))
         });
         let permitted = match fitting {
@@ -306,7 +319,7 @@ impl Desk<'_> {
             },
         };
         let (attempt, forwarded, counted) = weighed;
-        let Counted { outcome, told, receipt } = counted;
+        let CountedCall { outcome, told, receipt } = counted;
         let is_recorded = receipt.is_some();
         // The tracker in memory tells operators itself.
         if gateway.recorder.is_some() {
@@ -326,6 +339,10 @@ impl Desk<'_> {
             // Only deliveries and decisions come to nothing that could be told.
             return self.could_not_record("the call was not judged");
         };
+        if let Some(recorder) = gateway.recorder.as_ref().filter(|_| proceed.resolved.is_some()) {
+            // Questions about the case that are still open are taken back at once.
+            recorder.tell_decided();
+        }
         let (mut warnings, mut notes) = warned(&judged);
         if proceed.waived {
             let text = "A person waived the check of these arguments.";
@@ -346,13 +363,13 @@ impl Desk<'_> {
     /// What is counted of a call that was judged, and what is forwarded if it runs.
     fn ready(
         &self,
-        call: &ToolCall,
+        call: &ToolCallRequest,
         judged: &Judged<'_>,
         permit: Option<Permit>,
         random: [u8; 10],
     ) -> Result<Ready, Admission> {
         let correlation_id = self.teller.correlation_id.to_string();
-        let attempt = Attempt::of(
+        let attempt = AttemptInput::of(
             judged,
             self.client.turn(call.arrived.unwrap_or_else(|| self.client.answers())),
             &correlation_id,
@@ -364,7 +381,7 @@ impl Desk<'_> {
         let forwarded = changed.map(|arguments| call.with_arguments(arguments)).transpose();
         let forwarded =
             forwarded.map_err(|error| Admission::Answer(no_call(call, &error.to_string())))?;
-        let own_answer = Arc::new(OwnAnswer::new(self.gateway, &self.teller, call, judged));
+        let own_answer = Arc::new(Rejection::new(self.gateway, &self.teller, call, judged));
         Ok(Ready { attempt, forwarded, own_answer })
     }
 
@@ -372,7 +389,7 @@ impl Desk<'_> {
     async fn weigh_permitted(
         &self,
         recorder: &Recorder,
-        call: &ToolCall,
+        call: &ToolCallRequest,
         judged: &Judged<'_>,
         permit: Permit,
         random: [u8; 10],
@@ -384,7 +401,7 @@ impl Desk<'_> {
             Err(error) => Err(match recorder.store().excuse(error) {
                 // What a person allowed once would run again.
                 Ok(()) => self.could_not_record("what a person corrected runs once"),
-                Err(error) => self.could_not_record(&error.to_string()),
+                Err(error) => self.could_not_record(error),
             }),
         }
     }
@@ -392,19 +409,19 @@ impl Desk<'_> {
     /// Counts a call as it came.
     async fn weigh(
         &self,
-        call: &ToolCall,
+        call: &ToolCallRequest,
         judged: &Judged<'_>,
         random: [u8; 10],
     ) -> Result<Weighed, Admission> {
         let ready = self.ready(call, judged, None, random)?;
-        let unrecorded = |outcome: Outcome| Counted {
+        let unrecorded = |outcome: Outcome| CountedCall {
             told: ready.own_answer.told(&outcome, false),
             outcome,
             receipt: None,
         };
         let counted = match &self.gateway.recorder {
             None => {
-                let (attempt, now) = (&ready.attempt, answerback_record::surroundings::now());
+                let (attempt, now) = (&ready.attempt, answerback_record::system::now());
                 unrecorded(self.gateway.tracker.call(&attempt.key, &attempt.call(None), now))
             }
             Some(recorder) => match self.count(recorder, &ready, call).await {
@@ -412,10 +429,10 @@ impl Desk<'_> {
                 Err(error) => match recorder.store().excuse(error) {
                     // Unrecorded, by configuration: what the check says still holds.
                     Ok(()) => {
-                        let now = answerback_record::surroundings::now();
+                        let now = answerback_record::system::now();
                         unrecorded(judged.as_attempt(1, now, random))
                     }
-                    Err(error) => return Err(self.could_not_record(&error.to_string())),
+                    Err(error) => return Err(self.could_not_record(error)),
                 },
             },
         };
@@ -427,8 +444,8 @@ impl Desk<'_> {
         &self,
         recorder: &Recorder,
         ready: &Ready,
-        call: &ToolCall,
-    ) -> Result<Counted, StoreError> {
+        call: &ToolCallRequest,
+    ) -> Result<CountedCall, StoreError> {
         let hide = self.upstream.tools.hide(&call.name);
         let parts = parts(recorder, call, ready.forwarded.as_ref(), hide)?;
         let (attempt, about) = (ready.attempt.clone(), self.teller.about.clone());
@@ -440,13 +457,13 @@ impl Desk<'_> {
         };
         let counted = counting.count(recorder, answer).await?;
         let receipt = recorder.receipt(&counted.appended, &self.teller.about.id.to_string());
-        Ok(Counted { outcome: counted.outcome, told: counted.answer, receipt: Some(receipt) })
+        Ok(CountedCall { outcome: counted.outcome, told: counted.answer, receipt: Some(receipt) })
     }
 
     /// Forwards a call that is not counted.
     async fn forward(
         self: Box<Self>,
-        call: Box<ToolCall>,
+        call: Box<ToolCallRequest>,
         warnings: Vec<ErrorObject>,
         notes: Vec<String>,
     ) -> Admission {
@@ -462,13 +479,13 @@ impl Desk<'_> {
                 let message = call.message.clone();
                 Admission::Forward(Box::new(self.run(call, message, warnings, notes, is_recorded)))
             }
-            Err(error) => self.could_not_record(&error.to_string()),
+            Err(error) => self.could_not_record(error),
         }
     }
 
     fn run(
         self: Box<Self>,
-        call: Box<ToolCall>,
+        call: Box<ToolCallRequest>,
         message: Message,
         mut warnings: Vec<ErrorObject>,
         notes: Vec<String>,
@@ -494,16 +511,16 @@ impl Desk<'_> {
             notes,
             figures,
             task: None,
-            door: Door::default(),
+            door: TaskScope::default(),
         };
         Forwarded { message, running }
     }
 
-    fn is_changed(&self, call: &ToolCall) -> bool {
+    fn is_changed(&self, call: &ToolCallRequest) -> bool {
         self.upstream.has_changed(&call.name)
     }
 
-    fn could_not_record(&self, reason: &str) -> Admission {
+    fn could_not_record(&self, reason: impl Into<Unrecorded>) -> Admission {
         Admission::Answer(could_not_record(&self.teller, reason))
     }
 }
@@ -511,8 +528,8 @@ impl Desk<'_> {
 /// Writes a call down that is passed on. Says whether that was done; what the configuration excuses was not.
 async fn append_request(
     recorder: &Recorder,
-    teller: &Teller,
-    call: &ToolCall,
+    teller: &ReplyBuilder,
+    call: &ToolCallRequest,
     hide: Option<Hide<'_>>,
 ) -> Result<bool, StoreError> {
     let draft = with_outcome(teller.about.on(Draft::request()), "forwarded");
@@ -529,7 +546,7 @@ async fn append_request(
 /// The parts of an entry about a call: as it came, and as it was sent where that differs.
 pub(crate) fn parts(
     recorder: &Recorder,
-    call: &ToolCall,
+    call: &ToolCallRequest,
     sent: Option<&Message>,
     hide: Option<Hide<'_>>,
 ) -> Result<Vec<Part>, StoreError> {
@@ -545,7 +562,7 @@ pub(crate) fn parts(
 }
 
 /// The entry about a call, by what became of it.
-fn entry(attempt: &Attempt, outcome: &Outcome) -> Draft {
+fn entry(attempt: &AttemptInput, outcome: &Outcome) -> Draft {
     match outcome {
         Outcome::Proceed(proceed) => {
             with_outcome(Draft::request(), if proceed.waived { "waived" } else { "forwarded" })
@@ -558,8 +575,10 @@ fn entry(attempt: &Attempt, outcome: &Outcome) -> Draft {
 fn corrected(judged: &Judged<'_>) -> String {
     let text = "A person corrected the arguments of this call before it ran";
     let arguments = judged.arguments.value().map(|arguments| {
-        let shown = judged.schema().map(|schema| schema.without_secrets(arguments));
-        secrets::redact_value(shown.as_deref().unwrap_or(arguments)).to_string()
+        blocking::work(blocking::text_in(arguments), || {
+            let shown = judged.schema().map(|schema| schema.without_secrets(arguments));
+            secrets::redact_value(shown.as_deref().unwrap_or(arguments)).to_string()
+        })
     });
     match arguments.filter(|arguments| arguments.len() <= CORRECTED_BYTES) {
         Some(arguments) => format!("{text}: {arguments}"),
@@ -573,6 +592,17 @@ fn warned(judged: &Judged<'_>) -> (Vec<ErrorObject>, Vec<String>) {
     if let Some(fault) = &judged.unchecked {
         let text = format!(
             "The tool's input schema cannot be used, so the arguments were not checked: {fault}"
+        );
+        warnings.push(ErrorObject::new(found::INPUT_UNCHECKED, shown_text(&text, 500)));
+    }
+    let problems = judged.schema().map(Schema::problems).unwrap_or_default();
+    if let Some(first) = problems.first() {
+        let more = match problems.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        let text = format!(
+            "A part of the tool's input schema is not checked as it is written: {first}{more}"
         );
         warnings.push(ErrorObject::new(found::INPUT_UNCHECKED, shown_text(&text, 500)));
     }

@@ -35,7 +35,19 @@ pub fn remarks(tool: &Value) -> Vec<Remark> {
         say(Weight::Problem, "has no inputSchema, so every call passes".to_owned(), mend);
         return remarks;
     }
-    if let Err(fault) = Schema::compile(schema.clone()) {
+    let compiled = Schema::compile(schema.clone());
+    for problem in compiled.iter().flat_map(Schema::problems) {
+        let mend = "correct the keyword; the rest of the schema is checked";
+        let problem = answerback::finding::shown_text(&problem.to_string(), 300);
+        say(
+            Weight::Problem,
+            format!(
+                "has a keyword in its inputSchema that is not checked as it is written: {problem}"
+            ),
+            mend,
+        );
+    }
+    if let Err(fault) = compiled {
         let mend =
             "mend the schema; until then calls pass unchecked, with the warning INPUT_UNCHECKED";
         let fault = answerback::finding::shown_text(&fault.to_string(), 300);
@@ -115,6 +127,8 @@ mod tests {
         Problem: requires 'm', which it does not allow: no call can be right
         Advice: does not describe 'n'
         ");
+        let partly = json!({"name": "a", "description": "d", "inputSchema": {"type": "object", "properties": {"n": {"type": "int", "description": "d"}}, "additionalProperties": false}});
+        insta::assert_snapshot!(said(partly), @"Problem: has a keyword in its inputSchema that is not checked as it is written: /properties/n/type has a value that this keyword cannot have, so it is not checked");
         assert!(
             said(json!({"inputSchema": {"type": "dict"}}))
                 .starts_with("Problem: has an inputSchema that cannot be used")

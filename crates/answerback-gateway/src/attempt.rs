@@ -15,7 +15,7 @@ use crate::record::outcome as with_outcome;
 
 /// A judged call that owns everything by which it is counted, so that a unit of work can hold it.
 #[derive(Clone, Debug)]
-pub(crate) struct Attempt {
+pub(crate) struct AttemptInput {
     pub(crate) key: RetryKey,
     tool: String,
     call_id: String,
@@ -34,7 +34,7 @@ pub(crate) struct Attempt {
     pub(crate) schema: Option<Value>,
 }
 
-impl Attempt {
+impl AttemptInput {
     pub(crate) fn of(
         judged: &Judged<'_>,
         turn: Turn,

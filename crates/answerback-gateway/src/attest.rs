@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::Recorder;
 use crate::envelope::{found, meaning};
-use crate::told::name;
+use crate::gateway_reply::name;
 
 /// Makes results governed responses of one agent. It speaks under the identity that the lock gave the agent when it was
 /// opened; what it says is verified against the files as they are.
@@ -27,12 +27,12 @@ use crate::told::name;
 pub struct Attestor {
     files: [PathBuf; 2],
     identity: AgentIdentity,
-    read: Mutex<Read>,
+    read: Mutex<GovernanceSnapshot>,
 }
 
 /// What was read last, and how the files looked then.
 #[derive(Debug)]
-struct Read {
+struct GovernanceSnapshot {
     stamps: [Stamp; 2],
     /// Nothing, where the files cannot be relied on.
     in_force: Option<Arc<InForce>>,
@@ -56,7 +56,7 @@ impl Attestor {
         let stamps = stamps(&files);
         let in_force = read(&files)?;
         let identity = in_force.authority().speaker(agent)?.identity().clone();
-        let read = Mutex::new(Read { stamps, in_force: Some(Arc::new(in_force)) });
+        let read = Mutex::new(GovernanceSnapshot { stamps, in_force: Some(Arc::new(in_force)) });
         Ok(Self { files, identity, read })
     }
 
@@ -70,7 +70,7 @@ impl Attestor {
         in_force.map_or(Ok(()), |in_force| in_force.log(store))
     }
 
-    fn last(&self) -> MutexGuard<'_, Read> {
+    fn last(&self) -> MutexGuard<'_, GovernanceSnapshot> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -110,7 +110,7 @@ impl Attestor {
                 None
             }
         };
-        *last = Read { stamps, in_force: in_force.clone() };
+        *last = GovernanceSnapshot { stamps, in_force: in_force.clone() };
         in_force
     }
 
@@ -122,11 +122,11 @@ impl Attestor {
     ) -> std::io::Result<Attested> {
         let response_id = match &answer.response_id {
             Some(id) => id.clone(),
-            None => answerback_record::surroundings::uuid()?,
+            None => answerback_record::system::uuid()?,
         };
         let audit = format!("ledger:{}#{}", recorder.origin(), answer.correlation_id);
         let attestation = attestation(&answer.doubts).with_audit_trail(audit);
-        let now = answerback_record::surroundings::now();
+        let now = answerback_record::system::now();
         let built = answer.response(response_id.clone(), self.identity.clone(), attestation, now);
         let response = match built {
             Ok(response) => response,

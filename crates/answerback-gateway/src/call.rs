@@ -10,7 +10,7 @@ const CONVERSATION: &str = "dev.answerback/conversation";
 
 /// A `tools/call`, as it came.
 #[derive(Clone, Debug)]
-pub struct ToolCall {
+pub struct ToolCallRequest {
     /// The id of the request.
     pub(crate) id: Id,
     /// The whole message.
@@ -33,6 +33,8 @@ pub struct ToolCall {
     pub(crate) waited_for: Option<UuidV7>,
     /// After how many answers to its client it arrived; as many as there are when it is looked at, where nobody noted it.
     pub(crate) arrived: Option<u64>,
+    /// True if the client's user is asked about the call when it is blocked.
+    pub(crate) asks_user: bool,
 }
 
 /// A call that is made again, with the answers to what it was answered with.
@@ -44,7 +46,7 @@ pub(crate) struct Answers {
     pub(crate) responses: String,
 }
 
-impl ToolCall {
+impl ToolCallRequest {
     /// The method of such a request.
     pub const METHOD: &'static str = "tools/call";
 
@@ -53,15 +55,17 @@ impl ToolCall {
     /// # Errors
     ///
     /// When it is no request, or its parameters do not name a tool.
-    pub fn read(message: Message) -> Result<Self, CallError> {
-        let Shape::Request { id, .. } = message.shape() else { return Err(CallError::NoRequest) };
+    pub fn read(message: Message) -> Result<Self, CallReadError> {
+        let Shape::Request { id, .. } = message.shape() else {
+            return Err(CallReadError::NoRequest);
+        };
         let id = id.clone();
         let params = match message.params() {
             Some(params) => params,
-            None => Object::read(message.text())?.get("params").ok_or(CallError::NoName)?,
+            None => Object::read(message.text())?.get("params").ok_or(CallReadError::NoName)?,
         };
         let members = Object::read(params)?;
-        let name = members.get("name").and_then(text).ok_or(CallError::NoName)?;
+        let name = members.get("name").and_then(text).ok_or(CallReadError::NoName)?;
         let arguments = members.get("arguments").map(str::to_owned);
         let own_meta = members.get("_meta").map(str::to_owned);
         let said = own_meta.as_deref().map(Object::read).transpose()?;
@@ -84,6 +88,7 @@ impl ToolCall {
             answers,
             waited_for: None,
             arrived: None,
+            asks_user: false,
         })
     }
 
@@ -107,6 +112,7 @@ impl ToolCall {
             answers: None,
             waited_for: None,
             arrived: None,
+            asks_user: false,
             message: request,
         })
     }
@@ -115,6 +121,12 @@ impl ToolCall {
     /// are parallel, however late they are looked at.
     pub(crate) fn arrived_after(mut self, answers: impl Into<Option<u64>>) -> Self {
         self.arrived = answers.into();
+        self
+    }
+
+    /// Sets whether the client's user is asked about the call when it is blocked.
+    pub(crate) fn with_user_asked(mut self, asks_user: bool) -> Self {
+        self.asks_user = asks_user;
         self
     }
 
@@ -129,7 +141,7 @@ impl ToolCall {
     }
 
     /// The call without the answers that it brought along, as it was made first.
-    pub(crate) fn without_answers(&self) -> Result<Self, CallError> {
+    pub(crate) fn without_answers(&self) -> Result<Self, CallReadError> {
         let params = Object::read(&self.params)?.without("inputResponses");
         let params = Object::read(&params)?.without("requestState");
         let text = Object::read(self.message.text())?.with("params", &params);
@@ -182,7 +194,7 @@ fn text(raw: &str) -> Option<String> {
 /// A request that is no call of a tool.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum CallError {
+pub enum CallReadError {
     /// It is not a request.
     #[error("a call is a request with an id")]
     NoRequest,
@@ -200,9 +212,9 @@ mod tests {
 
     use super::*;
 
-    fn call(params: &str) -> Result<ToolCall, CallError> {
+    fn call(params: &str) -> Result<ToolCallRequest, CallReadError> {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
-        ToolCall::read(Message::read(text).unwrap())
+        ToolCallRequest::read(Message::read(text).unwrap())
     }
 
     #[test]

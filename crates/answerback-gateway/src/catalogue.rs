@@ -14,12 +14,12 @@ use answerback_mcp::wire::{Object, ObjectError};
 #[derive(Debug, Default)]
 pub struct Toolbox {
     inputs: Catalogue,
-    tools: BTreeMap<String, Definition>,
+    tools: BTreeMap<String, ToolDefinition>,
     digest: Option<Digest>,
 }
 
 #[derive(Debug)]
-struct Definition {
+struct ToolDefinition {
     digest: Digest,
     /// The tool as the server lists it.
     source: Value,
@@ -60,13 +60,14 @@ impl Toolbox {
                 let may_run_twice =
                     hints["readOnlyHint"] == true || hints["idempotentHint"] == true;
                 let definition =
-                    Definition { digest, source, headers, may_run_twice, output, compiled };
+                    ToolDefinition { digest, source, headers, may_run_twice, output, compiled };
                 // Of two tools with one name nobody knows which one is meant; the first is called by most servers.
                 if let std::collections::btree_map::Entry::Vacant(place) = tools.entry(name.clone())
                 {
                     place.insert(definition);
                     let schema = tool.get("inputSchema").cloned();
-                    inputs.push((name, schema.unwrap_or_else(|| Value::Bool(true))));
+                    // A tool that declares no schema is reported as unchecked.
+                    inputs.push((name, schema.unwrap_or_default()));
                 }
             }
         }

@@ -5,21 +5,22 @@ use answerback_ledger::{Draft, Part};
 use answerback_store::{Appended, StoreError, entry_reference};
 
 use crate::Recorder;
-use crate::attempt::Attempt;
-use crate::opening::Opening;
+use crate::attempt::AttemptInput;
+use crate::decide::resolve_by_model;
+use crate::open_case::OpenCase;
 use crate::record::About;
 
 /// An attempt with all that its entry says, whatever becomes of it. It owns all of that, so that a unit of work can hold
 /// it.
 pub(crate) struct Counting {
-    pub(crate) attempt: Attempt,
+    pub(crate) attempt: AttemptInput,
     pub(crate) about: About,
     /// The call as it came.
     pub(crate) parts: Vec<Part>,
     /// Whether a program waits for what a person decides; otherwise a model behind us is told.
     pub(crate) is_awaited: bool,
     /// The entry, by what became of the call.
-    pub(crate) entry: fn(&Attempt, &Outcome) -> Draft,
+    pub(crate) entry: fn(&AttemptInput, &Outcome) -> Draft,
 }
 
 /// What an attempt came to.
@@ -53,8 +54,13 @@ impl Counting {
                 let appended = transaction.append(&draft)?;
                 let reference = entry_reference(appended.index);
                 let (seal, is_awaited) = (keeping.seal(), *is_awaited);
-                let case = Opening { attempt, about, is_awaited, seal: seal.as_deref() };
+                let case = OpenCase { attempt, about, is_awaited, seal: seal.as_deref() };
                 case.open(transaction, outcome, &reference)?;
+                if let Outcome::Proceed(proceed) = outcome
+                    && let Some(case) = &proceed.resolved
+                {
+                    resolve_by_model(transaction, &keeping, case)?;
+                }
                 Ok(((appended, told), reference))
             })
         })?;

@@ -4,9 +4,12 @@ use answerback_mcp::wire::Object;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::RecordCommands;
+use crate::marker::Marker;
+
 /// A result that was cut.
 #[derive(Debug, Eq, PartialEq)]
-pub(crate) struct Cut {
+pub(crate) struct TruncatedResult {
     /// What the model sees.
     pub(crate) result: String,
     /// How much there was and how much is shown, for programs.
@@ -19,8 +22,9 @@ pub(crate) fn cut(
     result: &str,
     most: usize,
     request_id: &str,
+    (marker, commands): (&Marker, &RecordCommands),
     console: Option<&str>,
-) -> Option<Cut> {
+) -> Option<TruncatedResult> {
     let object = Object::read(result).ok()?;
     let blocks: Vec<&RawValue> = serde_json::from_str(object.get("content")?).ok()?;
     let texts: Vec<Option<String>> = blocks.iter().map(|block| text_of(block.get())).collect();
@@ -47,19 +51,19 @@ pub(crate) fn cut(
         }
     }
     let shown = most - left;
-    let mut place = format!("answerback ledger search --request {request_id}");
+    let mut place = commands.command(&format!("ledger search --request {request_id}"));
     if let Some(console) = console {
         place = format!("{console}/r/{request_id}, or {place}");
     }
     let words = format!(
-        "[answerback] The result has {bytes} bytes of text, of which the first {shown} are shown. All of it is in the \
+        "The result has {bytes} bytes of text, of which the first {shown} are shown. All of it is in the \
          record: {place}. Ask for less, or for the next part, if you need it."
     );
-    kept.push(json!({"type": "text", "text": words}).to_string());
+    kept.push(marker.block(&words));
     let result = object.with("content", &format!("[{}]", kept.join(",")));
     let result = Object::read(&result).ok()?.without("structuredContent");
     let facts = json!({"bytes": bytes, "shown": shown, "requestId": request_id});
-    Some(Cut { result, facts })
+    Some(TruncatedResult { result, facts })
 }
 
 fn text_of(block: &str) -> Option<String> {
@@ -71,26 +75,31 @@ fn text_of(block: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn cut(result: &str, most: usize) -> Option<TruncatedResult> {
+        let (marker, commands) = (Marker::of_text("m"), RecordCommands::default());
+        super::cut(result, most, "r", (&marker, &commands), None)
+    }
+
     #[test]
     fn the_beginning_is_kept_and_what_is_not_text() {
         let result = r#"{"content":[{"type":"text","text":"éab","x":1.0},{"type":"image","data":"aaaa"},{"type":"text","text":"cdef"}],"structuredContent":{"a":1},"z":2}"#;
-        assert_eq!(cut(result, 8, "r", None), None);
-        let Cut { result, facts } = cut(result, 5, "r", None).unwrap();
+        assert_eq!(cut(result, 8), None);
+        let TruncatedResult { result, facts } = cut(result, 5).unwrap();
         assert!(
-            result.starts_with(r#"{"content":[{"type":"text","text":"éab","x":1.0},{"type":"image","data":"aaaa"},{"type":"text","text":"c"},{"type":"text","text":"[answerback]"#),
+            result.starts_with(r#"{"content":[{"type":"text","text":"éab","x":1.0},{"type":"image","data":"aaaa"},{"type":"text","text":"c"},{"type":"text","text":"[answerback m] The result"#),
             "{result}"
         );
         assert!(result.ends_with(r#"}],"z":2}"#), "{result}");
         assert_eq!(facts, json!({"bytes": 8, "shown": 5, "requestId": "r"}));
         // A character is never cut in two.
-        let short = cut(r#"{"content":[{"type":"text","text":"éé"}]}"#, 3, "r", None).unwrap();
+        let short = cut(r#"{"content":[{"type":"text","text":"éé"}]}"#, 3).unwrap();
         assert!(short.result.contains(r#""text":"é"}"#), "{}", short.result);
     }
 
     #[test]
     fn structured_content_counts_alone() {
         let result = r#"{"content":[],"structuredContent":{"a":"bbbbbbbb"}}"#;
-        let cut = cut(result, 5, "r", None).unwrap();
+        let cut = cut(result, 5).unwrap();
         assert!(!cut.result.contains("bbb"), "{}", cut.result);
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use answerback::call::{self, Schema};
-use answerback::case::{CaseKind, Decision, Submission, misfit};
+use answerback::case::{CaseKind, Decision, DecisionKind, Submission, misfit};
 use answerback::finding::secrets;
 use answerback::retry::{Context, Event, HideSecrets, Outcome, Permit, Policy, RetryKey, step};
 use answerback::{Digest, UuidV7};
@@ -13,6 +13,7 @@ use answerback_store::{CaseRecord, Store, StoreError, Ticket, Transaction, entry
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use crate::blocking;
 use crate::original::{self, Kept, Original};
 use crate::seal::{Purpose, Seal};
 use crate::{Recorder, Surface};
@@ -97,18 +98,20 @@ impl Recorder {
 fn hidden(decision: &Decision, schema: Option<&Schema>) -> Decision {
     match decision {
         Decision::Modify { arguments } => {
-            let shown = schema.map(|schema| schema.without_secrets(arguments));
-            let arguments = secrets::redact_value(shown.as_deref().unwrap_or(arguments));
+            let arguments = blocking::work(blocking::text_in(arguments), || {
+                let shown = schema.map(|schema| schema.without_secrets(arguments));
+                secrets::redact_value(shown.as_deref().unwrap_or(arguments))
+            });
             Decision::Modify { arguments }
         }
-        Decision::Reject { reason } => Decision::Reject {
-            reason: reason.as_deref().map(|reason| secrets::redact(reason).into_owned()),
-        },
-        Decision::Respond { message } => {
-            Decision::Respond { message: secrets::redact(message).into_owned() }
-        }
+        Decision::Reject { reason } => Decision::Reject { reason: reason.as_deref().map(redacted) },
+        Decision::Respond { message } => Decision::Respond { message: redacted(message) },
         other => other.clone(),
     }
+}
+
+fn redacted(text: &str) -> String {
+    blocking::work(text.len(), || secrets::redact(text).into_owned())
 }
 
 /// A decision on its way into the record, as the person gave it.
@@ -239,6 +242,33 @@ impl Correction<'_> {
             format!("corrected arguments with something hidden in them have at most {most} bytes; these have {length}")
         })
     }
+}
+
+/// Closes a case whose model made a valid call after all, and records that. A case that a person has decided, or whose
+/// time is over, stays as it is.
+pub(crate) fn resolve_by_model(
+    transaction: &mut dyn Transaction,
+    recorder: &Recorder,
+    id: &UuidV7,
+) -> Result<(), StoreError> {
+    let Some(record) = transaction.case(id)? else { return Ok(()) };
+    let is_open = record.case.decision().is_none() && !record.case.is_expired(transaction.now());
+    if !is_open || !record.case.allowed.contains(&DecisionKind::Respond) {
+        return Ok(());
+    }
+    let submission = Submission::by_model(&record.case);
+    let record = transaction.decide_case(id, &submission)?;
+    let word = Token::new(submission.decision.kind().as_str());
+    let (Ok(case), Ok(word)) = (Id::try_from(id), word) else {
+        return Err(StoreError::unit("the case has no id that the ledger can hold"));
+    };
+    let said =
+        json!({"decision": submission.decision, "by": submission.by, "surface": "tools/call"});
+    let part = recorder.store().part("decision", said.to_string().into_bytes())?;
+    let draft = Draft::decision(case, word, record.case.digest, record.case.revision);
+    let appended = transaction.append(&draft.with_part(part))?;
+    transaction.said_in(id, &entry_reference(appended.index))?;
+    tell_decision(transaction, &record.case)
 }
 
 /// What the calls of a case are counted under.

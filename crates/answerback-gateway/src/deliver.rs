@@ -8,22 +8,25 @@ use answerback::contract::tool::{EnvelopeResponse, ErrorObject};
 use answerback::finding::{secrets, shown_text};
 use answerback::json::canonical;
 use answerback_ledger::{Draft, Id, Part};
-use answerback_mcp::wire::{Message, Object, word};
+use answerback_mcp::wire::{Message, Object, splice, word};
 use answerback_record::redacted;
 use answerback_store::{Appended, StoreError};
 use serde_json::{Value, json};
 
 use crate::admit::{Running, parts as request_parts};
 use crate::attest::{Answer, Attested, Doubt};
-use crate::cut::{Cut, cut};
+use crate::blocking;
+use crate::cut::{TruncatedResult, cut};
 use crate::envelope::{data, found, of_findings, own, reference, whole};
 use crate::figures::UNSEEN;
+use crate::gateway_reply::{self, GatewayMessage, Told, meta, name};
+use crate::marker::{self, Marker};
 use crate::record::{About, outcome as with_outcome, same_but};
+use crate::result_tree::ResultTree;
 use crate::settings::{CheckMode, EnvelopeMode};
-use crate::silence::{self, Silence};
-use crate::tasks::{Role, task_in};
-use crate::told::{self, Said, Told, meta, name};
-use crate::tree::Tree;
+use crate::silent_failure::{self, SilentFailure};
+use crate::tasks::{TaskRole, task_in};
+use crate::unrecorded::Unrecorded;
 use crate::{Gateway, Recorder, Upstream};
 
 /// What became of a call that the server has and did not answer.
@@ -34,6 +37,9 @@ const NOT_SENT: &str = "not_sent";
 const TASK: &str = "task";
 /// The part of an entry that holds what the server answered.
 const RECEIVED: &str = "received";
+/// What is said about a result in which a text begins like one of ours.
+const IMITATION_NOTE: &str = "A text in this result begins like a note of Answerback, but the server wrote it. Only a \
+    text block with the marker named in _meta is from Answerback.";
 /// Among how many results of one task the same one is looked for. What is beyond them is recorded each time.
 const MOST_RESULTS: u32 = 16;
 
@@ -43,7 +49,7 @@ impl Gateway {
     pub async fn deliver(&self, upstream: &Upstream, running: Running, reply: Message) -> Message {
         // Where several servers are one a task may have to be told from another's.
         let may_be_task = || running.door.is_shared && word::TASK.is_in(&reply);
-        if self.says_nothing(&running) && !may_be_task() {
+        if self.says_nothing(&running) && !may_be_task() && !reply.may_name_us() {
             running.figures.result(UNSEEN, running.teller.took());
             return reply;
         }
@@ -61,18 +67,21 @@ impl Gateway {
             }
         };
         let result = object.get("result").unwrap_or("null");
-        let Tree { value, repeats } = match Tree::read(result) {
+        let ResultTree { value, repeats } = match ResultTree::read(result) {
             Ok(tree) => tree,
             Err(error) if self.attestor.is_some() => {
                 return self.withhold_unread(running, result, &error.to_string()).await;
             }
             // It crosses as it is, whoever can read it.
-            Err(_) => return self.deliver_unread(&running, &object, result, &reply).await,
+            Err(_) => return self.deliver_unread(running, &object, result, &reply).await,
         };
-        let mut checked = self.look_at(upstream, &running, &value);
+        let mut checked = blocking::work(result.len(), || self.look_at(upstream, &running, &value));
         if (repeats || object.repeats()) && !checked.is_interim {
             let text = "A name stands twice in one object of the result: not every reader takes the same value for it.";
             checked.warn(found::DUPLICATE_NAME, text);
+        }
+        if !checked.is_interim && marker::is_in_result(&value) {
+            warn_of_imitation(&mut running, &mut checked);
         }
         if checked.outcome == TASK
             && let Some(made) = self.made(&running, &value).await
@@ -84,10 +93,13 @@ impl Gateway {
         let shown = cut.as_ref().map_or(result, |cut| &cut.result);
         if let Some(cut) = &cut {
             added.push((meta::CUT, cut.facts.to_string()));
+            if running.notes.is_empty() {
+                added.push((meta::MARKER, running.teller.marker.to_json()));
+            }
         }
-        let with_notes = with_notes(shown, &running.notes);
+        let with_notes = with_notes(shown, &running.notes, &running.teller.marker);
         let mut changed = with_notes.map_or(Cow::Borrowed(shown), Cow::Owned);
-        let task = running.task.as_deref().and_then(Role::shown);
+        let task = running.task.as_deref().and_then(TaskRole::shown);
         if let Some(named) = task.and_then(|task| task.to_client(&changed, &[])) {
             changed = Cow::Owned(named);
         }
@@ -106,12 +118,17 @@ impl Gateway {
             }
             added.push((meta::ENVELOPE, envelope.to_text()));
         }
-        let given = Given::new(result, &changed, &added);
-        let seen = Seen { checked: &checked, envelope: envelope.as_ref(), value: &value, result };
+        let given = DeliveredResult::new(result, &changed, &added);
+        let seen = InspectedResult {
+            checked: &checked,
+            envelope: envelope.as_ref(),
+            value: &value,
+            result,
+        };
         let text = match self.answer_for(upstream, &mut running, &seen, &given).await {
             Ok((Some(refused), receipt)) => return refused.message(receipt),
             Ok((None, receipt)) => given.answer(&object, receipt),
-            Err(reason) => return withheld(&running, &reason),
+            Err(reason) => return withheld(&running, reason),
         };
         match text {
             Some(text) => reply.with_text(text),
@@ -125,21 +142,21 @@ impl Gateway {
         &self,
         upstream: &Upstream,
         running: &mut Running,
-        seen: &Seen<'_>,
-        given: &Given<'_>,
-    ) -> Result<(Option<Told>, Option<Value>), String> {
+        seen: &InspectedResult<'_>,
+        given: &DeliveredResult<'_>,
+    ) -> Result<(Option<Told>, Option<Value>), Unrecorded> {
         let mut others = 0;
         loop {
             if self.attestor.is_some() {
                 self.find_place(running, seen.result).await;
             }
             let attested = self.attest(upstream, running, seen).await;
-            let attested = attested.map_err(|error| error.to_string())?;
+            let attested = attested?;
             let refusal = attested.as_ref().and_then(|attested| attested.refusal.as_ref());
             let refused = refusal.map(|refusal| {
                 let (tool, reason) = (name(&running.call.name), refusal.refusal_reason);
                 tracing::error!(tool_name = %tool, %reason, "a result is withheld, because nobody vouches for it");
-                running.teller.says(&Said::refused(&running.call.name, refusal))
+                running.teller.says(&GatewayMessage::refused(&running.call.name, refusal))
             });
             let (outcome, delivered) = match &refused {
                 Some(refused) => ("refused", refused.document()),
@@ -153,8 +170,7 @@ impl Gateway {
                 Err(StoreError::Unit(_)) if others < MOST_RESULTS => others += 1,
                 written => {
                     running.figures.result(outcome, running.teller.took());
-                    let written = written.map_err(|error| error.to_string());
-                    return written.map(|receipt| (refused, receipt));
+                    return Ok((refused, written?));
                 }
             }
         }
@@ -199,7 +215,7 @@ impl Gateway {
         &self,
         upstream: &Upstream,
         running: &Running,
-        &Seen { checked, envelope, value, .. }: &Seen<'_>,
+        &InspectedResult { checked, envelope, value, .. }: &InspectedResult<'_>,
     ) -> std::io::Result<Option<Attested>> {
         let (Some(attestor), Some(recorder)) = (&self.attestor, &self.recorder) else {
             return Ok(None);
@@ -214,13 +230,15 @@ impl Gateway {
             tool: &running.call.name,
             correlation_id: &running.teller.correlation_id,
             response_id: match running.task.as_deref() {
-                Some(Role::Late { .. }) => {
+                Some(TaskRole::Late { .. }) => {
                     UuidV4::try_from(running.teller.about.id.to_string()).ok()
                 }
                 _ => None,
             },
             // It is recorded, so it is redacted like all that is.
-            content: secrets::redact_value(&content),
+            content: blocking::work(blocking::text_in(&content), || {
+                secrets::redact_value(&content)
+            }),
             failure: failed
                 .map(|error| (error.code.clone(), secrets::redact(&error.message).into_owned())),
             doubts: self.doubts(upstream, running, checked),
@@ -231,13 +249,13 @@ impl Gateway {
     /// Finds out which of the results of its task this is, before somebody answers for it under the id that follows from
     /// that: the one that is recorded, or the next.
     async fn find_place(&self, running: &mut Running, result: &str) {
-        let (Some(recorder), Some(Role::Late { place, .. })) =
+        let (Some(recorder), Some(TaskRole::Late { place, .. })) =
             (&self.recorder, running.task.as_deref_mut())
         else {
             return;
         };
         let (store, call) = (recorder.store().clone(), running.teller.correlation_id.clone());
-        let received = redacted(result, None).into_owned();
+        let received = blocking::work(result.len(), || redacted(result, None).into_owned());
         let found = tokio::task::spawn_blocking(move || {
             (0..MOST_RESULTS).find(|place| {
                 let index = store.reply_index(About::late_id(&call, *place));
@@ -271,13 +289,14 @@ impl Gateway {
 
     /// The answer to a call that has no result: the server ended or took too long.
     pub async fn fail(&self, running: Running, reason: &str) -> Message {
-        let said = Said::without_result(&running.call.name, reason, running.may_run_twice);
+        let said =
+            GatewayMessage::without_result(&running.call.name, reason, running.may_run_twice);
         Box::pin(self.fail_with(running, NO_RESULT, said)).await
     }
 
     /// The answer to a call that was let through and never left us.
     pub async fn fail_unsent(&self, running: Running, reason: &str) -> Message {
-        let said = Said::unsent(&running.call.name, reason);
+        let said = GatewayMessage::unsent(&running.call.name, reason);
         Box::pin(self.fail_with(running, NOT_SENT, said)).await
     }
 
@@ -290,7 +309,7 @@ impl Gateway {
         }
     }
 
-    async fn fail_with(&self, running: Running, outcome: &str, said: Said) -> Message {
+    async fn fail_with(&self, running: Running, outcome: &str, said: GatewayMessage) -> Message {
         let told = running.teller.says(&said);
         match self.record(&running, outcome, None, &told.document()).await {
             Ok(receipt) => told.message(receipt),
@@ -299,15 +318,32 @@ impl Gateway {
                 tracing::warn!(reason = %error, "that a call was not sent could not be recorded");
                 told.message(None)
             }
-            Err(error) => withheld(&running, &error.to_string()),
+            Err(error) => withheld(&running, error),
         }
     }
 
-    /// An error of the protocol crosses as it is.
+    /// An error of the protocol is forwarded as it is. A note in its data says if it imitates us.
     async fn deliver_error(&self, running: Running, reply: Message, error: &str) -> Message {
-        match self.record(&running, "protocol_error", Some(error), &same_but(&[])).await {
-            Ok(_) => reply,
-            Err(error) => withheld(&running, &error.to_string()),
+        let message = splice::string_at(error, &["message"]).unwrap_or_default();
+        let noted = marker::is_in_text(&message).then(|| {
+            log_imitation(&running);
+            let notes = json!([IMITATION_NOTE]).to_string();
+            let data = splice::with(error, &["data", meta::NOTES], &notes).ok()?;
+            let data = splice::at(&data, &["data"])?;
+            let text = splice::with(reply.text(), &["error", "data"], data).ok()?;
+            Some((data.to_owned(), text))
+        });
+        let noted = noted.flatten();
+        let delivered = match &noted {
+            Some((data, _)) => same_but(&[("data", data)]),
+            None => same_but(&[]),
+        };
+        match self.record(&running, "protocol_error", Some(error), &delivered).await {
+            Ok(_) => match noted {
+                Some((_, text)) => reply.with_text(text),
+                None => reply,
+            },
+            Err(error) => withheld(&running, error),
         }
     }
 
@@ -316,21 +352,27 @@ impl Gateway {
     async fn withhold_unread(&self, running: Running, result: &str, reason: &str) -> Message {
         let tool = name(&running.call.name);
         tracing::error!(tool_name = %tool, reason, "a result is withheld, because it cannot be read");
-        let told = running.teller.says(&Said::unread(&running.call.name));
+        let told = running.teller.says(&GatewayMessage::unread(&running.call.name));
         match self.record(&running, "unreadable", Some(result), &told.document()).await {
             Ok(receipt) => told.message(receipt),
-            Err(error) => withheld(&running, &error.to_string()),
+            Err(error) => withheld(&running, error),
         }
     }
 
     /// A result that cannot be read and crosses as it is, with a warning beside it.
     async fn deliver_unread(
         &self,
-        running: &Running,
+        running: Running,
         object: &Object<'_>,
         result: &str,
         reply: &Message,
     ) -> Message {
+        let mut running = running;
+        if marker::may_be_in_json(result) {
+            log_imitation(&running);
+            running.notes.push(IMITATION_NOTE.to_owned());
+        }
+        let running = &running;
         let mut added = noted(running);
         if self.settings.envelope != EnvelopeMode::Off {
             let text =
@@ -341,15 +383,15 @@ impl Gateway {
             let envelope = running.teller.envelope(place, None, Vec::new(), warnings);
             added.extend(envelope.map(|envelope| (meta::ENVELOPE, envelope.to_text())));
         }
-        let changed = with_notes(result, &running.notes);
+        let changed = with_notes(result, &running.notes, &running.teller.marker);
         let changed = changed.map_or(Cow::Borrowed(result), Cow::Owned);
-        let given = Given::new(result, &changed, &added);
+        let given = DeliveredResult::new(result, &changed, &added);
         match self.record(running, "unreadable", Some(result), &given.delivered()).await {
             Ok(receipt) => {
                 let text = given.answer(object, receipt);
                 text.map_or_else(|| reply.clone(), |text| reply.clone().with_text(text))
             }
-            Err(error) => withheld(running, &error.to_string()),
+            Err(error) => withheld(running, error),
         }
     }
 
@@ -383,12 +425,14 @@ impl Gateway {
 
     /// The result as the model sees it, where it is too long and all of it is in the record. A tool that declares what
     /// its results look like is left alone.
-    fn cut(&self, upstream: &Upstream, running: &Running, result: &str) -> Option<Cut> {
+    fn cut(&self, upstream: &Upstream, running: &Running, result: &str) -> Option<TruncatedResult> {
         let most = self.settings.shown_bytes.filter(|most| result.len() > *most)?;
         if self.recorder.is_none() || upstream.tools.has_output(&running.call.name) {
             return None;
         }
-        cut(result, most, &running.teller.correlation_id.to_string(), self.console.as_deref())
+        let id = running.teller.correlation_id.to_string();
+        let words = (&running.teller.marker, &self.commands);
+        cut(result, most, &id, words, self.console.as_deref())
     }
 
     fn wants_structured(&self, upstream: &Upstream, running: &Running, result: &Value) -> bool {
@@ -420,12 +464,12 @@ impl Gateway {
             looked.outcome = "tool_error";
             return looked;
         }
-        match silence::of(result) {
-            Some(Silence::Empty) => looked.warn(
+        match silent_failure::of(result) {
+            Some(SilentFailure::Empty) => looked.warn(
                 found::EMPTY_RESULT,
                 "The tool succeeded and said nothing: look whether it did what it should.",
             ),
-            Some(Silence::Error) => looked.warn(
+            Some(SilentFailure::Error) => looked.warn(
                 found::ERROR_IN_SUCCESS,
                 "The result is marked as a success and reads like an error.",
             ),
@@ -439,20 +483,35 @@ impl Gateway {
 }
 
 /// The answer where the tool ran and there is no record of what it said.
-fn withheld(running: &Running, reason: &str) -> Message {
-    let tool = name(&running.call.name);
-    tracing::error!(tool_name = %tool, reason, "a result is withheld, because it could not be recorded");
-    running.teller.says(&Said::withheld(&running.call.name, reason)).message(None)
+fn withheld(running: &Running, reason: impl Into<Unrecorded>) -> Message {
+    let (tool, Unrecorded { public, detail }) = (name(&running.call.name), reason.into());
+    tracing::error!(tool_name = %tool, reason = %detail, "a result is withheld, because it could not be recorded");
+    running.teller.says(&GatewayMessage::withheld(&running.call.name, &public)).message(None)
 }
 
 /// What goes into a result's `_meta`, as it will be written: so far, what the model has to know.
 fn noted(running: &Running) -> Vec<(&'static str, String)> {
-    let notes = (!running.notes.is_empty()).then(|| json!(running.notes).to_string());
-    notes.into_iter().map(|notes| (meta::NOTES, notes)).collect()
+    if running.notes.is_empty() {
+        return Vec::new();
+    }
+    let notes = json!(running.notes).to_string();
+    vec![(meta::NOTES, notes), (meta::MARKER, running.teller.marker.to_json())]
+}
+
+/// Adds to what is said about a result that a text in it begins like one of ours.
+fn warn_of_imitation(running: &mut Running, checked: &mut Looked) {
+    log_imitation(running);
+    checked.warn(found::GATEWAY_IMITATED, IMITATION_NOTE);
+    running.notes.push(IMITATION_NOTE.to_owned());
+}
+
+fn log_imitation(running: &Running) {
+    let (tool, upstream) = (name(&running.call.name), &running.teller.about.upstream);
+    tracing::warn!(tool_name = %tool, %upstream, "the server wrote text that begins like ours");
 }
 
 /// A result as it is given: its text, and its `_meta` with what we add.
-struct Given<'t> {
+struct DeliveredResult<'t> {
     received: &'t str,
     text: &'t str,
     /// Nothing, where the result is none that can be added to.
@@ -462,11 +521,11 @@ struct Given<'t> {
     has_more: bool,
 }
 
-impl<'t> Given<'t> {
+impl<'t> DeliveredResult<'t> {
     fn new(received: &'t str, text: &'t str, added: &[(&str, String)]) -> Self {
         let object = Object::read_repeating(text).ok();
         let meta = object.as_ref().map(|object| object.get("_meta").unwrap_or("{}"));
-        let meta = meta.and_then(|meta| told::meta_with(meta, added));
+        let meta = meta.and_then(|meta| gateway_reply::meta_with(meta, added));
         Self { received, text, object, meta, has_more: !added.is_empty() }
     }
 
@@ -492,7 +551,7 @@ impl<'t> Given<'t> {
         let is_added_to = self.has_more || receipt.is_some();
         let meta = match (self.meta, receipt) {
             (Some(meta), Some(receipt)) => {
-                told::meta_with(&meta, &[(meta::RECEIPT, receipt.to_string())])
+                gateway_reply::meta_with(&meta, &[(meta::RECEIPT, receipt.to_string())])
             }
             (meta, _) => meta,
         };
@@ -505,7 +564,7 @@ impl<'t> Given<'t> {
 }
 
 /// A result that was looked at.
-struct Seen<'a> {
+struct InspectedResult<'a> {
     checked: &'a Looked,
     envelope: Option<&'a EnvelopeResponse>,
     value: &'a Value,
@@ -578,14 +637,17 @@ async fn append(
         parts.extend(recorder.parts(RECEIVED, received, None)?);
     }
     parts.extend(recorder.parts("delivered", delivered, None)?);
-    let answer =
-        Entry { outcome: outcome.to_owned(), attested: attested.map(Attested::draft), parts };
+    let answer = ResponseEntry {
+        outcome: outcome.to_owned(),
+        attested: attested.map(Attested::draft),
+        parts,
+    };
     match running.task.as_deref() {
         None => {
             let (draft, id) = answer.draft(about);
             Ok((recorder.store().append(draft)?.await?.value, id))
         }
-        Some(Role::Made { notes, expires, .. }) => {
+        Some(TaskRole::Made { notes, expires, .. }) => {
             let (draft, id) = answer.draft(about);
             let (notes, expires) = (notes.clone(), *expires);
             let ticket = recorder.store().write_weighing(answer.weight(), move |transaction| {
@@ -598,7 +660,7 @@ async fn append(
             })?;
             Ok((ticket.await?.value, id))
         }
-        Some(Role::Late { was_asked_for, place, .. }) => {
+        Some(TaskRole::Late { was_asked_for, place, .. }) => {
             let seen = was_asked_for.then(|| request_parts(recorder, &running.call, None, None));
             let call = running.teller.correlation_id.clone();
             let seen = seen.transpose()?;
@@ -608,14 +670,14 @@ async fn append(
 }
 
 /// An answer on its way into the record.
-struct Entry {
+struct ResponseEntry {
     outcome: String,
     /// As a governed response, where it is one.
     attested: Option<Draft>,
     parts: Vec<Part>,
 }
 
-impl Entry {
+impl ResponseEntry {
     /// The entry, and the id of the response that it is.
     fn draft(&self, about: &About) -> (Draft, Id) {
         let draft = match &self.attested {
@@ -700,12 +762,12 @@ fn without_meta(result: &[u8]) -> Cow<'_, [u8]> {
 
 /// A place that no other result of a task has, behind those that are searched.
 fn beyond() -> u32 {
-    let random: [u8; 4] = answerback_record::surroundings::random().unwrap_or_default();
+    let random: [u8; 4] = answerback_record::system::random().unwrap_or_default();
     u32::from_be_bytes(random).max(MOST_RESULTS)
 }
 
 /// A result with what the model has to know as one more block of text at its end.
-fn with_notes(result: &str, notes: &[String]) -> Option<String> {
+fn with_notes(result: &str, notes: &[String], marker: &Marker) -> Option<String> {
     if notes.is_empty() {
         return None;
     }
@@ -713,7 +775,7 @@ fn with_notes(result: &str, notes: &[String]) -> Option<String> {
     let content = object.get("content")?;
     let blocks: Vec<&serde_json::value::RawValue> = serde_json::from_str(content).ok()?;
     let end = content.rfind(']')?;
-    let block = json!({"type": "text", "text": format!("[answerback] {}", notes.join("\n"))});
+    let block = marker.block(&notes.join("\n"));
     let comma = if blocks.is_empty() { "" } else { "," };
     Some(object.with("content", &format!("{}{comma}{block}]", &content[..end])))
 }
@@ -741,12 +803,13 @@ mod tests {
 
     #[test]
     fn notes_come_last_and_change_nothing_before_them() {
-        let notes = ["n".to_owned()];
+        let (notes, marker) = (["n".to_owned()], Marker::of_text("m"));
+        let with_notes = |result, notes: &[String]| with_notes(result, notes, &marker);
         for (result, expected) in [
-            (r#"{"content":[]}"#, r#"{"content":[{"type":"text","text":"[answerback] n"}]}"#),
+            (r#"{"content":[]}"#, r#"{"content":[{"type":"text","text":"[answerback m] n"}]}"#),
             (
                 r#"{"content":[ {"x":1.0} ],"y":2}"#,
-                r#"{"content":[ {"x":1.0} ,{"type":"text","text":"[answerback] n"}],"y":2}"#,
+                r#"{"content":[ {"x":1.0} ,{"type":"text","text":"[answerback m] n"}],"y":2}"#,
             ),
         ] {
             assert_eq!(with_notes(result, &notes).as_deref(), Some(expected));

@@ -23,6 +23,7 @@ pub(crate) mod found {
     pub(crate) const INVALID_PARAMETER: &str = "INVALID_PARAMETER";
     pub(crate) const UNKNOWN_TOOL: &str = "UNKNOWN_TOOL";
     pub(crate) const DUPLICATE_NAME: &str = "DUPLICATE_NAME";
+    pub(crate) const GATEWAY_IMITATED: &str = "GATEWAY_IMITATED";
     pub(crate) const RESULT_UNREADABLE: &str = "RESULT_UNREADABLE";
     pub(crate) const NO_RESULT: &str = "NO_RESULT";
     pub(crate) const NOT_SENT: &str = "NOT_SENT";
@@ -47,6 +48,7 @@ const OURS: &[(&str, &str)] = &[
     (found::NOT_RECORDED, "the call could not be recorded"),
     (found::UNKNOWN_TOOL, "there is no such tool"),
     (found::DUPLICATE_NAME, "a name stands twice in one object of the result"),
+    (found::GATEWAY_IMITATED, "the server wrote text that begins like the gateway's own"),
     (found::RESULT_UNREADABLE, "the result cannot be read"),
     (found::NO_RESULT, "the server has the call and gave no result"),
     (found::NOT_SENT, "the call did not reach the server"),

@@ -36,15 +36,15 @@ pub(crate) const UNSEEN: &str = "unseen";
 
 /// The figures of the tools of a server.
 #[derive(Debug)]
-pub(crate) struct Figures {
-    tools: BTreeMap<String, Arc<ToolFigures>>,
-    unknown: Arc<ToolFigures>,
+pub(crate) struct ToolMetrics {
+    tools: BTreeMap<String, Arc<ToolCounters>>,
+    unknown: Arc<ToolCounters>,
 }
 
-impl Figures {
+impl ToolMetrics {
     pub(crate) fn of(upstream: &str, tools: &Toolbox) -> Self {
         let upstream: Arc<str> = upstream.into();
-        let figures = |tool: &str| Arc::new(ToolFigures::new(&upstream, tool));
+        let figures = |tool: &str| Arc::new(ToolCounters::new(&upstream, tool));
         Self {
             tools: tools
                 .inputs()
@@ -56,14 +56,14 @@ impl Figures {
     }
 
     /// Those of a tool, or of all that are unknown.
-    pub(crate) fn tool(&self, name: &str) -> Arc<ToolFigures> {
+    pub(crate) fn tool(&self, name: &str) -> Arc<ToolCounters> {
         Arc::clone(self.tools.get(name).unwrap_or(&self.unknown))
     }
 }
 
 /// The figures of one tool. A series begins when there is something to count: most tools see few outcomes.
 #[derive(Debug)]
-pub(crate) struct ToolFigures {
+pub(crate) struct ToolCounters {
     upstream: Arc<str>,
     tool: Arc<str>,
     calls: [OnceLock<Handle<Counter>>; CALLS.len()],
@@ -71,7 +71,7 @@ pub(crate) struct ToolFigures {
     seconds: OnceLock<Handle<Histogram>>,
 }
 
-impl ToolFigures {
+impl ToolCounters {
     fn new(upstream: &Arc<str>, tool: &str) -> Self {
         Self {
             upstream: Arc::clone(upstream),

@@ -1,16 +1,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use answerback::RetryTracker;
-use answerback::config::ValidationConfig;
+use answerback::config::{RepairMode, ValidationConfig};
 use answerback::contract::tool::McpHost;
 use answerback::json::Limits;
 use answerback::retry::{Context, FailureTally, HideSecrets, Outcome, observe};
 
-use crate::attempt::Attempt;
-use crate::figures::Figures;
-use crate::routine::Routines;
+use crate::attempt::AttemptInput;
+use crate::envelope_cache::Routines;
+use crate::figures::ToolMetrics;
 use crate::task_notes::TaskNotes;
-use crate::{Attestor, GatewaySettings, Pins, Recorder, Toolbox};
+use crate::{Attestor, GatewaySettings, Pins, RecordCommands, Recorder, Toolbox};
 
 /// A server behind the gateway, as it is now.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Upstream {
     pub tools: Toolbox,
     /// The tools as they were first seen.
     pub pins: Option<Pins>,
-    pub(crate) figures: Figures,
+    pub(crate) figures: ToolMetrics,
     /// The envelopes of results about which there is nothing to say.
     pub(crate) routines: Routines,
 }
@@ -34,7 +34,7 @@ impl Upstream {
     pub fn new(name: impl Into<String>, version: Option<&str>, tools: Toolbox) -> Self {
         let version = version.map_or(NO_VERSION, semver).to_owned();
         let name = name.into();
-        let figures = Figures::of(&name, &tools);
+        let figures = ToolMetrics::of(&name, &tools);
         let routines = Routines::default();
         Self { name, version, tools, pins: None, figures, routines }
     }
@@ -83,7 +83,12 @@ fn is_semver(version: &str) -> bool {
 /// What stands between clients and servers: it decides about calls and results, whoever carries them.
 #[derive(Debug)]
 pub struct Gateway {
+    /// How calls are checked that are only asked about, and results that a person corrected.
     pub(crate) validation: ValidationConfig,
+    /// How calls are checked that are forwarded: lossless repairs are applied unless the configuration says otherwise.
+    pub(crate) applied_validation: ValidationConfig,
+    /// How calls are checked that are forwarded as they came, whatever is found.
+    pub(crate) reported_validation: ValidationConfig,
     pub(crate) settings: GatewaySettings,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) attestor: Option<Arc<Attestor>>,
@@ -91,6 +96,8 @@ pub struct Gateway {
     pub(crate) limits: Limits,
     /// Where the console is that shows the record to people.
     pub(crate) console: Option<String>,
+    /// How commands about the record are printed.
+    pub(crate) commands: RecordCommands,
     /// Counts attempts where there is no store.
     pub(crate) tracker: RetryTracker,
     tally: Mutex<FailureTally>,
@@ -106,6 +113,13 @@ impl Gateway {
         let limits = Limits::default().with_max_bytes(settings.largest_message);
         let (recorder, attestor, host, tally) = (None, None, None, Mutex::default());
         Self {
+            applied_validation: validation
+                .clone()
+                .with_repairs(|mode| mode.unwrap_or(RepairMode::ApplyLossless)),
+            reported_validation: validation.clone().with_repairs(|mode| match mode {
+                Some(RepairMode::Off) => RepairMode::Off,
+                _ => RepairMode::Offer,
+            }),
             validation,
             settings,
             recorder,
@@ -113,6 +127,7 @@ impl Gateway {
             host,
             limits,
             console: None,
+            commands: RecordCommands::default(),
             tracker,
             tally,
             tasks: TaskNotes::default(),
@@ -159,6 +174,13 @@ impl Gateway {
         self
     }
 
+    /// The gateway with commands that find its record wherever a person pastes them.
+    #[must_use]
+    pub fn with_commands(mut self, commands: RecordCommands) -> Self {
+        self.commands = commands;
+        self
+    }
+
     /// How it behaves.
     pub fn settings(&self) -> &GatewaySettings {
         &self.settings
@@ -175,8 +197,8 @@ impl Gateway {
     }
 
     /// Tells operators what became of a call.
-    pub(crate) fn observe(&self, attempt: &Attempt, outcome: &Outcome) {
-        let now = answerback_record::surroundings::now();
+    pub(crate) fn observe(&self, attempt: &AttemptInput, outcome: &Outcome) {
+        let now = answerback_record::system::now();
         let context = Context::new(&attempt.policy, &HideSecrets, now);
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
         observe(&attempt.call(None), outcome, &context, &mut tally);

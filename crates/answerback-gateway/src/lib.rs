@@ -9,60 +9,65 @@
 
 mod admit;
 mod advice;
-mod aside;
+mod approved_correction;
 mod ask;
 mod attempt;
 mod attest;
 mod beside;
+mod blocking;
 mod call;
 mod catalogue;
 mod client;
+mod client_sink;
 mod counting;
 mod cut;
 mod decide;
+mod decision_source;
 mod deliver;
 mod envelope;
+mod envelope_cache;
 mod figures;
 mod gateway;
-mod opening;
+mod gateway_reply;
+mod marker;
+mod open_case;
 mod original;
-mod outlet;
-mod own_answer;
-mod permitted;
 mod pins;
 mod policy;
 mod record;
+mod record_commands;
+mod rejection;
 mod relay;
-mod routine;
+mod result_tree;
 mod seal;
 pub mod serve;
 mod servers;
 mod settings;
-mod silence;
-mod surface;
+mod silent_failure;
 mod task_notes;
 mod tasks;
-mod told;
 #[cfg(feature = "otel")]
 mod trace;
-mod tree;
+mod unrecorded;
 pub mod wrap;
 
 pub use admit::{Admission, Asked, Forwarded, Running};
 pub use advice::{Remark, Weight, remarks};
 pub use attest::{AttestError, Attestor};
-pub use call::{CallError, ToolCall};
+pub use call::{CallReadError, ToolCallRequest};
 pub use catalogue::{Toolbox, ToolboxError};
 pub use client::Client;
 pub use decide::{as_given, decide};
+pub use decision_source::Surface;
 pub use envelope::codes;
 pub use gateway::{Gateway, Upstream};
 pub use pins::{PinError, Pins};
 pub use record::Recorder;
+pub use record_commands::RecordCommands;
 pub use servers::{Listed, Secret, ServerSettings, ServiceSettings, TokenSettings, Variable};
 pub use settings::{
-    Answers, CheckMode, EnvelopeMode, GatewaySettings, SettingsError, ToolModes, UnknownTool,
+    Answers, CheckMode, EnvelopeMode, GatewaySettings, ServeLimits, SettingsError, Sharing,
+    ToolModes, UnknownTool,
 };
-pub use surface::Surface;
 #[cfg(feature = "otel")]
 pub use trace::Tracer;

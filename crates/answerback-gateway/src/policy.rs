@@ -1,6 +1,6 @@
 //! What is in force from a start on, for the record: whoever reads an entry has to know by which rules it was made.
 
-use answerback::config::{RepairMode, ToolSettings};
+use answerback::config::ToolSettings;
 use answerback_ledger::leaf::Subject;
 use answerback_store::StoreError;
 use serde_json::{Map, Value, json};
@@ -33,7 +33,7 @@ impl Gateway {
 
     /// The rules by which calls and results are judged.
     fn policy(&self) -> Value {
-        let (settings, validation) = (&self.settings, &self.validation);
+        let (settings, validation) = (&self.settings, &self.applied_validation);
         let mut tools = Map::new();
         for (name, modes) in &settings.tools {
             tools.insert(name.clone(), of_modes(*modes));
@@ -80,10 +80,7 @@ fn of_tool(settings: &ToolSettings) -> Value {
     json!({
         "max_attempts": settings.retry.max_attempts(),
         "strict": settings.strict,
-        "repair": match settings.repair {
-            RepairMode::Off => "off",
-            RepairMode::Offer => "offer",
-            RepairMode::ApplySafe => "apply_safe",
-        },
+        "formats": settings.formats.as_str(),
+        "repair": settings.repair.unwrap_or_default().as_str(),
     })
 }

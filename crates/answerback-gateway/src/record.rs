@@ -8,6 +8,7 @@ use answerback_store::{Appended, Store, StoreError};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::blocking;
 use crate::seal::Seal;
 
 /// Writes what crosses the gateway into the ledger, redacted first.
@@ -106,7 +107,10 @@ impl Recorder {
         document: &str,
         hide: Option<Hide<'_>>,
     ) -> Result<Vec<Part>, StoreError> {
-        answerback_record::parts(&self.store, name, document, hide)
+        // Every document that is recorded is searched for secrets from its beginning to its end.
+        blocking::work(document.len(), || {
+            answerback_record::parts(&self.store, name, document, hide)
+        })
     }
 
     /// Where an entry is, for whoever was answered with it.

@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 
 use serde_json::{Map, Value};
 
-use crate::settings::{Reading, SettingsError};
+use crate::settings::{SettingsError, SettingsReader};
 
 /// Who is served and what lies behind: the rest of the key `gateway` of the configuration.
 ///
@@ -94,13 +94,13 @@ pub struct TokenSettings {
 }
 
 impl ServiceSettings {
-    /// Reads the key `gateway` of a configuration, with warnings about keys that mean nothing.
+    /// Reads the key `gateway` of a configuration, with warnings about keys that have no effect.
     ///
     /// # Errors
     ///
-    /// When a value is not one that its key can have: all of them are named.
+    /// When a key is not known, or a value is not one that its key can have: all of them are named.
     pub fn from_value(file: &str, parsed: &Value) -> Result<(Self, Vec<String>), SettingsError> {
-        let mut reading = Reading::default();
+        let mut reading = SettingsReader::default();
         let mut settings = Self::default();
         let empty = Map::new();
         let gateway = reading.object("gateway", parsed.get("gateway")).unwrap_or(&empty);
@@ -119,7 +119,7 @@ impl ServiceSettings {
         }
         let tokens = reading.object("gateway.tokens", gateway.get("tokens"));
         for (name, value) in tokens.unwrap_or(&empty) {
-            if let Some(token) = token(&mut reading, file, name, value) {
+            if let Some(token) = token(&mut reading, name, value) {
                 settings.tokens.push(token);
             }
         }
@@ -159,7 +159,12 @@ fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.chars().all(is_fit)
 }
 
-fn server(reading: &mut Reading, file: &str, name: &str, value: &Value) -> Option<ServerSettings> {
+fn server(
+    reading: &mut SettingsReader,
+    file: &str,
+    name: &str,
+    value: &Value,
+) -> Option<ServerSettings> {
     let path = format!("gateway.upstreams.{name}");
     if !is_name(name) {
         let expected = "a name of up to 64 letters, digits, - and _";
@@ -190,16 +195,16 @@ fn server(reading: &mut Reading, file: &str, name: &str, value: &Value) -> Optio
                     }
                 }
             }
-            _ => reading.unknown(file, &path),
+            _ => reading.unknown(&path),
         }
     }
-    let others: &[&str] = match (&command, &url) {
-        (Some(_), None) => &["headers"],
-        (None, Some(_)) => &["args", "env", "folder"],
-        _ => &[],
+    let (others, reason): (&[&str], &str) = match (&command, &url) {
+        (Some(_), None) => (&["headers"], "only a server with a url gets headers"),
+        (None, Some(_)) => (&["args", "env", "folder"], "a server with a url is not started by us"),
+        _ => (&[], ""),
     };
     for key in others.iter().filter(|key| members.contains_key(**key)) {
-        reading.unknown(file, &format!("{path}.{key}"));
+        reading.without_effect(file, &format!("{path}.{key}"), reason);
     }
     let listed = match (command, url) {
         (Some(command), None) => Listed::Command { command, args, env, folder },
@@ -212,7 +217,7 @@ fn server(reading: &mut Reading, file: &str, name: &str, value: &Value) -> Optio
     Some(ServerSettings { name: name.to_owned(), listed })
 }
 
-fn token(reading: &mut Reading, file: &str, name: &str, value: &Value) -> Option<TokenSettings> {
+fn token(reading: &mut SettingsReader, name: &str, value: &Value) -> Option<TokenSettings> {
     let path = format!("gateway.tokens.{name}");
     let members = reading.object(&path, Some(value))?;
     let mut scopes = Vec::new();
@@ -230,7 +235,7 @@ fn token(reading: &mut Reading, file: &str, name: &str, value: &Value) -> Option
             "env" | "file" => {
                 place.insert(key.clone(), value.clone());
             }
-            _ => reading.unknown(file, &format!("{path}.{key}")),
+            _ => reading.unknown(&format!("{path}.{key}")),
         }
     }
     let secret = secret(reading, &path, &place.into())?;
@@ -238,7 +243,7 @@ fn token(reading: &mut Reading, file: &str, name: &str, value: &Value) -> Option
 }
 
 /// Where a secret is: `{env: VARIABLE}` or `{file: PATH}`.
-fn secret(reading: &mut Reading, path: &str, value: &Value) -> Option<Secret> {
+fn secret(reading: &mut SettingsReader, path: &str, value: &Value) -> Option<Secret> {
     let place = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     match (place("env"), place("file")) {
         (Some(variable), None) => Some(Secret::Variable(variable)),
@@ -253,7 +258,7 @@ fn secret(reading: &mut Reading, path: &str, value: &Value) -> Option<Secret> {
 }
 
 /// What a variable is set to: text, or a secret that stands elsewhere.
-fn variable(reading: &mut Reading, path: &str, value: &Value) -> Option<Variable> {
+fn variable(reading: &mut SettingsReader, path: &str, value: &Value) -> Option<Variable> {
     let text = match value {
         Value::Object(_) => return secret(reading, path, value).map(Variable::Secret),
         // YAML reads a switch as a truth value.
@@ -277,7 +282,7 @@ fn text(item: &Value) -> Option<String> {
     }
 }
 
-fn texts(reading: &mut Reading, path: &str, value: &Value) -> Vec<String> {
+fn texts(reading: &mut SettingsReader, path: &str, value: &Value) -> Vec<String> {
     let texts = value.as_array().and_then(|items| items.iter().map(text).collect());
     texts.unwrap_or_else(|| {
         reading.problem(path, value, "a list of texts");
@@ -301,14 +306,14 @@ mod tests {
             "listen": "127.0.0.1:0",
             "upstreams": {
                 "web": {"url": "https://example.org/mcp", "headers": {"Authorization": {"env": "TOKEN"}}},
-                "files": {"command": "server", "args": ["--port", 80], "env": {"A": "b", "N": 1.5, "B": true, "KEY": {"env": "API_KEY"}}, "colour": 1},
+                "files": {"command": "server", "args": ["--port", 80], "env": {"A": "b", "N": 1.5, "B": true, "KEY": {"env": "API_KEY"}}},
             },
             "tokens": {"desk": {"scopes": ["call"], "file": "desk.token"}},
         }))
         .unwrap();
         let names: Vec<_> = settings.servers.iter().map(|server| server.name.as_str()).collect();
         assert_eq!(names, ["web", "files"]);
-        assert_eq!(warnings, ["f: gateway.upstreams.files.colour means nothing here"]);
+        assert!(warnings.is_empty());
         let Listed::Command { args, env, .. } = &settings.servers[1].listed else { panic!() };
         assert_eq!(args, &["--port", "80"]);
         let variables: Vec<_> = env.values().cloned().collect();
@@ -321,17 +326,20 @@ mod tests {
 
     /// What is said of the other kind of server is not passed over in silence.
     #[test]
-    fn keys_of_the_other_kind_mean_nothing() {
+    fn keys_of_the_other_kind_have_no_effect() {
         let (_, warnings) = read(json!({"upstreams": {
             "a": {"command": "x", "headers": {"X": {"env": "E"}}},
             "b": {"url": "http://h/mcp", "folder": "/", "args": []},
         }}))
         .unwrap();
         let named = ["a.headers", "b.args", "b.folder"];
-        assert_eq!(
-            warnings,
-            named.map(|key| format!("f: gateway.upstreams.{key} means nothing here"))
-        );
+        for (warning, key) in warnings.iter().zip(named) {
+            let begins = format!("f: gateway.upstreams.{key} has no effect: ");
+            assert!(warning.starts_with(&begins), "{warning}");
+        }
+        assert_eq!(warnings.len(), named.len());
+        let error = read(json!({"upstreams": {"a": {"command": "x", "colour": 1}}})).unwrap_err();
+        assert_eq!(error.to_string(), "f: gateway.upstreams.a.colour is not a known key");
         let error = read(json!({"tokens": {"t": {"file": "t"}}})).unwrap_err().to_string();
         assert!(error.contains("gateway.tokens.t.scopes is null; expected a list"), "{error}");
     }

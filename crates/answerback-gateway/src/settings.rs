@@ -51,6 +51,16 @@ pub enum Answers {
     Poll,
 }
 
+/// Which clients without sessions share a connection to a server.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "the configuration knows exactly these")]
+pub enum Sharing {
+    /// All of one token, whatever they call themselves and whatever they can do.
+    Shared,
+    /// Those of one token that call themselves alike and can do the same.
+    PerClient,
+}
+
 /// What holds for one tool.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -92,6 +102,8 @@ pub struct GatewaySettings {
     pub pinning: CheckMode,
     /// How requests of clients with sessions are answered over HTTP.
     pub answers: Answers,
+    /// Which clients without sessions share a connection to a server.
+    pub sharing: Sharing,
     /// The largest message, in bytes.
     pub largest_message: usize,
     /// How many bytes of a result's text a model is shown; all of them, where nothing is said.
@@ -102,6 +114,39 @@ pub struct GatewaySettings {
     pub call_time: Duration,
     /// How long nothing may be heard of one; as long as it may take, where nothing is said.
     pub idle_time: Option<Duration>,
+    /// How much the clients of `answerback serve` may have open.
+    pub limits: ServeLimits,
+}
+
+/// How much the clients of `answerback serve` may have open.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ServeLimits {
+    /// The most connections.
+    pub connections: usize,
+    /// The most connections of one token.
+    pub connections_per_token: usize,
+    /// The most connections of one address that have sent no request with a token.
+    pub half_open: usize,
+    /// The most sessions.
+    pub sessions: usize,
+    /// The most sessions of one token.
+    pub sessions_per_token: usize,
+    /// How long a session may be idle.
+    pub session_idle: Duration,
+}
+
+impl Default for ServeLimits {
+    fn default() -> Self {
+        Self {
+            connections: 1024,
+            connections_per_token: 256,
+            half_open: 256,
+            sessions: 256,
+            sessions_per_token: 32,
+            session_idle: Duration::from_mins(30),
+        }
+    }
 }
 
 impl Default for GatewaySettings {
@@ -115,11 +160,13 @@ impl Default for GatewaySettings {
             envelope: EnvelopeMode::Meta,
             pinning: CheckMode::Warn,
             answers: Answers::AsNeeded,
+            sharing: Sharing::PerClient,
             largest_message: 64 << 20,
             shown_bytes: None,
             most_calls: 256,
             call_time: Duration::from_mins(10),
             idle_time: None,
+            limits: ServeLimits::default(),
         }
     }
 }
@@ -135,17 +182,19 @@ const ENVELOPES: &[(&str, EnvelopeMode)] = &[
 ];
 const ANSWERS: &[(&str, Answers)] =
     &[("as_needed", Answers::AsNeeded), ("stream", Answers::Stream), ("poll", Answers::Poll)];
+const SHARING: &[(&str, Sharing)] =
+    &[("per_client", Sharing::PerClient), ("shared", Sharing::Shared)];
 /// Keys that are read elsewhere.
 const NOT_OURS: &[&str] = &["listen", "upstreams", "tokens"];
 
 impl GatewaySettings {
-    /// Reads the key `gateway` of a configuration, with warnings about keys that mean nothing.
+    /// Reads the key `gateway` of a configuration, with warnings about keys that have no effect.
     ///
     /// # Errors
     ///
-    /// When a value is not one that its key can have: all of them are named.
+    /// When a key is not known, or a value is not one that its key can have: all of them are named.
     pub fn from_value(file: &str, parsed: &Value) -> Result<(Self, Vec<String>), SettingsError> {
-        let mut reading = Reading::default();
+        let mut reading = SettingsReader::default();
         let mut settings = Self::default();
         let empty = Map::new();
         let gateway = reading.object("gateway", parsed.get("gateway")).unwrap_or(&empty);
@@ -160,6 +209,7 @@ impl GatewaySettings {
                 }
                 "envelope" => reading.word(&path, value, ENVELOPES, &mut settings.envelope),
                 "answers" => reading.word(&path, value, ANSWERS, &mut settings.answers),
+                "sharing" => reading.word(&path, value, SHARING, &mut settings.sharing),
                 "allow" => settings.allow = Some(reading.names(&path, value)),
                 "deny" => settings.deny = reading.names(&path, value),
                 "largest_message" => {
@@ -184,10 +234,31 @@ impl GatewaySettings {
                     let seconds = reading.number(&path, value, 1, 86_400);
                     settings.idle_time = seconds.map(|seconds| Duration::from_secs(seconds as u64));
                 }
+                "most_connections" => {
+                    reading.limit(&path, value, 65_536, &mut settings.limits.connections);
+                }
+                "most_connections_per_token" => {
+                    let limit = &mut settings.limits.connections_per_token;
+                    reading.limit(&path, value, 65_536, limit);
+                }
+                "most_half_open" => {
+                    reading.limit(&path, value, 65_536, &mut settings.limits.half_open);
+                }
+                "most_sessions" => {
+                    reading.limit(&path, value, 10_000, &mut settings.limits.sessions);
+                }
+                "most_sessions_per_token" => {
+                    reading.limit(&path, value, 10_000, &mut settings.limits.sessions_per_token);
+                }
+                "session_idle_seconds" => {
+                    if let Some(seconds) = reading.number(&path, value, 1, 86_400) {
+                        settings.limits.session_idle = Duration::from_secs(seconds as u64);
+                    }
+                }
                 // They refine the default, which may come after them.
                 "tools" => {}
                 key if NOT_OURS.contains(&key) => {}
-                _ => reading.unknown(file, &path),
+                _ => reading.unknown(&path),
             }
         }
         for (tool, value) in reading.object("gateway.tools", gateway.get("tools")).unwrap_or(&empty)
@@ -199,7 +270,7 @@ impl GatewaySettings {
                 match key.as_str() {
                     "input" => reading.word(&path, value, MODES, &mut modes.input),
                     "output" => reading.word(&path, value, MODES, &mut modes.output),
-                    _ => reading.unknown(file, &path),
+                    _ => reading.unknown(&path),
                 }
             }
             settings.tools.insert(tool.clone(), modes);
@@ -234,12 +305,12 @@ fn matches(pattern: &str, tool: &str) -> bool {
 
 /// Reads values, and gathers what is wrong with them.
 #[derive(Default)]
-pub(crate) struct Reading {
+pub(crate) struct SettingsReader {
     problems: Vec<String>,
     pub(crate) warnings: Vec<String>,
 }
 
-impl Reading {
+impl SettingsReader {
     /// What was read, unless something was wrong.
     pub(crate) fn finish<T>(self, file: &str, read: T) -> Result<(T, Vec<String>), SettingsError> {
         if self.problems.is_empty() {
@@ -249,9 +320,14 @@ impl Reading {
         }
     }
 
-    /// Notes a key that means nothing.
-    pub(crate) fn unknown(&mut self, file: &str, path: &str) {
-        self.warnings.push(format!("{file}: {path} means nothing here"));
+    /// Notes an unknown key. Something else than its writer meant must not be started.
+    pub(crate) fn unknown(&mut self, path: &str) {
+        self.problems.push(format!("{path} is not a known key"));
+    }
+
+    /// Notes a known key that has no effect where it is, with the reason.
+    pub(crate) fn without_effect(&mut self, file: &str, path: &str, reason: &str) {
+        self.warnings.push(format!("{file}: {path} has no effect: {reason}"));
     }
 
     pub(crate) fn text(&mut self, key: &str, value: &Value, expected: &str) -> Option<String> {
@@ -312,6 +388,13 @@ impl Reading {
         number
     }
 
+    /// Reads a number from 1 to `most`.
+    fn limit(&mut self, key: &str, value: &Value, most: usize, into: &mut usize) {
+        if let Some(number) = self.number(key, value, 1, most) {
+            *into = number;
+        }
+    }
+
     pub(crate) fn problem(&mut self, key: &str, value: &Value, expected: &str) {
         let shown: String = value.to_string().chars().take(60).collect();
         self.problems.push(format!("{key} is {shown}; expected {expected}"));
@@ -339,14 +422,18 @@ mod tests {
     #[test]
     fn tools_refine_the_default_wherever_it_stands() {
         let (settings, warnings) =
-            read(json!({"tools": {"a": {"output": "enforce"}}, "input": "warn", "typo": 1}))
-                .unwrap();
+            read(json!({"tools": {"a": {"output": "enforce"}}, "input": "warn"})).unwrap();
         assert_eq!(
             settings.of("a"),
             ToolModes { input: CheckMode::Warn, output: CheckMode::Enforce }
         );
         assert_eq!(settings.of("b"), ToolModes { input: CheckMode::Warn, output: CheckMode::Warn });
-        assert_eq!(warnings, ["f: gateway.typo means nothing here"]);
+        assert!(warnings.is_empty());
+        let error = read(json!({"typo": 1, "tools": {"a": {"inputs": "off"}}})).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "f: gateway.typo is not a known key; gateway.tools.a.inputs is not a known key"
+        );
     }
 
     #[test]
@@ -381,6 +468,9 @@ mod tests {
             json!({"answers": "poll"}),
             json!({"answers": "json"}),
             json!({"answers": false}),
+            json!({"sharing": "shared"}),
+            json!({"sharing": "per_client"}),
+            json!({"sharing": "per_token"}),
             json!({"allow": ["a", "b*"], "deny": []}),
             json!({"allow": "a"}),
             json!({"deny": [1]}),
@@ -389,6 +479,14 @@ mod tests {
             json!({"shown_bytes": 255}),
             json!({"shown_bytes": 256}),
             json!({"most_calls": 10_001}),
+            json!({"most_connections": 1, "most_connections_per_token": 65_536, "most_half_open": 8}),
+            json!({"most_connections": 0}),
+            json!({"most_connections_per_token": 65_537}),
+            json!({"most_half_open": "8"}),
+            json!({"most_sessions": 10_000, "most_sessions_per_token": 1, "session_idle_seconds": 60}),
+            json!({"most_sessions": 10_001}),
+            json!({"most_sessions_per_token": 0}),
+            json!({"session_idle_seconds": 86_401}),
             json!({"call_seconds": 0}),
             json!({"idle_seconds": 30}),
             json!({"idle_seconds": "30"}),

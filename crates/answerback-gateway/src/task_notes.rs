@@ -20,7 +20,7 @@ const RELATED: &str = "io.modelcontextprotocol/related-task";
 
 /// Where a client meets a server.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Door {
+pub(crate) struct TaskScope {
     /// The client's connection, where it has a process of the server to itself: each process counts on its own.
     pub(crate) connection: Option<Arc<str>>,
     /// Whether the server is one of several that the client sees as one.
@@ -34,12 +34,12 @@ pub(crate) struct TaskKey<'a> {
     pub(crate) server: &'a str,
     /// As its server calls it.
     pub(crate) id: &'a str,
-    pub(crate) door: &'a Door,
+    pub(crate) door: &'a TaskScope,
 }
 
 /// Whose a task is.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum TaskOwner {
     /// This client's, or its principal's from before it came back.
     Own(Box<Task>),
     /// Another principal's.
@@ -81,8 +81,8 @@ impl TaskKey<'_> {
 
     /// What the task is called where another server's has its id: ids of servers have no such beginning, since no server
     /// is called like another.
-    pub(crate) fn qualified(&self) -> Shown {
-        Shown { own: self.id.to_owned(), shown: format!("{}/{}", self.server, self.id) }
+    pub(crate) fn qualified(&self) -> RenamedTask {
+        RenamedTask { own: self.id.to_owned(), shown: format!("{}/{}", self.server, self.id) }
     }
 }
 
@@ -92,12 +92,12 @@ fn name(kind: &str, whole: &Value) -> String {
 
 /// What a client calls a task that its server calls otherwise.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Shown {
+pub(crate) struct RenamedTask {
     pub(crate) own: String,
     pub(crate) shown: String,
 }
 
-impl Shown {
+impl RenamedTask {
     /// What the server says in this place, with the client's name for the task; nothing, where it does not name it.
     pub(crate) fn to_client(&self, text: &str, place: &[&str]) -> Option<String> {
         renamed(text, place, &self.own, &self.shown)
@@ -176,21 +176,21 @@ impl Gateway {
     }
 
     /// Whose a task is, where it went through a gateway on this store.
-    pub(crate) async fn task(&self, key: TaskKey<'_>) -> Result<Found, StoreError> {
+    pub(crate) async fn task(&self, key: TaskKey<'_>) -> Result<TaskOwner, StoreError> {
         for name in key.on_connection().into_iter().chain([key.of_principal()]) {
             let note = self.noted(&name).await?;
             if let Some(Ok(task)) = note.map(|note| serde_json::from_str(&note)) {
-                return Ok(Found::Own(Box::new(task)));
+                return Ok(TaskOwner::Own(Box::new(task)));
             }
         }
         let maker = self.noted(&key.maker()).await?;
         let is_others = maker.is_some_and(|maker| maker != key.principal);
-        Ok(if is_others { Found::Others } else { Found::Nobody })
+        Ok(if is_others { TaskOwner::Others } else { TaskOwner::Nobody })
     }
 
     /// Whether the id of a task is enough to name it among those of all servers.
     pub(crate) async fn is_plain(&self, key: TaskKey<'_>) -> Result<bool, StoreError> {
-        if let Found::Own(task) = self.task(key).await? {
+        if let TaskOwner::Own(task) = self.task(key).await? {
             return Ok(!task.is_qualified);
         }
         let holder = self.noted(&key.holder()).await?;
@@ -240,9 +240,9 @@ mod tests {
     #[test]
     fn names_tell_servers_principals_and_connections_apart() {
         let (any, one, other) = (
-            Door::default(),
-            Door { connection: Some("a".into()), is_shared: false },
-            Door { connection: Some("b".into()), is_shared: false },
+            TaskScope::default(),
+            TaskScope { connection: Some("a".into()), is_shared: false },
+            TaskScope { connection: Some("b".into()), is_shared: false },
         );
         let key = |principal, server, id, door| TaskKey { principal, server, id, door };
         let name = key("p", "s", "t", &any).of_principal();
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_task_has_the_client_s_name_wherever_it_is_named() {
-        let shown = Shown { own: "t".to_owned(), shown: "s/t".to_owned() };
+        let shown = RenamedTask { own: "t".to_owned(), shown: "s/t".to_owned() };
         let said = r#"{"result":{ "taskId" : "t","task":{"taskId":"u"},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}},"n":1.0}}"#;
         let told = shown.to_client(said, &["result"]).unwrap();
         assert_eq!(

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::admit::Running;
-use crate::call::ToolCall;
+use crate::call::ToolCallRequest;
+use crate::gateway_reply::ReplyBuilder;
+use crate::marker::Marker;
 use crate::record::About;
-use crate::task_notes::{Door, Shown, TaskKey};
-use crate::told::Teller;
+use crate::task_notes::{RenamedTask, TaskKey, TaskScope};
 use crate::{Client, Gateway, Upstream};
 
 /// How long a task is remembered whose server does not say how long it keeps it.
@@ -49,22 +50,22 @@ pub(crate) struct Task {
 pub(crate) struct Late {
     pub(crate) task: Task,
     /// What the client calls it, where that is not what its server does.
-    pub(crate) shown: Option<Shown>,
+    pub(crate) shown: Option<RenamedTask>,
 }
 
 /// What a call that is under way has to do with a task.
 #[derive(Debug)]
-pub(crate) enum Role {
+pub(crate) enum TaskRole {
     /// It was answered with one, of which this is noted: name and text.
-    Made { notes: Vec<(String, String)>, expires: Timestamp, shown: Option<Shown> },
+    Made { notes: Vec<(String, String)>, expires: Timestamp, shown: Option<RenamedTask> },
     /// What is under way is its result. It is recorded once, with the request of whoever asked first, if anybody did. The
     /// places before this one have other results of the same task.
-    Late { was_asked_for: bool, place: u32, is_unknown: bool, shown: Option<Shown> },
+    Late { was_asked_for: bool, place: u32, is_unknown: bool, shown: Option<RenamedTask> },
 }
 
-impl Role {
+impl TaskRole {
     /// What the client calls the task, where that is not what its server does.
-    pub(crate) fn shown(&self) -> Option<&Shown> {
+    pub(crate) fn shown(&self) -> Option<&RenamedTask> {
         match self {
             Self::Made { shown, .. } | Self::Late { shown, .. } => shown.as_ref(),
         }
@@ -102,7 +103,7 @@ impl Task {
     pub(crate) fn made<'r>(running: &Running, result: &'r Value) -> Option<(Self, &'r str)> {
         let task = task_in(result)?;
         let (id, about) = (task["taskId"].as_str()?, &running.teller.about);
-        let now = answerback_record::surroundings::now().unix_millis();
+        let now = answerback_record::system::now().unix_millis();
         let lasts = [&task["ttl"], &task["ttlMs"]].into_iter().find_map(Value::as_u64);
         let lasts = lasts.map_or(USUALLY, Duration::from_millis).clamp(WITHIN[0], WITHIN[1]);
         let warnings = running.warnings.iter();
@@ -121,7 +122,7 @@ impl Task {
 
     /// A task that nobody was seen to make.
     pub(crate) fn unknown(key: TaskKey<'_>) -> Self {
-        let now = answerback_record::surroundings::now().unix_millis();
+        let now = answerback_record::system::now().unix_millis();
         Self {
             correlation_id: key.correlation(),
             tool: UNKNOWN.to_owned(),
@@ -149,7 +150,7 @@ impl Task {
     }
 
     fn took(&self) -> Duration {
-        let took = answerback_record::surroundings::now().unix_millis() - self.since;
+        let took = answerback_record::system::now().unix_millis() - self.since;
         Duration::from_millis(u64::try_from(took).unwrap_or_default())
     }
 }
@@ -183,13 +184,13 @@ pub(crate) fn subject_of(message: &Message) -> Result<Option<String>, Message> {
 
 impl Gateway {
     /// Notes the task that a call is answered with, if it is.
-    pub(crate) async fn made(&self, running: &Running, result: &Value) -> Option<Role> {
+    pub(crate) async fn made(&self, running: &Running, result: &Value) -> Option<TaskRole> {
         let (mut task, id) = Task::made(running, result)?;
         let (about, door) = (&running.teller.about, &running.door);
         let key = TaskKey { principal: &about.principal, server: &about.upstream, id, door };
         let notes = self.note_task(key, &mut task).await;
         let shown = (door.is_shared && task.is_qualified).then(|| key.qualified());
-        Some(Role::Made { notes, expires: task.expires(), shown })
+        Some(TaskRole::Made { notes, expires: task.expires(), shown })
     }
 
     /// The result of a task on its way to whoever asked for it, or is told of it.
@@ -197,7 +198,7 @@ impl Gateway {
         &self,
         client: &Client,
         upstream: &Upstream,
-        request: ToolCall,
+        request: ToolCallRequest,
         Late { task, shown }: Late,
     ) -> Running {
         let about = About {
@@ -209,8 +210,10 @@ impl Gateway {
         };
         let now = Instant::now();
         let since = now.checked_sub(task.took()).unwrap_or(now);
-        let teller =
-            Teller::of_task(self, upstream, &request, about, task.correlation_id.clone(), since);
+        let id = task.correlation_id.clone();
+        // The id is random too, and the server does not see it.
+        let marker = client.marker().unwrap_or_else(|_| Marker::of_text(&id.to_string()));
+        let teller = ReplyBuilder::of_task(self, upstream, &request, about, id, marker, since);
         let was_asked_for = matches!(request.message.shape(), Shape::Request { .. });
         let is_unknown = task.is_unknown();
         let warnings = task.warnings.iter().map(|(code, text)| ErrorObject::new(code, text));
@@ -220,8 +223,8 @@ impl Gateway {
             warnings: warnings.collect(),
             notes: Vec::new(),
             figures: upstream.figures.tool(&task.tool),
-            task: Some(Box::new(Role::Late { was_asked_for, place: 0, is_unknown, shown })),
-            door: Door::default(),
+            task: Some(Box::new(TaskRole::Late { was_asked_for, place: 0, is_unknown, shown })),
+            door: TaskScope::default(),
             call: Box::new(request),
         }
     }
@@ -238,13 +241,13 @@ impl Gateway {
         let Place::Within(member) = place else {
             // That a server does not know what nobody made says nothing of a call.
             let is_unknown =
-                matches!(running.task.as_deref(), Some(Role::Late { is_unknown: true, .. }));
+                matches!(running.task.as_deref(), Some(TaskRole::Late { is_unknown: true, .. }));
             if is_unknown && splice::at(said.text(), &["result"]).is_none() {
                 return said;
             }
             return self.deliver(upstream, running, said).await;
         };
-        let shown = running.task.as_deref().and_then(Role::shown);
+        let shown = running.task.as_deref().and_then(TaskRole::shown);
         let said = match shown.and_then(|shown| shown.to_client(said.text(), &[member])) {
             Some(text) => said.with_text(text),
             None => said,

@@ -13,8 +13,8 @@ use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::call::ToolCall;
-use crate::told::meta;
+use crate::call::ToolCallRequest;
+use crate::gateway_reply::meta;
 
 /// How many spans wait for the collector.
 const WAITING: usize = 1024;
@@ -74,7 +74,7 @@ impl Tracer {
     }
 
     /// Ends a span with the answer to its call; none, where the client did not want it any more.
-    pub(crate) fn end(&self, span: Span, answer: Option<&Message>) {
+    pub(crate) fn end(&self, span: CallSpan, answer: Option<&Message>) {
         if !span.is_sampled {
             return;
         }
@@ -120,7 +120,7 @@ impl Tracer {
 
 /// A call while it is under way.
 #[derive(Debug)]
-pub(crate) struct Span {
+pub(crate) struct CallSpan {
     trace: String,
     id: String,
     parent: Option<String>,
@@ -132,18 +132,18 @@ pub(crate) struct Span {
     start: u128,
 }
 
-impl Span {
+impl CallSpan {
     /// Begins the span of a call. Nothing, where there is no randomness for its id.
-    pub(crate) fn begin(call: &ToolCall, upstream: &str) -> Option<Self> {
+    pub(crate) fn begin(call: &ToolCallRequest, upstream: &str) -> Option<Self> {
         let said = |name: &str| splice::string_at(call.meta.as_deref()?, &[name]);
         let parent = said("traceparent").as_deref().and_then(Parent::read);
         let state = said("tracestate")
             .filter(|state| parent.is_some() && state.len() <= LONGEST_STATE && state.is_ascii());
         let trace = match &parent {
             Some(parent) => parent.trace.clone(),
-            None => HEXLOWER.encode(&answerback_record::surroundings::random::<16>().ok()?),
+            None => HEXLOWER.encode(&answerback_record::system::random::<16>().ok()?),
         };
-        let id = HEXLOWER.encode(&answerback_record::surroundings::random::<8>().ok()?);
+        let id = HEXLOWER.encode(&answerback_record::system::random::<8>().ok()?);
         Some(Self {
             trace,
             id,
@@ -179,7 +179,7 @@ impl Span {
             text("gen_ai.operation.name", "execute_tool"),
             text("gen_ai.tool.name", &self.tool),
             text("gen_ai.tool.call.id", &self.request),
-            text("mcp.method.name", ToolCall::METHOD),
+            text("mcp.method.name", ToolCallRequest::METHOD),
             text("jsonrpc.request.id", &self.request),
             text("answerback.upstream", &self.upstream),
         ];
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn the_server_gets_our_context_and_every_other_byte() {
-        let span = Span {
+        let span = CallSpan {
             trace: "0af7651916cd43dd8448eb211c80319c".to_owned(),
             id: "00f067aa0ba902b7".to_owned(),
             parent: None,

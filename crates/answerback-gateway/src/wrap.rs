@@ -5,16 +5,17 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use answerback_mcp::era::{EraCache, bridged};
+use answerback_mcp::era::{EraCache, bridged_on_demand};
 use answerback_mcp::link::{
-    Health, Link, Opened, Program, Restart, WAITING, broken, read_lines, steady, write_lines,
+    Health, Link, Opened, Program, Restart, UnreadableLine, WAITING, broken, read_lines, steady,
+    write_lines,
 };
 use answerback_mcp::wire::{Id, Message, Shape, code};
 use answerback_store::StoreError;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
-use crate::outlet::Outlet;
+use crate::client_sink::ClientSink;
 use crate::relay::{Relay, Served, repeated_name};
 use crate::{Client, Gateway};
 
@@ -22,10 +23,24 @@ use crate::{Client, Gateway};
 const SURFACE: &str = "wrap";
 /// How long a client is still heard whose server ended before it answered anything: it may only be about to ask.
 const LAST_REQUESTS: Duration = Duration::from_secs(2);
+/// How long requests may still be answered after the client closed its end. With what follows it is less than the second
+/// after which a client that left must not find us running.
+const LAST_ANSWERS: Duration = Duration::from_millis(400);
+/// How long the server has to end while we wait for it. After that its supervisor ends it.
+const SERVER_LEAVING: Duration = Duration::from_millis(400);
+/// The same for a server that has left a request without an answer, and so cannot be expected to end by itself.
+const STUCK_SERVER_LEAVING: Duration = Duration::from_millis(250);
+/// How long a server that was made to end may take for it while we wait.
+const HURRIED_SERVER_LEAVING: Duration = Duration::from_millis(100);
 /// How long what was answered may take to be written.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-/// The same where a call is still judged, so that it cannot be seen when everything is written.
-const LAST_WORDS_WHILE_JUDGING: Duration = Duration::from_secs(1);
+/// The same where something was not answered in time.
+const LAST_WORDS_OF_STUCK: Duration = Duration::from_millis(100);
+
+/// Why a request has no answer whose client is gone.
+const CLIENT_LEFT: &str = "the client closed its input before the server answered";
+/// Why a request has no answer whose server is gone.
+const SERVER_ENDED: &str = "the server ended before it answered";
 
 /// The server that is wrapped.
 #[derive(Clone, Debug)]
@@ -74,11 +89,12 @@ pub async fn wrap(
     stop: impl Future<Output = ()> + Send,
 ) -> Result<Ended, WrapError> {
     let most = gateway.settings().largest_message;
+    let is_supervised = wrapped.program.is_supervised();
     let place = wrapped.program.path().to_string_lossy().into_owned();
     let (program, name, era) = (wrapped.program, wrapped.name.clone(), EraCache::default());
     let start = move || {
         let (child, link) = program.start(&name, most)?;
-        Ok(Opened { link: bridged(link, era.clone()), child: Some(child) })
+        Ok(Opened { link: bridged_on_demand(link, era.clone()), child: Some(child) })
     };
     // A program that is not there is told at once, and not tried again.
     let first = start().map_err(|error| WrapError::Start { program: place.clone(), error })?;
@@ -91,7 +107,7 @@ pub async fn wrap(
     let client_writer = tokio::spawn(write_lines(client_queue, output));
     let served = Served::new(wrapped.name, place, wrapped.pins);
     let relay =
-        Arc::new(Relay::new(gateway, Arc::new(client), served, Outlet::Queue(to_client), to));
+        Arc::new(Relay::new(gateway, Arc::new(client), served, ClientSink::Queue(to_client), to));
     relay.note_start(SURFACE).await.map_err(WrapError::Record)?;
     let mut from_server = tokio::spawn(Arc::clone(&relay).from_server(from));
     let mut has_finished = true;
@@ -101,37 +117,54 @@ pub async fn wrap(
         tokio::select! {
             finished = &mut from_client => {
                 has_finished = finished;
-                Left::Client
+                WrapExit::Client
             }
-            () = &mut stop => Left::Stopped,
+            () = &mut stop => WrapExit::Stopped,
             unanswered = &mut from_server => {
                 answer_for_server(&relay, unanswered.unwrap_or_default()).await;
                 let _ = tokio::time::timeout(LAST_REQUESTS, from_client).await;
-                Left::Server
+                WrapExit::Server
             }
         }
     };
+    if matches!(left, WrapExit::Stopped) {
+        has_finished =
+            relay.finish(LAST_ANSWERS, "the gateway was stopped before the server answered").await;
+    }
     // The server's input ends, and the server with it. What it does not answer any more is answered by us.
     relay.close();
-    let mut has_server_left = matches!(left, Left::Server);
+    let mut has_server_left = matches!(left, WrapExit::Server);
     if !has_server_left {
-        let unanswered = from_server.await.unwrap_or_default();
-        let is_left_waiting = matches!(left, Left::Client) && !unanswered.is_empty();
-        has_server_left = is_left_waiting && !health.has_answered();
+        // One that never answered anything may be no server, and then its own end says more than ours would.
+        if !has_finished && health.has_answered() {
+            health.hurry();
+        }
+        let most = if has_finished { SERVER_LEAVING } else { STUCK_SERVER_LEAVING };
+        let mut has_ended = tokio::time::timeout(most, &mut from_server).await.ok();
+        let has_ended_by_itself = has_ended.is_some() && !health.has_answered();
+        if has_ended.is_none() && (!has_finished || !is_supervised) {
+            health.hurry();
+            let most = if is_supervised { HURRIED_SERVER_LEAVING } else { LAST_WORDS };
+            has_ended = tokio::time::timeout(most, &mut from_server).await.ok();
+        }
+        let unanswered = has_ended.and_then(Result::ok).unwrap_or_default();
+        let is_left_waiting =
+            matches!(left, WrapExit::Client) && (!has_finished || !unanswered.is_empty());
+        has_server_left = is_left_waiting && has_ended_by_itself;
         answer_for_server(&relay, unanswered).await;
     }
-    has_finished &= relay.finish().await;
+    has_finished &= relay.finish(LAST_ANSWERS, SERVER_ENDED).await;
     relay.note_stop(SURFACE).await.map_err(WrapError::Record)?;
     let ended = if has_server_left { Ended::Server(health.ended()) } else { Ended::Client };
     drop(relay);
     // What was answered is written, unless the client is gone.
-    let last_words = if has_finished { LAST_WORDS } else { LAST_WORDS_WHILE_JUDGING };
+    let last_words = if has_finished { LAST_WORDS } else { LAST_WORDS_OF_STUCK };
     let _ = tokio::time::timeout(last_words, client_writer).await;
     Ok(ended)
 }
 
 /// Who ends it.
-enum Left {
+enum WrapExit {
     Client,
     Stopped,
     Server,
@@ -140,11 +173,35 @@ enum Left {
 /// Answers what the server left without an answer.
 async fn answer_for_server(relay: &Relay, unanswered: Vec<Id>) {
     for id in unanswered {
-        relay.tell(broken(&id, "the server ended before it answered", None)).await;
+        relay.tell(broken(&id, SERVER_ENDED, None)).await;
     }
 }
 
-/// Reads what the client says until it leaves, and waits for what it asked for. Says whether all of that was judged.
+/// Answers the requests of a client that is not served with the reason, until the client leaves or has had time to ask.
+pub async fn refuse_requests(
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+    reason: &str,
+) {
+    let (to_client, queue) = mpsc::channel::<Message>(WAITING);
+    let writer = tokio::spawn(write_lines(queue, output));
+    let take = |read: Result<Message, UnreadableLine>| async {
+        if let Ok(message) = read
+            && let Shape::Request { id, .. } = message.shape()
+        {
+            let answer = Message::error(Some(id), code::INTERNAL_ERROR, reason, None);
+            return to_client.send(answer).await.is_ok();
+        }
+        true
+    };
+    let most = crate::GatewaySettings::default().largest_message;
+    let _ = tokio::time::timeout(LAST_REQUESTS, read_lines(input, most, take)).await;
+    drop(to_client);
+    let _ = tokio::time::timeout(LAST_WORDS, writer).await;
+}
+
+/// Reads what the client says until it leaves, and waits a little for what it asked for. Returns true if all of that was
+/// answered.
 async fn from_client(relay: &Arc<Relay>, input: impl AsyncRead + Unpin, most: usize) -> bool {
     let take = |read| async {
         match read {
@@ -162,14 +219,22 @@ async fn from_client(relay: &Arc<Relay>, input: impl AsyncRead + Unpin, most: us
                     relay.hear(message).await;
                 }
             }
-            Err(answer) => relay.tell(answer).await,
+            Err(line) => {
+                let line: UnreadableLine = line;
+                relay.tell(line.error()).await;
+                // The server, or one of our own questions, waits for this answer, and no other will come.
+                if let Some(id) = line.id.as_ref().filter(|_| line.is_answer) {
+                    let reason = format!("the client's answer {}", line.reason);
+                    relay.hear(Message::error(Some(id), line.code, &reason, None)).await;
+                }
+            }
         }
         true
     };
     read_lines(input, most, take).await;
     // The client closed its end; it may still read what it asked for, and answers no form any more.
     relay.client_left();
-    relay.finish().await
+    relay.finish(LAST_ANSWERS, CLIENT_LEFT).await
 }
 
 /// Why a server could not be wrapped.

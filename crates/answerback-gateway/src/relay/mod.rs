@@ -1,11 +1,11 @@
 //! What crosses between one client and one server: calls are held and looked at, the rest passes.
 
-mod asked;
-mod carried;
-mod late;
-mod person;
+mod call_future;
+mod elicitation;
+mod outbound_queue;
+mod pending_requests;
+mod task_results;
 mod tools;
-mod way;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -17,26 +17,27 @@ use std::time::Duration;
 use answerback::finding::shown_name;
 use answerback_ledger::leaf::Subject;
 use answerback_mcp::link::{
-    Answering, Direct, Flow, Incoming, WAITING, broken_because, unsent, was_unsent,
+    Answering, Direct, Flow, Incoming, WAITING, broken, broken_because, unsent, was_unsent,
 };
 use answerback_mcp::wire::{Id, Message, Object, Shape, code, meta, splice};
 use answerback_store::StoreError;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
 
 use crate::call::takes_forms;
-use crate::outlet::Outlet;
+use crate::client_sink::ClientSink;
 use crate::serve::NameFile;
-use crate::task_notes::Door;
+use crate::task_notes::TaskScope;
 use crate::tasks::Place;
-use crate::{Admission, Client, Forwarded, Gateway, Running, ToolCall, Upstream};
-pub(crate) use asked::cancellation;
-use asked::{Asked, Heard, UNREAD, Watched};
-pub(crate) use carried::Carried;
-use carried::UnderWay;
+use crate::{Admission, Client, Forwarded, Gateway, Running, ToolCallRequest, Upstream};
+pub(crate) use call_future::CarriedCall;
+use call_future::RunningCalls;
+use outbound_queue::{OutboundQueue, Told};
+pub(crate) use pending_requests::cancellation;
+use pending_requests::{Asked, Heard, UNREAD, Watched};
 pub(crate) use tools::Listed;
-use way::{Told, Way};
 
 /// What our own requests are called, on both sides.
 const OURS: &str = "answerback";
@@ -44,9 +45,11 @@ const OURS: &str = "answerback";
 const REPEATED: &str = "a call with this id is under way";
 /// How long calls under way have when the client leaves.
 const LEAVING: Duration = Duration::from_secs(5);
+/// How long recording takes at most that a call was not answered.
+const RECORDING: Duration = Duration::from_millis(200);
 
 /// What became of a call that was forwarded.
-enum Reply {
+enum ForwardOutcome {
     Message(Message),
     /// The client gave it up; whether the server had it by then.
     Cancelled {
@@ -60,9 +63,9 @@ pub(crate) struct Relay {
     client: Arc<Client>,
     server: Served,
     /// Where the two meet.
-    door: Door,
-    to_client: Outlet,
-    to_server: Arc<Way>,
+    door: TaskScope,
+    to_client: ClientSink,
+    to_server: Arc<OutboundQueue>,
     /// How calls are carried that need not wait for anything else.
     direct: Direct,
     /// The calls under way; the sender is there once the call was forwarded.
@@ -71,9 +74,11 @@ pub(crate) struct Relay {
     asked: Mutex<HashMap<Id, Asked>>,
     /// What the server asked the client, and waits for.
     questions: Mutex<HashSet<Id>>,
-    under_way: Mutex<UnderWay>,
+    under_way: Mutex<RunningCalls>,
     /// Rung when a call ends that is carried by whoever reads its answer.
     has_ended_elsewhere: Notify,
+    /// Notified when a request of the client that is no call is answered.
+    has_answered_other: Notify,
     /// Whether the server said its last word.
     has_ended: watch::Sender<bool>,
     /// Tells who waits for a call that the client gave it up.
@@ -153,7 +158,7 @@ enum Stage {
     /// It is being looked at.
     Admitting { is_cancelled: bool },
     /// The server has it.
-    Forwarded { waits: oneshot::Sender<Reply>, heard: Heard },
+    Forwarded { waits: oneshot::Sender<ForwardOutcome>, heard: Heard },
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -166,25 +171,26 @@ impl Relay {
         gateway: Arc<Gateway>,
         client: Arc<Client>,
         server: Served,
-        to_client: Outlet,
+        to_client: ClientSink,
         to_server: mpsc::Sender<Message>,
     ) -> Self {
         let most = gateway.settings().most_calls + WAITING;
         let connection = (!server.is_remote).then(|| client.connection());
-        let door = Door { connection, is_shared: server.is_one_of_many };
+        let door = TaskScope { connection, is_shared: server.is_one_of_many };
         Self {
             gateway,
             client,
             server,
             door,
             to_client,
-            to_server: Way::new(to_server, most),
+            to_server: OutboundQueue::new(to_server, most),
             direct: Direct::default(),
             calls: Mutex::default(),
             asked: Mutex::default(),
             questions: Mutex::default(),
             under_way: Mutex::default(),
             has_ended_elsewhere: Notify::new(),
+            has_answered_other: Notify::new(),
             has_ended: watch::Sender::new(false),
             given_up: Notify::new(),
             ours: Mutex::default(),
@@ -220,18 +226,29 @@ impl Relay {
         json!({"surface": surface, "upstream": name, "program": place})
     }
 
-    /// Waits for the calls that are under way. When there are only such that are being judged, they have so long, and are
-    /// answered as calls that did not run: says whether there was none.
-    pub(crate) async fn finish(&self) -> bool {
+    /// Waits until the requests under way are answered, but no longer than `most`. Then those that the server has are
+    /// answered with `reason`, and those that it has not seen yet as calls that did not run. Returns true if every
+    /// request was answered in time.
+    ///
+    /// The time does not depend on the server: one that never answers must not keep us after the client has left.
+    pub(crate) async fn finish(&self, most: Duration, reason: &str) -> bool {
         let mut tasks = std::mem::take(&mut lock(&self.under_way).tasks);
-        loop {
-            match tokio::time::timeout(LEAVING, tasks.join_next()).await {
-                Ok(None) => return true,
-                // Before the tools are known nothing is judged: the server is asked for them, and may take its time.
-                Err(_) if tasks.len() <= self.looked_at() && self.known().is_some() => break,
-                Ok(Some(_)) | Err(_) => {}
+        let until = Instant::now() + most;
+        let is_done = timeout_at(until, async {
+            while tasks.join_next().await.is_some() {}
+            while !lock(&self.asked).is_empty() {
+                self.has_answered_other.notified().await;
             }
+        });
+        if is_done.await.is_ok() {
+            return true;
         }
+        self.give_up_all(reason).await;
+        // Each of them records that it was not answered.
+        let until = Instant::now() + RECORDING;
+        while tasks.len() > self.looked_at()
+            && matches!(timeout_at(until, tasks.join_next()).await, Ok(Some(_)))
+        {}
         let kept_back = self.keep_back();
         // They answer nothing themselves any more.
         drop(tasks);
@@ -242,6 +259,36 @@ impl Relay {
         false
     }
 
+    /// Answers every request that the server has, in its place, and cancels it at the server.
+    async fn give_up_all(&self, reason: &str) {
+        let mut forwarded = Vec::new();
+        {
+            let mut calls = lock(&self.calls);
+            let ids: Vec<Id> = calls.keys().cloned().collect();
+            for id in ids {
+                if matches!(calls.get(&id), Some(Stage::Forwarded { .. }))
+                    && let Some(Stage::Forwarded { waits, .. }) = calls.remove(&id)
+                {
+                    forwarded.push((id, waits));
+                }
+            }
+        }
+        for (id, waits) in forwarded {
+            let was_sent = !self.to_server.take_back(&id);
+            if was_sent {
+                self.to_server.tell(cancellation(&id, reason));
+            }
+            let reply = if was_sent { broken(&id, reason, None) } else { unsent(&id, reason) };
+            let _ = waits.send(ForwardOutcome::Message(reply));
+        }
+        let asked: Vec<Id> = lock(&self.asked).keys().cloned().collect();
+        for id in asked {
+            if self.take_asked(&id).is_some() {
+                self.tell(broken(&id, reason, None)).await;
+            }
+        }
+    }
+
     /// Tells the client something.
     pub(crate) async fn tell(&self, said: impl Into<Incoming>) {
         self.to_client.send(said.into()).await;
@@ -250,7 +297,7 @@ impl Relay {
     /// Takes a message of the client.
     pub(crate) async fn hear(self: &Arc<Self>, message: Message) {
         match message.shape() {
-            Shape::Request { id, method } if method == ToolCall::METHOD => {
+            Shape::Request { id, method } if method == ToolCallRequest::METHOD => {
                 self.begin(id.clone(), message);
             }
             Shape::Request { id, method } => {
@@ -358,11 +405,11 @@ impl Relay {
     }
 
     /// Takes a call in that is carried by whoever reads its answer; gives back what is no call.
-    pub(crate) fn take_call(self: &Arc<Self>, message: Message) -> Result<Carried, Message> {
+    pub(crate) fn take_call(self: &Arc<Self>, message: Message) -> Result<CarriedCall, Message> {
         match message.shape() {
-            Shape::Request { id, method } if method == ToolCall::METHOD => {
+            Shape::Request { id, method } if method == ToolCallRequest::METHOD => {
                 let id = id.clone();
-                Ok(Carried::new(self, self.take_in(id, message)))
+                Ok(CarriedCall::new(self, self.take_in(id, message)))
             }
             _ => Err(message),
         }
@@ -387,8 +434,16 @@ impl Relay {
             let relay = Arc::clone(self);
             Box::pin(async move { relay.tell(answer).await })
         };
-        let call = match ToolCall::read(message) {
-            Ok(call) => Box::new(call.arrived_after(self.client.answers())),
+        let call = match ToolCallRequest::read(message) {
+            Ok(call) => {
+                // Without a session the client says it in the call.
+                let asks_user = if call.is_modern {
+                    call.can_ask()
+                } else {
+                    self.can_ask.load(Ordering::Acquire)
+                };
+                Box::new(call.arrived_after(self.client.answers()).with_user_asked(asks_user))
+            }
             Err(error) => return refuse(code::INVALID_PARAMS, &error.to_string()),
         };
         match self.enter(&id) {
@@ -427,9 +482,9 @@ impl Relay {
 
     /// Carries a call to its answer, with a span where somebody collects them.
     #[cfg(feature = "otel")]
-    async fn carry_traced(&self, id: &Id, mut call: Box<ToolCall>) -> Option<Message> {
+    async fn carry_traced(&self, id: &Id, mut call: Box<ToolCallRequest>) -> Option<Message> {
         let Some(tracer) = &self.gateway.tracer else { return self.carry(id, call).await };
-        let Some(span) = crate::trace::Span::begin(&call, &self.server.name) else {
+        let Some(span) = crate::trace::CallSpan::begin(&call, &self.server.name) else {
             return self.carry(id, call).await;
         };
         call.message = span.passed_on(call.message);
@@ -439,12 +494,12 @@ impl Relay {
     }
 
     #[cfg(not(feature = "otel"))]
-    async fn carry_traced(&self, id: &Id, call: Box<ToolCall>) -> Option<Message> {
+    async fn carry_traced(&self, id: &Id, call: Box<ToolCallRequest>) -> Option<Message> {
         self.carry(id, call).await
     }
 
     /// Carries a call to its answer; none, when the client does not want it any more.
-    async fn carry(&self, id: &Id, call: Box<ToolCall>) -> Option<Message> {
+    async fn carry(&self, id: &Id, call: Box<ToolCallRequest>) -> Option<Message> {
         let upstream = match self.known() {
             Some(upstream) => upstream,
             None => match Box::pin(self.listed_in_time(&call)).await {
@@ -514,12 +569,12 @@ impl Relay {
             reason = self.overdue(id) => Err(reason),
         };
         match reply {
-            Ok(Ok(Reply::Message(reply))) => match broken_because(&reply) {
+            Ok(Ok(ForwardOutcome::Message(reply))) => match broken_because(&reply) {
                 Some(reason) if was_unsent(&reply) => Exchanged::Unsent(reason),
                 Some(reason) => Exchanged::Unanswered(reason),
                 None => Exchanged::Answer(reply),
             },
-            Ok(Ok(Reply::Cancelled { was_sent })) => Exchanged::Cancelled { was_sent },
+            Ok(Ok(ForwardOutcome::Cancelled { was_sent })) => Exchanged::Cancelled { was_sent },
             Ok(Err(_)) => Exchanged::Unanswered("the server ended before it answered".to_owned()),
             Err(reason) => {
                 // What the server says of it from now on is said to nobody.
@@ -558,7 +613,7 @@ impl Relay {
             }
             Some(Stage::Forwarded { .. }) => {
                 if let Some(Stage::Forwarded { waits, .. }) = calls.remove(id) {
-                    let _ = waits.send(Reply::Cancelled { was_sent });
+                    let _ = waits.send(ForwardOutcome::Cancelled { was_sent });
                 }
             }
             None => {
@@ -606,7 +661,7 @@ impl Relay {
                     }
                 };
                 if let Some(Stage::Forwarded { waits, .. }) = call {
-                    let _ = waits.send(Reply::Message(message));
+                    let _ = waits.send(ForwardOutcome::Message(message));
                     return;
                 }
                 let Some(watched) = self.take_asked(&id) else {
@@ -711,6 +766,8 @@ impl Relay {
 
     /// Notes that the client says nothing more: what we asked it stays without an answer.
     pub(crate) fn client_left(&self) {
+        // A subscription has no answer to wait for.
+        lock(&self.asked).retain(|_, asked| !asked.is_subscription());
         lock(&self.ours).retain(|_, (answerer, _)| *answerer != Answerer::Client);
     }
 
@@ -744,12 +801,12 @@ impl Relay {
 /// The answer to a call, on whichever way it comes.
 async fn first_of(
     answering: Option<Answering>,
-    mut reply: oneshot::Receiver<Reply>,
-) -> Result<Reply, oneshot::error::RecvError> {
+    mut reply: oneshot::Receiver<ForwardOutcome>,
+) -> Result<ForwardOutcome, oneshot::error::RecvError> {
     if let Some(answering) = answering {
         tokio::select! {
             answer = answering => if let Some(answer) = answer {
-                return Ok(Reply::Message(answer));
+                return Ok(ForwardOutcome::Message(answer));
             },
             reply = &mut reply => return reply,
         }
@@ -771,7 +828,7 @@ pub(crate) fn repeated_name(message: &Message) -> String {
 
 /// How the ids of one relay's own requests begin. Without randomness there is no relay: its client has none, either.
 fn own_prefix() -> String {
-    let random: [u8; 8] = answerback_record::surroundings::random().unwrap_or_default();
+    let random: [u8; 8] = answerback_record::system::random().unwrap_or_default();
     format!("{OURS}/{:016x}", u64::from_be_bytes(random))
 }
 

@@ -9,10 +9,10 @@ use answerback_mcp::link::broken_because;
 use answerback_mcp::wire::{Message, Object, Shape};
 use serde_json::{Map, Value, json};
 
-use super::asked::too_long;
+use super::pending_requests::too_long;
 use super::{Relay, Served};
 use crate::serve::merge;
-use crate::{Pins, ToolCall, Toolbox, Upstream};
+use crate::{Pins, ToolCallRequest, Toolbox, Upstream};
 
 /// How long a server has to list its tools.
 const LISTING: Duration = Duration::from_secs(30);
@@ -58,14 +58,17 @@ impl Relay {
     }
 
     /// The server with its tools, which are asked for where nobody has; the reason, where they are not there in time.
-    pub(super) async fn listed_in_time(&self, call: &ToolCall) -> Result<Arc<Upstream>, String> {
+    pub(super) async fn listed_in_time(
+        &self,
+        call: &ToolCallRequest,
+    ) -> Result<Arc<Upstream>, String> {
         // Others may wait for the list as well, one after the other.
         let most = self.gateway.settings().call_time;
         let listing = tokio::time::timeout(most, self.upstream(call)).await;
         listing.unwrap_or_else(|_| Err(too_long(most)))
     }
 
-    async fn upstream(&self, call: &ToolCall) -> Result<Arc<Upstream>, String> {
+    async fn upstream(&self, call: &ToolCallRequest) -> Result<Arc<Upstream>, String> {
         let _one_at_a_time = self.listing.lock().await;
         if let Some(upstream) = self.known() {
             return Ok(upstream);
@@ -78,7 +81,7 @@ impl Relay {
     }
 
     /// Asks the server for its tools.
-    pub(super) async fn list(&self, call: &ToolCall) -> Result<Vec<String>, String> {
+    pub(super) async fn list(&self, call: &ToolCallRequest) -> Result<Vec<String>, String> {
         let mut pages: Vec<String> = Vec::new();
         let mut cursor: Option<String> = None;
         // A stateless server wants to know in every request who asks.

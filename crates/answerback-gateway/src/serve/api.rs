@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use answerback::contract::atdf::ErrorBuilder;
+use answerback::finding::secrets;
 use answerback::judge::{CallLine, Catalogue};
 use answerback_http::{Principal, Problem, ProblemKind, Routes, Scope};
 use axum::Extension;
@@ -12,11 +13,12 @@ use axum::routing::post;
 use serde_json::Value;
 
 use super::check::Checking;
-use super::names::Names;
+use super::names::ToolNames;
 use super::{Backend, Current, Service};
 use crate::Upstream;
+use crate::blocking;
 use crate::envelope::found;
-use crate::told::Class;
+use crate::gateway_reply::CallClass;
 
 /// After how many seconds to ask again where a server is not there: it is started again about as soon.
 const RETRY_AFTER: u16 = 5;
@@ -41,13 +43,15 @@ fn json_response(value: &impl serde::Serialize) -> Result<Response, Problem> {
 
 /// A body that is not what it has to be.
 fn bad(detail: impl std::fmt::Display) -> Problem {
-    let error = ErrorBuilder::new("INVALID_PARAMETER", detail.to_string(), "body");
+    // It may name members of the body.
+    let detail = secrets::redact(&detail.to_string()).into_owned();
+    let error = ErrorBuilder::new("INVALID_PARAMETER", detail, "body");
     let error = error.condition("The body is what the route takes").solution("Mend the body");
     Problem::told(ProblemKind::BadRequest, error)
 }
 
 /// What a name means where all servers are one.
-enum Meant {
+enum CheckTarget {
     /// A tool of this server, which calls it so.
     Tool(Arc<Upstream>, String),
     /// A tool of the server of this name, which nobody has heard list its tools since we began.
@@ -56,7 +60,7 @@ enum Meant {
     Nothing,
 }
 
-impl Meant {
+impl CheckTarget {
     fn by(current: &Current, called: &str) -> Self {
         let backends = &current.backends;
         let names = names(current);
@@ -84,7 +88,7 @@ impl Meant {
 }
 
 /// What tools are called. As long as nobody has asked for all of them, names mean what they meant before.
-fn names(current: &Current) -> Arc<Names> {
+fn names(current: &Current) -> Arc<ToolNames> {
     let names = current.names.now();
     if !names.is_empty() {
         return names;
@@ -107,7 +111,7 @@ fn unlisted(server: &str) -> Problem {
     let error = ErrorBuilder::new(found::TOOLS_UNKNOWN, text, "tool")
         .condition("The server whose tool is meant has listed its tools")
         .detail("server", server)
-        .detail("class", Class::Wait.as_str())
+        .detail("class", CallClass::Wait.as_str())
         .solution("Try again later; or give the tool's inputSchema as \"schema\"");
     Problem::told(ProblemKind::Unavailable, error).with_retry_after(RETRY_AFTER)
 }
@@ -124,20 +128,20 @@ async fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<
         schema.filter(|schema| !schema.is_null())
     });
     let inline = schema
-        .map(|schema| Catalogue::new([(line.tool.clone(), schema)]))
+        .map(|schema| blocking::work(body.len(), || Catalogue::new([(line.tool.clone(), schema)])))
         .transpose()
         .map_err(bad)?;
     let called = line.tool.clone();
     let known = match inline {
         Some(_) => None,
-        None => match Meant::by(&current, &called) {
-            Meant::Tool(known, own) => {
+        None => match CheckTarget::by(&current, &called) {
+            CheckTarget::Tool(known, own) => {
                 line.tool = own;
                 Some(known)
             }
-            Meant::Unlisted(server) => return Err(unlisted(&server)),
+            CheckTarget::Unlisted(server) => return Err(unlisted(&server)),
             // What nobody has is answered with what the first server has instead.
-            Meant::Nothing => current.backends.iter().find_map(Backend::known),
+            CheckTarget::Nothing => current.backends.iter().find_map(Backend::known),
         },
     };
     let catalogue = match (&inline, &known) {
@@ -160,7 +164,7 @@ async fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<
         None => checking.alone().map_err(unavailable),
     };
     let mut checked = checked?;
-    checked.line.tool = called;
+    checked.line.tool = secrets::redact(&called).into_owned();
     json_response(&checked)
 }
 

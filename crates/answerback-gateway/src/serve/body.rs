@@ -23,9 +23,9 @@ const QUIET: Duration = Duration::from_secs(1);
 pub(crate) type Leave = Box<dyn FnOnce() + Send + Sync>;
 
 /// Messages as server-sent events, until nobody sends any more.
-pub(crate) struct Events {
+pub(crate) struct EventBody {
     first: Option<Bytes>,
-    source: Source,
+    source: EventSource,
     keep_alive: Interval,
     /// When the client is let go, to come back.
     quiet: Option<Pin<Box<Sleep>>>,
@@ -34,14 +34,14 @@ pub(crate) struct Events {
 }
 
 /// Where events come from.
-enum Source {
+enum EventSource {
     /// Messages of which none is kept.
     Passing(mpsc::Receiver<Message>),
     /// A stream that its client can come back to.
     Kept(Told),
 }
 
-impl Events {
+impl EventBody {
     /// What is said about a request of a client that cannot come back. A stream on which nothing is waited for ends
     /// when the server begins to close, where that is given; one that has an answer to come ends with it.
     pub(crate) fn passing(
@@ -50,17 +50,17 @@ impl Events {
         closing: Option<Closing>,
         leave: Option<Leave>,
     ) -> Self {
-        let mut events = Self::new(Source::Passing(messages), closing);
+        let mut events = Self::new(EventSource::Passing(messages), closing);
         (events.first, events.leave) = (first.map(event::passing), leave);
         events
     }
 
     /// A stream that its client can come back to.
     pub(crate) fn kept(told: Told, closing: Option<Closing>) -> Self {
-        Self::new(Source::Kept(told), closing)
+        Self::new(EventSource::Kept(told), closing)
     }
 
-    fn new(source: Source, closing: Option<Closing>) -> Self {
+    fn new(source: EventSource, closing: Option<Closing>) -> Self {
         let keep_alive = tokio::time::interval_at(Instant::now() + KEEP_ALIVE, KEEP_ALIVE);
         let closing = closing.map(|closing| -> Pin<Box<dyn Future<Output = ()> + Send + Sync>> {
             Box::pin(async move { closing.begun().await })
@@ -92,15 +92,15 @@ impl Events {
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         match &mut self.source {
-            Source::Passing(messages) => {
+            EventSource::Passing(messages) => {
                 messages.poll_recv(context).map(|message| message.as_ref().map(event::passing))
             }
-            Source::Kept(told) => told.poll_event(context),
+            EventSource::Kept(told) => told.poll_event(context),
         }
     }
 }
 
-impl Drop for Events {
+impl Drop for EventBody {
     fn drop(&mut self) {
         if let Some(leave) = self.leave.take() {
             leave();
@@ -108,7 +108,7 @@ impl Drop for Events {
     }
 }
 
-impl http_body::Body for Events {
+impl http_body::Body for EventBody {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
@@ -134,7 +134,7 @@ impl http_body::Body for Events {
             && quiet.as_mut().poll(context).is_ready()
         {
             self.quiet = None;
-            if let Source::Kept(told) = &self.source {
+            if let EventSource::Kept(told) = &self.source {
                 told.pause();
             }
             // Where something was said meanwhile, it is read first.

@@ -5,17 +5,18 @@ use answerback::judge::{Answer, CallLine, Catalogue, Judged, judge};
 use answerback::retry::{Outcome, Permit, Turn};
 use answerback::{ToolResult, UuidV4};
 use answerback_ledger::Part;
-use answerback_record::{Hide, surroundings};
+use answerback_record::{Hide, system};
 use answerback_store::StoreError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::aside;
-use crate::attempt::Attempt;
+use crate::approved_correction::CorrectionClaim;
+use crate::attempt::AttemptInput;
+use crate::blocking;
+use crate::client::conversation_name;
 use crate::counting::Counting;
-use crate::own_answer::asked;
-use crate::permitted::Claim;
 use crate::record::About;
+use crate::rejection::waiting;
 use crate::{Gateway, Recorder};
 
 /// What such calls are recorded under. No server behind the gateway can have this name.
@@ -57,23 +58,27 @@ pub(super) struct Checking<'a> {
 impl Checking<'_> {
     /// Judges the call as one by itself.
     pub(super) fn alone(self) -> std::io::Result<Checked> {
-        let random = surroundings::random()?;
+        let random = system::random()?;
         let judged = self.judged(self.line.clone());
-        let outcome = judged.as_attempt(1, surroundings::now(), random);
-        Ok(judged.answer(outcome).into())
+        // The message shows the arguments, so it is made away from the threads that serve others, too.
+        Ok(blocking::work(self.much(), || {
+            let outcome = judged.as_attempt(1, system::now(), random);
+            judged.answer(outcome).into()
+        }))
     }
 
     /// Judges the call as one of a conversation. Its attempts are counted where those of the gateway are: all processes on
     /// one store count together, and a restart forgets nothing.
     pub(super) async fn counted(mut self, conversation: &str) -> Result<Checked, StoreError> {
         // Four members: no call of the gateway is counted under such a key, whatever its server and client are called.
+        let conversation = conversation_name(conversation);
         let key = json!([self.principal, UPSTREAM, self.server, conversation]).to_string();
         self.line = self.line.with_conversation(key);
         let Some(recorder) = &self.gateway.recorder else { return self.in_memory() };
         let judged = self.judged(self.line.clone());
         let claim = match judged.arguments.value() {
-            Some(sent) if judged.is_valid() => Claim::of_told(sent),
-            _ => Some(Claim::Next),
+            Some(sent) if judged.is_valid() => CorrectionClaim::of_told(sent),
+            _ => Some(CorrectionClaim::Next),
         };
         if let Some(claim) = claim
             && let Some((permit, arguments)) = recorder.permitted(claim, judged.key()).await
@@ -98,18 +103,24 @@ impl Checking<'_> {
         self.count(recorder, judged, None).await
     }
 
+    /// How much text there is in the arguments.
+    fn much(&self) -> usize {
+        self.line.arguments.as_ref().map_or(0, blocking::text_in)
+    }
+
     fn judged(&self, line: CallLine) -> Judged<'_> {
-        let much = line.arguments.as_ref().map_or(0, aside::text_in);
-        aside::work(much, || {
+        blocking::work(self.much(), || {
             judge(self.catalogue, line, &self.gateway.validation, self.gateway.limits)
         })
     }
 
     fn in_memory(&self) -> Result<Checked, StoreError> {
-        let random = surroundings::random().map_err(unit)?;
+        let random = system::random().map_err(unit)?;
         let judged = self.judged(self.line.clone());
-        let outcome = judged.track(&self.gateway.tracker, surroundings::now(), random);
-        Ok(answered(judged, outcome))
+        Ok(blocking::work(self.much(), || {
+            let outcome = judged.track(&self.gateway.tracker, system::now(), random);
+            answered(judged, outcome)
+        }))
     }
 
     async fn count(
@@ -118,27 +129,31 @@ impl Checking<'_> {
         judged: Judged<'_>,
         permit: Option<Permit>,
     ) -> Result<Checked, StoreError> {
-        let random = surroundings::random().map_err(unit)?;
-        let correlation_id = surroundings::uuid().map_err(unit)?;
+        let random = system::random().map_err(unit)?;
+        let correlation_id = system::uuid().map_err(unit)?;
         // A call that names no turn is one of its own.
         let turn = judged.call(random).turn;
         let turn = turn.unwrap_or_else(|| Turn::from(correlation_id.to_string().as_str()));
-        let attempt = Attempt::of(&judged, turn, &correlation_id.to_string(), random);
+        let attempt = blocking::work(self.much(), || {
+            AttemptInput::of(&judged, turn, &correlation_id.to_string(), random)
+        });
         let attempt = attempt.with_permit(permit);
         let counting = Counting {
             attempt: attempt.clone(),
             about: self.about(&judged, &correlation_id),
-            parts: self.parts(recorder, &judged)?,
+            parts: self.parts(recorder)?,
             is_awaited: true,
-            entry: Attempt::entry,
+            entry: AttemptInput::entry,
         };
-        let (wording, tool) = (judged.wording(), judged.tool.clone());
-        let console = self.gateway.console.clone();
+        let wording = judged.wording();
+        let (console, commands) = (self.gateway.console.clone(), self.gateway.commands.clone());
         let answer = move |outcome: &Outcome| {
             let told = wording.result(outcome).map(|mut told| {
                 if let Outcome::Blocked(blocked) = outcome {
                     let case = blocked.escalation.id.to_string();
-                    told.content.push_str(&asked(&tool, &case, console.as_deref()));
+                    // The program that asks may put the case to somebody; we do not.
+                    let sentence = waiting(&case, false, console.as_deref(), &commands);
+                    told.content.push_str(&sentence);
                 }
                 told
             });
@@ -151,12 +166,14 @@ impl Checking<'_> {
             Err(error) => {
                 // Unrecorded, by configuration: what the check says still holds.
                 recorder.store().excuse(error)?;
-                let outcome = judged.as_attempt(1, surroundings::now(), random);
-                return Ok(answered(judged, outcome));
+                return Ok(blocking::work(self.much(), || {
+                    let outcome = judged.as_attempt(1, system::now(), random);
+                    answered(judged, outcome)
+                }));
             }
         };
         self.gateway.observe(&attempt, &outcome);
-        let mut checked = answered(judged, outcome);
+        let mut checked = blocking::work(self.much(), || answered(judged, outcome));
         checked.line.result = told;
         Ok(checked)
     }
@@ -173,8 +190,8 @@ impl Checking<'_> {
     }
 
     /// The call as it came, and what it is judged by instead where a person corrected it.
-    fn parts(&self, recorder: &Recorder, judged: &Judged<'_>) -> Result<Vec<Part>, StoreError> {
-        let schema = self.catalogue.schema(&judged.tool).and_then(Result::ok);
+    fn parts(&self, recorder: &Recorder) -> Result<Vec<Part>, StoreError> {
+        let schema = self.catalogue.schema(&self.line.tool).and_then(Result::ok);
         let hide = schema.map(|schema| Hide { member: "arguments", schema });
         let CallLine { id, tool, arguments, .. } = &self.line;
         let seen = json!({"id": id, "tool": tool, "arguments": arguments});

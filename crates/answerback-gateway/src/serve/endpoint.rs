@@ -11,9 +11,10 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt;
 use tokio::sync::mpsc;
 
-use super::body::{Events, Leave, empty, json};
-use super::session::Session;
-use super::stated::{self, VERSION_HEADER, VERSIONS};
+use super::body::{EventBody, Leave, empty, json};
+use super::header_validation::{self, VERSION_HEADER, VERSIONS};
+use super::session::{ClientSession, NoRoom};
+use super::stateless::{FaceKey, NoFace};
 use super::stream::Due;
 use super::streams::Told;
 use super::{Service, Streams};
@@ -32,7 +33,7 @@ const PRIMED: &str = "2025-11-25";
 const QUIET: Duration = Duration::from_secs(5);
 
 /// Who asks, and at which endpoint.
-struct Visit<'a> {
+struct EndpointRequest<'a> {
     service: &'a Arc<Service>,
     /// The server that the endpoint is of; all of them, where none is named.
     endpoint: Option<&'a str>,
@@ -57,7 +58,7 @@ pub(crate) async fn answer(
     };
     let principal = principal.name().to_owned();
     let alarm = parts.extensions.get().cloned().unwrap_or_default();
-    let visit = Visit { service, endpoint, principal, closing: closing.clone(), alarm };
+    let visit = EndpointRequest { service, endpoint, principal, closing: closing.clone(), alarm };
     match parts.method {
         Method::POST => {
             if let Err(refused) = fits(&parts.headers) {
@@ -76,7 +77,7 @@ pub(crate) async fn answer(
 }
 
 /// Whether a client sends and takes what the transport has.
-fn fits(headers: &HeaderMap) -> Result<(), Refused> {
+fn fits(headers: &HeaderMap) -> Result<(), MessageReadError> {
     let said = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let kind = said(header::CONTENT_TYPE).unwrap_or_default();
     let kind = kind.split_once(';').map_or(kind, |(kind, _)| kind);
@@ -100,7 +101,7 @@ fn fits(headers: &HeaderMap) -> Result<(), Refused> {
     Ok(())
 }
 
-impl Visit<'_> {
+impl EndpointRequest<'_> {
     async fn post(&self, headers: &HeaderMap, body: Bytes) -> Response {
         let message = match read(body) {
             Ok(message) => message,
@@ -118,7 +119,7 @@ impl Visit<'_> {
         {
             return refuse(StatusCode::BAD_REQUEST, None, "a request needs an id");
         }
-        let stated = stated::version(&message);
+        let stated = header_validation::version(&message);
         let named = headers.get(VERSION_HEADER).and_then(|value| value.to_str().ok());
         let is_modern = stated.is_some() || named.is_some_and(|name| VERSIONS.contains(&name));
         if is_modern {
@@ -147,21 +148,23 @@ impl Visit<'_> {
         }
     }
 
-    fn session(&self, name: &str) -> Option<Arc<Session>> {
+    fn session(&self, name: &str) -> Option<Arc<ClientSession>> {
         self.service.sessions.get(name, &self.principal, self.endpoint)
     }
 
     /// Begins a session with its first message.
     async fn begin(&self, initialize: Message) -> Response {
-        if !self.service.sessions.has_room(&self.principal) {
-            return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), NO_ROOM);
+        let current = self.service.current();
+        let settings = current.gateway.settings();
+        if let Err(full) = self.service.sessions.check_room(&self.principal, settings.limits) {
+            return no_room(full, &initialize);
         }
         let (Ok(client), Ok(name)) =
-            (Client::new(&self.principal), answerback_record::surroundings::uuid())
+            (Client::new(&self.principal), answerback_record::system::uuid())
         else {
             return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), NO_RANDOMNESS);
         };
-        let Ok(word) = answerback_record::surroundings::random::<4>() else {
+        let Ok(word) = answerback_record::system::random::<4>() else {
             return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), NO_RANDOMNESS);
         };
         let word = format!("{:08x}", u32::from_be_bytes(word));
@@ -169,13 +172,15 @@ impl Visit<'_> {
         let Some(partner) = self.service.partner(self.endpoint, client, &streams) else {
             return refuse(StatusCode::NOT_FOUND, Some(&initialize), NO_SERVER);
         };
-        let answers = self.service.current().gateway.settings().answers;
-        let session = Session::new(&self.principal, self.endpoint, streams, partner, answers);
+        let session =
+            ClientSession::new(&self.principal, self.endpoint, streams, partner, settings);
         let session = Arc::new(session);
         let name = name.to_string();
-        if !self.service.sessions.insert(name.clone(), Arc::clone(&session)) {
+        let opened =
+            self.service.sessions.insert(name.clone(), Arc::clone(&session), settings.limits);
+        if let Err(full) = opened {
             session.partner.leave().await;
-            return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&initialize), NO_ROOM);
+            return no_room(full, &initialize);
         }
         // What a client asks for it understands.
         let asked = splice::string_at(initialize.text(), &["params", "protocolVersion"]);
@@ -190,7 +195,7 @@ impl Visit<'_> {
     /// Takes a message in a session, of a client of this revision, where it says so.
     async fn post_in(
         &self,
-        session: &Arc<Session>,
+        session: &Arc<ClientSession>,
         message: Message,
         revision: Option<&str>,
     ) -> Response {
@@ -225,28 +230,39 @@ impl Visit<'_> {
         message: Message,
         version: Option<&str>,
     ) -> Response {
-        if let Err(answer) = stated::check(headers, &message, version) {
+        if let Err(answer) = header_validation::check(headers, &message, version) {
             return json(StatusCode::BAD_REQUEST, answer);
         }
         if let Err(answer) = self.service.check_arguments(self.endpoint, headers, &message) {
             return json(StatusCode::BAD_REQUEST, answer);
         }
-        let Some(face) = self.service.face(&self.principal, self.endpoint) else {
-            return refuse(StatusCode::NOT_FOUND, Some(&message), NO_SERVER);
-        };
         let Shape::Request { id, method } = message.shape() else {
             // These revisions have no requests of servers to answer, and a request is given up by closing its answer: by
             // an answer or a cancellation a client could only mean the requests of others.
             let is_harmless = matches!(message.shape(), Shape::Notification { method } if method != "notifications/cancelled");
             // What does not say of which revision it is could be taken for a message of another.
             if version.is_some() && is_harmless {
-                face.tell(message).await;
+                // A notification need not say who sent it.
+                let key = FaceKey::shared(&self.principal, self.endpoint);
+                for face in self.service.faces.beside(&key) {
+                    face.tell(message.clone()).await;
+                }
             }
             return empty(StatusCode::ACCEPTED);
         };
+        let face = match self.service.face(&self.principal, self.endpoint, &message) {
+            Ok(face) => face,
+            Err(NoFace::NoServer) => {
+                return refuse(StatusCode::NOT_FOUND, Some(&message), NO_SERVER);
+            }
+            Err(NoFace::TooMany) => {
+                let text = "too many different clients of this token have requests under way; try again later";
+                return refuse(StatusCode::SERVICE_UNAVAILABLE, Some(&message), text);
+            }
+        };
         let (id, closing) = (id.clone(), self.closing_of(method));
         let (told, leave) = face.ask(message, &id).await.into_parts();
-        respond(&id, told, leave, closing, stated::status).await
+        respond(&id, told, leave, closing, header_validation::status).await
     }
 
     /// What ends the answer to a request before it is answered: the end of a server is no reason to leave a call without
@@ -273,9 +289,9 @@ impl Visit<'_> {
     }
 
     /// The stream for what belongs to no request, or the one that broke after an event.
-    fn listen_in(&self, session: &Session, headers: &HeaderMap) -> Response {
+    fn listen_in(&self, session: &ClientSession, headers: &HeaderMap) -> Response {
         let Some(last) = headers.get(LAST_EVENT) else {
-            return Events::kept(session.streams.listen(), Some(self.closing.clone()))
+            return EventBody::kept(session.streams.listen(), Some(self.closing.clone()))
                 .into_response();
         };
         let Ok(told) = session.streams.resume(last.to_str().unwrap_or_default()) else {
@@ -305,7 +321,7 @@ impl Visit<'_> {
 ///
 /// A client of these revisions that leaves has not given its request up. Once it has heard of an event it may come back.
 fn respond_in(
-    session: &Session,
+    session: &ClientSession,
     id: &Id,
     told: Told,
     due: Due,
@@ -323,9 +339,9 @@ fn respond_in(
 }
 
 /// A stream of a client with a session.
-fn events_in(session: &Session, told: Told, closing: Option<Closing>) -> Events {
+fn events_in(session: &ClientSession, told: Told, closing: Option<Closing>) -> EventBody {
     let is_polled = session.answers == Answers::Poll && !told.is_own();
-    let events = Events::kept(told, closing);
+    let events = EventBody::kept(told, closing);
     if is_polled { events.polled() } else { events }
 }
 
@@ -354,7 +370,7 @@ async fn respond(
         Ok(None) => return json(StatusCode::OK, unanswered(id)),
         Err(_) => None,
     };
-    Events::passing(first.as_ref(), told, closing, leaving.0.take()).into_response()
+    EventBody::passing(first.as_ref(), told, closing, leaving.0.take()).into_response()
 }
 
 /// Does what is to be done when somebody leaves, unless it was taken over.
@@ -368,12 +384,34 @@ impl Drop for Leaving {
     }
 }
 
-const NO_ROOM: &str = "there are too many sessions; end one, or try again later";
+/// How many seconds a client waits before it tries to open a session again.
+const RETRY_AFTER: &str = "10";
 const NO_RANDOMNESS: &str = "there is no randomness for a session's name";
 const NO_SERVER: &str = "there is no such server here any more";
 const GONE: &str = "there is no such session; begin a new one with initialize";
 const NO_EVENT: &str =
     "this session has no event of this id any more: nothing can be gone on with behind it";
+
+/// The answer to a client for whose session there is no room.
+fn no_room(full: NoRoom, initialize: &Message) -> Response {
+    let (status, text) = match full {
+        NoRoom::OfToken(most) => (
+            StatusCode::TOO_MANY_REQUESTS,
+            format!(
+                "this token has {most} sessions already: end one with DELETE, or raise gateway.most_sessions_per_token"
+            ),
+        ),
+        NoRoom::Total(most) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!(
+                "there are {most} sessions already: try again later, or raise gateway.most_sessions"
+            ),
+        ),
+    };
+    let mut response = refuse(status, Some(initialize), &text);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
+    response
+}
 
 fn gone(message: &Message) -> Response {
     refuse(StatusCode::NOT_FOUND, Some(message), GONE)
@@ -384,9 +422,9 @@ fn is_greeting(message: &Message) -> bool {
 }
 
 /// Why something was not read as a message: the status, the code of the protocol, and the words.
-type Refused = (StatusCode, i32, String);
+type MessageReadError = (StatusCode, i32, String);
 
-fn read(body: Bytes) -> Result<Message, Refused> {
+fn read(body: Bytes) -> Result<Message, MessageReadError> {
     let bad = |code, text: &str| (StatusCode::BAD_REQUEST, code, text.to_owned());
     let text = String::from_utf8(body.into())
         .map_err(|_| bad(code::PARSE_ERROR, "the body is not UTF-8"))?;
@@ -399,7 +437,7 @@ fn read(body: Bytes) -> Result<Message, Refused> {
     })
 }
 
-fn unread((status, code, text): Refused) -> Response {
+fn unread((status, code, text): MessageReadError) -> Response {
     json(status, Message::error(None, code, &text, None))
 }
 

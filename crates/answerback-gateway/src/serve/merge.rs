@@ -3,7 +3,7 @@
 use answerback_mcp::wire::{LEGACY_REVISIONS, Object, meta};
 use serde_json::{Map, Value, json};
 
-use super::stated::VERSIONS;
+use super::header_validation::VERSIONS;
 
 /// The answer to `initialize` or `server/discover` that several servers give together, each with its name.
 pub(crate) fn greeting(answers: &[(&str, Value)], is_modern: bool) -> Value {

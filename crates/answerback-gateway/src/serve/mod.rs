@@ -1,6 +1,5 @@
 //! Many clients over HTTP, and several servers behind.
 
-mod amount;
 mod api;
 mod backend;
 mod body;
@@ -8,16 +7,17 @@ mod check;
 mod endpoint;
 mod event;
 mod figures;
-mod given;
+mod header_validation;
 mod hub;
 mod inspect;
 pub(crate) mod merge;
+mod name_store;
 mod names;
-mod partner;
 mod session;
-mod stated;
+mod session_peer;
 mod stateless;
 mod stream;
+mod stream_usage;
 mod streams;
 
 use std::pin::Pin;
@@ -35,21 +35,21 @@ use axum::routing::any;
 use serde_json::{Value, json};
 
 pub use backend::{Backend, Place, Within};
-pub(crate) use given::NameFile;
 pub use inspect::Inspected;
+pub(crate) use name_store::NameFile;
 pub(crate) use streams::Streams;
 
-use crate::outlet::Outlet;
-use crate::{Client, Gateway};
-use partner::Partner;
-use session::Sessions;
-use stateless::{Faces, Stateless};
+use crate::client_sink::ClientSink;
+use crate::{Client, Gateway, Sharing};
+use session::ClientSessions;
+use session_peer::Partner;
+use stateless::{FaceKey, Faces, NoFace, Stateless};
 
 /// The gateway as a service: every endpoint with every client of it.
 pub struct Service {
     current: RwLock<Arc<Current>>,
-    sessions: Arc<Sessions>,
-    faces: Faces,
+    sessions: Arc<ClientSessions>,
+    faces: Arc<Faces>,
     before: figures::Before,
 }
 
@@ -190,7 +190,10 @@ impl Service {
         match self.current().gateway.recorder() {
             Some(recorder) => {
                 let store = recorder.store();
-                store.head().map_err(|error| error.to_string())?;
+                store.head().map_err(|error| {
+                    tracing::warn!(cause = %error, "the store cannot be read");
+                    error.public_message().into_owned()
+                })?;
                 match store.stats().health {
                     // Whoever can reach the server reads this; why it failed is for who reads the log.
                     Health::Poisoned { .. } => {
@@ -220,6 +223,7 @@ impl Service {
         let current = self.current();
         current.gateway.note_start(None, &current.described()).await?;
         tokio::spawn(Arc::clone(&self.sessions).sweep());
+        tokio::spawn(Arc::clone(&self.faces).sweep());
         Ok(())
     }
 
@@ -243,7 +247,7 @@ impl Service {
         streams: &Arc<Streams>,
     ) -> Option<Partner> {
         let current = self.current();
-        let outlet = Outlet::Streams(Arc::clone(streams));
+        let outlet = ClientSink::Streams(Arc::clone(streams));
         let named = match endpoint {
             Some(name) => Some(current.all().find(|backend| backend.name() == name)?),
             None => None,
@@ -265,7 +269,7 @@ impl Service {
         if !current.all().any(|backend| asks(backend).is_some()) {
             return Ok(());
         }
-        let Some(call) = stated::call_of(message) else { return Ok(()) };
+        let Some(call) = header_validation::call_of(message) else { return Ok(()) };
         let names = current.names.now();
         let (backend, tool) = match (endpoint, current.backends.as_slice()) {
             (Some(name), backends) => {
@@ -280,12 +284,22 @@ impl Service {
         };
         let Some(known) = backend.and_then(asks) else { return Ok(()) };
         let asked = known.tools.header_arguments(tool);
-        asked.map_or(Ok(()), |asked| stated::check_arguments(headers, &call, asked))
+        asked.map_or(Ok(()), |asked| header_validation::check_arguments(headers, &call, asked))
     }
 
-    /// What the clients of a principal talk to that have no sessions.
-    fn face(&self, principal: &str, endpoint: Option<&str>) -> Option<Arc<Stateless>> {
-        self.faces.get(principal, endpoint, || {
+    /// What a client talks to that has no session and sent this request.
+    fn face(
+        &self,
+        principal: &str,
+        endpoint: Option<&str>,
+        request: &Message,
+    ) -> Result<Arc<Stateless>, NoFace> {
+        let key = FaceKey::shared(principal, endpoint);
+        let key = match self.current().gateway.settings().sharing {
+            Sharing::Shared => key,
+            Sharing::PerClient => key.of_client(request),
+        };
+        self.faces.get(key, || {
             let streams = Arc::new(Streams::shared());
             let partner = self.partner(endpoint, Client::stateless(principal), &streams)?;
             Some(Stateless::new(partner, streams))

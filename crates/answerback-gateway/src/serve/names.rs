@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, HashMap};
 
-use super::given::{Given, Holder};
+use super::name_store::{GivenNames, Holder};
 
 /// Which name of which server stands behind a name that clients see.
 ///
@@ -8,20 +8,20 @@ use super::given::{Given, Holder};
 /// later server's is prefixed with the server's own name. So a name means the same, whichever servers are up. What was
 /// given out before, whatever the order was then, comes before all.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct ToolNames {
     shown: HashMap<String, (usize, String)>,
     /// By server, the shown name of each of its names.
     by_server: Vec<BTreeMap<String, String>>,
 }
 
-impl Names {
+impl ToolNames {
     /// Gives names out to servers, each with its name and the names that it claims.
     pub(crate) fn assign<'n>(servers: impl IntoIterator<Item = (&'n str, Vec<String>)>) -> Self {
         Self::default().and(servers)
     }
 
     /// The names that servers have had before. Those of servers that are not among these are free.
-    pub(crate) fn kept(servers: &[&str], given: &Given) -> Self {
+    pub(crate) fn kept(servers: &[&str], given: &GivenNames) -> Self {
         let mut names = Self { by_server: vec![BTreeMap::new(); servers.len()], ..Self::default() };
         for (shown, Holder { server, tool }) in given {
             let Some(server) = servers.iter().position(|name| name == server) else { continue };
@@ -47,7 +47,7 @@ impl Names {
     }
 
     /// Everything that was given out, by the names of the servers.
-    pub(crate) fn given(&self, servers: &[&str]) -> Given {
+    pub(crate) fn given(&self, servers: &[&str]) -> GivenNames {
         let holder = |(server, tool): &(usize, String)| {
             let server = (*servers.get(*server)?).to_owned();
             Some(Holder { server, tool: tool.clone() })
@@ -110,9 +110,9 @@ mod tests {
     #[test]
     fn who_had_a_name_keeps_it() {
         let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let names = Names::assign([("b", list(&["x", "y"]))]);
+        let names = ToolNames::assign([("b", list(&["x", "y"]))]);
         let given = names.given(&["b"]);
-        let names = Names::kept(&["a", "b"], &given)
+        let names = ToolNames::kept(&["a", "b"], &given)
             .and([("a", list(&["x", "y", "z"])), ("b", list(&["x", "z"]))]);
         assert_eq!((names.shown(0, "x"), names.shown(1, "x")), (Some("a_x"), Some("x")));
         // Also where its server does not list it any more.
@@ -121,14 +121,14 @@ mod tests {
         // A server that is gone from the configuration leaves its names; what has one keeps it.
         let given = names.given(&["a", "b"]);
         let names =
-            Names::kept(&["a", "c"], &given).and([("a", list(&["x"])), ("c", list(&["x"]))]);
+            ToolNames::kept(&["a", "c"], &given).and([("a", list(&["x"])), ("c", list(&["x"]))]);
         assert_eq!((names.shown(0, "x"), names.shown(1, "x")), (Some("a_x"), Some("x")));
     }
 
     #[test]
     fn the_first_keeps_its_name() {
         let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let names = Names::assign([
+        let names = ToolNames::assign([
             ("files", list(&["read", "write", "read"])),
             ("web", list(&["read", "get", "files_read"])),
             ("more", list(&["web_read", "read", "more_web_read"])),
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(names.behind("nothing"), None);
         assert_eq!(names.shown(7, "read"), None);
         // Who had a name first keeps it, when somebody before it comes to claim the same.
-        let names = Names::assign([("a", list(&[])), ("b", list(&["x"]))]);
+        let names = ToolNames::assign([("a", list(&[])), ("b", list(&["x"]))]);
         let names = names.and([("a", list(&["x"])), ("b", list(&["x"]))]);
         assert_eq!((names.shown(0, "x"), names.shown(1, "x")), (Some("a_x"), Some("x")));
     }

@@ -3,22 +3,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Streams;
-use super::partner::Partner;
-use crate::settings::Answers;
+use super::session_peer::Partner;
+use crate::settings::{Answers, GatewaySettings, ServeLimits};
 
-/// The most sessions at a time.
-const MOST: usize = 256;
-/// The most of one principal: one token does not lock out the others.
-const MOST_OF_ONE: usize = 64;
-/// How long a session may be idle.
-const IDLE: Duration = Duration::from_mins(30);
 /// How long a server has to go when we do: what a child has, and a little.
 pub(crate) const GOING: Duration = Duration::from_secs(8);
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_mins(1);
 
 /// A client of the revisions that have sessions.
-pub(crate) struct Session {
+pub(crate) struct ClientSession {
     pub(crate) principal: String,
     /// Which servers it is about.
     pub(crate) endpoint: Option<String>,
@@ -26,20 +20,23 @@ pub(crate) struct Session {
     pub(crate) partner: Partner,
     /// How its requests are answered.
     pub(crate) answers: Answers,
+    /// How long it may be idle.
+    idle: Duration,
     used: Mutex<Instant>,
 }
 
-impl Session {
+impl ClientSession {
     pub(crate) fn new(
         principal: &str,
         endpoint: Option<&str>,
         streams: Arc<Streams>,
         partner: Partner,
-        answers: Answers,
+        settings: &GatewaySettings,
     ) -> Self {
         let (principal, endpoint) = (principal.to_owned(), endpoint.map(str::to_owned));
         let used = Mutex::new(Instant::now());
-        Self { principal, endpoint, streams, partner, answers, used }
+        let (answers, idle) = (settings.answers, settings.limits.session_idle);
+        Self { principal, endpoint, streams, partner, answers, idle, used }
     }
 
     fn touch(&self) {
@@ -48,7 +45,7 @@ impl Session {
 
     fn is_idle(&self) -> bool {
         let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        used.elapsed() > IDLE && self.streams.is_idle()
+        used.elapsed() > self.idle && self.streams.is_idle()
     }
 
     async fn end(&self) {
@@ -60,28 +57,31 @@ impl Session {
 
 /// The sessions that are open, by their names.
 #[derive(Default)]
-pub(crate) struct Sessions {
-    open: Mutex<HashMap<String, Arc<Session>>>,
+pub(crate) struct ClientSessions {
+    open: Mutex<HashMap<String, Arc<ClientSession>>>,
 }
 
-impl Sessions {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Session>>> {
+impl ClientSessions {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<ClientSession>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there is room for one more of a principal's.
-    pub(crate) fn has_room(&self, principal: &str) -> bool {
-        has_room(&self.lock(), principal)
+    /// Checks that there is room for one more session of a principal.
+    pub(crate) fn check_room(&self, principal: &str, limits: ServeLimits) -> Result<(), NoRoom> {
+        check_room(&self.lock(), principal, limits)
     }
 
     /// Opens a session, unless others came first and left no room.
-    pub(crate) fn insert(&self, name: String, session: Arc<Session>) -> bool {
+    pub(crate) fn insert(
+        &self,
+        name: String,
+        session: Arc<ClientSession>,
+        limits: ServeLimits,
+    ) -> Result<(), NoRoom> {
         let mut open = self.lock();
-        let has_room = has_room(&open, &session.principal);
-        if has_room {
-            open.insert(name, session);
-        }
-        has_room
+        check_room(&open, &session.principal, limits)?;
+        open.insert(name, session);
+        Ok(())
     }
 
     /// The session of this name. Another's, or one at another endpoint, looks like none.
@@ -90,7 +90,7 @@ impl Sessions {
         name: &str,
         principal: &str,
         endpoint: Option<&str>,
-    ) -> Option<Arc<Session>> {
+    ) -> Option<Arc<ClientSession>> {
         let session = self.lock().get(name).cloned()?;
         let is_its = session.principal == principal && session.endpoint.as_deref() == endpoint;
         is_its.then(|| {
@@ -138,7 +138,26 @@ impl Sessions {
     }
 }
 
-fn has_room(open: &HashMap<String, Arc<Session>>, principal: &str) -> bool {
+/// Why a session cannot be opened.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum NoRoom {
+    /// The principal has as many as it may: one token does not lock out the others.
+    OfToken(usize),
+    /// There are as many as there may be.
+    Total(usize),
+}
+
+fn check_room(
+    open: &HashMap<String, Arc<ClientSession>>,
+    principal: &str,
+    limits: ServeLimits,
+) -> Result<(), NoRoom> {
     let own = open.values().filter(|session| session.principal == principal);
-    open.len() < MOST && own.count() < MOST_OF_ONE
+    if own.count() >= limits.sessions_per_token {
+        return Err(NoRoom::OfToken(limits.sessions_per_token));
+    }
+    if open.len() >= limits.sessions {
+        return Err(NoRoom::Total(limits.sessions));
+    }
+    Ok(())
 }

@@ -5,11 +5,11 @@ use answerback_mcp::wire::{Id, Message, Shape, code};
 use axum::body::Bytes;
 use tokio::time::Instant;
 
-use super::amount::Amount;
 use super::event::{self, EventId};
+use super::stream_usage::StreamUsage;
 
 /// What a reader has to read to be given time anew: who reads so much is slow, and who reads less stands still.
-const CATCHING_UP: Amount = Amount { events: 128, bytes: 2 << 20 };
+const CATCHING_UP: StreamUsage = StreamUsage { events: 128, bytes: 2 << 20 };
 
 /// What is said about one request, or about none, in its order: what nobody has read yet, and what whoever comes back
 /// may not have got.
@@ -23,9 +23,9 @@ pub(super) struct Stream {
     /// The request that it is the answer to; none, where it is what belongs to no request.
     pub(super) request: Option<Id>,
     /// Their numbers have no holes.
-    events: VecDeque<Event>,
+    events: VecDeque<StreamEvent>,
     /// How much they are.
-    size: Amount,
+    size: StreamUsage,
     /// The number of the next event.
     next: u64,
     /// The number of the last event that was read.
@@ -39,19 +39,19 @@ pub(super) struct Stream {
     /// Whether the server has closed its own stream for now.
     pub(super) is_paused: bool,
     pub(super) is_answered: bool,
-    reader: Option<Reader>,
+    reader: Option<StreamReader>,
 }
 
 #[derive(Debug)]
-struct Event {
+struct StreamEvent {
     number: u64,
     /// Which came before which, over all streams of a client.
     order: u64,
-    content: Content,
+    content: StreamContent,
 }
 
 #[derive(Debug)]
-enum Content {
+enum StreamContent {
     Message(Message),
     /// An event that was read, as it was written.
     Sent {
@@ -64,17 +64,17 @@ enum Content {
 
 /// Who reads a stream. One at a time: whoever comes later has the turn.
 #[derive(Debug)]
-struct Reader {
+struct StreamReader {
     turn: u64,
     waker: Option<Waker>,
-    behind: Option<Behind>,
+    behind: Option<ReaderLag>,
 }
 
 /// Since when a reader is behind what there is room for, and what it has read since.
 #[derive(Debug)]
-struct Behind {
+struct ReaderLag {
     since: Instant,
-    read: Amount,
+    read: StreamUsage,
 }
 
 /// What the answer to a request is.
@@ -88,7 +88,7 @@ pub(crate) enum Due {
     Nothing,
 }
 
-impl Content {
+impl StreamContent {
     fn size(&self) -> usize {
         match self {
             Self::Message(message) => message.text().len(),
@@ -112,7 +112,7 @@ impl Stream {
             number,
             request,
             events: VecDeque::new(),
-            size: Amount { events: 0, bytes: 0 },
+            size: StreamUsage { events: 0, bytes: 0 },
             next: 1,
             last: 0,
             is_kept: false,
@@ -129,7 +129,7 @@ impl Stream {
         self.wake();
         // Who has come back is not sent away at once.
         self.is_paused = false;
-        self.reader = Some(Reader { turn, waker: None, behind: None });
+        self.reader = Some(StreamReader { turn, waker: None, behind: None });
     }
 
     pub(super) fn is_turn_of(&self, turn: u64) -> bool {
@@ -173,31 +173,31 @@ impl Stream {
     /// Adds a message.
     pub(super) fn add(&mut self, message: Message, order: u64) {
         self.is_answered |= matches!(message.shape(), Shape::Response { .. });
-        let content = Content::Message(message);
-        self.size += Amount::one(content.size());
-        self.events.push_back(Event { number: self.next, order, content });
+        let content = StreamContent::Message(message);
+        self.size += StreamUsage::one(content.size());
+        self.events.push_back(StreamEvent { number: self.next, order, content });
         self.next += 1;
         self.wake();
     }
 
     /// How much it holds.
-    pub(super) const fn size(&self) -> Amount {
+    pub(super) const fn size(&self) -> StreamUsage {
         self.size
     }
 
     /// How much whoever reads may lose: what they have not got, but for the last of it. Who has one message to read is
     /// not behind, however large it is.
-    pub(super) fn losable(&self) -> Option<Amount> {
-        let mut unread = Amount::default();
+    pub(super) fn losable(&self) -> Option<StreamUsage> {
+        let mut unread = StreamUsage::default();
         for event in self.events.iter().rev().take_while(|event| event.number > self.last) {
-            unread += Amount::one(event.content.size());
+            unread += StreamUsage::one(event.content.size());
         }
         (self.reader.is_some() && unread.events > 1).then_some(unread)
     }
 
     /// Since when whoever reads is behind: from now on, unless it was before.
     pub(super) fn behind_since(&mut self) -> Option<Instant> {
-        let now = || Behind { since: Instant::now(), read: Amount::default() };
+        let now = || ReaderLag { since: Instant::now(), read: StreamUsage::default() };
         Some(self.reader.as_mut()?.behind.get_or_insert_with(now).since)
     }
 
@@ -238,16 +238,16 @@ impl Stream {
     }
 
     fn take(&mut self) -> Option<Message> {
-        if !matches!(self.events.front()?.content, Content::Message(_)) {
+        if !matches!(self.events.front()?.content, StreamContent::Message(_)) {
             return None;
         }
         let event = self.events.pop_front()?;
-        let size = Amount::one(event.content.size());
+        let size = StreamUsage::one(event.content.size());
         self.size -= size;
         self.last = event.number;
         self.has_read(size);
         match event.content {
-            Content::Message(message) => Some(message),
+            StreamContent::Message(message) => Some(message),
             _ => None,
         }
     }
@@ -273,17 +273,17 @@ impl Stream {
             }
             return self.wait(waker);
         };
-        self.size -= Amount::one(found.content.size());
+        self.size -= StreamUsage::one(found.content.size());
         let text = match &found.content {
-            Content::Sent { text, .. } => text.clone(),
-            Content::Message(message) => event::message(&id, message),
-            Content::Lost => event::message(&id, &lost(self.request.as_ref())),
+            StreamContent::Sent { text, .. } => text.clone(),
+            StreamContent::Message(message) => event::message(&id, message),
+            StreamContent::Lost => event::message(&id, &lost(self.request.as_ref())),
         };
-        if let Content::Message(_) = found.content {
+        if let StreamContent::Message(_) = found.content {
             let is_answer = found.content.is_answer();
-            found.content = Content::Sent { text: text.clone(), is_answer };
+            found.content = StreamContent::Sent { text: text.clone(), is_answer };
         }
-        let size = Amount::one(found.content.size());
+        let size = StreamUsage::one(found.content.size());
         self.size += size;
         self.last += 1;
         self.has_read(size);
@@ -291,7 +291,7 @@ impl Stream {
     }
 
     /// Notes that whoever reads has read so much.
-    fn has_read(&mut self, size: Amount) {
+    fn has_read(&mut self, size: StreamUsage) {
         let has_all = !self.is_unread();
         let Some(reader) = &mut self.reader else { return };
         if let Some(behind) = &mut reader.behind {
@@ -320,10 +320,10 @@ impl Stream {
     /// Forgets the oldest event, but of an answer that there was one.
     pub(super) fn forget_oldest(&mut self) {
         let Some(event) = self.events.front_mut() else { return };
-        self.size -= Amount::one(event.content.size());
+        self.size -= StreamUsage::one(event.content.size());
         if event.content.is_answer() && event.content.size() > 0 {
-            event.content = Content::Lost;
-            self.size += Amount::one(0);
+            event.content = StreamContent::Lost;
+            self.size += StreamUsage::one(0);
         } else {
             self.events.pop_front();
         }

@@ -11,14 +11,14 @@ use axum::body::Bytes;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::amount::Amount;
 use super::event::{self, EventId};
 use super::stream::{Due, Stream};
-use crate::relay::Carried;
+use super::stream_usage::StreamUsage;
+use crate::relay::CarriedCall;
 
 /// How many messages of a client are held, and how many bytes: those that nobody has read, and those that whoever read
 /// them may not have got.
-const KEPT: Amount = Amount { events: 256, bytes: 4 << 20 };
+const KEPT: StreamUsage = StreamUsage { events: 256, bytes: 4 << 20 };
 /// How long a reader that is behind holds its server up. What is behind it in the server's output waits as long, and may
 /// be the answers to others.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -29,7 +29,7 @@ const OWN: u64 = 0;
 /// one that it belongs to.
 #[derive(Debug)]
 pub(crate) struct Streams {
-    open: Mutex<Open>,
+    open: Mutex<OpenStream>,
     /// Rung when something is read, or not wanted any more.
     has_changed: Notify,
     /// How the ids of events begin, where a client can come back to its streams. Several clients that share what comes
@@ -38,7 +38,7 @@ pub(crate) struct Streams {
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenStream {
     /// In the order in which they were opened.
     streams: Vec<Stream>,
     /// Which request a token of progress belongs to.
@@ -48,7 +48,7 @@ struct Open {
     said: u64,
     turns: u64,
     /// How much all streams hold.
-    held: Amount,
+    held: StreamUsage,
     /// Whether several clients share them, of which none can be told of a gap.
     is_shared: bool,
     /// Whether the session ends, so that nobody comes back to anything.
@@ -59,7 +59,7 @@ struct Open {
 #[derive(Debug)]
 pub(crate) struct NoSuchEvent;
 
-impl Open {
+impl OpenStream {
     fn by_number(&mut self, number: u64) -> Option<&mut Stream> {
         // What is asked for was mostly opened last.
         self.streams.iter_mut().rev().find(|stream| stream.number == number)
@@ -147,7 +147,7 @@ impl Open {
     /// The stream whose reader has the most to read.
     fn furthest_behind(&self) -> Option<usize> {
         let is_large = self.held.bytes > KEPT.bytes;
-        let most = |unread: Amount| if is_large { unread.bytes } else { unread.events };
+        let most = |unread: StreamUsage| if is_large { unread.bytes } else { unread.events };
         let streams = self.streams.iter().enumerate();
         let behind = streams.filter_map(|(place, stream)| Some((most(stream.losable()?), place)));
         behind.max().map(|(_, place)| place)
@@ -214,11 +214,11 @@ impl Streams {
 
     /// The answers to several clients, on one connection to their servers.
     pub(crate) fn shared() -> Self {
-        let open = Open { is_shared: true, ..Open::default() };
+        let open = OpenStream { is_shared: true, ..OpenStream::default() };
         Self { open: Mutex::new(open), has_changed: Notify::new(), client: None }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, OpenStream> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -353,7 +353,7 @@ impl Streams {
     }
 
     /// A stream for what belongs to no request, where somebody may ever listen.
-    fn own(&self, open: &mut Open) {
+    fn own(&self, open: &mut OpenStream) {
         if self.client.is_some() && open.by_number(OWN).is_none() {
             open.streams.insert(0, Stream::new(OWN, None));
             open.keep(OWN, false);
@@ -361,7 +361,7 @@ impl Streams {
     }
 
     /// Opens a stream for whoever reads it.
-    fn read(self: &Arc<Self>, open: &mut Open, mut stream: Stream) -> Told {
+    fn read(self: &Arc<Self>, open: &mut OpenStream, mut stream: Stream) -> Told {
         open.turns += 1;
         let (number, turn) = (stream.number, open.turns);
         stream.hand_over(turn);
@@ -386,7 +386,7 @@ impl Told {
 
     /// What the answer to a request is, as soon as that shows. One that is whole is not kept. A call that is given is carried
     /// meanwhile.
-    pub(crate) async fn due_of(&self, mut call: Option<Carried>) -> Due {
+    pub(crate) async fn due_of(&self, mut call: Option<CarriedCall>) -> Due {
         poll_fn(|context| {
             if let Some(carried) = &mut call {
                 // What comes of it is looked for right behind it: nobody has to be woken for that.
@@ -453,7 +453,7 @@ impl Told {
     }
 
     /// Where our stream is, as long as it is our turn.
-    fn place(&self, open: &Open) -> Option<usize> {
+    fn place(&self, open: &OpenStream) -> Option<usize> {
         let is_ours =
             |stream: &Stream| stream.number == self.number && stream.is_turn_of(self.turn);
         open.streams.iter().rposition(is_ours)

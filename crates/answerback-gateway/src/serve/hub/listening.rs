@@ -24,9 +24,9 @@ const CHANGES: [(&str, &str); 3] = [
 ];
 
 /// One request to listen, which every server has under the client's own id.
-pub(super) struct Listening {
+pub(super) struct ListenRequest {
     request: Message,
-    standing: Vec<Standing>,
+    standing: Vec<ListenState>,
     /// How often each server was asked in vain since it went away.
     tries: Vec<u32>,
     /// What the servers will tell, together.
@@ -40,7 +40,7 @@ pub(super) struct Listening {
 }
 
 #[derive(Clone, Copy, Eq, PartialEq)]
-enum Standing {
+enum ListenState {
     Asked,
     Tells,
     /// It is down, and asked again when it may be back.
@@ -48,11 +48,11 @@ enum Standing {
     Ended,
 }
 
-impl Listening {
+impl ListenRequest {
     fn at(servers: usize, request: Message) -> Self {
         Self {
             request,
-            standing: vec![Standing::Asked; servers],
+            standing: vec![ListenState::Asked; servers],
             tries: vec![0; servers],
             notifications: Map::new(),
             is_over: false,
@@ -64,13 +64,13 @@ impl Listening {
     /// Whether nothing will be told any more: every server has ended it, or nobody has told anything, and those who could
     /// still do it are away.
     fn is_ended(&self) -> bool {
-        let mut left = self.standing.iter().filter(|standing| **standing != Standing::Ended);
-        if self.is_told { left.next().is_none() } else { left.all(|it| *it == Standing::Away) }
+        let mut left = self.standing.iter().filter(|standing| **standing != ListenState::Ended);
+        if self.is_told { left.next().is_none() } else { left.all(|it| *it == ListenState::Away) }
     }
 
     /// Takes note that a server is away. Says how long it is left alone.
     fn goes_away(&mut self, server: usize) -> Duration {
-        self.standing[server] = Standing::Away;
+        self.standing[server] = ListenState::Away;
         let wait = FIRST_WAIT * 2_u32.pow(self.tries[server].min(DOUBLINGS));
         self.tries[server] += 1;
         wait
@@ -78,8 +78,8 @@ impl Listening {
 
     /// What the client is told once nobody is waited for; nothing, where that was done, or nobody tells anything.
     fn acknowledgement(&mut self, id: &Id) -> Option<Message> {
-        let is_waited_for = !self.is_over && self.standing.contains(&Standing::Asked);
-        if self.is_told || is_waited_for || !self.standing.contains(&Standing::Tells) {
+        let is_waited_for = !self.is_over && self.standing.contains(&ListenState::Asked);
+        if self.is_told || is_waited_for || !self.standing.contains(&ListenState::Tells) {
             return None;
         }
         self.is_told = true;
@@ -93,7 +93,7 @@ impl Listening {
 impl Hub {
     /// Listens at all servers. What they tell has the client's id, and comes to the client as it is.
     pub(super) async fn listen(self: &Arc<Self>, id: &Id, message: Message) {
-        let listening = Listening::at(self.servers.len(), message.clone());
+        let listening = ListenRequest::at(self.servers.len(), message.clone());
         lock(&self.listening).insert(id.clone(), listening);
         if !self.goes(id, Route::All) {
             lock(&self.listening).remove(id);
@@ -127,7 +127,7 @@ impl Hub {
         let missed = {
             let mut listening = lock(&self.listening);
             let Some(listening) = listening.get_mut(&id) else { return false };
-            listening.standing[server] = Standing::Tells;
+            listening.standing[server] = ListenState::Tells;
             let was_away = std::mem::take(&mut listening.tries[server]) > 0;
             let accepted = splice::at(text, &["params", "notifications"]);
             let accepted = accepted.and_then(|accepted| serde_json::from_str(accepted).ok());
@@ -156,7 +156,7 @@ impl Hub {
             let Some(listening) = all.get_mut(id) else { return false };
             let away = broken_because(answer).map(|_| listening.goes_away(server));
             if away.is_none() {
-                listening.standing[server] = Standing::Ended;
+                listening.standing[server] = ListenState::Ended;
             }
             if result(answer).is_none() {
                 listening.refusal.get_or_insert_with(|| answer.clone());
@@ -188,7 +188,7 @@ impl Hub {
         let request = {
             let mut all = lock(&self.listening);
             let Some(listening) = all.get_mut(&id) else { return };
-            listening.standing[server] = Standing::Asked;
+            listening.standing[server] = ListenState::Asked;
             listening.request.clone()
         };
         let relay = &self.servers[server].relay;

@@ -7,7 +7,7 @@ use answerback_mcp::wire::{Id, Message, Object, splice};
 use serde_json::Value;
 
 use super::super::merge::{self, text, with_text};
-use super::super::names::Names;
+use super::super::names::ToolNames;
 use super::{Hub, PATIENCE, meta_of, result, says_unknown, with};
 
 /// The most pages of one list.
@@ -62,7 +62,7 @@ impl Hub {
         self.answer(id, &merge::page("prompts", &items, is_modern)).await;
     }
 
-    async fn all_prompts(self: &Arc<Self>, params: &str) -> (Arc<Names>, Vec<(usize, String)>) {
+    async fn all_prompts(self: &Arc<Self>, params: &str) -> (Arc<ToolNames>, Vec<(usize, String)>) {
         let lists = self.lists("prompts/list", "prompts", params).await;
         let by_server: HashMap<usize, &Vec<String>> =
             lists.iter().map(|(server, items)| (*server, items)).collect();
@@ -71,7 +71,7 @@ impl Hub {
             let names = items.iter().filter_map(|item| text(item, "name")).collect();
             (server.backend.name(), names)
         });
-        let names = Arc::new(Names::assign(claimed));
+        let names = Arc::new(ToolNames::assign(claimed));
         *self.prompts.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&names);
         let items = lists
             .into_iter()

@@ -17,13 +17,13 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::merge::{self, text};
-use super::names::Names;
-use super::{Backend, Current, NameFile, partner, stated};
-use crate::outlet::Outlet;
+use super::names::ToolNames;
+use super::{Backend, Current, NameFile, header_validation, session_peer};
+use crate::client_sink::ClientSink;
 use crate::relay::{Relay, cancellation};
 use crate::{Client, Gateway};
-use listening::Listening;
-use tools::Known;
+use listening::ListenRequest;
+use tools::KnownTools;
 
 /// How long a server has to say something that several are asked. It may have to be fetched first.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -40,8 +40,8 @@ const OF_SERVER: char = 's';
 pub(crate) struct Hub {
     gateway: Arc<Gateway>,
     client: Arc<Client>,
-    outlet: Outlet,
-    servers: Vec<Server>,
+    outlet: ClientSink,
+    servers: Vec<HubServer>,
     /// What tools are called.
     names: NameFile,
     /// Requests whose answers we look at ourselves, each with the server that may answer it.
@@ -51,14 +51,14 @@ pub(crate) struct Hub {
     /// The client's requests that are open, and where each went.
     routes: Mutex<HashMap<Id, Route>>,
     /// What the client listens for at all servers.
-    listening: Mutex<HashMap<Id, Listening>>,
-    tools: Mutex<Known>,
+    listening: Mutex<HashMap<Id, ListenRequest>>,
+    tools: Mutex<KnownTools>,
     /// Only one at a time asks all servers for their tools.
     refreshing: tokio::sync::Mutex<()>,
     is_refreshing: AtomicBool,
     /// Whether the client has a session, and hears of changes without having asked for that.
     has_session: AtomicBool,
-    prompts: RwLock<Arc<Names>>,
+    prompts: RwLock<Arc<ToolNames>>,
     /// Which server has a resource or a template.
     resources: RwLock<HashMap<String, usize>>,
     number: AtomicU64,
@@ -67,16 +67,16 @@ pub(crate) struct Hub {
     has_left: watch::Sender<bool>,
 }
 
-struct Server {
+struct HubServer {
     backend: Backend,
     relay: Arc<Relay>,
     /// Whether it is listing its tools.
     is_listing: AtomicBool,
-    greeting: Mutex<Greeting>,
+    greeting: Mutex<GreetingState>,
 }
 
 /// How far a server is that is greeted.
-enum Greeting {
+enum GreetingState {
     /// It was not, or it answered.
     Done,
     /// It has not answered yet. What the client said when it heard of the others is for it to hear then.
@@ -99,7 +99,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Hub {
-    pub(crate) fn new(current: &Current, client: &Arc<Client>, outlet: Outlet) -> Arc<Self> {
+    pub(crate) fn new(current: &Current, client: &Arc<Client>, outlet: ClientSink) -> Arc<Self> {
         let Current { gateway, backends, names, .. } = current;
         let mut queues = Vec::new();
         let servers = backends
@@ -109,10 +109,11 @@ impl Hub {
                 queues.push(said);
                 let mut backend = backend.clone();
                 backend.served.is_one_of_many = true;
-                let to_us = Outlet::OneOfMany { queue, client: Box::new(outlet.clone()) };
-                let relay = partner::relay(&backend, gateway, client, to_us);
-                let (is_listing, greeting) = (AtomicBool::new(false), Mutex::new(Greeting::Done));
-                Server { backend, relay, is_listing, greeting }
+                let to_us = ClientSink::OneOfMany { queue, client: Box::new(outlet.clone()) };
+                let relay = session_peer::relay(&backend, gateway, client, to_us);
+                let (is_listing, greeting) =
+                    (AtomicBool::new(false), Mutex::new(GreetingState::Done));
+                HubServer { backend, relay, is_listing, greeting }
             })
             .collect();
         let hub = Arc::new(Self {
@@ -123,7 +124,7 @@ impl Hub {
             names: names.clone(),
             waiting: Mutex::default(),
             prefix: {
-                let random: [u8; 8] = answerback_record::surroundings::random().unwrap_or_default();
+                let random: [u8; 8] = answerback_record::system::random().unwrap_or_default();
                 format!("hub/{:016x}", u64::from_be_bytes(random))
             },
             routes: Mutex::default(),
@@ -323,7 +324,7 @@ impl Hub {
 
     async fn take(self: Arc<Self>, message: Message) {
         let Shape::Request { id, method } = message.shape().clone() else { return };
-        let is_modern = stated::version(&message).is_some();
+        let is_modern = header_validation::version(&message).is_some();
         let params = splice::at(message.text(), &["params"]).unwrap_or("{}").to_owned();
         match method.as_str() {
             // Without sessions there is none of these, and each server by itself would say so.
@@ -522,11 +523,11 @@ impl Hub {
     async fn greet_one(&self, server: usize, method: &str, params: &str) -> Option<String> {
         let greeting = &self.servers[server].greeting;
         if method == "initialize" {
-            *lock(greeting) = Greeting::Asked { initialized: None };
+            *lock(greeting) = GreetingState::Asked { initialized: None };
         }
         let answer = self.ask(server, method, params, None).await;
-        let before = std::mem::replace(&mut *lock(greeting), Greeting::Done);
-        if let Greeting::Asked { initialized: Some(initialized) } = before {
+        let before = std::mem::replace(&mut *lock(greeting), GreetingState::Done);
+        if let GreetingState::Asked { initialized: Some(initialized) } = before {
             self.servers[server].relay.hear(initialized).await;
         }
         result(&answer?)
@@ -572,12 +573,12 @@ impl Hub {
     }
 }
 
-impl Server {
+impl HubServer {
     /// Keeps the end of a greeting for a server that has not answered its beginning.
     fn holds(&self, message: &Message) -> bool {
         match &mut *lock(&self.greeting) {
-            Greeting::Done => false,
-            Greeting::Asked { initialized } => {
+            GreetingState::Done => false,
+            GreetingState::Asked { initialized } => {
                 *initialized = Some(message.clone());
                 true
             }
@@ -590,7 +591,7 @@ impl Server {
 
     /// Whether it may be asked something: not before it was greeted.
     fn is_greeted(&self) -> bool {
-        matches!(*lock(&self.greeting), Greeting::Done)
+        matches!(*lock(&self.greeting), GreetingState::Done)
     }
 }
 

@@ -8,9 +8,9 @@ use answerback_mcp::wire::{Id, Message, code};
 use tokio::time::Instant;
 
 use super::super::merge::{self, text, with_text};
-use super::super::names::Names;
+use super::super::names::ToolNames;
 use super::{Hub, Route, lock, meta_of, renamed};
-use crate::{Admission, ToolCall, Toolbox, Upstream};
+use crate::{Admission, ToolCallRequest, Toolbox, Upstream};
 
 /// When a server that did not list its tools is asked again.
 const AGAIN: Duration = Duration::from_secs(30);
@@ -19,7 +19,7 @@ const GATEWAY: &str = "gateway";
 
 /// All tools, as clients see them.
 pub(super) struct Tools {
-    pub(super) names: Arc<Names>,
+    pub(super) names: Arc<ToolNames>,
     pub(super) items: Vec<String>,
     /// For calls of what no server has.
     upstream: Upstream,
@@ -27,7 +27,7 @@ pub(super) struct Tools {
 
 /// The tools that were listed last.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct KnownTools {
     tools: Option<Arc<Tools>>,
     /// From when on the servers are asked again, where there is a reason to.
     until: Option<Instant>,
@@ -35,7 +35,7 @@ pub(super) struct Known {
     changes: u64,
 }
 
-impl Known {
+impl KnownTools {
     /// Notes that the servers have to be asked again.
     pub(super) fn change(&mut self) {
         self.changes += 1;
@@ -173,7 +173,7 @@ impl Hub {
         if !self.goes(id, Route::Undecided) {
             return;
         }
-        let call = match ToolCall::read(message) {
+        let call = match ToolCallRequest::read(message) {
             Ok(call) => call,
             Err(error) => return self.fail(id, code::INVALID_PARAMS, &error.to_string()).await,
         };

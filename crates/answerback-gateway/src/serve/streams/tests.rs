@@ -201,9 +201,9 @@ async fn a_client_that_never_comes_back_leaves_little_behind() {
 }
 
 /// What all streams hold, counted one by one.
-fn held(streams: &Streams) -> Amount {
+fn held(streams: &Streams) -> StreamUsage {
     let open = streams.lock();
-    let mut held = Amount::default();
+    let mut held = StreamUsage::default();
     for stream in &open.streams {
         held += stream.size();
     }

@@ -5,16 +5,17 @@ use std::time::{Duration, Instant};
 use answerback::UuidV4;
 use answerback::contract::governed::Refusal;
 use answerback::contract::tool::{EnvelopeResponse, ErrorObject, McpHost};
-use answerback::finding::shown_text;
+use answerback::finding::{secrets, shown_text};
 use answerback::provider::{Arguments, Provider};
 use answerback::{ToolResult, ValidationError};
 use answerback_mcp::wire::{Id, Message, Object, code};
 use serde_json::{Map, Value, json};
 
-use crate::call::ToolCall;
+use crate::call::ToolCallRequest;
 use crate::envelope::{Enveloped, found, of_findings, place, reference};
+use crate::envelope_cache::Occasion;
+use crate::marker::Marker;
 use crate::record::About;
-use crate::routine::Occasion;
 use crate::settings::EnvelopeMode;
 use crate::{Client, Gateway, Upstream};
 
@@ -25,11 +26,12 @@ pub(crate) mod meta {
     pub(crate) const RECEIPT: &str = "dev.answerback/receipt";
     pub(crate) const NOTES: &str = "dev.answerback/notes";
     pub(crate) const CUT: &str = "dev.answerback/cut";
+    pub(crate) const MARKER: &str = "dev.answerback/marker";
 }
 
 /// What a caller can do about a call that has no result.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Class {
+pub(crate) enum CallClass {
     /// Mend the arguments and call again.
     Arguments,
     /// Call again later, as it is.
@@ -38,7 +40,7 @@ pub(crate) enum Class {
     Stop,
 }
 
-impl Class {
+impl CallClass {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Arguments => "arguments",
@@ -50,8 +52,8 @@ impl Class {
 
 /// Something that we say instead of a result.
 #[derive(Clone, Debug)]
-pub(crate) struct Said {
-    class: Class,
+pub(crate) struct GatewayMessage {
+    class: CallClass,
     /// What it is called by programs that act on it.
     code: String,
     /// Which attempt it was, of how many; where attempts are counted.
@@ -64,8 +66,8 @@ pub(crate) struct Said {
     is_protocol_error: bool,
 }
 
-impl Said {
-    pub(crate) fn new(class: Class, code: &str, text: String) -> Self {
+impl GatewayMessage {
+    pub(crate) fn new(class: CallClass, code: &str, text: String) -> Self {
         // One line, as an envelope has it.
         let error = ErrorObject::new(code, shown_text(&text, 500));
         Self { class, code: code.to_owned(), attempt: None, text, error, is_protocol_error: false }
@@ -105,7 +107,7 @@ impl Said {
             facts.insert("attempt".into(), attempt.into());
             facts.insert("max".into(), max.into());
         }
-        facts.insert("retryable".into(), (self.class != Class::Stop).into());
+        facts.insert("retryable".into(), (self.class != CallClass::Stop).into());
         facts.insert("class".into(), self.class.as_str().into());
         facts.insert("code".into(), self.code.as_str().into());
         facts.insert("correlationId".into(), correlation_id.to_string().into());
@@ -119,7 +121,7 @@ impl Said {
              arguments; try again later, or ask a person to look at the gateway.",
             name(tool)
         );
-        Self::new(Class::Wait, found::NOT_RECORDED, text)
+        Self::new(CallClass::Wait, found::NOT_RECORDED, text)
     }
 
     /// A call cannot be checked, because the server does not say which tools it has.
@@ -129,7 +131,7 @@ impl Said {
              arguments; try again later.",
             name(tool)
         );
-        Self::new(Class::Wait, found::TOOLS_UNKNOWN, text)
+        Self::new(CallClass::Wait, found::TOOLS_UNKNOWN, text)
     }
 
     /// There are as many calls under way as there may be.
@@ -139,7 +141,7 @@ impl Said {
              again when one of them was answered.",
             name(tool)
         );
-        Self::new(Class::Wait, found::TOO_MANY_CALLS, text)
+        Self::new(CallClass::Wait, found::TOO_MANY_CALLS, text)
     }
 
     /// The arguments cannot be read within the limits.
@@ -149,7 +151,7 @@ impl Said {
             "The call of {} was not run, because its arguments cannot be read: {reason}. Send less, or nest it less.",
             name(tool)
         );
-        Self::new(Class::Arguments, found::ARGUMENTS_UNREADABLE, text)
+        Self::new(CallClass::Arguments, found::ARGUMENTS_UNREADABLE, text)
     }
 
     /// The tool is not the one that somebody allowed.
@@ -159,7 +161,7 @@ impl Said {
              the change and accept it. Do not call it again for this task.",
             name(tool)
         );
-        Self::new(Class::Stop, found::DEFINITION_CHANGED, text)
+        Self::new(CallClass::Stop, found::DEFINITION_CHANGED, text)
     }
 
     /// The call never left us.
@@ -169,7 +171,7 @@ impl Said {
              later.",
             name(tool)
         );
-        Self::new(Class::Wait, found::NOT_SENT, text)
+        Self::new(CallClass::Wait, found::NOT_SENT, text)
     }
 
     /// The server has the call and gave no result. What may run twice may be called again.
@@ -178,7 +180,7 @@ impl Said {
             "The call of {} has no result: {reason}. Whether it took effect is not known; look before you repeat it.",
             name(tool)
         );
-        let class = if may_run_twice { Class::Wait } else { Class::Stop };
+        let class = if may_run_twice { CallClass::Wait } else { CallClass::Stop };
         Self::new(class, found::NO_RESULT, text)
     }
 
@@ -209,47 +211,53 @@ impl Said {
              at {place}.",
             name(tool)
         );
-        Self::new(Class::Stop, code, text)
+        Self::new(CallClass::Stop, code, text)
     }
 }
 
 /// Speaks to a client about one of its calls, in our own name.
 #[derive(Clone, Debug)]
-pub(crate) struct Teller {
+pub(crate) struct ReplyBuilder {
     id: Id,
     is_modern: bool,
     pub(crate) about: About,
     pub(crate) correlation_id: UuidV4,
+    /// What our own blocks of text carry on this connection.
+    pub(crate) marker: Marker,
     started: Instant,
     version: String,
     host: Option<McpHost>,
     has_envelopes: bool,
 }
 
-impl Teller {
+impl ReplyBuilder {
     /// Who speaks about a call to a server, as far as the server is known.
     pub(crate) fn new(
         gateway: &Gateway,
         client: &Client,
         server: &str,
         upstream: Option<&Upstream>,
-        call: &ToolCall,
+        call: &ToolCallRequest,
     ) -> std::io::Result<Self> {
-        let correlation_id = answerback_record::surroundings::uuid()?;
+        let correlation_id = answerback_record::system::uuid()?;
         let is_known = upstream.is_some_and(|upstream| upstream.tools.contains(&call.name));
         let id = About::id_of(&correlation_id);
+        // A name that no tool has is a model's own words.
+        let tool =
+            if is_known { call.name.clone() } else { secrets::redact(&call.name).into_owned() };
         let about = About {
             id,
             correlation: id,
             upstream: server.to_owned(),
             principal: client.principal().to_owned(),
-            tool: (call.name.clone(), is_known),
+            tool: (tool, is_known),
         };
         Ok(Self {
             id: call.id.clone(),
             is_modern: call.is_modern,
             about,
             correlation_id,
+            marker: client.marker()?,
             started: Instant::now(),
             version: upstream.map_or_else(|| "0.0.0".to_owned(), |it| it.version.clone()),
             host: gateway.host,
@@ -261,9 +269,10 @@ impl Teller {
     pub(crate) fn of_task(
         gateway: &Gateway,
         upstream: &Upstream,
-        request: &ToolCall,
+        request: &ToolCallRequest,
         about: About,
         correlation_id: UuidV4,
+        marker: Marker,
         started: Instant,
     ) -> Self {
         Self {
@@ -271,6 +280,7 @@ impl Teller {
             is_modern: request.is_modern,
             about,
             correlation_id,
+            marker,
             started,
             version: upstream.version.clone(),
             host: gateway.host,
@@ -307,13 +317,13 @@ impl Teller {
             data,
             own,
         };
-        enveloped.envelope(errors, warnings, answerback_record::surroundings::now())
+        enveloped.envelope(errors, warnings, answerback_record::system::now())
     }
 
     /// The text of the envelope of a result about which there is nothing to say.
     pub(crate) fn routine(&self, upstream: &Upstream, result: &Value) -> Option<String> {
         let occasion = Occasion {
-            now: answerback_record::surroundings::now(),
+            now: answerback_record::system::now(),
             duration_ms: u64::try_from(self.took().as_millis()).unwrap_or(u64::MAX),
             correlation_id: &self.correlation_id,
         };
@@ -327,7 +337,7 @@ impl Teller {
     }
 
     /// What we say, with the facts for programs and an envelope.
-    pub(crate) fn says(&self, said: &Said) -> Told {
+    pub(crate) fn says(&self, said: &GatewayMessage) -> Told {
         let mut added = Map::new();
         added.insert(meta::RETRY.to_owned(), said.facts(&self.correlation_id));
         let envelope = || self.envelope(json!({}), None, vec![said.error.clone()], Vec::new());
@@ -395,7 +405,7 @@ pub(crate) fn name(tool: &str) -> String {
 }
 
 /// The answer to a request that is no call.
-pub(crate) fn no_call(call: &ToolCall, reason: &str) -> Message {
+pub(crate) fn no_call(call: &ToolCallRequest, reason: &str) -> Message {
     Message::error(Some(&call.id), code::INVALID_PARAMS, reason, None)
 }
 

@@ -2,12 +2,12 @@ use std::ops::{AddAssign, SubAssign};
 
 /// A number of events, and how many bytes they have.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Amount {
+pub(super) struct StreamUsage {
     pub(super) events: usize,
     pub(super) bytes: usize,
 }
 
-impl Amount {
+impl StreamUsage {
     /// One event of so many bytes.
     pub(super) const fn one(bytes: usize) -> Self {
         Self { events: 1, bytes }
@@ -19,14 +19,14 @@ impl Amount {
     }
 }
 
-impl AddAssign for Amount {
+impl AddAssign for StreamUsage {
     fn add_assign(&mut self, other: Self) {
         self.events += other.events;
         self.bytes += other.bytes;
     }
 }
 
-impl SubAssign for Amount {
+impl SubAssign for StreamUsage {
     fn sub_assign(&mut self, other: Self) {
         self.events -= other.events;
         self.bytes -= other.bytes;

@@ -8,13 +8,14 @@ use answerback_store::Store;
 use serde_json::Value;
 
 use crate::Recorder;
-use crate::call::ToolCall;
+use crate::blocking;
+use crate::call::ToolCallRequest;
 use crate::original::has_mark;
 use crate::seal::{Purpose, Seal};
 
 /// By what a call asks for what a person corrected.
 #[derive(Clone, Debug)]
-pub(crate) enum Claim {
+pub(crate) enum CorrectionClaim {
     /// It waited for the case.
     Case(UuidV7),
     /// It sends what the model was told, marks included.
@@ -23,9 +24,9 @@ pub(crate) enum Claim {
     Next,
 }
 
-impl Claim {
+impl CorrectionClaim {
     /// What a call asks for; nothing, where it just calls.
-    pub(crate) fn of(call: &ToolCall) -> Option<Self> {
+    pub(crate) fn of(call: &ToolCallRequest) -> Option<Self> {
         if let Some(case) = &call.waited_for {
             return Some(Self::Case(case.clone()));
         }
@@ -35,8 +36,10 @@ impl Claim {
 
     /// What arguments ask for that a model was told; nothing, where there is no mark in them to fill in.
     pub(crate) fn of_told(sent: &Value) -> Option<Self> {
-        let is_marked = has_mark(&sent.to_string());
-        is_marked.then(|| Self::Told(Digest::of(&secrets::redact_value(sent))))
+        blocking::work(blocking::text_in(sent), || {
+            let is_marked = has_mark(&sent.to_string());
+            is_marked.then(|| Self::Told(Digest::of(&secrets::redact_value(sent))))
+        })
     }
 
     fn is_met_by(&self, permit: &Permit) -> bool {
@@ -50,7 +53,11 @@ impl Claim {
 
 impl Recorder {
     /// The arguments that a person's permit holds for a call that claims them, whole.
-    pub(crate) async fn permitted(&self, claim: Claim, key: &RetryKey) -> Option<(Permit, Value)> {
+    pub(crate) async fn permitted(
+        &self,
+        claim: CorrectionClaim,
+        key: &RetryKey,
+    ) -> Option<(Permit, Value)> {
         let (store, seal, key) = (self.store().clone(), self.seal(), key.clone());
         let found = tokio::task::spawn_blocking(move || {
             let state = store.attempt(&key).ok()??.state;

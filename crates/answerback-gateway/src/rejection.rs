@@ -1,17 +1,17 @@
 use answerback::judge::{Judged, Wording};
 use answerback::retry::Outcome;
 
-use crate::call::ToolCall;
+use crate::call::ToolCallRequest;
 use crate::envelope::found;
+use crate::gateway_reply::{CallClass, GatewayMessage, ReplyBuilder, Told};
 use crate::settings::UnknownTool;
-use crate::told::{Class, Said, Teller, Told, name};
-use crate::{Gateway, ask};
+use crate::{Gateway, RecordCommands, ask};
 
 /// What a call can be answered with that does not run. It owns all of that, so that the unit of work that counts the
 /// attempt can write the answer down with it.
 #[derive(Clone, Debug)]
-pub(crate) struct OwnAnswer {
-    pub(crate) teller: Teller,
+pub(crate) struct Rejection {
+    pub(crate) teller: ReplyBuilder,
     wording: Wording,
     /// How many attempts there are.
     max_attempts: u8,
@@ -21,15 +21,19 @@ pub(crate) struct OwnAnswer {
     has_inbox: bool,
     /// Whether the client asks the person itself, when it is answered with a question.
     can_ask: bool,
+    /// Whether the client's user is asked before the model has this answer.
+    asks_user: bool,
     /// Where the console is, where there is one.
     console: Option<String>,
+    /// How commands about the record are printed.
+    commands: RecordCommands,
 }
 
-impl OwnAnswer {
+impl Rejection {
     pub(crate) fn new(
         gateway: &Gateway,
-        teller: &Teller,
-        call: &ToolCall,
+        teller: &ReplyBuilder,
+        call: &ToolCallRequest,
         judged: &Judged<'_>,
     ) -> Self {
         Self {
@@ -39,8 +43,10 @@ impl OwnAnswer {
             unknown_tool: gateway.settings.unknown_tool,
             has_inbox: gateway.recorder.is_some(),
             // Nobody is asked about a call that fits.
-            can_ask: !judged.is_valid() && call.is_modern && call.can_ask(),
+            can_ask: !judged.is_valid() && call.is_modern && call.asks_user,
+            asks_user: !judged.is_valid() && call.asks_user,
             console: gateway.console.clone(),
+            commands: gateway.commands.clone(),
         }
     }
 
@@ -63,23 +69,23 @@ impl OwnAnswer {
             (true, Some(_)) => {
                 (found::INVALID_PARAMETER, "The arguments do not fit the tool's input schema.")
             }
-            (true, None) => {
-                (found::CALLS_BLOCKED, "A person is asked about earlier calls of this tool.")
-            }
+            (true, None) => (found::CALLS_BLOCKED, "Earlier calls of this tool wait for a person."),
         };
         let said = match outcome {
-            Outcome::Retry(retry) => Said::new(Class::Arguments, first.unwrap_or(code), content)
-                .on_attempt(retry.attempt, retry.max_attempts)
-                .with_findings(code, text, findings),
+            Outcome::Retry(retry) => {
+                GatewayMessage::new(CallClass::Arguments, first.unwrap_or(code), content)
+                    .on_attempt(retry.attempt, retry.max_attempts)
+                    .with_findings(code, text, findings)
+            }
             Outcome::Blocked(blocked) => {
                 let content = self.with_case(content, &blocked.escalation.id.to_string());
-                Said::new(Class::Stop, first.unwrap_or(code), content)
+                GatewayMessage::new(CallClass::Stop, found::CALLS_BLOCKED, content)
                     .on_attempt(blocked.attempt, blocked.max_attempts)
                     .with_findings(code, text, findings)
             }
             _ => {
                 let text = "A person stopped the calls of this tool.";
-                Said::new(Class::Stop, found::CALLS_STOPPED, content)
+                GatewayMessage::new(CallClass::Stop, found::CALLS_STOPPED, content)
                     .on_attempt(self.max_attempts, self.max_attempts)
                     .with_findings(found::CALLS_STOPPED, text, findings)
             }
@@ -93,20 +99,29 @@ impl OwnAnswer {
     /// The words with where a person answers them.
     fn with_case(&self, mut content: String, case: &str) -> String {
         if self.has_inbox {
-            content.push_str(&asked(self.teller.tool(), case, self.console.as_deref()));
+            let console = self.console.as_deref();
+            content.push_str(&waiting(case, self.asks_user, console, &self.commands));
         }
         content
     }
 }
 
-/// What a model is told of the case that its calls wait for.
-pub(crate) fn asked(tool: &str, case: &str, console: Option<&str>) -> String {
+/// Returns the sentence for the model about the case that its calls wait for. A person was asked only if the client put
+/// the question to its user; otherwise the case waits until somebody looks into the inbox.
+pub(crate) fn waiting(
+    case: &str,
+    is_user_asked: bool,
+    console: Option<&str>,
+    commands: &RecordCommands,
+) -> String {
+    let command = commands.command(&format!("inbox show {case}"));
     let place = match console {
-        Some(console) => format!("{console}/inbox/{case}, or answerback inbox show {case}"),
-        None => format!("answerback inbox show {case}"),
+        Some(console) => format!("{console}/inbox/{case}, or {command}"),
+        None => command,
     };
-    let tool = name(tool);
-    format!(
-        "\n\nA person was asked: case {case}. Do not call {tool} again until they have answered ({place})."
-    )
+    if is_user_asked {
+        format!("\n\nA person was asked: case {case} ({place}).")
+    } else {
+        format!("\n\nCase {case} waits for a person in the inbox ({place}).")
+    }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::way::Told;
+use super::outbound_queue::Told;
 use super::{Relay, Stage, can_ask, lock};
 
 /// Why something is not sent.
@@ -33,9 +33,17 @@ pub(super) enum Watched {
 /// A request of the client that the server has.
 pub(super) struct Asked {
     watched: Watched,
+    /// True if it is open for as long as its client wants to hear something.
+    is_subscription: bool,
     heard: Heard,
     /// Who gives it up when it takes too long.
     timer: Option<AbortHandle>,
+}
+
+impl Asked {
+    pub(super) const fn is_subscription(&self) -> bool {
+        self.is_subscription
+    }
 }
 
 /// When something was last heard about a request, and by which token it is named in progress.
@@ -60,7 +68,8 @@ impl Relay {
             self.can_ask.store(can_ask(&message), Ordering::Release);
         }
         let watched = watched(method, &message);
-        let asked = Asked { watched, heard: Heard::of(&message), timer: None };
+        let is_subscription = method == LISTEN;
+        let asked = Asked { watched, is_subscription, heard: Heard::of(&message), timer: None };
         let refusal = {
             let most = self.gateway.settings().most_calls;
             let mut under_way = lock(&self.asked);
@@ -78,7 +87,7 @@ impl Relay {
             return self.tell(answer).await;
         }
         let reason = match self.to_server.tell(message) {
-            Told::Sent if method == LISTEN => return,
+            Told::Sent if is_subscription => return,
             Told::Sent => return self.watch_over(id),
             Told::Gone => "the server has ended",
             Told::Full => UNREAD,
@@ -96,6 +105,7 @@ impl Relay {
             if lock(&relay.asked).remove(&watching).is_none() {
                 return;
             }
+            relay.has_answered_other.notify_one();
             let was_sent = !relay.to_server.take_back(&watching);
             let answer = if was_sent {
                 relay.withdraw(&watching);
@@ -115,6 +125,7 @@ impl Relay {
     /// Takes a request that is under way out of our books; what is to be seen of its answer, where it was there.
     pub(super) fn take_asked(&self, id: &Id) -> Option<Watched> {
         let asked = lock(&self.asked).remove(id)?;
+        self.has_answered_other.notify_one();
         if let Some(timer) = asked.timer {
             timer.abort();
         }

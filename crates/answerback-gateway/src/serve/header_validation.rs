@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
-use crate::ToolCall;
+use crate::ToolCallRequest;
 
 /// The stateless revisions that we know.
 pub(crate) const VERSIONS: &[&str] = &[MODERN_REVISION];
@@ -80,7 +80,7 @@ pub(crate) fn check(
 /// Checks that the headers of a call say what its arguments do, where its tool asks for that.
 pub(crate) fn check_arguments(
     headers: &HeaderMap,
-    call: &ToolCall,
+    call: &ToolCallRequest,
     asked: &HeaderArguments,
 ) -> Result<(), Message> {
     let arguments = call.arguments.as_deref().and_then(|text| serde_json::from_str(text).ok());
@@ -100,10 +100,9 @@ pub(crate) fn check_arguments(
 }
 
 /// The tool that a message calls, with the call; nothing, where it calls none.
-pub(crate) fn call_of(message: &Message) -> Option<ToolCall> {
-    let is_call =
-        matches!(message.shape(), Shape::Request { method, .. } if method == ToolCall::METHOD);
-    is_call.then(|| ToolCall::read(message.clone()).ok())?
+pub(crate) fn call_of(message: &Message) -> Option<ToolCallRequest> {
+    let is_call = matches!(message.shape(), Shape::Request { method, .. } if method == ToolCallRequest::METHOD);
+    is_call.then(|| ToolCallRequest::read(message.clone()).ok())?
 }
 
 /// The name that a request is about, which its headers carry, too.

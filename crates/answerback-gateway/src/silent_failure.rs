@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// What a successful result looks like that is none.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Silence {
+pub(crate) enum SilentFailure {
     /// It says nothing at all.
     Empty,
     /// Its text is an error.
@@ -24,7 +24,7 @@ const BEGINNINGS: [&str; 7] = [
 
 /// Looks at a result that is not marked as an error. It takes a text for an error only where it begins like one:
 /// a document may speak of errors.
-pub(crate) fn of(result: &Value) -> Option<Silence> {
+pub(crate) fn of(result: &Value) -> Option<SilentFailure> {
     if result["isError"] == true || result.get("structuredContent").is_some_and(|it| !it.is_null())
     {
         return None;
@@ -34,10 +34,12 @@ pub(crate) fn of(result: &Value) -> Option<Silence> {
         block["type"] == "text" && block["text"].as_str().is_none_or(|text| text.trim().is_empty())
     };
     if content.iter().all(is_blank) {
-        return Some(Silence::Empty);
+        return Some(SilentFailure::Empty);
     }
     match content {
-        [block] => block["text"].as_str().filter(|text| is_error(text)).map(|_| Silence::Error),
+        [block] => {
+            block["text"].as_str().filter(|text| is_error(text)).map(|_| SilentFailure::Error)
+        }
         _ => None,
     }
 }
@@ -71,12 +73,12 @@ mod tests {
     fn what_looks_like_a_failure_is_told_and_nothing_else() {
         let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
         for (result, expected) in [
-            (json!({"content": []}), Some(Silence::Empty)),
-            (json!({}), Some(Silence::Empty)),
-            (text(" \n"), Some(Silence::Empty)),
-            (text("Error: no such file"), Some(Silence::Error)),
-            (text("Traceback (most recent call last):\n…"), Some(Silence::Error)),
-            (text(r#"{"error": "not found", "code": 404}"#), Some(Silence::Error)),
+            (json!({"content": []}), Some(SilentFailure::Empty)),
+            (json!({}), Some(SilentFailure::Empty)),
+            (text(" \n"), Some(SilentFailure::Empty)),
+            (text("Error: no such file"), Some(SilentFailure::Error)),
+            (text("Traceback (most recent call last):\n…"), Some(SilentFailure::Error)),
+            (text(r#"{"error": "not found", "code": 404}"#), Some(SilentFailure::Error)),
             (text(r#"{"error": null, "code": 0}"#), None),
             (text(r#"{"error": "x", "rows": []}"#), None),
             (text("The log has 3 errors."), None),

@@ -22,7 +22,7 @@ pub(crate) struct Occasion<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Routines {
     /// Nothing, where the contract does not know the tool's name. Only tools of the catalogue are called.
-    made: RwLock<HashMap<String, HashMap<&'static str, Option<Routine>>>>,
+    made: RwLock<HashMap<String, HashMap<&'static str, Option<EnvelopeTemplate>>>>,
 }
 
 impl Routines {
@@ -40,7 +40,7 @@ impl Routines {
         }
         drop(made);
         let text = build().map(|envelope| envelope.to_text());
-        let routine = text.as_deref().map(Routine::of);
+        let routine = text.as_deref().map(EnvelopeTemplate::of);
         // What cannot be taken apart is built each time.
         if !matches!(routine, Some(None)) {
             let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
@@ -51,7 +51,7 @@ impl Routines {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Gap {
+enum TemplateGap {
     Timestamp,
     Duration,
     Correlation,
@@ -59,21 +59,21 @@ enum Gap {
 
 /// The text of an envelope with gaps.
 #[derive(Debug)]
-struct Routine {
+struct EnvelopeTemplate {
     /// Each piece, and the gap behind it.
-    pieces: Vec<(String, Gap)>,
+    pieces: Vec<(String, TemplateGap)>,
     end: String,
 }
 
-impl Routine {
+impl EnvelopeTemplate {
     fn of(text: &str) -> Option<Self> {
-        let place = |name: &str, gap: Gap| {
+        let place = |name: &str, gap: TemplateGap| {
             Some((splice::place(text, splice::at(text, &["audit", name])?), gap))
         };
         let mut gaps = [
-            place("timestamp", Gap::Timestamp)?,
-            place("duration_ms", Gap::Duration)?,
-            place("correlation_id", Gap::Correlation)?,
+            place("timestamp", TemplateGap::Timestamp)?,
+            place("duration_ms", TemplateGap::Duration)?,
+            place("correlation_id", TemplateGap::Correlation)?,
         ];
         gaps.sort_by_key(|(place, _)| place.start);
         let mut from = 0;
@@ -90,9 +90,9 @@ impl Routine {
         for (piece, gap) in &self.pieces {
             text.push_str(piece);
             match gap {
-                Gap::Timestamp => quote(&mut text, &occasion.now.to_utc_seconds()),
-                Gap::Duration => text.push_str(&occasion.duration_ms.to_string()),
-                Gap::Correlation => quote(&mut text, occasion.correlation_id.as_str()),
+                TemplateGap::Timestamp => quote(&mut text, &occasion.now.to_utc_seconds()),
+                TemplateGap::Duration => text.push_str(&occasion.duration_ms.to_string()),
+                TemplateGap::Correlation => quote(&mut text, occasion.correlation_id.as_str()),
             }
         }
         text.push_str(&self.end);

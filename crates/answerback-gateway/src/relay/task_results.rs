@@ -6,12 +6,12 @@ use answerback_mcp::link::unsent;
 use answerback_mcp::wire::{Id, Message, Object, Shape, code, word};
 use answerback_store::StoreError;
 
-use super::asked::too_many;
+use super::pending_requests::too_many;
 use super::{Exchanged, REPEATED, Refusal, Relay, Stage, lock};
 use crate::serve::merge;
-use crate::task_notes::{Found, Shown, TaskKey, related};
+use crate::task_notes::{RenamedTask, TaskKey, TaskOwner, related};
 use crate::tasks::{Late, Place, Task, subject_of};
-use crate::{ToolCall, Toolbox, Upstream};
+use crate::{ToolCallRequest, Toolbox, Upstream};
 
 impl Relay {
     /// Takes in a request that asks what became of a task.
@@ -67,21 +67,23 @@ impl Relay {
         let found = match self.find(&named).await {
             Ok(found) => found,
             Err(error) => {
+                tracing::warn!(cause = %error, "the record of a task cannot be read");
                 let text = format!(
-                    "what becomes of a task is recorded, and the record cannot be read: {error}"
+                    "what becomes of a task is recorded, and the record cannot be read: {}",
+                    error.public_message()
                 );
                 return Err(Message::error(request, code::INTERNAL_ERROR, &text, None));
             }
         };
         let (found, shown) = found;
         let task = match found {
-            Found::Own(task) => *task,
-            Found::Nobody => {
+            TaskOwner::Own(task) => *task,
+            TaskOwner::Nobody => {
                 let own = shown.as_ref().map_or(named.as_str(), |shown| &shown.own);
                 Task::unknown(self.key(own))
             }
             // Whose it is instead is nothing to be told.
-            Found::Others => {
+            TaskOwner::Others => {
                 let text = "there is no such task";
                 return Err(Message::error(request, code::INVALID_PARAMS, text, None));
             }
@@ -90,14 +92,15 @@ impl Relay {
     }
 
     /// Whose a task is that somebody names, client or server, and what the client calls it where that is another name.
-    async fn find(&self, named: &str) -> Result<(Found, Option<Shown>), StoreError> {
+    async fn find(&self, named: &str) -> Result<(TaskOwner, Option<RenamedTask>), StoreError> {
         let key = self.key(named);
         let found = self.gateway.task(key).await?;
         if !self.door.is_shared {
             return Ok((found, None));
         }
-        let is_qualified = |found: &Found| matches!(found, Found::Own(task) if task.is_qualified);
-        let is_plain = matches!(&found, Found::Own(task) if !task.is_qualified);
+        let is_qualified =
+            |found: &TaskOwner| matches!(found, TaskOwner::Own(task) if task.is_qualified);
+        let is_plain = matches!(&found, TaskOwner::Own(task) if !task.is_qualified);
         match named.strip_prefix(&*self.server.name).and_then(|rest| rest.strip_prefix('/')) {
             Some(own) if !is_plain => {
                 let key = self.key(own);
@@ -114,7 +117,7 @@ impl Relay {
     /// or is not.
     pub(crate) async fn has_task(&self, id: &str, is_plain: bool) -> bool {
         let found = self.gateway.task(self.key(id)).await;
-        matches!(found, Ok(Found::Own(task)) if task.is_qualified != is_plain)
+        matches!(found, Ok(TaskOwner::Own(task)) if task.is_qualified != is_plain)
     }
 
     /// Whether an id is enough to name a task of this server among those of all servers.
@@ -123,7 +126,7 @@ impl Relay {
     }
 
     /// What a client calls a task of this server that has no name of its own among those of all servers.
-    pub(crate) fn qualified(&self, id: &str) -> Shown {
+    pub(crate) fn qualified(&self, id: &str) -> RenamedTask {
         self.key(id).qualified()
     }
 
@@ -133,7 +136,7 @@ impl Relay {
         let mut kept = Vec::with_capacity(items.len());
         for item in &items {
             let is_others = match merge::text(item, "taskId") {
-                Some(id) => matches!(self.gateway.task(self.key(&id)).await, Ok(Found::Others)),
+                Some(id) => matches!(self.gateway.task(self.key(&id)).await, Ok(TaskOwner::Others)),
                 None => false,
             };
             if !is_others {
@@ -146,12 +149,12 @@ impl Relay {
 
     /// What the server says, with the client's name for the task that it belongs to.
     pub(super) async fn named_for_client(&self, message: Message) -> Message {
-        self.renamed(message, &["params"], Shown::to_client).await
+        self.renamed(message, &["params"], RenamedTask::to_client).await
     }
 
     /// What the client answers, with the server's name for the task that it belongs to.
     pub(super) async fn named_for_server(&self, message: Message) -> Message {
-        self.renamed(message, &["result"], Shown::to_server).await
+        self.renamed(message, &["result"], RenamedTask::to_server).await
     }
 
     /// A message with the other side's name for the task that it belongs to; as it is, where both call it the same.
@@ -159,7 +162,7 @@ impl Relay {
         &self,
         message: Message,
         place: &[&str],
-        rename: fn(&Shown, &str, &[&str]) -> Option<String>,
+        rename: fn(&RenamedTask, &str, &[&str]) -> Option<String>,
     ) -> Message {
         // Most messages belong to none, and that is seen without reading them.
         if !self.door.is_shared || !word::TASK.is_in(&message) {
@@ -184,7 +187,7 @@ impl Relay {
         message: Message,
         late: Late,
     ) -> Option<Message> {
-        let request = ToolCall::named(message.clone(), late.task.tool())?;
+        let request = ToolCallRequest::named(message.clone(), late.task.tool())?;
         let named = late.shown.as_ref().and_then(|it| it.to_server(message.text(), &["params"]));
         let message = match named {
             Some(text) => message.with_text(text),
@@ -219,7 +222,7 @@ impl Relay {
             }
         };
         let upstream = self.as_known();
-        let request = ToolCall::named(message.clone(), late.task.tool())?;
+        let request = ToolCallRequest::named(message.clone(), late.task.tool())?;
         let running = self.gateway.late(&self.client, &upstream, request, late);
         let given = self.gateway.deliver_late(&upstream, running, message, place).await;
         matches!(given.shape(), Shape::Notification { .. }).then_some(given)

@@ -2,21 +2,21 @@ use answerback::retry::Outcome;
 use answerback_ledger::{Draft, Id};
 use answerback_store::{NewCase, StoreError, Transaction};
 
-use crate::attempt::Attempt;
+use crate::attempt::AttemptInput;
 use crate::original::Kept;
 use crate::record::About;
 use crate::seal::Seal;
 
 /// A case on its way to a person.
-pub(crate) struct Opening<'a> {
-    pub(crate) attempt: &'a Attempt,
+pub(crate) struct OpenCase<'a> {
+    pub(crate) attempt: &'a AttemptInput,
     pub(crate) about: &'a About,
     /// Whether a program waits for what the person decides.
     pub(crate) is_awaited: bool,
     pub(crate) seal: Option<&'a Seal>,
 }
 
-impl Opening<'_> {
+impl OpenCase<'_> {
     /// Lays a new escalation before a person.
     pub(crate) fn open(
         &self,
@@ -34,7 +34,9 @@ impl Opening<'_> {
         let schema = self.attempt.schema.as_ref();
         let kept = Kept::new(key, &case.id, original.as_ref(), schema, self.seal)
             .with_awaited(self.is_awaited);
-        let mut new = NewCase::new(case, content).with_reference(reference);
+        let mut new = NewCase::new(case, content)
+            .with_reference(reference)
+            .with_blocked_key(&self.attempt.key);
         // What is shown tells of every attempt, and of the first call most.
         for source in transaction.attempt_sources(&self.attempt.key)? {
             new = new.with_source(source);

@@ -5,8 +5,8 @@ use answerback_mcp::wire::Message;
 
 use super::hub::Hub;
 use super::{Backend, Current};
-use crate::outlet::Outlet;
-use crate::relay::{Carried, Relay};
+use crate::client_sink::ClientSink;
+use crate::relay::{CarriedCall, Relay};
 use crate::{Client, Gateway};
 
 /// What a client talks to: one server, or several as one.
@@ -23,7 +23,7 @@ impl Partner {
         named: Option<&Backend>,
         current: &Current,
         client: &Arc<Client>,
-        outlet: Outlet,
+        outlet: ClientSink,
     ) -> Self {
         let gateway = &current.gateway;
         match (named, current.backends.as_slice()) {
@@ -44,7 +44,7 @@ impl Partner {
     }
 
     /// Takes a call in that is carried by whoever reads its answer; gives back what is no call, or is not carried so.
-    pub(crate) fn take_call(&self, message: Message) -> Result<Carried, Message> {
+    pub(crate) fn take_call(&self, message: Message) -> Result<CarriedCall, Message> {
         match self {
             Self::One(relay) => relay.take_call(message),
             Self::All(_) => Err(message),
@@ -73,7 +73,7 @@ pub(crate) fn relay(
     backend: &Backend,
     gateway: &Arc<Gateway>,
     client: &Arc<Client>,
-    outlet: Outlet,
+    outlet: ClientSink,
 ) -> Arc<Relay> {
     let Link { to, from, direct } = backend.link(client.principal(), gateway.settings());
     let relay =

@@ -8,7 +8,7 @@ use crate::serve::Streams;
 
 /// Where what a client is told goes.
 #[derive(Clone, Debug)]
-pub(crate) enum Outlet {
+pub(crate) enum ClientSink {
     /// One after the other.
     Queue(mpsc::Sender<Incoming>),
     /// One after the other, to what makes several servers one for a client that hears through another outlet.
@@ -17,7 +17,7 @@ pub(crate) enum Outlet {
     Streams(Arc<Streams>),
 }
 
-impl Outlet {
+impl ClientSink {
     /// Ends the answer to a request that nobody waits for any more.
     pub(crate) fn close(&self, request: &Id) {
         if let Self::Streams(streams) = self {

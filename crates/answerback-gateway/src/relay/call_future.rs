@@ -11,7 +11,7 @@ use super::{Relay, lock};
 
 /// What is under way, in tasks and out of them.
 #[derive(Debug, Default)]
-pub(super) struct UnderWay {
+pub(super) struct RunningCalls {
     pub(super) tasks: JoinSet<()>,
     /// How many calls are carried by whoever reads their answer.
     pub(super) elsewhere: usize,
@@ -21,7 +21,7 @@ pub(super) struct UnderWay {
     pub(super) has_left: bool,
 }
 
-impl UnderWay {
+impl RunningCalls {
     pub(super) fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
         // Those that are done are forgotten.
         while self.tasks.try_join_next().is_some() {}
@@ -31,31 +31,31 @@ impl UnderWay {
 
 /// A call on its way to its answer. Whoever drops it before has it go on in a task of its own: who does not read an answer
 /// any more has not given the call up.
-pub(crate) struct Carried {
-    call: Option<Call>,
-    counted: Option<Counted>,
+pub(crate) struct CarriedCall {
+    call: Option<CallFuture>,
+    counted: Option<CarriedGuard>,
 }
 
-type Call = Pin<Box<dyn Future<Output = ()> + Send>>;
+type CallFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// One of the calls that are carried elsewhere, for as long as it is.
-struct Counted(Arc<Relay>);
+struct CarriedGuard(Arc<Relay>);
 
-impl Drop for Counted {
+impl Drop for CarriedGuard {
     fn drop(&mut self) {
         lock(&self.0.under_way).elsewhere -= 1;
         self.0.has_ended_elsewhere.notify_waiters();
     }
 }
 
-impl Carried {
-    pub(super) fn new(relay: &Arc<Relay>, call: Call) -> Self {
+impl CarriedCall {
+    pub(super) fn new(relay: &Arc<Relay>, call: CallFuture) -> Self {
         lock(&relay.under_way).elsewhere += 1;
-        Self { call: Some(call), counted: Some(Counted(Arc::clone(relay))) }
+        Self { call: Some(call), counted: Some(CarriedGuard(Arc::clone(relay))) }
     }
 }
 
-impl Future for Carried {
+impl Future for CarriedCall {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -68,7 +68,7 @@ impl Future for Carried {
     }
 }
 
-impl Drop for Carried {
+impl Drop for CarriedCall {
     fn drop(&mut self) {
         let (Some(call), Some(counted)) = (self.call.take(), self.counted.take()) else { return };
         // Where there is no runtime any more, nothing goes on.
@@ -103,7 +103,7 @@ mod tests {
     use tokio::time::{Instant, sleep};
 
     use super::*;
-    use crate::outlet::Outlet;
+    use crate::client_sink::ClientSink;
     use crate::relay::Served;
     use crate::{Client, Gateway, GatewaySettings};
 
@@ -113,20 +113,20 @@ mod tests {
         let gateway = Gateway::new(ValidationConfig::default(), GatewaySettings::default());
         let (to_client, to_server) = (mpsc::channel(1).0, mpsc::channel(1).0);
         let served = Served::new("server".to_owned(), "program".to_owned(), None);
-        let outlet = Outlet::Queue(to_client);
+        let outlet = ClientSink::Queue(to_client);
         let who = Arc::new(Client::stateless("somebody"));
         Arc::new(Relay::new(Arc::new(gateway), who, served, outlet, to_server))
     }
 
     /// A call that takes three seconds, and whether it is done.
-    fn call(relay: &Arc<Relay>) -> (Carried, Arc<AtomicBool>) {
+    fn call(relay: &Arc<Relay>) -> (CarriedCall, Arc<AtomicBool>) {
         let is_done = Arc::new(AtomicBool::new(false));
         let done = Arc::clone(&is_done);
         let call = async move {
             sleep(3 * SECOND).await;
             done.store(true, Ordering::Relaxed);
         };
-        (Carried::new(relay, Box::pin(call)), is_done)
+        (CarriedCall::new(relay, Box::pin(call)), is_done)
     }
 
     #[tokio::test(start_paused = true)]

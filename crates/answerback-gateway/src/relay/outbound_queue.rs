@@ -8,14 +8,14 @@ use tokio::task::AbortHandle;
 /// The way to a server: what it is told goes at once, or waits here in its turn while the server does not read. Nobody
 /// waits for it, and what waits is bounded.
 #[derive(Debug)]
-pub(super) struct Way {
-    state: Mutex<State>,
+pub(super) struct OutboundQueue {
+    state: Mutex<QueueState>,
     /// How much may wait.
     most: usize,
 }
 
 #[derive(Debug)]
-struct State {
+struct QueueState {
     /// Nothing, once the server was left.
     to: Option<mpsc::Sender<Message>>,
     waiting: VecDeque<Message>,
@@ -34,14 +34,14 @@ pub(super) enum Told {
     Full,
 }
 
-impl Way {
+impl OutboundQueue {
     /// A way on which so much may wait.
     pub(super) fn new(to: mpsc::Sender<Message>, most: usize) -> Arc<Self> {
-        let state = State { to: Some(to), waiting: VecDeque::new(), passing: None };
+        let state = QueueState { to: Some(to), waiting: VecDeque::new(), passing: None };
         Arc::new(Self { state: Mutex::new(state), most })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -124,7 +124,7 @@ mod tests {
     #[tokio::test]
     async fn what_waits_is_bounded_keeps_its_order_and_can_be_taken_back() {
         let (to, mut told) = mpsc::channel(1);
-        let way = Way::new(to, 2);
+        let way = OutboundQueue::new(to, 2);
         let outcomes: Vec<Told> = (0..4).map(|number| way.tell(message(number))).collect();
         assert_eq!(outcomes, [Told::Sent, Told::Sent, Told::Sent, Told::Full]);
         assert!(way.take_back(&id(&message(1))) && !way.take_back(&id(&message(0))));

@@ -8,18 +8,18 @@ use serde_json::{Map, Number, Value};
 
 /// What a text says.
 #[derive(Debug)]
-pub(crate) struct Tree {
+pub(crate) struct ResultTree {
     /// Of a name that stands twice it has the last value, as most readers do.
     pub(crate) value: Value,
     /// Whether there is such a name, so that not every reader sees the same.
     pub(crate) repeats: bool,
 }
 
-impl Tree {
+impl ResultTree {
     pub(crate) fn read(text: &str) -> Result<Self, serde_json::Error> {
         let repeats = Cell::new(false);
         let mut reader = serde_json::Deserializer::from_str(text);
-        let value = Node(&repeats).deserialize(&mut reader)?;
+        let value = TreeNode(&repeats).deserialize(&mut reader)?;
         reader.end()?;
         Ok(Self { value, repeats: repeats.get() })
     }
@@ -27,9 +27,9 @@ impl Tree {
 
 /// A value on its way into the tree.
 #[derive(Clone, Copy)]
-struct Node<'r>(&'r Cell<bool>);
+struct TreeNode<'r>(&'r Cell<bool>);
 
-impl<'de> DeserializeSeed<'de> for Node<'_> {
+impl<'de> DeserializeSeed<'de> for TreeNode<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -37,7 +37,7 @@ impl<'de> DeserializeSeed<'de> for Node<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Node<'_> {
+impl<'de> Visitor<'de> for TreeNode<'_> {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -106,13 +106,13 @@ mod tests {
             (r#"[{"x":{"y":1,"\u0079":2}}]"#, true),
             ("7", false),
         ] {
-            let tree = Tree::read(text).unwrap();
+            let tree = ResultTree::read(text).unwrap();
             assert_eq!(tree.value, serde_json::from_str::<Value>(text).unwrap());
             assert_eq!(tree.repeats, repeats, "{text}");
         }
         let deep = "[".repeat(200);
         for text in ["", "{", "1 2", "1e400", r#""\ud800""#, deep.as_str()] {
-            assert!(Tree::read(text).is_err(), "{text}");
+            assert!(ResultTree::read(text).is_err(), "{text}");
         }
     }
 }

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use serde::{Deserialize, Serialize};
 
 use super::Backend;
-use super::names::Names;
+use super::names::ToolNames;
 use crate::beside;
 
 /// By the name that clients see: whose it is.
-pub(crate) type Given = BTreeMap<String, Holder>;
+pub(crate) type GivenNames = BTreeMap<String, Holder>;
 
 /// Whom a name belongs to.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -31,8 +31,8 @@ static GIVING: Mutex<()> = Mutex::new(());
 pub(crate) struct NameFile {
     file: Option<PathBuf>,
     /// What was given out where there is no file: it holds for as long as we run.
-    given: Arc<Mutex<Given>>,
-    now: Arc<RwLock<Arc<Names>>>,
+    given: Arc<Mutex<GivenNames>>,
+    now: Arc<RwLock<Arc<ToolNames>>>,
 }
 
 impl NameFile {
@@ -46,16 +46,20 @@ impl NameFile {
     }
 
     /// How names stand, as anybody saw it last.
-    pub(crate) fn now(&self) -> Arc<Names> {
+    pub(crate) fn now(&self) -> Arc<ToolNames> {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Gives names out on top of those that were given out before, and writes down what is new.
-    pub(crate) fn give(&self, servers: &[&str], more: impl Fn(Names) -> Names) -> Arc<Names> {
+    pub(crate) fn give(
+        &self,
+        servers: &[&str],
+        more: impl Fn(ToolNames) -> ToolNames,
+    ) -> Arc<ToolNames> {
         let names = Arc::new(self.kept(servers, &more).unwrap_or_else(|error| {
             let file = self.file.as_deref().unwrap_or(Path::new(""));
             tracing::warn!(file = %file.display(), %error, "the names that tools have cannot be kept");
-            more(Names::default())
+            more(ToolNames::default())
         }));
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&names);
         names
@@ -66,10 +70,14 @@ impl NameFile {
         self.give(&[server], |kept| kept.alone(tools));
     }
 
-    fn kept(&self, servers: &[&str], more: impl Fn(Names) -> Names) -> io::Result<Names> {
+    fn kept(
+        &self,
+        servers: &[&str],
+        more: impl Fn(ToolNames) -> ToolNames,
+    ) -> io::Result<ToolNames> {
         let _one = GIVING.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.before()?;
-        let names = more(Names::kept(servers, &before));
+        let names = more(ToolNames::kept(servers, &before));
         let mut after = before.clone();
         after.extend(names.given(servers));
         if after != before {
@@ -78,18 +86,18 @@ impl NameFile {
         Ok(names)
     }
 
-    fn before(&self) -> io::Result<Given> {
+    fn before(&self) -> io::Result<GivenNames> {
         let Some(file) = &self.file else {
             return Ok(self.given.lock().unwrap_or_else(PoisonError::into_inner).clone());
         };
         match fs::read(file) {
             Ok(text) => Ok(serde_json::from_slice(&text)?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Given::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(GivenNames::new()),
             Err(error) => Err(error),
         }
     }
 
-    fn keep(&self, given: Given) -> io::Result<()> {
+    fn keep(&self, given: GivenNames) -> io::Result<()> {
         match &self.file {
             Some(file) => beside::replace(file, &serde_json::to_string_pretty(&given)?),
             None => {

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use super::{Answerer, Relay, Stage, cancellation, lock};
 use crate::call::Answers;
 use crate::decide::retry_key;
-use crate::{Admission, Asked, Recorder, ToolCall, Upstream, ask, told};
+use crate::{Admission, Asked, Recorder, ToolCallRequest, Upstream, ask, gateway_reply};
 
 /// Records what a person decided at the client, about the case as it stands. The case has to be one of these calls:
 /// who made other calls does not decide about them.
@@ -34,7 +34,7 @@ async fn settle(
 }
 
 /// A question that is open at the client. Its answer is of no use to anybody once it is dropped.
-struct Form<'r> {
+struct OpenForm<'r> {
     relay: &'r Relay,
     /// The call that it is about.
     call: &'r Id,
@@ -42,7 +42,7 @@ struct Form<'r> {
     reply: oneshot::Receiver<Message>,
 }
 
-impl<'r> Form<'r> {
+impl<'r> OpenForm<'r> {
     /// Puts a form to the person at the client.
     async fn put(relay: &'r Relay, call: &'r Id, form: &Value) -> Self {
         let (id, reply) = relay.expect_answer(Answerer::Client);
@@ -68,7 +68,7 @@ impl<'r> Form<'r> {
     }
 }
 
-impl Drop for Form<'_> {
+impl Drop for OpenForm<'_> {
     fn drop(&mut self) {
         lock(&self.relay.ours).remove(&self.id);
     }
@@ -77,7 +77,7 @@ impl Drop for Form<'_> {
 impl Relay {
     /// Looks at a call. One that is made again to answer a question of ours brings the decision along, unless somebody
     /// decided elsewhere meanwhile.
-    pub(super) async fn admit(&self, upstream: &Upstream, call: Box<ToolCall>) -> Admission {
+    pub(super) async fn admit(&self, upstream: &Upstream, call: Box<ToolCallRequest>) -> Admission {
         let ours =
             call.answers.clone().and_then(|answers| Some((ask::case_of(&answers)?, answers)));
         match ours {
@@ -92,14 +92,14 @@ impl Relay {
     async fn admit_again(
         &self,
         upstream: &Upstream,
-        call: &ToolCall,
+        call: &ToolCallRequest,
         case: UuidV7,
         answers: Answers,
     ) -> Admission {
         let call = match call.without_answers() {
             Ok(call) => call,
             Err(error) => {
-                return Admission::Answer(told::no_call(call, &error.to_string()));
+                return Admission::Answer(gateway_reply::no_call(call, &error.to_string()));
             }
         };
         self.take(&call, &case, ask::answered(&answers)).await;
@@ -125,10 +125,10 @@ impl Relay {
     }
 
     /// Waits for a decision about a call that is open, and says whether there is one and somebody to hear of it.
-    async fn is_decided_meanwhile(&self, call: &ToolCall, escalation: &Escalation) -> bool {
+    async fn is_decided_meanwhile(&self, call: &ToolCallRequest, escalation: &Escalation) -> bool {
         let Some(recorder) = self.gateway.recorder() else { return false };
         let case = &escalation.id;
-        let mut form = Form::put(self, &call.id, &ask::form(escalation)).await;
+        let mut form = OpenForm::put(self, &call.id, &ask::form(escalation)).await;
         tokio::select! {
             biased;
             () = self.until_given_up(&call.id) => form.withdraw("the call was given up").await,
@@ -146,7 +146,12 @@ impl Relay {
     }
 
     /// Records what a person said at the client about a call, where it is a decision and the first one.
-    async fn take(&self, call: &ToolCall, case: &UuidV7, said: Result<Option<Decision>, String>) {
+    async fn take(
+        &self,
+        call: &ToolCallRequest,
+        case: &UuidV7,
+        said: Result<Option<Decision>, String>,
+    ) {
         let decision = match said {
             Ok(Some(decision)) => decision,
             Ok(None) => return,
