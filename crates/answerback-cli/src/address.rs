@@ -25,7 +25,7 @@ impl Address {
     pub(crate) fn say(folder: &Path, address: SocketAddr) -> anyhow::Result<Self> {
         let folder = itself_or_here(folder);
         // What servers left behind that were killed.
-        for said in Said::all(folder) {
+        for said in AddressText::all(folder) {
             if !said.holds() {
                 let _ = fs::remove_file(&said.file);
             }
@@ -48,7 +48,7 @@ impl Address {
     /// Where the server of this store listens; of several, the one that was started last.
     pub(crate) fn find(folder: &Path) -> anyhow::Result<String> {
         let folder = itself_or_here(folder);
-        let mut all = Said::all(folder);
+        let mut all = AddressText::all(folder);
         all.sort_by_key(|said| std::cmp::Reverse(said.when));
         if let Some(said) = all.iter().find(|said| said.holds()) {
             return Ok(said.address.clone());
@@ -78,13 +78,13 @@ impl Drop for Address {
 }
 
 /// What a file says.
-struct Said {
+struct AddressText {
     file: PathBuf,
     address: String,
     when: SystemTime,
 }
 
-impl Said {
+impl AddressText {
     /// All that is said in a folder. What cannot be read says nothing.
     fn all(folder: &Path) -> Vec<Self> {
         let files = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);

@@ -6,14 +6,16 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use answerback::call::FormatMode;
 use answerback::config::{Config, StoreConfig, ToolSettings, Trust, ValidationConfig};
 use answerback_gateway::{GatewaySettings, ServiceSettings};
 use anyhow::{Context, anyhow, bail};
+use clap::ValueEnum;
 use serde_json::json;
 
 use crate::folders;
 use crate::output::say;
-use crate::trusted::{Standing, Trusted};
+use crate::trusted::{TrustState, Trusted};
 
 /// The file below a project's folder.
 const IN_PROJECT: &str = ".agent/config.yml";
@@ -42,14 +44,44 @@ pub(crate) struct ConfigurationOptions {
     /// Take an unknown field for an error even where its schema allows it
     #[arg(long)]
     strict: bool,
+
+    /// How the format keyword is checked, whatever the configuration says
+    #[arg(long, value_enum, value_name = "MODE")]
+    formats: Option<FormatsName>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FormatsName {
+    /// An error for what does not follow the format's RFC
+    Assert,
+    /// An error for what no common parser of the format reads; otherwise a warning
+    Lenient,
+    /// A warning for what does not follow the format's RFC
+    Warn,
+    /// Formats are not checked
+    Off,
+}
+
+impl From<FormatsName> for FormatMode {
+    fn from(name: FormatsName) -> Self {
+        match name {
+            FormatsName::Assert => Self::Assert,
+            FormatsName::Lenient => Self::Lenient,
+            FormatsName::Warn => Self::Warn,
+            FormatsName::Off => Self::Off,
+        }
+    }
 }
 
 impl ConfigurationOptions {
-    /// How calls are judged. Keys that mean nothing are told on standard error.
+    /// How calls are judged. Unknown keys are reported on standard error.
     pub(crate) fn read(&self) -> anyhow::Result<ValidationConfig> {
         let mut config = self.config.read()?.config.validation;
         if self.strict {
             for_all(&mut config, |settings| settings.strict = true);
+        }
+        if let Some(formats) = self.formats {
+            for_all(&mut config, |settings| settings.formats = formats.into());
         }
         Ok(config)
     }
@@ -79,29 +111,30 @@ impl ConfigOption {
         self.config.clone().or_else(found)
     }
 
-    /// Reads the configuration. What means nothing, and what is ignored, is told on standard error.
+    /// Reads the configuration. An unknown key in a file that was named or is trusted is an error; in a file that was
+    /// only found it is a warning, like everything that such a file may not say.
     pub(crate) fn read(&self) -> anyhow::Result<Configuration> {
         let (path, is_named) = match (&self.config, found()) {
             (Some(named), _) => (named.clone(), true),
             (None, Some(found)) => (found, false),
             (None, None) => return Ok(Configuration::default()),
         };
-        let content = Content::read(path)?;
-        let mut config = content.config(Trust::Found)?;
-        let mut folder = None;
+        let content = ConfigurationFile::read(path)?;
+        let standing = if is_named { Ok(TrustState::Trusted) } else { content.standing_of_found() };
+        let is_trusted = matches!(standing, Ok(TrustState::Trusted));
+        let config = content.config(if is_trusted { Trust::Trusted } else { Trust::Found })?;
         if !config.ignored.is_empty() {
-            let standing =
-                if is_named { Standing::Trusted } else { content.standing(&Trusted::read()?) };
-            if standing == Standing::Trusted {
-                config = content.config(Trust::Trusted)?;
-                folder = Some(content.folder()?);
-            } else {
-                say(&content.ignoring(&config.ignored, standing));
-            }
+            say(&content.ignoring(&config.ignored, standing?));
         }
         for warning in config.warnings() {
             say(&format!("warning: {warning}"));
         }
+        if let Some(note) = content.foreign(&config.foreign) {
+            say(&note);
+        }
+        // The folder matters only to a file that says more than how calls are judged.
+        let says_more = is_trusted && !content.wants_trust()?.is_empty();
+        let folder = if says_more { Some(content.folder()?) } else { None };
         Ok(Configuration { config, folder })
     }
 }
@@ -117,14 +150,14 @@ impl Configuration {
         self.folder.as_ref().map(|folder| folder.join(name))
     }
 
-    /// Who is served and what lies behind, with warnings about keys that mean nothing.
+    /// Who is served and what lies behind, with warnings about keys that have no effect.
     pub(crate) fn service(&self) -> anyhow::Result<(ServiceSettings, Vec<String>)> {
         let parsed = json!({ "gateway": self.config.gateway });
         Ok(ServiceSettings::from_value("the configuration", &parsed)?)
     }
 
     /// Reads all that is said of the gateway, as whoever serves does: who is served and what lies behind, with warnings
-    /// about every key of the file that means nothing.
+    /// about every key of the file that is not known or has no effect.
     pub(crate) fn as_served(&self, file: &str) -> anyhow::Result<(ServiceSettings, Vec<String>)> {
         let parsed = json!({ "gateway": self.config.gateway });
         let (_, of_gateway) = GatewaySettings::from_value(file, &parsed)?;
@@ -167,12 +200,12 @@ impl Configuration {
 }
 
 /// A configuration file with its bytes: what is judged is what was read, once.
-pub(crate) struct Content {
+pub(crate) struct ConfigurationFile {
     path: PathBuf,
     bytes: Vec<u8>,
 }
 
-impl Content {
+impl ConfigurationFile {
     pub(crate) fn read(path: PathBuf) -> anyhow::Result<Self> {
         Ok(Self { bytes: read(&path)?, path })
     }
@@ -185,7 +218,12 @@ impl Content {
         &self.bytes
     }
 
-    pub(crate) fn standing(&self, trusted: &Trusted) -> Standing {
+    /// How a file stands that nobody named.
+    fn standing_of_found(&self) -> anyhow::Result<TrustState> {
+        Ok(self.standing(&Trusted::read()?))
+    }
+
+    pub(crate) fn standing(&self, trusted: &Trusted) -> TrustState {
         trusted.standing(&self.path, &self.bytes)
     }
 
@@ -215,11 +253,22 @@ impl Content {
         folder.with_context(|| format!("cannot find the folder of {}", self.path.display()))
     }
 
-    fn ignoring(&self, keys: &[&str], standing: Standing) -> String {
+    /// One line about keys that belong to other programs; none where there are none.
+    pub(crate) fn foreign(&self, keys: &[String]) -> Option<String> {
+        let path = self.path.display();
+        (!keys.is_empty()).then(|| {
+            format!(
+                "note: {path} also has keys of other programs, which are not read: {}",
+                keys.join(", ")
+            )
+        })
+    }
+
+    fn ignoring(&self, keys: &[&str], standing: TrustState) -> String {
         let (path, keys) = (self.path.display(), keys.join(", "));
         let why = match standing {
-            Standing::Changed => "has changed since it was trusted",
-            Standing::Trusted | Standing::Unknown => "is not trusted",
+            TrustState::Changed => "has changed since it was trusted",
+            TrustState::Trusted | TrustState::Unknown => "is not trusted",
         };
         format!(
             "warning: {path} {why}, so it does not set {keys}; to allow it: answerback trust {path}"

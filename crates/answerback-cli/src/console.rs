@@ -16,13 +16,14 @@ use answerback_gateway::serve::{Backend, Place, Service, Within};
 use answerback_gateway::{ServerSettings, Weight, remarks};
 use answerback_http::Scope;
 use answerback_record::InForce;
+use answerback_record::system::now;
 use answerback_store::{CaseRecord, Store, StoreError, Ticket};
 use answerback_verify::{Options, Report};
 use anyhow::Context;
 use serde_json::{Value, json};
 
 use crate::command::ledger::source;
-use crate::input::Input;
+use crate::input::InputSource;
 use crate::output::say;
 use crate::prompts::PromptFolder;
 use crate::shell::file_option;
@@ -37,12 +38,12 @@ pub(crate) struct Server {
     service: Arc<Service>,
     /// The ledger's file, or the URL of its database.
     ledger: PathBuf,
-    governance: RwLock<Governance>,
+    governance: RwLock<ConfiguredGovernance>,
 }
 
 /// Manifest and lock of the configuration, and where they are.
 #[derive(Default)]
-pub(crate) struct Governance {
+pub(crate) struct ConfiguredGovernance {
     pub(crate) files: Option<(PathBuf, PathBuf)>,
     pub(crate) in_force: Option<Arc<InForce>>,
 }
@@ -54,7 +55,7 @@ impl Server {
 
     /// Verifies governed replies against these from now on. They are logged first, where the log has others: who verifies
     /// the log judges by what it has. It waits for the store.
-    pub(crate) fn govern(&self, governance: Governance) -> anyhow::Result<()> {
+    pub(crate) fn govern(&self, governance: ConfiguredGovernance) -> anyhow::Result<()> {
         if let Some(in_force) = &governance.in_force {
             in_force.log(&self.store).context("manifest and lock could not be recorded")?;
         }
@@ -175,7 +176,8 @@ impl Behind for Server {
 
     fn verify(&self) -> Result<Report, String> {
         let mut source = source::open(&self.ledger).map_err(|error| format!("{error:#}"))?;
-        answerback_verify::verify(source.as_mut(), &Options::new())
+        let now = now().unix_millis().saturating_mul(1000);
+        answerback_verify::verify(source.as_mut(), &Options::new().with_time(now))
             .map_err(|error| error.to_string())
     }
 
@@ -213,8 +215,8 @@ fn tool(name: &str, source: &Value, is_changed: bool) -> ToolView {
 /// Every prompt of manifest and lock, beside the file that it is.
 fn agents(manifest_file: &Path, lock_file: &Path) -> anyhow::Result<AgentsView> {
     let limits = Limits::default();
-    let manifest = Input::new(manifest_file).document(limits)?.value;
-    let lock = Input::new(lock_file).document(limits)?.value;
+    let manifest = InputSource::new(manifest_file).document(limits)?.value;
+    let lock = InputSource::new(lock_file).document(limits)?.value;
     let entries = Lock::entries(&lock);
     let root = manifest_file.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = PromptFolder::open(root.unwrap_or_else(|| Path::new(".")), limits)?;

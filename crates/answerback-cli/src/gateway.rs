@@ -1,5 +1,6 @@
 //! The gateway that a configuration describes, for whichever command carries its messages.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use answerback::contract::tool::McpHost;
@@ -24,27 +25,53 @@ pub(crate) struct GatewayOptions {
 
     #[command(flatten)]
     pub(crate) location: Location,
+
+    /// True once it turned out that nothing can be recorded where nobody said where to.
+    #[arg(skip)]
+    is_unrecorded: Cell<bool>,
 }
 
 impl GatewayOptions {
     /// A gateway that records in one folder, by the configuration there.
     pub(crate) fn within(folder: &Path) -> Self {
-        Self { no_record: false, strict: false, location: Location::within(folder) }
+        let (location, is_unrecorded) = (Location::within(folder), Cell::default());
+        Self { no_record: false, strict: false, location, is_unrecorded }
+    }
+
+    /// Goes on without a record where the usual place for it does not exist or cannot be written, and says so. A place
+    /// that somebody named has to be usable: what they asked for is not left out.
+    pub(crate) fn allow_unrecorded(&self) -> anyhow::Result<()> {
+        if self.no_record || self.location.is_named()? {
+            return Ok(());
+        }
+        if let Err(error) = self.location.could_write() {
+            self.is_unrecorded.set(true);
+            say(&format!(
+                "warning: nothing is recorded: {error:#}; calls are checked and counted all the same. Name a place with \
+                 --store FILE --anchor FILE, or say --no-record"
+            ));
+        }
+        Ok(())
+    }
+
+    fn is_unrecorded(&self) -> bool {
+        self.no_record || self.is_unrecorded.get()
     }
 
     /// The gateway with its record, and with the agent that answers for results where one is configured. The record
     /// begins here if it is not there yet. With full text, its index is filled as the record grows.
     pub(crate) fn gateway(&self, full_text: bool) -> anyhow::Result<Gateway> {
         let configuration = self.location.configuration()?;
-        if self.no_record {
+        if self.is_unrecorded() {
             if configuration.config.governance.agent.is_some() {
                 say("warning: governance.agent is set, and nothing is attested without a record");
             }
             return judging(configuration, self.strict);
         }
-        recorded(configuration, self.strict, || {
+        let gateway = recorded(configuration, self.strict, || {
             Ok(Recorder::new(self.location.start_to_stay(full_text)?)?)
-        })
+        })?;
+        Ok(gateway.with_commands(self.location.commands()))
     }
 
     /// The gateway that a configuration read later describes, with the record that there is.
@@ -54,14 +81,22 @@ impl GatewayOptions {
         recorder: Option<Recorder>,
     ) -> anyhow::Result<Gateway> {
         match recorder {
-            Some(recorder) => recorded(configuration, self.strict, || Ok(recorder)),
+            Some(recorder) => {
+                let gateway = recorded(configuration, self.strict, || Ok(recorder))?;
+                Ok(gateway.with_commands(self.location.commands()))
+            }
             None => judging(configuration, self.strict),
         }
     }
 
     /// Where a server's tools are kept as they were first seen: beside the record, where there is one.
     pub(crate) fn pins(&self, server: &str) -> anyhow::Result<Option<PathBuf>> {
-        if self.no_record { Ok(None) } else { pins(&self.location, server).map(Some) }
+        self.pins_under(server, server)
+    }
+
+    /// The same for a server whose name others may have, too: the key is its own.
+    pub(crate) fn pins_under(&self, server: &str, key: &str) -> anyhow::Result<Option<PathBuf>> {
+        if self.is_unrecorded() { Ok(None) } else { pins(&self.location, server, key).map(Some) }
     }
 }
 
@@ -114,14 +149,16 @@ fn tracer() -> anyhow::Result<Option<std::sync::Arc<answerback_gateway::Tracer>>
 }
 
 /// The agent that the configuration lets answer for results, and what it speaks under.
-pub(crate) struct Speaker<'c> {
+pub(crate) struct ConfiguredSpeaker<'c> {
     agent: &'c str,
     manifest: PathBuf,
     lock: PathBuf,
 }
 
 /// Who is to answer for results, as the configuration alone tells; nobody, where it names no agent.
-pub(crate) fn speaker(configuration: &Configuration) -> anyhow::Result<Option<Speaker<'_>>> {
+pub(crate) fn speaker(
+    configuration: &Configuration,
+) -> anyhow::Result<Option<ConfiguredSpeaker<'_>>> {
     let governance = &configuration.config.governance;
     let Some(agent) = &governance.agent else { return Ok(None) };
     let (Some(manifest), Some(lock)) = (&governance.manifest, &governance.lock) else {
@@ -130,12 +167,14 @@ pub(crate) fn speaker(configuration: &Configuration) -> anyhow::Result<Option<Sp
         );
     };
     let (manifest, lock) = (configuration.path(manifest), configuration.path(lock));
-    Ok(Some(Speaker { agent, manifest, lock }))
+    Ok(Some(ConfiguredSpeaker { agent, manifest, lock }))
 }
 
 /// The agent under whose identity results are given, where there is one.
 pub(crate) fn attestor(configuration: &Configuration) -> anyhow::Result<Option<Attestor>> {
-    let Some(Speaker { agent, manifest, lock }) = speaker(configuration)? else { return Ok(None) };
+    let Some(ConfiguredSpeaker { agent, manifest, lock }) = speaker(configuration)? else {
+        return Ok(None);
+    };
     let attestor = Attestor::open(manifest, lock, agent);
     attestor.map(Some).with_context(|| format!("governance.agent {agent} cannot speak"))
 }
@@ -146,9 +185,9 @@ fn in_force(attestor: Attestor, store: &Store) -> anyhow::Result<Attestor> {
     Ok(attestor)
 }
 
-/// Where the tools' definitions are kept: beside the store, by the server's name.
-fn pins(location: &Location, name: &str) -> anyhow::Result<PathBuf> {
-    let digest = answerback::Digest::of_bytes(name.as_bytes()).to_string();
+/// Where the tools' definitions are kept: next to the store, by the server's name and key.
+fn pins(location: &Location, name: &str, key: &str) -> anyhow::Result<PathBuf> {
+    let digest = answerback::Digest::of_bytes(key.as_bytes()).to_string();
     let readable: String = name
         .chars()
         .filter(|it| it.is_ascii_alphanumeric() || "-_".contains(*it))

@@ -9,14 +9,14 @@ use anyhow::{Context, bail};
 
 /// One input, as named on the command line.
 #[derive(Clone, Debug)]
-pub(crate) enum Input {
+pub(crate) enum InputSource {
     /// `-`.
     Stdin,
     /// A path.
     File(PathBuf),
 }
 
-impl Input {
+impl InputSource {
     pub(crate) fn new(name: &Path) -> Self {
         if name.as_os_str() == "-" { Self::Stdin } else { Self::File(name.to_owned()) }
     }

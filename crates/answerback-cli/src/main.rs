@@ -1,28 +1,30 @@
 //! The `answerback` program: it joins the library to files, terminals and pipes. One file a command.
 
+mod actor;
 mod address;
 mod arguments;
 mod command;
 mod configuration;
 mod console;
-mod counted;
-mod decider;
 mod demo;
 mod exit;
 mod folders;
 mod gateway;
+mod governance_inputs;
 mod input;
-mod operating;
+mod log_format;
 mod options;
 mod output;
 mod pipeline;
+mod plural;
 mod progress;
 mod prompts;
 mod report;
+mod runtime;
+mod server_identity;
 mod shell;
 mod show;
 mod terminal;
-mod together;
 mod tokens;
 mod trusted;
 mod webhook;
@@ -32,7 +34,7 @@ use std::process::ExitCode;
 pub(crate) use answerback_tools::replace;
 use clap::Parser;
 
-/// A fifth of what a call through the gateway costs was the system's allocator (DESIGN.md).
+/// A fifth of what a call through the gateway costs was the system's allocator (docs/adr/0053-box-what-only-some-calls-need.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -25,7 +25,7 @@ impl From<ProfileName> for Profile {
 
 /// How to print.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// For people
     Text,
     /// For programs

@@ -1,5 +1,6 @@
 //! What leaves the program: every text from outside passes here before it reaches a terminal.
 
+use crate::log_format::{LogFormat, as_json};
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::io;
@@ -15,9 +16,12 @@ pub(crate) fn sanitise(text: &str) -> Cow<'_, str> {
 
 /// One line for people, on standard error.
 pub(crate) fn say(text: &str) {
+    let line = match LogFormat::of_process() {
+        LogFormat::Text => format!("{}\n", sanitise(text)),
+        LogFormat::Json => format!("{}\n", as_json(text)),
+    };
     // Where nobody reads it any more there is nobody to tell.
-    let _ =
-        io::Write::write_all(&mut anstream::stderr(), format!("{}\n", sanitise(text)).as_bytes());
+    let _ = io::Write::write_all(&mut anstream::stderr(), line.as_bytes());
 }
 
 /// Why the rest of an input without an end was not judged.

@@ -31,7 +31,7 @@ impl Piece {
 
 /// What is done with a piece, in three steps. The first and the last run on all cores; between them,
 /// pieces are counted one at a time, in the order of the log.
-pub(crate) trait Work: Sync {
+pub(crate) trait PipelineWork: Sync {
     type Judged: Send;
     type Done: Send;
 
@@ -42,7 +42,7 @@ pub(crate) trait Work: Sync {
 
 /// Runs a log through the work and hands what is done to `write`, in the order of the log. `name` is
 /// what the log is called when it cannot be read.
-pub(crate) fn run<W: Work>(
+pub(crate) fn run<W: PipelineWork>(
     name: &str,
     log: impl Read + Send,
     longest_line: usize,
@@ -95,7 +95,11 @@ pub(crate) fn run<W: Work>(
 
 /// One piece through all steps; a panic in one of them is handed on. Nothing, when another's panic
 /// has ended the work.
-fn work_on<W: Work>(piece: &Piece, work: &W, order: &Order) -> Option<thread::Result<W::Done>> {
+fn work_on<W: PipelineWork>(
+    piece: &Piece,
+    work: &W,
+    order: &Order,
+) -> Option<thread::Result<W::Done>> {
     let done = catch_unwind(AssertUnwindSafe(|| {
         let mut judged = work.judge(piece);
         let in_turn = order.in_turn(piece.index, || work.count(&mut judged));
@@ -107,12 +111,12 @@ fn work_on<W: Work>(piece: &Piece, work: &W, order: &Order) -> Option<thread::Re
 /// Lets pieces through one at a time, in the order of the log.
 #[derive(Default)]
 struct Order {
-    next: Mutex<Next>,
+    next: Mutex<NextPiece>,
     moved: Condvar,
 }
 
 #[derive(Default)]
-struct Next {
+struct NextPiece {
     index: usize,
     ended: bool,
 }
@@ -120,7 +124,7 @@ struct Next {
 impl Order {
     /// Waits for the piece's turn and counts it; `false` when the work has ended.
     fn in_turn(&self, index: usize, count: impl FnOnce()) -> bool {
-        let is_early = |next: &mut Next| next.index != index && !next.ended;
+        let is_early = |next: &mut NextPiece| next.index != index && !next.ended;
         let next = self.moved.wait_while(self.lock(), is_early);
         let next = next.unwrap_or_else(PoisonError::into_inner);
         if next.ended {
@@ -139,7 +143,7 @@ impl Order {
         self.moved.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Next> {
+    fn lock(&self) -> MutexGuard<'_, NextPiece> {
         self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -198,7 +202,7 @@ mod tests {
         panics_at: usize,
     }
 
-    impl Work for Numbering {
+    impl PipelineWork for Numbering {
         type Judged = (usize, Vec<Vec<u8>>);
         type Done = String;
 

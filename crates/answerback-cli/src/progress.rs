@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 /// A line that is rewritten a few times a second. It shows nothing for work that is done at once.
-pub(crate) struct Progress {
+pub(crate) struct ProgressLine {
     unit: &'static str,
     shown: bool,
     watched: bool,
@@ -16,7 +16,7 @@ pub(crate) struct Progress {
 
 const PERIOD: Duration = Duration::from_millis(250);
 
-impl Progress {
+impl ProgressLine {
     pub(crate) fn new(unit: &'static str) -> Self {
         let started = Instant::now();
         let watched = std::io::stderr().is_terminal();

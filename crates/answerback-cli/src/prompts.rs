@@ -9,7 +9,7 @@ use answerback::governance::{Manifest, PromptFiles};
 use answerback::json::Limits;
 use anyhow::{Context, bail};
 
-use crate::input::Input;
+use crate::input::InputSource;
 
 /// The folder that a manifest's files are relative to.
 pub(crate) struct PromptFolder {
@@ -41,7 +41,7 @@ impl PromptFolder {
             if !path.starts_with(&self.root) {
                 bail!("{name} is a link that leads out of {}", self.root.display());
             }
-            files = files.with_file(name, &Input::File(path).bytes(self.limits)?);
+            files = files.with_file(name, &InputSource::File(path).bytes(self.limits)?);
         }
         Ok(files)
     }

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use answerback::judge::{Share, Summary};
 
-use crate::counted::counted;
 use crate::output::sanitise;
+use crate::plural::counted;
 
 /// The longest list of a report; JSON has all of it.
 const MOST: usize = 20;

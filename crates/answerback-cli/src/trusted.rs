@@ -17,7 +17,7 @@ use crate::replace::replace;
 
 /// How a file stands.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Standing {
+pub(crate) enum TrustState {
     /// It is trusted as it is.
     Trusted,
     /// It was trusted, and has changed since.
@@ -42,6 +42,10 @@ impl Trusted {
 
     /// Reads the list. A list that cannot be read trusts nothing and is an error.
     pub(crate) fn read() -> anyhow::Result<Self> {
+        if folders::state().is_none() {
+            // Without a place for it nothing was ever trusted.
+            return Ok(Self::default());
+        }
         let place = Self::place()?;
         let text = match fs::read_to_string(&place) {
             Ok(text) => text,
@@ -65,12 +69,12 @@ impl Trusted {
     }
 
     /// How the file with this content stands.
-    pub(crate) fn standing(&self, file: &Path, content: &[u8]) -> Standing {
+    pub(crate) fn standing(&self, file: &Path, content: &[u8]) -> TrustState {
         let known = key(file).ok().and_then(|key| self.files.get(&key));
         match known {
-            None => Standing::Unknown,
-            Some(digest) if *digest == Digest::of_bytes(content).to_string() => Standing::Trusted,
-            Some(_) => Standing::Changed,
+            None => TrustState::Unknown,
+            Some(digest) if *digest == Digest::of_bytes(content).to_string() => TrustState::Trusted,
+            Some(_) => TrustState::Changed,
         }
     }
 

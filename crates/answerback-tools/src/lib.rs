@@ -26,21 +26,21 @@
 mod answer;
 mod bot;
 mod call;
+mod context;
 mod definition;
 mod issue;
 pub mod replace;
 #[cfg(feature = "server")]
 mod server;
 mod solution;
-mod surroundings;
 mod tools;
 mod validators;
 
 pub use answer::Answer;
 pub use bot::folder::Root;
 pub use call::{Call, CallError};
+pub use context::Surroundings;
 pub use definition::{Definition, Effect};
 #[cfg(feature = "server")]
 pub use server::{ServeError, serve, serve_stdio};
-pub use surroundings::Surroundings;
 pub use tools::Tools;

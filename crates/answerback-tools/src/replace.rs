@@ -26,10 +26,18 @@ pub fn replace_with<T, E: From<io::Error>>(
 ) -> Result<T, E> {
     let target = target(path)?;
     let beside = beside(&target);
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
+    let present = fs::metadata(&target).ok();
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    // What nobody else may read in the file must not be readable while it is written.
+    #[cfg(unix)]
+    if present.is_some() {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    let mut file = options.open(&beside)?;
     let written = write(&mut file).and_then(|written| {
         file.sync_all()?;
-        if let Ok(present) = fs::metadata(&target) {
+        if let Some(present) = present {
             fs::set_permissions(&beside, present.permissions())?;
         }
         fs::rename(&beside, &target)?;

@@ -40,7 +40,7 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let running = match serve_server(Server::new(tools), (input, output)).await {
+    let running = match serve_server(ToolServer::new(tools), (input, output)).await {
         Ok(running) => running,
         // Whoever hangs up before the first word has no complaint.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
@@ -78,12 +78,12 @@ pub enum ServeError {
     Stopped(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-struct Server {
+struct ToolServer {
     tools: Arc<Tools>,
     listed: Vec<Tool>,
 }
 
-impl Server {
+impl ToolServer {
     fn new(tools: Arc<Tools>) -> Self {
         let listed = tools.definitions().map(listed).collect();
         Self { tools, listed }
@@ -103,7 +103,7 @@ fn listed(definition: &Definition) -> Tool {
         .with_annotations(annotations)
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for ToolServer {
     fn get_info(&self) -> ServerConfig {
         let this = Implementation::new("answerback-tools", env!("CARGO_PKG_VERSION"))
             .with_title("Answerback tools")

@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::answer::Answer;
 use crate::bot::folder::Root;
 use crate::call::{Call, CallError};
+use crate::context::Surroundings;
 use crate::definition::Definition;
 use crate::solution::{Run, SolutionTool};
-use crate::surroundings::Surroundings;
 use crate::validators::Validator;
 
 /// The tools, over one folder.
@@ -20,19 +20,19 @@ use crate::validators::Validator;
 pub struct Tools {
     root: Root,
     surroundings: Surroundings,
-    offered: Vec<(Which, Definition)>,
+    offered: Vec<(ToolId, Definition)>,
     /// Writers of one process take turns, wherever the folder lies.
     writing: Mutex<()>,
 }
 
 /// One of the tools.
 #[derive(Clone, Copy, Debug)]
-enum Which {
+enum ToolId {
     Validator(Validator),
     Solution(SolutionTool),
 }
 
-impl Which {
+impl ToolId {
     const ALL: [Self; 8] = [
         Self::Validator(Validator::DateRange),
         Self::Validator(Validator::Email),
@@ -56,7 +56,7 @@ impl Tools {
     /// The tools for the solution that is found at, or above, a folder. It is looked for anew with every call, so
     /// that one that is made later is found.
     pub fn new(root: Root, surroundings: Surroundings) -> Self {
-        let offered = Which::ALL.map(|which| (which, which.definition())).into();
+        let offered = ToolId::ALL.map(|which| (which, which.definition())).into();
         Self { root, surroundings, offered, writing: Mutex::new(()) }
     }
 
@@ -78,20 +78,20 @@ impl Tools {
         let run = Run::start(&self.surroundings, call.correlation_id.as_ref());
         let schema = definition.schema()?;
         let arguments = match which {
-            Which::Validator(validator) => validator.repeatable(&call.arguments),
-            Which::Solution(_) => Cow::Borrowed(&call.arguments),
+            ToolId::Validator(validator) => validator.repeatable(&call.arguments),
+            ToolId::Solution(_) => Cow::Borrowed(&call.arguments),
         };
         let findings = check(schema, &arguments, ())?;
         // The message, the expectations and the examples are the library's, in either contract.
         let source = EnrichSource::Call { schema: schema.source(), arguments: &arguments };
         let refusal = enrich(&findings, &source, self.surroundings.now());
         match (which, refusal) {
-            (Which::Validator(_), Some(refusal)) => Ok(refusal.into()),
-            (Which::Validator(validator), None) => {
+            (ToolId::Validator(_), Some(refusal)) => Ok(refusal.into()),
+            (ToolId::Validator(validator), None) => {
                 Ok(validator.run(&arguments, self.surroundings.now())?.into())
             }
-            (Which::Solution(tool), Some(refusal)) => Ok(tool.refused(&refusal, &run)?.into()),
-            (Which::Solution(tool), None) => {
+            (ToolId::Solution(tool), Some(refusal)) => Ok(tool.refused(&refusal, &run)?.into()),
+            (ToolId::Solution(tool), None) => {
                 let _turn = tool.writes().then(|| {
                     // Whoever panicked left no half-written state: files are replaced as a whole.
                     self.writing.lock().unwrap_or_else(PoisonError::into_inner)

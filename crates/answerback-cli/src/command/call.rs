@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use crate::configuration::{ConfigurationOptions, for_all};
 use crate::exit::Exit;
-use crate::input::Input;
+use crate::input::InputSource;
 use crate::options::LimitOptions;
 use crate::output::{Leavable, push_line, quiet_json, sanitise, say};
-use answerback_record::surroundings::{now, random};
+use answerback_record::system::{now, random};
 
 /// Judge one tool call, and print what the model would be told
 ///
@@ -55,8 +55,8 @@ pub(crate) struct Arguments {
     configuration: ConfigurationOptions,
 
     /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Message)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = CallFormat::Message)]
+    format: CallFormat,
 
     #[command(flatten)]
     limits: LimitOptions,
@@ -84,7 +84,7 @@ impl From<StyleName> for Style {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
+enum CallFormat {
     /// The text for the model
     Message,
     /// The line that 'replay' prints
@@ -107,7 +107,7 @@ enum Format {
     Atdf,
 }
 
-impl Format {
+impl CallFormat {
     fn provider(self) -> Option<Provider> {
         match self {
             Self::Message | Self::Json | Self::Atdf => None,
@@ -139,6 +139,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     if let Some(fault) = &judged.unchecked {
         say(&format!("warning: the call is not checked: {fault}"));
     }
+    for problem in judged.schema().map(Schema::problems).unwrap_or_default() {
+        say(&format!(
+            "warning: a part of the tool's schema is not checked as it is written: {problem}"
+        ));
+    }
     let exit = match (&judged.unchecked, judged.is_valid()) {
         (Some(_), _) => Exit::CouldNotJudge,
         (None, true) => Exit::Good,
@@ -151,10 +156,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 
 /// The tools of the file: a list of them, or the one schema in it under the name that is called.
 fn catalogue(tool: &str, file: &Path, limits: Limits) -> anyhow::Result<Catalogue> {
-    let input = Input::new(file);
+    let input = InputSource::new(file);
     let source = input.document(limits)?.value;
-    let is_tool =
-        ["inputSchema", "input_schema", "function"].iter().any(|key| source.get(key).is_some());
+    let has = |key: &str| source.get(key).is_some();
+    let is_tool = ["inputSchema", "input_schema", "function", "toolSpec", "functionDeclarations"]
+        .iter()
+        .any(|key| has(key))
+        || has("name") && source.get("parameters").is_some_and(Value::is_object);
     let is_list = source.is_array() || source.get("tools").is_some_and(Value::is_array);
     let catalogue = if is_tool {
         Catalogue::read(&Value::from(vec![source]))
@@ -173,7 +181,7 @@ fn text(arguments: &Arguments, limits: Limits) -> anyhow::Result<String> {
     if arguments.schema.as_os_str() == "-" {
         bail!("schema and arguments cannot both come from standard input");
     }
-    String::from_utf8(Input::Stdin.bytes(limits)?).context("the arguments are not UTF-8")
+    String::from_utf8(InputSource::Stdin.bytes(limits)?).context("the arguments are not UTF-8")
 }
 
 /// What is printed, with its line end.
@@ -181,15 +189,15 @@ fn told(judged: Judged<'_>, arguments: &Arguments, text: &str) -> anyhow::Result
     let outcome = judged.as_attempt(arguments.attempt, now(), random()?);
     let mut told = String::new();
     match arguments.format {
-        Format::Message => {
+        CallFormat::Message => {
             let notes = judged.notes();
             let result = judged.answer(outcome).result;
             if let Some(message) = result.map(|result| result.content).or(notes) {
                 told.push_str(&lines(&message));
             }
         }
-        Format::Json => push_line(&mut told, &judged.answer(outcome))?,
-        Format::Atdf => {
+        CallFormat::Json => push_line(&mut told, &judged.answer(outcome))?,
+        CallFormat::Atdf => {
             let empty = Value::Null;
             let source = EnrichSource::Call {
                 schema: judged.schema().map_or(&empty, Schema::source),
@@ -200,11 +208,8 @@ fn told(judged: Judged<'_>, arguments: &Arguments, text: &str) -> anyhow::Result
             }
         }
         format => {
-            let call = ToolCall::new(
-                &arguments.call_id,
-                &arguments.tool,
-                provider::Arguments::Text(text.to_owned()),
-            );
+            let sent = provider::Arguments::Text(text.to_owned());
+            let call = ToolCall::new(&judged.tool_call_id, &judged.tool, sent);
             let result = judged.answer(outcome).result;
             if let Some((provider, result)) = format.provider().zip(result) {
                 told.push_str(&pretty(&provider.result(&call, &result))?);

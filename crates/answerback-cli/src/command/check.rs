@@ -2,21 +2,25 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
+use answerback::contract::atdf::descriptor::mcp_to_descriptor;
 use answerback::contract::{Contract, Profile, recognise};
 use answerback::finding::secrets::redact_pointer;
-use answerback::finding::{Severity, ValidationError};
-use answerback::json::{Limits, locate, read};
+use answerback::finding::{Severity, ValidationError, shown_name};
+use answerback::json::{Limits, Pointer, Position, locate, read};
+use answerback_record::system::now;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::counted::counted;
 use crate::exit::Exit;
-use crate::input::Input;
-use crate::options::{Format, LimitOptions, ProfileName};
+use crate::governance_inputs::DocumentVerdict as Outcome;
+use crate::governance_inputs::{
+    GovernanceInputs, GovernanceOptions, verification_json, verification_lines,
+};
+use crate::input::InputSource;
+use crate::options::{LimitOptions, OutputFormat, ProfileName};
 use crate::output::{Leavable, NOBODY_READS, quiet_json, sanitise, say};
-use crate::progress::Progress;
-use crate::together::Verdict as Outcome;
-use crate::together::{Together, TogetherOptions, verification_json, verification_lines};
+use crate::plural::counted;
+use crate::progress::ProgressLine;
 
 /// Judge documents against their contract
 ///
@@ -30,13 +34,15 @@ use crate::together::{Together, TogetherOptions, verification_json, verification
   answerback check --ndjson log.ndjson
   answerback check --manifest prompt-manifest.json --lock prompt-lock.json --handoff handoff.json response.json
   answerback check --lock prompt-lock.json prompt-manifest.json
+  answerback check tools.json
 
+Each tool of a tools/list of the Model Context Protocol is converted to a descriptor, which is checked.
 With --manifest and --lock a governed response is verified: identity, version and prompt hash must be the locked
 ones, every agent it names must exist, and with --handoff it must answer that handoff. What cannot be computed is not
 accepted. Handoffs are judged against both, a manifest against its lock and a lock against its manifest.
 
 JSON output is one line a document:
-  {\"file\", \"line\"?, \"contract\", \"recognised_by\"?, \"valid\", \"findings\": [{\"error_code\", \"field_path\",
+  {\"file\", \"line\"?, \"tool\"?, \"contract\", \"recognised_by\"?, \"valid\", \"findings\": [{\"error_code\", \"field_path\",
    \"message\", \"severity\", \"expected_value\"?, \"actual_value\"?}], \"verification\"?, \"error\"?}
 'line' comes with --ndjson, 'error' says why a document could not be judged. 'verification' comes with a response
 that was verified: {\"accepted\", \"halt\", \"agent\", \"scope\", \"claims\": [{\"flag\", \"claimed\", \"observed\"}]}, or
@@ -63,11 +69,11 @@ pub(crate) struct Arguments {
     all: bool,
 
     /// How to print what was found
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 
     #[command(flatten)]
-    together: TogetherOptions,
+    together: GovernanceOptions,
 
     #[command(flatten)]
     limits: LimitOptions,
@@ -75,18 +81,18 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let stdout = anstream::AutoStream::auto(io::stdout());
-    let mut judge = Judge {
+    let mut judge = DocumentChecker {
         contract: arguments.contract,
         profile: arguments.profile.into(),
         format: arguments.format,
         most: if arguments.all { usize::MAX } else { 50 },
         limits: arguments.limits.limits(),
-        together: Together::read(&arguments.together, arguments.limits.limits())?,
+        together: GovernanceInputs::read(&arguments.together, arguments.limits.limits())?,
         out: BufWriter::with_capacity(1 << 16, Leavable::new(stdout)),
         exit: Exit::Good,
     };
     for file in &arguments.files {
-        let input = Input::new(file);
+        let input = InputSource::new(file);
         let judged = if arguments.ndjson { judge.lines(&input) } else { judge.file(&input) };
         if let Err(error) = judged {
             // What goes wrong with an input names it already.
@@ -100,10 +106,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 
 /// One line of JSON output: what came of one document.
 #[derive(Serialize)]
-struct Verdict<'a> {
+struct DocumentLine<'a> {
     file: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u64>,
+    /// The tool of a list that was checked as a descriptor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<&'a str>,
     contract: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     recognised_by: Option<&'a str>,
@@ -117,29 +126,29 @@ struct Verdict<'a> {
     error: Option<&'a str>,
 }
 
-struct Judge<W: Write> {
+struct DocumentChecker<W: Write> {
     contract: Option<Contract>,
     profile: Profile,
-    format: Format,
+    format: OutputFormat,
     /// How many findings of a document are printed as text.
     most: usize,
     limits: Limits,
-    together: Together,
+    together: GovernanceInputs,
     out: BufWriter<Leavable<W>>,
     exit: Exit,
 }
 
-impl<W: Write> Judge<W> {
-    fn file(&mut self, input: &Input) -> anyhow::Result<()> {
+impl<W: Write> DocumentChecker<W> {
+    fn file(&mut self, input: &InputSource) -> anyhow::Result<()> {
         let bytes = input.bytes(self.limits)?;
         self.judge(&input.name(), None, &bytes)
     }
 
     /// Judges line by line, holding one line at a time.
-    fn lines(&mut self, input: &Input) -> anyhow::Result<()> {
+    fn lines(&mut self, input: &InputSource) -> anyhow::Result<()> {
         let (name, has_end) = (input.name(), input.has_end());
         let mut reader = BufReader::with_capacity(1 << 16, input.open()?);
-        let mut progress = Progress::new("documents");
+        let mut progress = ProgressLine::new("documents");
         let mut buffer = Vec::new();
         let mut is_empty = true;
         for number in 1.. {
@@ -186,6 +195,9 @@ impl<W: Write> Judge<W> {
             Err(error) => return self.could_not(name, line, &error.to_string()),
         };
         let (contract, recognised_by) = match (self.contract, recognise(&document.value)) {
+            (None | Some(Contract::Descriptor), None) if is_tool_list(&document.value) => {
+                return self.tools(name, line, &document.value, bytes);
+            }
             (Some(contract), _) => (contract, None),
             (None, Some(found)) => (found.contract, Some(found.reason)),
             (None, None) => {
@@ -193,12 +205,12 @@ impl<W: Write> Judge<W> {
             }
         };
         let (mut lines, mut verification) = (Vec::new(), None);
-        let findings = match self.together.judge(contract, &document, self.profile) {
+        let mut findings = match self.together.judge(contract, &document, self.profile) {
             Outcome::Checked(findings) => findings,
             Outcome::Verified(verified) => {
                 match self.format {
-                    Format::Text => lines = verification_lines(&verified),
-                    Format::Json => verification = Some(verification_json(&verified)),
+                    OutputFormat::Text => lines = verification_lines(&verified),
+                    OutputFormat::Json => verification = Some(verification_json(&verified)),
                 }
                 verified.into_findings()
             }
@@ -210,14 +222,16 @@ impl<W: Write> Judge<W> {
                 return self.could_not(name, line, &told);
             }
         };
+        findings.extend(contract.check_time(&document.value, now()));
         let valid = !findings.iter().any(ValidationError::is_error);
         if !valid {
             self.exit = self.exit.max(Exit::NotGood);
         }
         match self.format {
-            Format::Json => self.json(&Verdict {
+            OutputFormat::Json => self.json(&DocumentLine {
                 file: name,
                 line,
+                tool: None,
                 contract: Some(contract.as_str()),
                 recognised_by: recognised_by.as_deref(),
                 valid,
@@ -225,23 +239,66 @@ impl<W: Write> Judge<W> {
                 verification,
                 error: None,
             }),
-            Format::Text => {
+            OutputFormat::Text => {
                 let place = line.map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
                 self.heading(&place, contract, recognised_by.as_deref(), &findings)?;
                 let text = String::from_utf8_lossy(bytes);
-                for finding in findings.iter().take(self.most) {
-                    self.finding(finding, &text)?;
-                }
-                if findings.len() > self.most {
-                    let more = findings.len() - self.most;
-                    writeln!(self.out, "           {DIM}… {more} more findings (--all){DIM:#}")?;
-                }
+                self.findings(&findings, |finding| locate(&text, &finding.field_path))?;
                 for line in lines {
                     writeln!(self.out, "           {}", sanitise(&line))?;
                 }
                 Ok(())
             }
         }
+    }
+
+    /// Checks each tool of a list of MCP tools as the ATDF descriptor that it is converted to.
+    fn tools(
+        &mut self,
+        name: &str,
+        line: Option<u64>,
+        list: &Value,
+        bytes: &[u8],
+    ) -> anyhow::Result<()> {
+        const REASON: &str = "an MCP tool, converted to a descriptor";
+        let text = String::from_utf8_lossy(bytes);
+        for (place, tool) in tool_places(list) {
+            let shown = tool["name"].as_str().map_or_else(|| place.to_string(), shown_name);
+            let whole = line.map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"));
+            let whole = format!("{whole}, tool {shown}");
+            let descriptor = match mcp_to_descriptor(tool) {
+                Ok(descriptor) => descriptor,
+                Err(error) => {
+                    self.not_judged(name, line, &error.to_string(), &format!("{whole}: {error}"))?;
+                    continue;
+                }
+            };
+            let contract = Contract::Descriptor;
+            let findings = contract.check(&descriptor, self.profile);
+            let valid = !findings.iter().any(ValidationError::is_error);
+            if !valid {
+                self.exit = self.exit.max(Exit::NotGood);
+            }
+            match self.format {
+                OutputFormat::Json => self.json(&DocumentLine {
+                    file: name,
+                    line,
+                    tool: tool["name"].as_str(),
+                    contract: Some(contract.as_str()),
+                    recognised_by: Some(REASON),
+                    valid,
+                    findings: &findings,
+                    verification: None,
+                    error: None,
+                })?,
+                OutputFormat::Text => {
+                    self.heading(&whole, contract, Some(REASON), &findings)?;
+                    // What a finding is about stands in the descriptor; the tool is what there is in the file.
+                    self.findings(&findings, |_| locate(&text, &place))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A document that could not be read or recognised.
@@ -258,10 +315,11 @@ impl<W: Write> Judge<W> {
         told: &str,
     ) -> anyhow::Result<()> {
         self.exit = self.exit.max(Exit::CouldNotJudge);
-        if self.format == Format::Json {
-            self.json(&Verdict {
+        if self.format == OutputFormat::Json {
+            self.json(&DocumentLine {
                 file: name,
                 line,
+                tool: None,
                 contract: None,
                 recognised_by: None,
                 valid: false,
@@ -275,7 +333,7 @@ impl<W: Write> Judge<W> {
         Ok(())
     }
 
-    fn json(&mut self, line: &Verdict<'_>) -> anyhow::Result<()> {
+    fn json(&mut self, line: &DocumentLine<'_>) -> anyhow::Result<()> {
         let text = serde_json::to_string(line)?;
         writeln!(self.out, "{}", quiet_json(&text))?;
         Ok(())
@@ -319,8 +377,22 @@ impl<W: Write> Judge<W> {
         Ok(())
     }
 
-    fn finding(&mut self, finding: &ValidationError, text: &str) -> anyhow::Result<()> {
-        let position = locate(text, &finding.field_path);
+    fn findings(
+        &mut self,
+        findings: &[ValidationError],
+        position: impl Fn(&ValidationError) -> Position,
+    ) -> anyhow::Result<()> {
+        for finding in findings.iter().take(self.most) {
+            self.finding(finding, position(finding))?;
+        }
+        if findings.len() > self.most {
+            let more = findings.len() - self.most;
+            writeln!(self.out, "           {DIM}… {more} more findings (--all){DIM:#}")?;
+        }
+        Ok(())
+    }
+
+    fn finding(&mut self, finding: &ValidationError, position: Position) -> anyhow::Result<()> {
         let (style, word) = match finding.severity {
             Severity::Error => (BAD, "error"),
             Severity::Warning => (WARN, "warning"),
@@ -341,6 +413,29 @@ impl<W: Write> Judge<W> {
         }
         Ok(())
     }
+}
+
+/// The MCP tools of a document: a definition, a list of them, or the answer to `tools/list`.
+fn tool_places(document: &Value) -> Vec<(Pointer, &Value)> {
+    if document.get("inputSchema").is_some() {
+        return vec![(Pointer::root(), document)];
+    }
+    let holders = ["", "/tools", "/result/tools"].into_iter().filter_map(|place| {
+        let place = Pointer::try_from(place).ok()?;
+        let tools = place.find(document)?.as_array()?;
+        Some((place, tools))
+    });
+    let tools = holders.flat_map(|(place, tools)| {
+        let numbered = tools.iter().enumerate();
+        numbered.map(move |(index, tool)| (place.join(&index.to_string()), tool))
+    });
+    tools.collect()
+}
+
+fn is_tool_list(document: &Value) -> bool {
+    tool_places(document)
+        .iter()
+        .any(|(_, tool)| tool["name"].is_string() && tool.get("inputSchema").is_some())
 }
 
 /// Passes over the rest of a line that is too long to be held.

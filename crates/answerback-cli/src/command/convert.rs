@@ -12,11 +12,11 @@ use clap::ValueEnum;
 use serde_json::{Map, Value};
 
 use crate::exit::Exit;
-use crate::input::Input;
+use crate::governance_inputs::document;
+use crate::input::InputSource;
 use crate::options::LimitOptions;
 use crate::output::{Leavable, quiet_json, sanitise};
-use crate::together::document;
-use answerback_record::surroundings::random;
+use answerback_record::system::random;
 
 /// Write a reply in another contract
 ///
@@ -70,8 +70,8 @@ pub(crate) struct Arguments {
     attest: Option<PathBuf>,
 
     /// How to print the document
-    #[arg(long, value_enum, default_value_t = Layout::Pretty)]
-    format: Layout,
+    #[arg(long, value_enum, default_value_t = OutputLayout::Pretty)]
+    format: OutputLayout,
 
     #[command(flatten)]
     limits: LimitOptions,
@@ -95,7 +95,7 @@ enum Target {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-enum Layout {
+enum OutputLayout {
     /// Indented
     Pretty,
     /// One line
@@ -104,7 +104,7 @@ enum Layout {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let limits = arguments.limits.limits();
-    let input = Input::new(&arguments.file);
+    let input = InputSource::new(&arguments.file);
     let document = input.document(limits)?;
     if let Some(finding) = document.findings.iter().find(|finding| finding.is_error()) {
         anstream::eprintln!("error: {}: {}", input.name(), sanitise(&finding.to_string()));
@@ -177,10 +177,10 @@ fn refused(what: &str, invalid: &Invalid) -> Exit {
     Exit::NotGood
 }
 
-fn print(document: &Value, layout: Layout) -> anyhow::Result<Exit> {
+fn print(document: &Value, layout: OutputLayout) -> anyhow::Result<Exit> {
     let text = match layout {
-        Layout::Pretty => serde_json::to_string_pretty(document)?,
-        Layout::Json => serde_json::to_string(document)?,
+        OutputLayout::Pretty => serde_json::to_string_pretty(document)?,
+        OutputLayout::Json => serde_json::to_string(document)?,
     };
     writeln!(Leavable::new(io::stdout()), "{}", quiet_json(&text))?;
     Ok(Exit::Good)
@@ -192,9 +192,9 @@ fn inputs(arguments: &Arguments, limits: Limits) -> anyhow::Result<Inputs> {
         inputs = inputs.with_tool(name, version);
     }
     if let (Some(path), Some(agent)) = (&arguments.lock, &arguments.agent) {
-        let lock = document(&Input::new(path), Contract::Lock, limits)?;
+        let lock = document(&InputSource::new(path), Contract::Lock, limits)?;
         let identity = if let Some(manifest) = &arguments.manifest {
-            let manifest = document(&Input::new(manifest), Contract::Manifest, limits)?;
+            let manifest = document(&InputSource::new(manifest), Contract::Manifest, limits)?;
             Authority::new(&manifest, &lock).identity(agent)?.clone()
         } else {
             let lock = Lock::from_document(&lock).with_context(|| path.display().to_string())?;
@@ -213,7 +213,7 @@ fn inputs(arguments: &Arguments, limits: Limits) -> anyhow::Result<Inputs> {
 }
 
 fn attested(mut inputs: Inputs, path: &Path, limits: Limits) -> anyhow::Result<Inputs> {
-    let document = Input::new(path).document(limits)?.value;
+    let document = InputSource::new(path).document(limits)?.value;
     let object = |name: &str| -> anyhow::Result<Map<String, Value>> {
         match document.get(name) {
             Some(Value::Object(members)) => Ok(members.clone()),

@@ -13,12 +13,12 @@ use serde_json::json;
 
 use super::ledger::location::{EMPTY, Location, is_empty};
 use super::serve;
-use crate::counted::counted;
 use crate::exit::Exit;
 use crate::folders;
 use crate::gateway::attestor;
-use crate::options::Format;
+use crate::options::OutputFormat;
 use crate::output::{Leavable, push_line, sanitise};
+use crate::plural::counted;
 use crate::shell::quoted;
 use crate::tokens::{check_scopes, that_are_there, with_named};
 
@@ -38,8 +38,8 @@ pub(crate) struct Arguments {
     only: Option<String>,
 
     /// How to print what was found
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 
     #[command(flatten)]
     location: Location,
@@ -47,23 +47,23 @@ pub(crate) struct Arguments {
 
 /// What was found about one thing.
 struct Finding {
-    standing: Standing,
+    standing: CheckStatus,
     about: String,
     what: String,
     mend: Option<String>,
 }
 
 impl Finding {
-    fn push(&self, text: &mut String, format: Format) -> anyhow::Result<()> {
+    fn push(&self, text: &mut String, format: OutputFormat) -> anyhow::Result<()> {
         let Self { standing, about, what, mend } = self;
         let standing = standing.as_str();
         match format {
-            Format::Json => {
+            OutputFormat::Json => {
                 let line =
                     json!({"standing": standing, "about": about, "what": what, "mend": mend});
                 push_line(text, &line)?;
             }
-            Format::Text => {
+            OutputFormat::Text => {
                 writeln!(text, "{standing:<8} {}: {}", sanitise(about), sanitise(what))?;
                 if let Some(mend) = mend {
                     writeln!(text, "{:<8}   {}", "", sanitise(mend))?;
@@ -75,13 +75,13 @@ impl Finding {
 }
 
 #[derive(Clone, Copy, Eq, PartialEq)]
-enum Standing {
+enum CheckStatus {
     Good,
     Advice,
     Problem,
 }
 
-impl Standing {
+impl CheckStatus {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -93,15 +93,15 @@ impl Standing {
 
 /// What was found so far.
 #[derive(Default)]
-struct Findings {
+struct DoctorFindings {
     all: Vec<Finding>,
     /// How many of them were printed.
     told: usize,
 }
 
-impl Findings {
+impl DoctorFindings {
     /// Prints what was not printed yet: some servers take their time, and nobody should look at nothing meanwhile.
-    fn tell(&mut self, format: Format) -> anyhow::Result<()> {
+    fn tell(&mut self, format: OutputFormat) -> anyhow::Result<()> {
         let mut text = String::new();
         for finding in &self.all[self.told..] {
             finding.push(&mut text, format)?;
@@ -114,12 +114,12 @@ impl Findings {
     }
 
     fn good(&mut self, about: &str, what: impl Into<String>) {
-        self.add(Standing::Good, about, what, None);
+        self.add(CheckStatus::Good, about, what, None);
     }
 
     fn add(
         &mut self,
-        standing: Standing,
+        standing: CheckStatus,
         about: &str,
         what: impl Into<String>,
         mend: Option<&str>,
@@ -129,12 +129,12 @@ impl Findings {
     }
 
     fn problem(&mut self, about: &str, error: &anyhow::Error, mend: &str) {
-        self.add(Standing::Problem, about, format!("{error:#}"), Some(mend));
+        self.add(CheckStatus::Problem, about, format!("{error:#}"), Some(mend));
     }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    let mut findings = Findings::default();
+    let mut findings = DoctorFindings::default();
     let settings = look_at_configuration(arguments, &mut findings);
     // Where the store is, the configuration says.
     if arguments.location.configuration().is_ok() {
@@ -176,13 +176,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     }
     runtime.shutdown_background();
     findings.tell(arguments.format)?;
-    let is_broken = findings.all.iter().any(|finding| finding.standing == Standing::Problem);
+    let is_broken = findings.all.iter().any(|finding| finding.standing == CheckStatus::Problem);
     Ok(if is_broken { Exit::NotGood } else { Exit::Good })
 }
 
 fn look_at_configuration(
     arguments: &Arguments,
-    findings: &mut Findings,
+    findings: &mut DoctorFindings,
 ) -> Option<ServiceSettings> {
     const ABOUT: &str = "configuration";
     let configuration = match arguments.location.configuration() {
@@ -198,7 +198,7 @@ fn look_at_configuration(
     };
     let Some(file) = arguments.location.configuration_file() else {
         findings.add(
-            Standing::Good,
+            CheckStatus::Good,
             ABOUT,
             "none; the defaults hold and `answerback tools` is served",
             Some("`answerback init` writes one with everything explained"),
@@ -211,19 +211,28 @@ fn look_at_configuration(
         let ignored = config.ignored.join(", ");
         let what = format!("{shown} is not trusted, so it does not set {ignored}");
         let mend = format!("read it, then: answerback trust {}", quoted(&shown));
-        findings.add(Standing::Problem, ABOUT, what, Some(&mend));
+        findings.add(CheckStatus::Problem, ABOUT, what, Some(&mend));
     }
     match configuration.as_served(&shown) {
         Ok((settings, warnings)) => {
             if config.ignored.is_empty() && warnings.is_empty() {
-                findings.good(ABOUT, shown);
+                // Other programs may need what we do not read.
+                let foreign = config.foreign.join(", ");
+                findings.good(
+                    ABOUT,
+                    if foreign.is_empty() {
+                        shown
+                    } else {
+                        format!("{shown}; keys of other programs, which are not read: {foreign}")
+                    },
+                );
             }
             for warning in warnings {
                 findings.add(
-                    Standing::Problem,
+                    CheckStatus::Problem,
                     ABOUT,
                     warning,
-                    Some("remove it, or look at its spelling"),
+                    Some("correct the key; docs/config.md lists those that are known"),
                 );
             }
             Some(settings)
@@ -235,7 +244,11 @@ fn look_at_configuration(
     }
 }
 
-fn look_at_tokens(arguments: &Arguments, settings: &ServiceSettings, findings: &mut Findings) {
+fn look_at_tokens(
+    arguments: &Arguments,
+    settings: &ServiceSettings,
+    findings: &mut DoctorFindings,
+) {
     if settings.tokens.is_empty() {
         return;
     }
@@ -278,7 +291,7 @@ fn could_be(file: &Path) -> anyhow::Result<()> {
 }
 
 /// What replies are verified against, and who answers for results.
-fn look_at_governance(arguments: &Arguments, findings: &mut Findings) {
+fn look_at_governance(arguments: &Arguments, findings: &mut DoctorFindings) {
     let read = arguments.location.configuration().and_then(|configuration| {
         let attestor = attestor(configuration)?;
         Ok((serve::governance(configuration)?.in_force.is_some(), attestor.is_some()))
@@ -303,7 +316,7 @@ fn look_at_governance(arguments: &Arguments, findings: &mut Findings) {
     }
 }
 
-fn look_at_store(arguments: &Arguments, findings: &mut Findings) {
+fn look_at_store(arguments: &Arguments, findings: &mut DoctorFindings) {
     const ABOUT: &str = "store";
     let location = &arguments.location;
     let path = match location.path() {
@@ -324,7 +337,7 @@ fn look_at_store(arguments: &Arguments, findings: &mut Findings) {
     if is_file && is_empty(&path) {
         let mend = "a gateway makes it one when it starts; name another with --store FILE";
         let what = format!("{}: {EMPTY}", path.display());
-        return findings.add(Standing::Advice, ABOUT, what, Some(mend));
+        return findings.add(CheckStatus::Advice, ABOUT, what, Some(mend));
     }
     // Opening compares the store with its key and its anchor, as before every first word of a gateway.
     let opened = location
@@ -335,7 +348,7 @@ fn look_at_store(arguments: &Arguments, findings: &mut Findings) {
             findings.good(ABOUT, format!("{origin}, {}", counted(size, "entry")));
             for warning in warnings {
                 let mend = "set it in the configuration of the database";
-                findings.add(Standing::Advice, ABOUT, warning, Some(mend));
+                findings.add(CheckStatus::Advice, ABOUT, warning, Some(mend));
             }
         }
         Err(error) => {
@@ -345,13 +358,13 @@ fn look_at_store(arguments: &Arguments, findings: &mut Findings) {
     }
 }
 
-async fn look_at_port(settings: &ServiceSettings, findings: &mut Findings) {
+async fn look_at_port(settings: &ServiceSettings, findings: &mut DoctorFindings) {
     let usual: SocketAddr = (Ipv4Addr::LOCALHOST, serve::PORT).into();
     let address = settings.listen.unwrap_or(usual);
     match Listener::bind(ListenSettings::from(address)).await {
         Ok(listener) => findings.good("port", format!("{} is free", listener.address())),
         Err(error) => findings.add(
-            Standing::Advice,
+            CheckStatus::Advice,
             "port",
             format!("{:#}", anyhow::Error::from(error)),
             Some("a gateway may be running already; otherwise set gateway.listen, or start with: answerback serve --listen"),
@@ -359,13 +372,13 @@ async fn look_at_port(settings: &ServiceSettings, findings: &mut Findings) {
     }
 }
 
-async fn look_at_server(backend: &Backend, findings: &mut Findings) {
+async fn look_at_server(backend: &Backend, findings: &mut DoctorFindings) {
     let about = format!("server {}", backend.name());
     let inspected = match backend.inspect().await {
         Ok(inspected) => inspected,
         Err(reason) => {
             let mend = "run its command by hand, or open its URL, and see what it says";
-            return findings.add(Standing::Problem, &about, reason, Some(mend));
+            return findings.add(CheckStatus::Problem, &about, reason, Some(mend));
         }
     };
     let said = |member: &str| inspected.info[member].as_str().unwrap_or("?").to_owned();
@@ -376,8 +389,8 @@ async fn look_at_server(backend: &Backend, findings: &mut Findings) {
         let name = answerback::finding::shown_name(tool["name"].as_str().unwrap_or("(nameless)"));
         for remark in remarks(tool) {
             let standing = match remark.weight {
-                Weight::Problem => Standing::Problem,
-                Weight::Advice => Standing::Advice,
+                Weight::Problem => CheckStatus::Problem,
+                Weight::Advice => CheckStatus::Advice,
             };
             let about = format!("{about}, tool {name}");
             findings.add(standing, &about, remark.what, Some(remark.mend));

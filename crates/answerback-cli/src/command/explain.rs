@@ -10,7 +10,7 @@ use anyhow::bail;
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::options::Format;
+use crate::options::OutputFormat;
 use crate::output::Leavable;
 use crate::terminal::fitted;
 
@@ -29,8 +29,8 @@ pub(crate) struct Arguments {
     code: Option<String>,
 
     /// How to print it
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     match &arguments.code {
         Some(code) => match codes::find(code.trim()) {
             Some(rule) => explain(&mut out, rule, arguments.format)?,
-            None => match Word::find(code.trim()) {
+            None => match OutcomeWord::find(code.trim()) {
                 Some(word) => word.explain(&mut out, arguments.format)?,
                 None => bail!("{}", unknown(code)),
             },
@@ -46,18 +46,18 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         None => {
             for rule in codes::all() {
                 match arguments.format {
-                    Format::Json => json_line(&mut out, rule)?,
-                    Format::Text => {
+                    OutputFormat::Json => json_line(&mut out, rule)?,
+                    OutputFormat::Text => {
                         let (severity, title) = (rule.severity.as_str(), rule.title);
                         let line = format!("{:<9} {severity:<8} {title}", rule.code);
                         write!(out, "{}", fitted(&line, 19))?;
                     }
                 }
             }
-            for word in Word::all() {
+            for word in OutcomeWord::all() {
                 match arguments.format {
-                    Format::Json => word.json_line(&mut out)?,
-                    Format::Text => {
+                    OutputFormat::Json => word.json_line(&mut out)?,
+                    OutputFormat::Text => {
                         let line = format!("{:<26} {}", word.code, word.meaning);
                         write!(out, "{}", fitted(&line, 27))?;
                     }
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
 }
 
 /// A code that is no rule: a word in an answer that says what happened.
-struct Word {
+struct OutcomeWord {
     code: String,
     meaning: String,
     /// Where it stands.
@@ -78,7 +78,7 @@ struct Word {
     docs: &'static str,
 }
 
-impl Word {
+impl OutcomeWord {
     fn all() -> impl Iterator<Item = Self> {
         let listed = |place, docs| {
             move |(code, meaning): (&str, &str)| Self {
@@ -107,8 +107,8 @@ impl Word {
         Self::all().find(|word| word.code.eq_ignore_ascii_case(code))
     }
 
-    fn explain(&self, out: &mut impl Write, format: Format) -> anyhow::Result<()> {
-        if format == Format::Json {
+    fn explain(&self, out: &mut impl Write, format: OutputFormat) -> anyhow::Result<()> {
+        if format == OutputFormat::Json {
             return self.json_line(out);
         }
         heading(out, &self.code, &self.meaning)?;
@@ -123,8 +123,8 @@ impl Word {
     }
 }
 
-fn explain(out: &mut impl Write, rule: &Rule, format: Format) -> anyhow::Result<()> {
-    if format == Format::Json {
+fn explain(out: &mut impl Write, rule: &Rule, format: OutputFormat) -> anyhow::Result<()> {
+    if format == OutputFormat::Json {
         return json_line(out, rule);
     }
     heading(out, rule.code, rule.title)?;

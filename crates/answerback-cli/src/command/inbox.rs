@@ -13,13 +13,13 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 
 use super::ledger::location::Location;
-use crate::counted::counted;
-use crate::decider::DeciderOptions;
+use crate::actor::ActorOptions;
 use crate::exit::Exit;
-use crate::options::Format;
+use crate::options::OutputFormat;
 use crate::output::{Leavable, push_line, sanitise, say};
+use crate::plural::counted;
 use crate::terminal;
-use answerback_record::surroundings;
+use answerback_record::system;
 
 /// How many cases are read at a time.
 const PAGE: usize = 200;
@@ -45,33 +45,33 @@ terminal, or a token to which the configuration grants it, in --token-file or $A
 Exit codes: 0 shown or decided, 1 the decision does not hold or the token may not decide, 2 anything else.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    decider: DeciderOptions,
+    decider: ActorOptions,
 
     #[command(flatten)]
     location: Location,
 
     #[command(subcommand)]
-    command: Command,
+    command: InboxCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum InboxCommand {
     /// List the cases that wait, oldest first
     List {
         /// List those that were decided or lapsed, too
         #[arg(long)]
         all: bool,
         /// How to print
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
     },
     /// Show a case: what was tried, what was wrong, what can be decided
     Show {
         /// The case, or the beginning of its id
         case: String,
         /// How to print
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
     },
     /// Let the call run once although the check failed
     Approve {
@@ -112,14 +112,14 @@ enum Command {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     match &arguments.command {
-        Command::List { all, format } => list(&arguments.location.read()?, *all, *format),
-        Command::Show { case, format } => {
+        InboxCommand::List { all, format } => list(&arguments.location.read()?, *all, *format),
+        InboxCommand::Show { case, format } => {
             let store = arguments.location.read()?;
             let options = arguments.options();
             show(&store, &find(&store, case, &options)?, *format, &options)
         }
-        Command::Approve { case } => decide(arguments, case, Decision::Approve),
-        Command::Modify { case, arguments: text } => {
+        InboxCommand::Approve { case } => decide(arguments, case, Decision::Approve),
+        InboxCommand::Modify { case, arguments: text } => {
             let read = json::read(text.as_bytes(), json::Limits::default()).ok();
             let Some(read) = read.filter(|read| read.value.is_object()) else {
                 bail!(
@@ -131,14 +131,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             }
             decide(arguments, case, Decision::Modify { arguments: read.value })
         }
-        Command::Reject { case, reason } => {
+        InboxCommand::Reject { case, reason } => {
             decide(arguments, case, Decision::Reject { reason: reason.clone() })
         }
-        Command::Respond { case, message } => {
+        InboxCommand::Respond { case, message } => {
             decide(arguments, case, Decision::Respond { message: message.clone() })
         }
-        Command::Defer { case, hours } => {
-            let later = surroundings::now().unix_millis() + i64::from(*hours) * 3_600_000;
+        InboxCommand::Defer { case, hours } => {
+            let later = system::now().unix_millis() + i64::from(*hours) * 3_600_000;
             let until = answerback::Timestamp::from_unix_millis(later);
             decide(arguments, case, Decision::Defer { until })
         }
@@ -152,7 +152,7 @@ impl Arguments {
     }
 }
 
-fn list(store: &Store, all: bool, format: Format) -> anyhow::Result<Exit> {
+fn list(store: &Store, all: bool, format: OutputFormat) -> anyhow::Result<Exit> {
     let filter = CaseFilter::default();
     let filter = if all { filter } else { filter.with_status(CaseStatus::Waiting) };
     let mut after: Option<UuidV7> = None;
@@ -163,8 +163,8 @@ fn list(store: &Store, all: bool, format: Format) -> anyhow::Result<Exit> {
         count += page.cases.len();
         for record in &page.cases {
             match format {
-                Format::Json => push_line(&mut text, &document(store, record)?)?,
-                Format::Text => push_row(&mut text, store, record),
+                OutputFormat::Json => push_line(&mut text, &document(store, record)?)?,
+                OutputFormat::Text => push_row(&mut text, store, record),
             }
         }
         match page.next {
@@ -172,7 +172,7 @@ fn list(store: &Store, all: bool, format: Format) -> anyhow::Result<Exit> {
             None => break,
         }
     }
-    if count == 0 && format == Format::Text {
+    if count == 0 && format == OutputFormat::Text {
         text.push_str("Nothing waits.\n");
     }
     Leavable::new(anstream::stdout()).write_all(text.as_bytes())?;
@@ -218,17 +218,25 @@ fn server(store: &Store, record: &CaseRecord) -> String {
 fn until(record: &CaseRecord) -> String {
     let expires = record.case.expires.to_utc_seconds();
     match &record.case.state {
+        CaseState::Decided { .. } if record.case.is_resolved_by_model() => {
+            "resolved by the model".to_owned()
+        }
         CaseState::Decided { .. } => "decided".to_owned(),
-        _ if record.case.is_expired(surroundings::now()) => format!("lapsed {expires}"),
+        _ if record.case.is_expired(system::now()) => format!("lapsed {expires}"),
         _ => format!("until {expires}"),
     }
 }
 
-fn show(store: &Store, record: &CaseRecord, format: Format, options: &str) -> anyhow::Result<Exit> {
+fn show(
+    store: &Store,
+    record: &CaseRecord,
+    format: OutputFormat,
+    options: &str,
+) -> anyhow::Result<Exit> {
     let mut text = String::new();
     match format {
-        Format::Json => push_line(&mut text, &document(store, record)?)?,
-        Format::Text => {
+        OutputFormat::Json => push_line(&mut text, &document(store, record)?)?,
+        OutputFormat::Text => {
             let content = content(record);
             writeln!(text, "Case {} ({})", record.case.id, standing(record))?;
             match record.case.kind {
@@ -238,7 +246,9 @@ fn show(store: &Store, record: &CaseRecord, format: Format, options: &str) -> an
                     push_escalation(&mut text, &content, &server(store, record), record)?;
                 }
             }
-            if let Some(decision) = record.case.decision() {
+            if record.case.is_resolved_by_model() {
+                writeln!(text, "\nResolved by the model: a later call had valid arguments.")?;
+            } else if let Some(decision) = record.case.decision() {
                 writeln!(text, "\nDecided: {}", sanitise(&serde_json::to_string(decision)?))?;
             } else {
                 writeln!(text, "\nYou can decide:")?;
@@ -412,7 +422,7 @@ fn find(store: &Store, named: &str, options: &str) -> anyhow::Result<CaseRecord>
 }
 
 fn document(store: &Store, record: &CaseRecord) -> anyhow::Result<CaseDocument> {
-    Ok(CaseDocument::of(record.clone(), store, surroundings::now())?)
+    Ok(CaseDocument::of(record.clone(), store, system::now())?)
 }
 
 fn content(record: &CaseRecord) -> Value {
@@ -422,7 +432,7 @@ fn content(record: &CaseRecord) -> Value {
 fn standing(record: &CaseRecord) -> &'static str {
     match &record.case.state {
         CaseState::Decided { .. } => "decided",
-        _ if record.case.is_expired(surroundings::now()) => "lapsed",
+        _ if record.case.is_expired(system::now()) => "lapsed",
         CaseState::Open => "open",
         CaseState::Deferred { .. } => "deferred",
     }

@@ -5,12 +5,14 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use answerback::finding::secrets;
 use answerback::json;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
 use crate::exit::Exit;
+use crate::folders;
 use crate::output::{Leavable, quiet_json, sanitise, say};
 use crate::replace::replace;
 
@@ -19,11 +21,16 @@ const CONFIGURATION: &str = ".agent/config.yml";
 /// What stands in it.
 const COMMENTED: &str = include_str!("init/config.yml");
 
+/// What is shown instead of the value of a variable or a header.
+const HIDDEN: &str = "[hidden]";
+/// The options of common programs that set a variable or a header.
+const ASSIGNING: [&str; 4] = ["-e", "--env", "-H", "--header"];
+
 /// Write a commented configuration, or put Answerback in front of a client's MCP servers
 ///
 /// Without --client it writes .agent/config.yml here, with every setting explained. With it, the client's
 /// configuration is rewritten: each server that is a command is started through `answerback wrap`. --undo takes that
-/// back. The file as it was is kept beside it until then.
+/// back. Until then a copy of the file as it was is in the user's state directory, readable by the user alone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   answerback init
@@ -49,7 +56,7 @@ pub(crate) struct Arguments {
     undo: bool,
 
     /// Show what would be written, and do nothing: of a client's file the entries that change, as they are and as they
-    /// would be
+    /// would be, without the values of variables and headers
     #[arg(long)]
     dry_run: bool,
 }
@@ -168,10 +175,10 @@ fn rewrite(client: ClientName, arguments: &Arguments) -> anyhow::Result<Exit> {
             continue;
         }
         let before = server.clone();
-        let done = server.as_object_mut().map_or(Change::NoCommand, |server| {
+        let done = server.as_object_mut().map_or(ConfigChange::NoCommand, |server| {
             if arguments.undo { unwrapped(server, &me) } else { wrapped(name, server, &me) }
         });
-        if done == Change::Done {
+        if done == ConfigChange::Done {
             changes.push_str(&entry("---", name, &before)?);
             changes.push_str(&entry("+++", name, server)?);
         }
@@ -191,9 +198,7 @@ fn rewrite(client: ClientName, arguments: &Arguments) -> anyhow::Result<Exit> {
         return restore(&path, &as_it_was);
     }
     let kept: Vec<String> = kept(&path).map(|file| file.display().to_string()).collect();
-    let backup = backup(&path);
-    replace(&backup, text.as_bytes())
-        .with_context(|| format!("cannot write {}", backup.display()))?;
+    let backup = write_backup(&path, &text)?;
     let new = serde_json::to_string_pretty(&document)? + "\n";
     replace(&path, new.as_bytes()).with_context(|| format!("cannot write {shown}"))?;
     say(&format!("{shown} is rewritten; as it was: {}. Restart the client.", backup.display()));
@@ -206,10 +211,10 @@ fn rewrite(client: ClientName, arguments: &Arguments) -> anyhow::Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// An entry below a line that says which it is. It can be pasted as it is.
+/// An entry below a line that says which it is. Terminals and logs remember what they show, so secrets are left out.
 fn entry(mark: &str, name: &str, server: &Value) -> anyhow::Result<String> {
     let key = Value::from(name).to_string();
-    let text = format!("{key}: {}", serde_json::to_string_pretty(server)?);
+    let text = format!("{key}: {}", serde_json::to_string_pretty(&without_secrets(server))?);
     Ok(format!("{mark} {}\n{}\n", sanitise(name), quiet_json(&text)))
 }
 
@@ -238,13 +243,13 @@ fn repeated(text: &str) -> Option<String> {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Change {
+enum ConfigChange {
     Done,
     AlreadySo,
     NoCommand,
 }
 
-impl Change {
+impl ConfigChange {
     const fn told(self, undo: bool) -> &'static str {
         match (self, undo) {
             (Self::Done, false) => "goes through answerback",
@@ -257,12 +262,12 @@ impl Change {
 }
 
 /// Puts `wrap` in front of a server's command.
-fn wrapped(name: &str, server: &mut Map<String, Value>, me: &str) -> Change {
+fn wrapped(name: &str, server: &mut Map<String, Value>, me: &str) -> ConfigChange {
     let Some(command) = server.get("command").and_then(Value::as_str).map(str::to_owned) else {
-        return Change::NoCommand;
+        return ConfigChange::NoCommand;
     };
     if original(server, me).is_some() {
-        return Change::AlreadySo;
+        return ConfigChange::AlreadySo;
     }
     let before = server.get("args").and_then(Value::as_array).cloned().unwrap_or_default();
     let mut arguments =
@@ -270,12 +275,12 @@ fn wrapped(name: &str, server: &mut Map<String, Value>, me: &str) -> Change {
     arguments.extend(before);
     server.insert("command".to_owned(), me.into());
     server.insert("args".to_owned(), arguments.into());
-    Change::Done
+    ConfigChange::Done
 }
 
 /// Takes `wrap` away again.
-fn unwrapped(server: &mut Map<String, Value>, me: &str) -> Change {
-    let Some((command, arguments)) = original(server, me) else { return Change::AlreadySo };
+fn unwrapped(server: &mut Map<String, Value>, me: &str) -> ConfigChange {
+    let Some((command, arguments)) = original(server, me) else { return ConfigChange::AlreadySo };
     server.insert("command".to_owned(), command);
     if arguments.is_empty() {
         // A command without arguments needs no list of them.
@@ -283,7 +288,7 @@ fn unwrapped(server: &mut Map<String, Value>, me: &str) -> Change {
     } else {
         server.insert("args".to_owned(), arguments.into());
     }
-    Change::Done
+    ConfigChange::Done
 }
 
 /// The text from before us, where the file says what it said then: nobody edited it since.
@@ -322,19 +327,87 @@ fn original(server: &Map<String, Value>, me: &str) -> Option<(Value, Vec<Value>)
     Some((rest.next()?, rest.collect()))
 }
 
-/// Where the file is kept as it was. An earlier one is not written over: it is the one from before us.
-fn backup(path: &Path) -> PathBuf {
-    let free = backups(path).find(|path| !path.exists());
-    free.unwrap_or_else(|| path.with_extension("before-answerback"))
+/// Returns an entry of a client's configuration without the values of its variables and headers, and without anything
+/// else that is a secret.
+fn without_secrets(server: &Value) -> Value {
+    let mut server = server.clone();
+    for member in ["env", "headers"] {
+        match server.get_mut(member) {
+            Some(Value::Object(values)) => {
+                values.values_mut().for_each(|value| *value = HIDDEN.into());
+            }
+            Some(value) => *value = HIDDEN.into(),
+            None => {}
+        }
+    }
+    if let Some(arguments) = server.get_mut("args").and_then(Value::as_array_mut) {
+        hide_assignments(arguments);
+    }
+    secrets::redact_value(&server)
 }
 
-/// What is kept of a file as it was, oldest first.
+/// Hides the values of variables and headers that a command sets with its arguments.
+fn hide_assignments(arguments: &mut [Value]) {
+    let mut is_value = false;
+    for argument in arguments {
+        let Some(text) = argument.as_str() else { continue };
+        let (option, inline) = match text.split_once('=') {
+            Some((option, value)) if ASSIGNING.contains(&option) => (option, Some(value)),
+            _ => (text, None),
+        };
+        let assignment = if is_value { Some(text) } else { inline };
+        if let Some((name, _)) = assignment.and_then(|it| it.split_once(['=', ':'])) {
+            let before = if is_value { String::new() } else { format!("{option}=") };
+            let sign = assignment.and_then(|it| it[name.len()..].chars().next()).unwrap_or('=');
+            *argument = format!("{before}{name}{sign}{HIDDEN}").into();
+            is_value = false;
+        } else {
+            is_value = ASSIGNING.contains(&text);
+        }
+    }
+}
+
+/// Writes a copy of the file as it was, for this user alone: clients' configurations have tokens in them. It is in the
+/// user's state directory, because a project's folder is shared and committed. An earlier copy is not written over,
+/// because it may be the one from before us.
+fn write_backup(path: &Path, text: &str) -> anyhow::Result<PathBuf> {
+    let backup = state_backups(path).and_then(|mut backups| backups.find(|path| !path.exists()));
+    let backup = backup.context(
+        "there is no place for a copy of the file as it was: the user's state directory is not known, or full of such \
+         copies; set XDG_STATE_HOME",
+    )?;
+    folders::make_for(&backup)?;
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let write = || {
+        let mut file = options.open(&backup)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    };
+    write().with_context(|| format!("cannot write {}", backup.display()))?;
+    Ok(backup)
+}
+
+/// What is kept of a file as it was, oldest first. Earlier releases kept it next to the file.
 fn kept(path: &Path) -> impl Iterator<Item = PathBuf> {
-    backups(path).filter(|backup| backup.exists())
+    let own = state_backups(path).into_iter().flatten();
+    numbered(path.to_owned()).chain(own).filter(|backup| backup.exists())
 }
 
-/// The places where a file is kept as it was, oldest first.
-fn backups(path: &Path) -> impl Iterator<Item = PathBuf> {
+/// The places in the user's state directory for copies of a file, oldest first. Two files of one name have different
+/// places.
+fn state_backups(path: &Path) -> Option<impl Iterator<Item = PathBuf> + use<>> {
+    let place = fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok()?;
+    let digest = answerback::Digest::of_bytes(place.as_os_str().as_encoded_bytes()).to_string();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = folders::state()?.join("answerback").join("clients");
+    Some(numbered(folder.join(format!("{}-{name}", &digest[..12]))))
+}
+
+/// The names of copies of a file, oldest first.
+fn numbered(path: PathBuf) -> impl Iterator<Item = PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     (0..1000).map(move |number| {
         let number = if number == 0 { String::new() } else { format!(".{number}") };
@@ -350,30 +423,61 @@ mod tests {
     fn wrapping_and_unwrapping_restore_a_server() {
         let before = json!({"command": "npx", "args": ["-y", "--", "x"], "env": {"A": "1"}});
         let mut server = before.as_object().cloned().unwrap();
-        assert_eq!(wrapped("files", &mut server, "/bin/answerback"), Change::Done);
+        assert_eq!(wrapped("files", &mut server, "/bin/answerback"), ConfigChange::Done);
         assert_eq!(
             Value::Object(server.clone()),
             json!({"command": "/bin/answerback", "args": ["wrap", "--name", "files", "--", "npx", "-y", "--", "x"], "env": {"A": "1"}})
         );
-        assert_eq!(wrapped("files", &mut server, "/bin/answerback"), Change::AlreadySo);
-        assert_eq!(unwrapped(&mut server, "/opt/answerback"), Change::Done);
+        assert_eq!(wrapped("files", &mut server, "/bin/answerback"), ConfigChange::AlreadySo);
+        assert_eq!(unwrapped(&mut server, "/opt/answerback"), ConfigChange::Done);
         assert_eq!(Value::Object(server.clone()), before);
-        assert_eq!(unwrapped(&mut server, "/opt/answerback"), Change::AlreadySo);
+        assert_eq!(unwrapped(&mut server, "/opt/answerback"), ConfigChange::AlreadySo);
         // A command that had no arguments has none again.
         let before = json!({"command": "files", "env": {}});
         let mut server = before.as_object().cloned().unwrap();
-        assert_eq!(wrapped("files", &mut server, "/bin/answerback"), Change::Done);
-        assert_eq!(unwrapped(&mut server, "/opt/answerback"), Change::Done);
+        assert_eq!(wrapped("files", &mut server, "/bin/answerback"), ConfigChange::Done);
+        assert_eq!(unwrapped(&mut server, "/opt/answerback"), ConfigChange::Done);
         assert_eq!(Value::Object(server), before);
         // A program that was given another name knows itself.
         let before = json!({"command": "files"});
         let mut server = before.as_object().cloned().unwrap();
-        assert_eq!(wrapped("files", &mut server, "/bin/ab"), Change::Done);
-        assert_eq!(wrapped("files", &mut server, "/bin/ab"), Change::AlreadySo);
-        assert_eq!(unwrapped(&mut server, "/bin/another"), Change::AlreadySo);
-        assert_eq!(unwrapped(&mut server, "/bin/ab"), Change::Done);
+        assert_eq!(wrapped("files", &mut server, "/bin/ab"), ConfigChange::Done);
+        assert_eq!(wrapped("files", &mut server, "/bin/ab"), ConfigChange::AlreadySo);
+        assert_eq!(unwrapped(&mut server, "/bin/another"), ConfigChange::AlreadySo);
+        assert_eq!(unwrapped(&mut server, "/bin/ab"), ConfigChange::Done);
         assert_eq!(Value::Object(server), before);
         let mut remote = json!({"url": "https://example.com"}).as_object().cloned().unwrap();
-        assert_eq!(wrapped("r", &mut remote, "a"), Change::NoCommand);
+        assert_eq!(wrapped("r", &mut remote, "a"), ConfigChange::NoCommand);
+    }
+
+    #[test]
+    fn secrets_of_an_entry_are_not_shown() {
+        let secret = "hunter2-hunter2";
+        let entry = json!({
+            "command": "docker",
+            "args": [
+                "run", "-e", format!("TOKEN={secret}"), format!("--env=KEY={secret}"), "-e", "NAME", "--header",
+                format!("Authorization: {secret}"), "image", "x=y",
+            ],
+            "env": {"PLAIN": secret, "NUMBER": 7},
+            "headers": {"X-Thing": secret},
+        });
+        let shown = without_secrets(&entry);
+        assert!(!shown.to_string().contains(secret), "{shown}");
+        let expected = json!([
+            "run",
+            "-e",
+            "TOKEN=[hidden]",
+            "--env=KEY=[hidden]",
+            "-e",
+            "NAME",
+            "--header",
+            "Authorization:[hidden]",
+            "image",
+            "x=y",
+        ]);
+        assert_eq!(shown["args"], expected);
+        assert_eq!(shown["env"], json!({"PLAIN": "[hidden]", "NUMBER": "[hidden]"}));
+        assert_eq!(shown["headers"], json!({"X-Thing": "[hidden]"}));
     }
 }

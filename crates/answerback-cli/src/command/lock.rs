@@ -6,20 +6,20 @@ use anstyle::{AnsiColor, Style};
 use answerback::ValidationError;
 use answerback::contract::{Contract, Invalid, Profile};
 use answerback::governance::lock::check_files;
-use answerback::governance::{Disagreement, Lock, LockfileVersion, Manifest, disagreements};
+use answerback::governance::{Disagreement, Lock, LockfileVersion, Manifest, compare_documents};
 use answerback::json::Limits;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use crate::counted::counted;
 use crate::exit::Exit;
-use crate::input::Input;
-use crate::options::{Format, LimitOptions, ProfileName};
+use crate::governance_inputs::document;
+use crate::input::InputSource;
+use crate::options::{LimitOptions, OutputFormat, ProfileName};
 use crate::output::{Leavable, quiet_json, sanitise};
+use crate::plural::counted;
 use crate::prompts::PromptFolder;
 use crate::replace::replace;
-use crate::together::document;
 
 /// Write and verify the lock of a manifest's prompts
 ///
@@ -29,18 +29,18 @@ use crate::together::document;
 #[command(disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    action: Action,
+    action: LockAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum LockAction {
     Write(WriteArguments),
     Verify(VerifyArguments),
 }
 
 /// Write the lock of a manifest
 ///
-/// The same manifest and files give the same bytes. A prompt that is locked already is not locked with another
+/// The same manifest and files give the same bytes; a lock that is there keeps its description. A prompt that is locked already is not locked with another
 /// hash under the same version: a domain where the manifest's governance makes domains immutable, any prompt where it
 /// requires a version increment.
 #[derive(Debug, clap::Args)]
@@ -98,20 +98,20 @@ struct SetOptions {
     root: Option<PathBuf>,
 
     /// How to print
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 
     #[command(flatten)]
     limits: LimitOptions,
 }
 
 impl SetOptions {
-    fn manifest(&self) -> anyhow::Result<Input> {
+    fn manifest(&self) -> anyhow::Result<InputSource> {
         let file = self.manifest.display();
         if self.manifest.as_os_str() != "-" && !self.manifest.exists() {
             bail!("there is no manifest {file}; name it with --manifest FILE");
         }
-        Ok(Input::new(&self.manifest))
+        Ok(InputSource::new(&self.manifest))
     }
 
     fn lock(&self) -> PathBuf {
@@ -127,8 +127,8 @@ impl SetOptions {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     match &arguments.action {
-        Action::Write(arguments) => write(arguments),
-        Action::Verify(arguments) => verify(arguments),
+        LockAction::Write(arguments) => write(arguments),
+        LockAction::Verify(arguments) => verify(arguments),
     }
 }
 
@@ -140,7 +140,7 @@ fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
         Invalid::unless_valid(Contract::Manifest.check(&manifest, Profile::Strict))
     {
         let told = format!("{manifest_name} is not a valid prompt manifest; no lock was written");
-        return Report::of(Contract::Manifest, findings).refused(set, &told);
+        return LockReport::of(Contract::Manifest, findings).refused(set, &told);
     }
     let manifest = Manifest::from_document(&manifest).context(manifest_name)?;
     let path = set.lock();
@@ -152,7 +152,11 @@ fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
         (None, None) => LockfileVersion::default(),
     };
     let files = set.folder(limits)?.read(manifest.prompts().map(|prompt| prompt.file))?;
-    let lock = Lock::of(&manifest, &files, version).context("prompts that the manifest names")?;
+    let mut lock =
+        Lock::of(&manifest, &files, version).context("prompts that the manifest names")?;
+    if let Some((_, before)) = &present {
+        lock = lock.keeping(before);
+    }
     let text = lock.to_text();
     if to_stdout {
         write!(Leavable::new(io::stdout()), "{}", quiet_json(&text))?;
@@ -166,7 +170,7 @@ fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
         let told = format!(
             "{name} was left as it is: the manifest's rules of governance forbid the change"
         );
-        return Report::of(Contract::Lock, findings).refused(set, &told);
+        return LockReport::of(Contract::Lock, findings).refused(set, &told);
     }
     let is_current = present.as_ref().is_some_and(|(bytes, _)| *bytes == text.as_bytes());
     if !is_current {
@@ -175,7 +179,7 @@ fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
     let changes = Changes::between(before, &lock);
     let out = &mut Leavable::new(anstream::AutoStream::auto(io::stdout().lock()));
     match set.format {
-        Format::Json => {
+        OutputFormat::Json => {
             let told = json!({
                 "lock": name, "written": !is_current, "prompts": lock.prompts.len(),
                 "added": changes.added, "changed": changes.changed, "removed": changes.removed,
@@ -183,7 +187,7 @@ fn write(arguments: &WriteArguments) -> anyhow::Result<Exit> {
             });
             writeln!(out, "{}", quiet_json(&told.to_string()))?;
         }
-        Format::Text => {
+        OutputFormat::Text => {
             let verb = if is_current { "is current" } else { "written" };
             let count = counted(lock.prompts.len(), "prompt");
             writeln!(out, "{GOOD}✔{GOOD:#} {}: {verb}, {count}", sanitise(&name))?;
@@ -207,7 +211,7 @@ fn present(path: &Path, limits: Limits) -> anyhow::Result<Option<(Vec<u8>, Lock)
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         found => found.with_context(|| format!("cannot open {}", path.display()))?,
     };
-    let input = Input::new(path);
+    let input = InputSource::new(path);
     let why = || {
         format!(
             "{} is there and cannot be read as a lock, so it cannot be told whether a locked prompt \
@@ -247,20 +251,18 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
     let (set, limits) = (&arguments.set, arguments.set.limits.limits());
     let path = set.lock();
     let manifest = document(&set.manifest()?, Contract::Manifest, limits)?;
-    let lock = document(&Input::new(&path), Contract::Lock, limits)?;
+    let lock = document(&InputSource::new(&path), Contract::Lock, limits)?;
     let profile: Profile = arguments.profile.into();
-    let mut report = Report::of(Contract::Manifest, Contract::Manifest.check(&manifest, profile));
+    let mut report =
+        LockReport::of(Contract::Manifest, Contract::Manifest.check(&manifest, profile));
     report.add(Contract::Lock, Contract::Lock.check(&lock, profile));
-    let read = (Manifest::from_document(&manifest).ok(), Lock::from_document(&lock).ok());
-    if let (Some(manifest), Some(lock)) = &read {
-        let found = disagreements(manifest, lock);
-        report.add(Contract::Lock, found.iter().map(Disagreement::of_lock).collect());
-    }
-    // What is well-formed is compared with its file, whatever else is broken.
+    // What is well-formed is compared, with the manifest and with its file, whatever else is broken.
+    let found = compare_documents(&manifest, &lock);
+    report.add(Contract::Lock, found.iter().map(Disagreement::of_lock).collect());
     let entries = Lock::entries(&lock);
     let folder = set.folder(limits)?;
     let mut files = folder.read(entries.values().map(|prompt| prompt.file.as_str()))?;
-    if let (Some(manifest), _) = &read {
+    if let Ok(manifest) = &Manifest::from_document(&manifest) {
         files = folder.with_strays(files, manifest, &[&set.manifest, &path])?;
     }
     report.add(Contract::Lock, check_files(&entries, &files));
@@ -269,11 +271,11 @@ fn verify(arguments: &VerifyArguments) -> anyhow::Result<Exit> {
 }
 
 /// Findings, each with the document that it is about.
-struct Report {
+struct LockReport {
     findings: Vec<(Contract, ValidationError)>,
 }
 
-impl Report {
+impl LockReport {
     fn of(contract: Contract, findings: Vec<ValidationError>) -> Self {
         let mut report = Self { findings: Vec::new() };
         report.add(contract, findings);
@@ -288,12 +290,12 @@ impl Report {
     fn refused(&self, set: &SetOptions, told: &str) -> anyhow::Result<Exit> {
         let out = &mut Leavable::new(anstream::AutoStream::auto(io::stdout().lock()));
         match set.format {
-            Format::Json => {
+            OutputFormat::Json => {
                 let lock = set.lock().display().to_string();
                 let told = json!({"lock": lock, "written": false, "findings": self.json()?});
                 writeln!(out, "{}", quiet_json(&told.to_string()))?;
             }
-            Format::Text => {
+            OutputFormat::Text => {
                 writeln!(out, "{BAD}✘{BAD:#} {}", sanitise(told))?;
                 self.lines(out)?;
             }
@@ -307,14 +309,14 @@ impl Report {
         let errors = self.findings.iter().filter(|(_, finding)| finding.is_error()).count();
         let (manifest, lock) = (set.manifest.display().to_string(), lock.display().to_string());
         match set.format {
-            Format::Json => {
+            OutputFormat::Json => {
                 let told = json!({
                     "manifest": manifest, "lock": lock, "valid": errors == 0, "prompts": prompts,
                     "findings": self.json()?,
                 });
                 writeln!(out, "{}", quiet_json(&told.to_string()))?;
             }
-            Format::Text => {
+            OutputFormat::Text => {
                 let count = counted(prompts, "prompt");
                 let lock = sanitise(&lock);
                 if errors == 0 {

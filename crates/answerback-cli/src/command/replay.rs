@@ -4,7 +4,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use answerback::call::Schema;
 use answerback::config::ValidationConfig;
+use answerback::finding::secrets;
 use answerback::json::{Limits, ReadError};
 use answerback::judge::{
     Answer, CallLine, CallLineError, Catalogue, CatalogueError, Judged, Summary, judge,
@@ -15,11 +17,11 @@ use anyhow::{Context, bail};
 
 use crate::configuration::ConfigurationOptions;
 use crate::exit::Exit;
-use crate::input::Input;
-use crate::options::{Format, LimitOptions};
+use crate::input::InputSource;
+use crate::options::{LimitOptions, OutputFormat};
 use crate::output::{Leavable, NOBODY_READS, push_line, sanitise, say};
-use crate::pipeline::{self, Piece, Work};
-use crate::progress::Progress;
+use crate::pipeline::{self, Piece, PipelineWork};
+use crate::progress::ProgressLine;
 use crate::report;
 
 /// Judge a log of tool calls, in order, with retries tracked
@@ -57,7 +59,7 @@ pub(crate) struct Arguments {
 
     /// How to print: answers are JSON unless text is asked for, a summary is text unless JSON is
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<OutputFormat>,
 
     #[command(flatten)]
     limits: LimitOptions,
@@ -73,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     }
     let limits = arguments.limits.limits();
     let config = arguments.configuration.read()?;
-    let tools = Input::new(&arguments.tools);
+    let tools = InputSource::new(&arguments.tools);
     let catalogue = match Catalogue::read(&tools.document(limits)?.value) {
         // Nothing in it looks like a tool of anybody's.
         Err(CatalogueError::Shape(error)) if error.place.is_root() => {
@@ -84,11 +86,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         }
         catalogue => catalogue.with_context(|| tools.name())?,
     };
-    let input = Input::new(&arguments.calls);
+    let input = InputSource::new(&arguments.calls);
     let log = input.open()?;
     let summary = arguments.summary.then(|| Mutex::new(Summary::default()));
     let tracker = RetryTracker::new(&config);
-    let format = arguments.format.unwrap_or(Format::Json);
+    let format = arguments.format.unwrap_or(OutputFormat::Json);
     let replay = Replay {
         catalogue: &catalogue,
         config: &config,
@@ -98,7 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         summary,
         format,
     };
-    let mut writer = Writer::new(arguments.summary);
+    let mut writer = ReplayWriter::new(arguments.summary);
     let has_end = input.has_end();
     let ran = pipeline::run(&input.name(), log, limits.max_bytes, &replay, |done| {
         writer.write(done)?;
@@ -123,9 +125,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     if let Some(summary) = replay.summary {
         let summary = summary.into_inner().unwrap_or_else(PoisonError::into_inner);
         let summary = summary.finish(&tracker.tally());
-        let text = match arguments.format.unwrap_or(Format::Text) {
-            Format::Text => report::summary(&summary),
-            Format::Json => {
+        let text = match arguments.format.unwrap_or(OutputFormat::Text) {
+            OutputFormat::Text => report::summary(&summary),
+            OutputFormat::Json => {
                 let mut line = String::new();
                 push_line(&mut line, &summary)?;
                 line
@@ -148,11 +150,11 @@ struct Replay<'r> {
     now: Timestamp,
     /// Counts instead of answering.
     summary: Option<Mutex<Summary>>,
-    format: Format,
+    format: OutputFormat,
 }
 
 /// A line of the log: a call, or why it is none.
-struct Line<'r> {
+struct ReplayLine<'r> {
     number: usize,
     judged: Result<Judged<'r>, CallLineError>,
     outcome: Outcome,
@@ -170,8 +172,8 @@ struct Done {
     bytes: u64,
 }
 
-impl<'r> Work for Replay<'r> {
-    type Judged = (u64, Vec<Line<'r>>);
+impl<'r> PipelineWork for Replay<'r> {
+    type Judged = (u64, Vec<ReplayLine<'r>>);
     type Done = Done;
 
     fn judge(&self, piece: &Piece) -> Self::Judged {
@@ -182,7 +184,7 @@ impl<'r> Work for Replay<'r> {
                 call.id.get_or_insert_with(|| format!("line-{number}"));
                 judge(self.catalogue, call, self.config, self.limits)
             });
-            Line { number, judged, outcome: Outcome::Ignored }
+            ReplayLine { number, judged, outcome: Outcome::Ignored }
         });
         let lines = lines.collect();
         (bytes, lines)
@@ -204,7 +206,7 @@ impl<'r> Work for Replay<'r> {
 
     fn finish(&self, (bytes, lines): Self::Judged) -> Done {
         let mut done = Done { bytes, calls: lines.len() as u64, ..Done::default() };
-        for Line { number, judged, outcome } in lines {
+        for ReplayLine { number, judged, outcome } in lines {
             match judged {
                 Ok(judged) => self.add(&mut done, judged, outcome),
                 Err(error) => {
@@ -223,6 +225,11 @@ impl Replay<'_> {
             let tool = &judged.tool;
             done.notes.push(format!("warning: calls of {tool:?} are not checked: {fault}"));
         }
+        let problems = judged.schema().map(Schema::problems).unwrap_or_default();
+        done.notes.extend(problems.iter().map(|problem| {
+            let tool = &judged.tool;
+            format!("warning: a part of the schema of {tool:?} is not checked as it is written: {problem}")
+        }));
         let exit = if judged.is_valid() { Exit::Good } else { Exit::NotGood };
         // A text that is no JSON is judged without any schema.
         done.judged += u64::from(judged.unchecked.is_none() || exit == Exit::NotGood);
@@ -233,8 +240,8 @@ impl Replay<'_> {
         let answer = judged.answer(outcome);
         match self.format {
             // Writing to memory does not fail.
-            Format::Json => drop(push_line(&mut done.text, &answer)),
-            Format::Text => push_text(&mut done.text, &answer),
+            OutputFormat::Json => drop(push_line(&mut done.text, &answer)),
+            OutputFormat::Text => push_text(&mut done.text, &answer),
         }
     }
 }
@@ -245,7 +252,8 @@ fn no_call(number: usize, error: &CallLineError) -> String {
         CallLineError::Read(ReadError { kind, column, .. }) => {
             format!("error: line {number}, column {column}: {kind}")
         }
-        other => format!("error: line {number}: {other}"),
+        // It may name a member of the line.
+        other => format!("error: line {number}: {}", secrets::redact(&other.to_string())),
     }
 }
 
@@ -282,9 +290,9 @@ fn push_text(text: &mut String, answer: &Answer) {
 }
 
 /// Writes what the workers have made.
-struct Writer {
+struct ReplayWriter {
     output: Leavable<io::StdoutLock<'static>>,
-    progress: Progress,
+    progress: ProgressLine,
     /// One tool's schema is complained of once, not once a call.
     told: BTreeSet<String>,
     calls: u64,
@@ -292,11 +300,11 @@ struct Writer {
     exit: Exit,
 }
 
-impl Writer {
+impl ReplayWriter {
     fn new(is_summary: bool) -> Self {
         let output = io::stdout().lock();
         // Answers on a terminal are progress enough.
-        let progress = Progress::new("calls").with_watched(is_summary || !output.is_terminal());
+        let progress = ProgressLine::new("calls").with_watched(is_summary || !output.is_terminal());
         let output = Leavable::new(output);
         Self { output, progress, told: BTreeSet::new(), calls: 0, judged: 0, exit: Exit::Good }
     }

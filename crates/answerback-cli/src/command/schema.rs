@@ -19,8 +19,8 @@ pub(crate) struct Arguments {
     name: Option<String>,
 
     /// How to print: a schema is JSON in any case, the list is text or JSON
-    #[arg(long, value_enum, default_value_t = crate::options::Format::Text)]
-    format: crate::options::Format,
+    #[arg(long, value_enum, default_value_t = crate::options::OutputFormat::Text)]
+    format: crate::options::OutputFormat,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
@@ -28,10 +28,10 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let Some(name) = &arguments.name else {
         for schema in schema::ALL {
             match arguments.format {
-                crate::options::Format::Text => {
+                crate::options::OutputFormat::Text => {
                     writeln!(out, "{:<12} {}", schema.name, schema.title)?;
                 }
-                crate::options::Format::Json => {
+                crate::options::OutputFormat::Json => {
                     writeln!(
                         out,
                         "{}",

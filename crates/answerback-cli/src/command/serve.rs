@@ -26,13 +26,14 @@ use crate::address::Address;
 use crate::command::ledger::authority::AuthorityOptions;
 use crate::command::warden::warden;
 use crate::configuration::Configuration;
-use crate::console::{Desk, Governance, Server};
+use crate::console::{ConfiguredGovernance, Desk, Server};
 use crate::demo::{self, Demo};
 use crate::exit::Exit;
 use crate::folders;
 use crate::gateway::GatewayOptions;
-use crate::operating::{log, log_from, stop};
+use crate::log_format::LogOptions;
 use crate::output::say;
+use crate::runtime::{log, log_from, stop};
 use crate::tokens::{LAUNCHER, LAUNCHER_FILE, OWN, OWN_FILE, OWN_SCOPES, with_named};
 use crate::webhook::Webhook;
 
@@ -86,6 +87,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     gateway: GatewayOptions,
+
+    #[command(flatten)]
+    log: LogOptions,
 }
 
 /// Names would have to be looked up, and could mean several addresses.
@@ -95,11 +99,11 @@ fn address(text: &str) -> Result<SocketAddr, &'static str> {
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     if !arguments.demo {
-        log()?;
+        log(arguments.log)?;
         return serve(arguments);
     }
     // In the demo calls go wrong on purpose.
-    log_from(LevelFilter::ERROR)?;
+    log_from(LevelFilter::ERROR, arguments.log)?;
     let demo = Demo::prepare()?;
     let options = GatewayOptions::within(demo.folder());
     // A second demo, or a server that works, may have the usual port.
@@ -110,6 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         token_file: None,
         demo: true,
         gateway: options,
+        log: arguments.log,
     })
 }
 
@@ -148,6 +153,12 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         .build()
         .context("cannot start the gateway")?;
     let ended = runtime.block_on(async {
+        let stopped = stop();
+        let limits = gateway.settings().limits;
+        let listen = listen
+            .with_max_connections(limits.connections)
+            .with_max_connections_of_token(limits.connections_per_token)
+            .with_max_half_open(limits.half_open);
         let listener = Listener::bind(listen).await?;
         let console = recorder.is_some().then(|| console_of(listener.address())).flatten();
         let gateway = gateway.with_console(console.clone());
@@ -205,7 +216,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
         let server = opened.as_ref().map(|(_, server, _)| server);
         let was_at_terminal = std::io::stderr().is_terminal();
         let reloading = async {
-            let mut asked = Asked::new();
+            let mut asked = ReloadRequest::new();
             loop {
                 asked.again().await;
                 // The terminal was closed: nobody asks for anything any more.
@@ -231,7 +242,7 @@ fn serve(arguments: &Arguments) -> anyhow::Result<Exit> {
             }
         };
         tokio::select! {
-            () = answerback_http::serve(listener, routes, guard, stop()) => {}
+            () = answerback_http::serve(listener, routes, guard, stopped) => {}
             () = reloading => {}
         }
         drop(said);
@@ -280,7 +291,7 @@ impl Arguments {
         &self,
         store: &Store,
         service: &Arc<Service>,
-        governance: Governance,
+        governance: ConfiguredGovernance,
         listener: &Listener,
         configuration: &Configuration,
     ) -> anyhow::Result<(Arc<Console>, Arc<Server>, Sessions)> {
@@ -326,14 +337,14 @@ fn console_of(address: SocketAddr) -> Option<String> {
 }
 
 /// What governed replies are verified against.
-pub(super) fn governance(configuration: &Configuration) -> anyhow::Result<Governance> {
+pub(super) fn governance(configuration: &Configuration) -> anyhow::Result<ConfiguredGovernance> {
     let governance = &configuration.config.governance;
     let (Some(manifest), Some(lock)) = (&governance.manifest, &governance.lock) else {
-        return Ok(Governance::default());
+        return Ok(ConfiguredGovernance::default());
     };
     let files = (configuration.path(manifest), configuration.path(lock));
     let in_force = AuthorityOptions::default().read(configuration, Limits::default())?;
-    Ok(Governance { files: Some(files), in_force: in_force.map(Arc::new) })
+    Ok(ConfiguredGovernance { files: Some(files), in_force: in_force.map(Arc::new) })
 }
 
 /// A link for the person who started the server: to a terminal only, since who has it can decide.
@@ -355,12 +366,12 @@ fn greet_person(
 }
 
 /// When somebody asks for the configuration to be read again: a hang-up, as is the custom.
-struct Asked {
+struct ReloadRequest {
     #[cfg(unix)]
     hang_up: Option<tokio::signal::unix::Signal>,
 }
 
-impl Asked {
+impl ReloadRequest {
     fn new() -> Self {
         Self {
             #[cfg(unix)]

@@ -7,11 +7,11 @@ use answerback::json::Document;
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::counted::counted;
 use crate::exit::Exit;
-use crate::input::Input;
-use crate::options::{Format, LimitOptions, unrecognised};
+use crate::input::InputSource;
+use crate::options::{LimitOptions, OutputFormat, unrecognised};
 use crate::output::{Leavable, quiet_json, say};
+use crate::plural::counted;
 use crate::show::{self, Charset, Sheet};
 use crate::terminal;
 
@@ -60,8 +60,8 @@ pub(crate) struct Arguments {
     ascii: bool,
 
     /// Draw it, or print the parsed document as one line of JSON
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 
     #[command(flatten)]
     limits: LimitOptions,
@@ -83,11 +83,11 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     };
     let in_colour = choice != ColorChoice::Never;
     let sheet = arguments.sheet();
-    let is_several = arguments.files.len() > 1 && arguments.format == Format::Text;
+    let is_several = arguments.files.len() > 1 && arguments.format == OutputFormat::Text;
     let mut output = Leavable::new(AutoStream::new(output.lock(), choice));
     let mut exit = Exit::Good;
     for (index, file) in arguments.files.iter().enumerate() {
-        let input = Input::new(file);
+        let input = InputSource::new(file);
         let text = match arguments.shown(&input, sheet, in_colour) {
             Ok(text) => text,
             Err(error) => {
@@ -132,9 +132,9 @@ impl Arguments {
     }
 
     /// One document as text.
-    fn shown(&self, input: &Input, sheet: Sheet, in_colour: bool) -> anyhow::Result<String> {
+    fn shown(&self, input: &InputSource, sheet: Sheet, in_colour: bool) -> anyhow::Result<String> {
         let document = input.document(self.limits.limits())?;
-        if self.format == Format::Json {
+        if self.format == OutputFormat::Json {
             return Ok(format!("{}\n", quiet_json(&document.value.to_string())));
         }
         let contract = match self.contract {
@@ -151,7 +151,7 @@ impl Arguments {
 }
 
 /// Says on standard error that the document breaks its contract, when it does.
-fn tell_findings(input: &Input, contract: Contract, document: &Document) {
+fn tell_findings(input: &InputSource, contract: Contract, document: &Document) {
     let found = contract.check(&document.value, Profile::Strict);
     let all = || document.findings.iter().chain(&found);
     if all().any(answerback::ValidationError::is_error) {

@@ -6,13 +6,13 @@ use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::serve::check_servers;
-use crate::configuration::{Configuration, Content, found};
+use crate::configuration::{Configuration, ConfigurationFile, found};
 use crate::exit::Exit;
 use crate::gateway::speaker;
-use crate::options::Format;
+use crate::options::OutputFormat;
 use crate::output::{Leavable, push_line, sanitise, say};
 use crate::tokens::check_scopes;
-use crate::trusted::{Standing, Trusted};
+use crate::trusted::{TrustState, Trusted};
 
 /// Trust a configuration that was found, so that it may set more than how calls are judged
 ///
@@ -42,8 +42,8 @@ pub(crate) struct Arguments {
     remove: bool,
 
     /// How to print
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         print(arguments.format, &value, &[format!("{name} {said}")])?;
         return Ok(if was_there { Exit::Good } else { Exit::NotGood });
     }
-    let content = Content::read(file)?;
+    let content = ConfigurationFile::read(file)?;
     // What cannot be read would be an error of every command from now on.
     let configuration = content.trusted()?;
     let (settings, warnings) = configuration.as_served(&content.path().display().to_string())?;
@@ -71,6 +71,9 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     speaker(&configuration)?;
     for warning in warnings {
         say(&format!("warning: {warning}"));
+    }
+    if let Some(note) = content.foreign(&configuration.config.foreign) {
+        say(&note);
     }
     let wants = content.wants_trust()?;
     let grants = grants(&configuration, &wants)?;
@@ -135,16 +138,16 @@ fn grants(configuration: &Configuration, wants: &[&str]) -> anyhow::Result<Vec<S
     Ok(grants)
 }
 
-fn list(trusted: &Trusted, format: Format) -> anyhow::Result<Exit> {
+fn list(trusted: &Trusted, format: OutputFormat) -> anyhow::Result<Exit> {
     for (file, digest) in trusted.files() {
-        let standing = match Content::read(file.into()) {
+        let standing = match ConfigurationFile::read(file.into()) {
             Ok(content) => content.standing(trusted),
-            Err(_) => Standing::Unknown,
+            Err(_) => TrustState::Unknown,
         };
         let (word, said) = match standing {
-            Standing::Trusted => ("trusted", "trusted"),
-            Standing::Changed => ("changed", "changed since: not trusted as it is"),
-            Standing::Unknown => ("missing", "not there"),
+            TrustState::Trusted => ("trusted", "trusted"),
+            TrustState::Changed => ("changed", "changed since: not trusted as it is"),
+            TrustState::Unknown => ("missing", "not there"),
         };
         let value = json!({"file": file, "sha256": digest, "standing": word});
         print(format, &value, &[format!("{file}  {said}")])?;
@@ -152,11 +155,11 @@ fn list(trusted: &Trusted, format: Format) -> anyhow::Result<Exit> {
     Ok(Exit::Good)
 }
 
-fn print(format: Format, value: &Value, lines: &[String]) -> anyhow::Result<()> {
+fn print(format: OutputFormat, value: &Value, lines: &[String]) -> anyhow::Result<()> {
     let mut text = String::new();
     match format {
-        Format::Json => push_line(&mut text, value)?,
-        Format::Text => {
+        OutputFormat::Json => push_line(&mut text, value)?,
+        OutputFormat::Text => {
             for line in lines {
                 text.push_str(&sanitise(line));
                 text.push('\n');

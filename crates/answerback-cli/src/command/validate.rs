@@ -8,9 +8,9 @@ use answerback::contract::atdf::validators::{
 use anyhow::{Context, bail};
 
 use crate::exit::Exit;
-use crate::options::Format;
+use crate::options::OutputFormat;
 use crate::output::{Leavable, quiet_json};
-use answerback_record::surroundings::now;
+use answerback_record::system::now;
 
 /// Run one of the three ATDF validators
 ///
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 
     /// How to print the answer [default: text on a terminal, json elsewhere]
     #[arg(long, value_enum, global = true)]
-    format: Option<Format>,
+    format: Option<OutputFormat>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -67,16 +67,19 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     Ok(if answer.code().is_none() { Exit::Good } else { Exit::NotGood })
 }
 
-fn print(answer: &EnrichedResponse, format: Option<Format>) -> anyhow::Result<()> {
+fn print(answer: &EnrichedResponse, format: Option<OutputFormat>) -> anyhow::Result<()> {
     let document = answer.to_document();
-    let format =
-        format.unwrap_or(if io::stdout().is_terminal() { Format::Text } else { Format::Json });
+    let format = format.unwrap_or(if io::stdout().is_terminal() {
+        OutputFormat::Text
+    } else {
+        OutputFormat::Json
+    });
     match format {
-        Format::Json => {
+        OutputFormat::Json => {
             let text = serde_json::to_string_pretty(&document)?;
             writeln!(Leavable::new(io::stdout()), "{}", quiet_json(&text))?;
         }
-        Format::Text => crate::command::show::draw(Contract::Atdf, &document)?,
+        OutputFormat::Text => crate::command::show::draw(Contract::Atdf, &document)?,
     }
     Ok(())
 }

@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::command::ledger::location::Location;
 use crate::command::show;
-use crate::counted::noun;
 use crate::exit::Exit;
-use crate::options::{Format, number};
+use crate::options::{OutputFormat, number};
 use crate::output::{Leavable, push_line, sanitise, say};
+use crate::plural::noun;
 
 /// How often the store is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -52,8 +52,8 @@ pub(crate) struct Arguments {
     no_follow: bool,
 
     /// Lines for people, or one JSON document an event
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 
     #[command(flatten)]
     location: Location,
@@ -82,12 +82,12 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             let document = EventDocument::from(event);
             folded.push(&document);
             let line = match arguments.format {
-                Format::Json => {
+                OutputFormat::Json => {
                     let mut line = String::new();
                     push_line(&mut line, &document)?;
                     line
                 }
-                Format::Text => format!("{}\n", told(&document)),
+                OutputFormat::Text => format!("{}\n", told(&document)),
             };
             output.write_all(line.as_bytes())?;
             is_over |= event.kind == Event::END;
@@ -105,14 +105,14 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         }
     }
     drop(output);
-    if let (Some(envelope), Format::Text) = (&folded.envelope, arguments.format) {
+    if let (Some(envelope), OutputFormat::Text) = (&folded.envelope, arguments.format) {
         say("");
         show::draw(Contract::Ui, envelope)?;
     }
     Ok(Exit::Good)
 }
 
-fn list(store: &Store, format: Format) -> anyhow::Result<Exit> {
+fn list(store: &Store, format: OutputFormat) -> anyhow::Result<Exit> {
     let streams = store
         .streams(StreamFilter::default().without(OWN_STREAMS), MOST)
         .context("the streams cannot be read")?;
@@ -120,13 +120,13 @@ fn list(store: &Store, format: Format) -> anyhow::Result<Exit> {
     for stream in &streams {
         let state = if stream.is_ended { "ended" } else { "open" };
         match format {
-            Format::Json => {
+            OutputFormat::Json => {
                 let mut line = String::new();
                 let told = serde_json::json!({"id": stream.name, "events": stream.events, "ended": stream.is_ended});
                 push_line(&mut line, &told)?;
                 output.write_all(line.as_bytes())?;
             }
-            Format::Text => {
+            OutputFormat::Text => {
                 let (count, name) = (stream.events, sanitise(&stream.name));
                 writeln!(output, "{state:<6} {count:>8} {:<6}  {name}", noun(count, "event"))?;
             }

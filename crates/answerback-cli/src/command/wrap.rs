@@ -1,19 +1,22 @@
 //! `answerback wrap`: a drop-in in front of a stdio MCP server.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
+use std::fmt;
 use std::io::IsTerminal as _;
-use std::path::Path;
 use std::sync::Arc;
 
-use answerback_gateway::Client;
-use answerback_gateway::wrap::{Ended, Wrapped, wrap};
+use answerback_gateway::wrap::{Ended, Wrapped, refuse_requests, wrap};
+use answerback_gateway::{Client, Gateway};
 use answerback_mcp::link::Program;
 use anyhow::Context;
+use tokio::runtime::Runtime;
 
 use crate::exit::Exit;
 use crate::gateway::GatewayOptions;
-use crate::operating::{log, stop};
+use crate::log_format::LogOptions;
 use crate::output::say;
+use crate::runtime::{log, stop};
+use crate::server_identity::ServerIdentity;
 
 /// On whose behalf a client on standard input calls.
 const PRINCIPAL: &str = "local";
@@ -25,7 +28,7 @@ const PRINCIPAL: &str = "local";
 /// about them stands in their `_meta`. Calls and results are recorded before they are passed on.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  answerback wrap -- npx -y @modelcontextprotocol/server-filesystem /data
+  answerback wrap npx -y @modelcontextprotocol/server-filesystem /data
   answerback wrap --name files --config .agent/config.yml -- my-server --flag
   answerback wrap --no-record -- my-server
 
@@ -35,48 +38,111 @@ In a client's configuration, the server's command becomes an argument:
 Several may share one record; without a configuration it is ledger.db in the user's state directory.
 $ANSWERBACK_LOG (error, warn, info, debug) says how much is told on standard error.")]
 pub(crate) struct Arguments {
-    /// What the server is called in records; otherwise the name of its program
+    /// What the server is called in records; otherwise what its command shows: a package, a script, an image
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
     #[command(flatten)]
     gateway: GatewayOptions,
 
-    /// The server's program and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[command(flatten)]
+    log: LogOptions,
+
+    /// The server's program and its arguments. Options of our own stand before it; -- is needed only where it begins
+    /// with a hyphen
+    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
-    log()?;
-    let [program, rest @ ..] = arguments.command.as_slice() else {
-        anyhow::bail!("no server is named; write its command after --");
-    };
-    let name = arguments.name.clone().unwrap_or_else(|| name_of(program));
-    let program = Program::new(program, rest.to_vec());
-    // A typing error must not leave a ledger and a key behind.
-    if !program.is_there() {
-        let program = program.path().to_string_lossy();
-        anyhow::bail!(
-            "cannot start {program}: there is no such program that can be run; install it, or write where it lies"
-        );
-    }
-    let gateway = arguments.gateway.gateway(false)?;
-    let configuration = arguments.gateway.location.configuration()?;
-    let (service, _) = configuration.service()?;
-    let program = program.without_variables(configuration.secret_variables(&service));
-    let program = program.with_warden(super::warden::warden());
-    let mut wrapped = Wrapped::new(&name, program);
-    if let Some(pins) = arguments.gateway.pins(&name)? {
-        wrapped = wrapped.with_pins(pins);
-    }
+    let prepared = log(arguments.log).and_then(|()| prepare(arguments));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // One client, and most of the time nothing to do: a second thread would only be woken to find that out.
         .worker_threads(1)
         .enable_all()
         .build()
         .context("cannot start the gateway")?;
+    match prepared {
+        Ok(prepared) => serve(prepared, runtime),
+        Err(error) => {
+            refuse(&error, runtime);
+            Err(error)
+        }
+    }
+}
+
+/// All that is needed to serve the client.
+struct Prepared {
+    gateway: Gateway,
+    client: Client,
+    wrapped: Wrapped,
+    is_supervised: bool,
+}
+
+fn prepare(arguments: &Arguments) -> anyhow::Result<Prepared> {
+    let [program, rest @ ..] = arguments.command.as_slice() else {
+        anyhow::bail!("no server is named; write its command after the options");
+    };
+    let identity = match &arguments.name {
+        Some(name) => ServerIdentity::named(name),
+        None => {
+            let folder = std::env::current_dir().unwrap_or_default();
+            ServerIdentity::of_command(program, rest, &folder)
+        }
+    };
+    let program = Program::new(program, rest.to_vec());
+    // A typing error must not leave a ledger and a key behind.
+    if !program.is_there() {
+        let program = program.path().to_string_lossy();
+        return Err(CannotStart(format!(
+            "cannot start {program}: there is no such program that can be run; install it, or write where it lies"
+        ))
+        .into());
+    }
+    arguments.gateway.allow_unrecorded()?;
+    let gateway = arguments.gateway.gateway(false)?;
+    let configuration = arguments.gateway.location.configuration()?;
+    let (service, _) = configuration.service()?;
+    let program = program.without_variables(configuration.secret_variables(&service));
+    let program = program.with_warden(super::warden::warden());
+    let is_supervised = program.is_supervised();
+    let mut wrapped = Wrapped::new(&identity.name, program);
+    if let Some(pins) = arguments.gateway.pins_under(&identity.name, &identity.key)? {
+        wrapped = wrapped.with_pins(pins);
+    }
     let client = Client::new(PRINCIPAL).context("no randomness for the connection's name")?;
+    Ok(Prepared { gateway, client, wrapped, is_supervised })
+}
+
+/// The server's program cannot be started. The client is told which one; what is wrong otherwise may say more of this
+/// machine than a model should know.
+#[derive(Debug)]
+struct CannotStart(String);
+
+impl fmt::Display for CannotStart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for CannotStart {}
+
+/// Answers what a client asks with the reason why it is not served. Otherwise it would only see us end, and most clients
+/// show the user nothing of standard error.
+fn refuse(error: &anyhow::Error, runtime: Runtime) {
+    if !std::io::stdin().is_terminal() {
+        let reason = match error.downcast_ref::<CannotStart>() {
+            Some(CannotStart(reason)) => reason.as_str(),
+            None => "answerback wrap cannot start; what it writes to standard error says why",
+        };
+        runtime.block_on(refuse_requests(tokio::io::stdin(), tokio::io::stdout(), reason));
+    }
+    // A read of standard input that is under way cannot be ended.
+    runtime.shutdown_background();
+}
+
+fn serve(prepared: Prepared, runtime: Runtime) -> anyhow::Result<Exit> {
+    let Prepared { gateway, client, wrapped, is_supervised } = prepared;
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
     if std::io::stdin().is_terminal() {
         say(
@@ -84,10 +150,18 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
         );
     }
     let store = gateway.recorder().map(|recorder| recorder.store().clone());
-    let ended = runtime.block_on(wrap(Arc::new(gateway), client, wrapped, input, output, stop()));
+    let context = runtime.enter();
+    let stopped = stop();
+    drop(context);
+    let ended = runtime.block_on(wrap(Arc::new(gateway), client, wrapped, input, output, stopped));
     // Neither a read of standard input that is under way nor a call that is being judged can be ended, and they must not
     // hold us up. What such a call would write is not written any more.
-    runtime.shutdown_background();
+    if is_supervised {
+        // A server that still runs has time to end: dropping the runtime would kill it, and its supervisor does not.
+        std::mem::forget(runtime);
+    } else {
+        runtime.shutdown_background();
+    }
     if let Some(store) = store {
         store.close();
     }
@@ -101,10 +175,4 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
             Exit::CouldNotJudge
         }
     })
-}
-
-/// The name of a program, without its folder.
-fn name_of(program: &OsStr) -> String {
-    let name = Path::new(program).file_stem().unwrap_or(program);
-    name.to_string_lossy().into_owned()
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 pub(crate) use play::play;
 
-use answerback_record::surroundings::random;
+use answerback_record::system::random;
 
 /// The agent that answers for results in the demo.
 pub(crate) const AGENT: &str = "domain-01-harbour";

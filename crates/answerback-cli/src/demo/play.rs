@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::AGENT;
 use crate::output::say;
-use answerback_record::surroundings::{now, random};
+use answerback_record::system::{now, random};
 
 /// How long the live stream takes.
 const STEPS: u32 = 24;
@@ -25,13 +25,13 @@ const PATIENCE: u32 = 120;
 /// Plays the demo to its end, or until the server is gone. What fails is told, and ends the demo alone.
 pub(crate) fn play(address: SocketAddr, token: &str, folder: &Path) {
     let (token, folder) = (token.to_owned(), folder.to_owned());
-    let agent = Agent { address, token, folder, session: None, number: 0 };
+    let agent = DemoAgent { address, token, folder, session: None, number: 0 };
     if let Err(error) = agent.run() {
         say(&format!("warning: the demo ended early: {error:#}"));
     }
 }
 
-struct Agent {
+struct DemoAgent {
     address: SocketAddr,
     token: String,
     /// Where manifest and lock are.
@@ -40,7 +40,7 @@ struct Agent {
     number: u32,
 }
 
-impl Agent {
+impl DemoAgent {
     fn run(mut self) -> anyhow::Result<()> {
         self.greet()?;
         self.call_tools()?;

@@ -7,7 +7,7 @@ use super::sheet::{Sheet, indented};
 use super::span::Line;
 use super::tree::tree;
 use super::{chart, code, document, mission, signals, table, timeline};
-use crate::counted::{grouped, noun};
+use crate::plural::{grouped, noun};
 
 /// The members of an artifact.
 const KNOWN: [&str; 4] = ["artifact_type", "title", "content", "metadata"];
@@ -110,7 +110,7 @@ fn why_a_tree(name: &str, content: &Value) -> Option<String> {
     let needed = match name {
         "json_data" => return content.is_null().then(|| "no content".to_owned()),
         "table" => "content.rows, a list, and names for its columns",
-        "chart" => "content.data with numbers in its datasets",
+        "chart" => "content.data with labels and datasets, whose data are numbers or points",
         "document" => "content.sections, a list",
         "code_block" => "content.code, a text",
         "timeline" => "content.events, a list",

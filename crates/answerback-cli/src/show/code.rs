@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use super::brief::text;
 use super::language::Language;
 use super::sheet::{Sheet, indented};
-use super::span::{Line, Span};
+use super::span::{Line, TextSpan};
 use super::style::{COMMENT, HEADING, KEYWORD, NUMBER, PLAIN, TEXT, Tone};
 use super::width::beginning;
-use crate::counted::counted_in_groups;
+use crate::plural::counted_in_groups;
 
 /// The characters of one line before it is cut.
 const LONGEST_LINE: usize = 2_000;
@@ -40,7 +40,7 @@ pub(crate) fn block(sheet: Sheet, code: &str, language: &str) -> Vec<Line> {
     let count = code.lines().count();
     let shown = count.min(sheet.lines());
     let digits = shown.max(1).to_string().len();
-    let mut state = State::default();
+    let mut state = LexerState::default();
     let mut lines = Vec::new();
     for (index, source) in code.lines().take(shown).enumerate() {
         let (source, more) = beginning(source, LONGEST_LINE);
@@ -66,7 +66,7 @@ pub(crate) fn block(sheet: Sheet, code: &str, language: &str) -> Vec<Line> {
 
 /// A line of code in pieces that fit: at spaces, and deeper than the line itself.
 fn broken(line: &Line, room: usize) -> Vec<Line> {
-    let text: String = line.spans().iter().map(Span::text).collect();
+    let text: String = line.spans().iter().map(TextSpan::text).collect();
     let spaces = text.chars().take_while(|&character| character == ' ').count();
     let indent = spaces.min(room / 3) + 2;
     let mut parts = line.wrapped_after(room, room.saturating_sub(indent)).into_iter();
@@ -76,7 +76,7 @@ fn broken(line: &Line, room: usize) -> Vec<Line> {
 
 /// What a line begins inside of.
 #[derive(Default)]
-enum State {
+enum LexerState {
     #[default]
     Code,
     /// Until this text.
@@ -89,7 +89,7 @@ fn highlighted(
     sheet: Sheet,
     source: &str,
     language: Option<&'static Language>,
-    state: &mut State,
+    state: &mut LexerState,
 ) -> Line {
     let Some(language) = language else { return sheet.plain(source).into() };
     if language.is_diff() {
@@ -108,11 +108,11 @@ fn highlighted(
 }
 
 /// The bytes of the next token and its style.
-fn token(rest: &str, language: &'static Language, state: &mut State) -> (usize, Style) {
+fn token(rest: &str, language: &'static Language, state: &mut LexerState) -> (usize, Style) {
     match state {
-        State::Comment(end) => return (until(rest, 0, end, state), COMMENT),
-        State::Quote(end) => return (until(rest, 0, end, state), TEXT),
-        State::Code => {}
+        LexerState::Comment(end) => return (until(rest, 0, end, state), COMMENT),
+        LexerState::Quote(end) => return (until(rest, 0, end, state), TEXT),
+        LexerState::Code => {}
     }
     if language.line_comments.iter().any(|start| rest.starts_with(start)) {
         return (rest.len(), COMMENT);
@@ -120,11 +120,11 @@ fn token(rest: &str, language: &'static Language, state: &mut State) -> (usize, 
     if let Some((start, end)) = language.block_comment
         && rest.starts_with(start)
     {
-        *state = State::Comment(end);
+        *state = LexerState::Comment(end);
         return (until(rest, start.len(), end, state), COMMENT);
     }
     if let Some(quote) = language.long_quotes.iter().find(|quote| rest.starts_with(**quote)) {
-        *state = State::Quote(quote);
+        *state = LexerState::Quote(quote);
         return (until(rest, quote.len(), quote, state), TEXT);
     }
     if let Some(quote) = language.quotes.iter().find(|quote| rest.starts_with(**quote)) {
@@ -145,10 +145,10 @@ fn token(rest: &str, language: &'static Language, state: &mut State) -> (usize, 
 }
 
 /// Up to and with `end`, which ends the state; or the whole line, which does not.
-fn until(rest: &str, from: usize, end: &str, state: &mut State) -> usize {
+fn until(rest: &str, from: usize, end: &str, state: &mut LexerState) -> usize {
     match rest[from..].find(end) {
         Some(at) => {
-            *state = State::Code;
+            *state = LexerState::Code;
             from + at + end.len()
         }
         None => rest.len(),
@@ -191,7 +191,7 @@ mod tests {
     /// The code with a letter under each character: keyword, text, number, comment.
     fn marked(code: &str, language: &str) -> String {
         let sheet = Sheet { width: 80, rows: 50, charset: Charset::Unicode };
-        let mut state = State::default();
+        let mut state = LexerState::default();
         let mut marks = String::new();
         for source in code.lines() {
             let line = highlighted(sheet, source, Language::named(language), &mut state);

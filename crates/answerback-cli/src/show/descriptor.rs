@@ -10,7 +10,7 @@ use super::style::PLAIN;
 use super::table::{Cell, Table};
 use super::tree::tree;
 use super::ui::section;
-use crate::counted::counted_in_groups;
+use crate::plural::counted_in_groups;
 
 const KNOWN: [&str; 6] =
     ["tool_id", "id", "description", "when_to_use", "how_to_use", "schema_version"];

@@ -9,7 +9,7 @@ use super::span::Line;
 use super::style::{HEADING, PLAIN};
 use super::tree::tree;
 use super::width::beginning;
-use crate::counted::counted_in_groups;
+use crate::plural::counted_in_groups;
 
 /// Draws the sections of a document artifact.
 pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec<Line>> {

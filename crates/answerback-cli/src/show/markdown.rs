@@ -8,7 +8,7 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 
 use super::code;
 use super::sheet::Sheet;
-use super::span::{Line, Span};
+use super::span::{Line, TextSpan};
 use super::style::{DIM, HEADING, LINK, NUMBER, PLAIN, STRONG};
 use super::table::{Cell, Table};
 use super::width::beginning;
@@ -21,7 +21,7 @@ pub(crate) fn markdown(sheet: Sheet, text: &str) -> Vec<Line> {
     let (shown, more) = sheet.beginning(text);
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer::new(sheet);
+    let mut writer = MarkdownWriter::new(sheet);
     for event in Parser::new_ext(shown, options) {
         if writer.lines.len() > sheet.lines() {
             break;
@@ -45,18 +45,18 @@ pub(crate) fn markdown(sheet: Sheet, text: &str) -> Vec<Line> {
 
 /// What stands before the lines of a quote or a list item.
 struct Margin {
-    first: Option<Span>,
-    rest: Span,
+    first: Option<TextSpan>,
+    rest: TextSpan,
 }
 
 #[derive(Default)]
-struct Grid {
+struct MarkdownTable {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
     row: Vec<String>,
 }
 
-struct Writer {
+struct MarkdownWriter {
     sheet: Sheet,
     lines: Vec<Line>,
     inline: Line,
@@ -66,10 +66,10 @@ struct Writer {
     lists: Vec<Option<u64>>,
     addresses: Vec<String>,
     code: Option<(String, String)>,
-    grid: Option<Grid>,
+    grid: Option<MarkdownTable>,
 }
 
-impl Writer {
+impl MarkdownWriter {
     fn new(sheet: Sheet) -> Self {
         Self {
             sheet,
@@ -148,7 +148,7 @@ impl Writer {
             }
             Tag::Table(_) => {
                 self.finish_block();
-                self.grid = Some(Grid::default());
+                self.grid = Some(MarkdownTable::default());
             }
             Tag::Emphasis => self.styles.push(self.style().italic()),
             Tag::Strong => self.styles.push(self.style().bold()),
@@ -251,7 +251,7 @@ impl Writer {
     /// The address behind a link, unless its text says it already.
     fn address(&mut self, before: &str) {
         let Some(address) = self.addresses.pop() else { return };
-        let said: String = self.inline.spans().last().map_or("", Span::text).to_owned();
+        let said: String = self.inline.spans().last().map_or("", TextSpan::text).to_owned();
         let text = if said == address || address.is_empty() {
             before.to_owned()
         } else {
@@ -311,7 +311,7 @@ impl Writer {
     }
 
     fn take_text(&mut self) -> String {
-        std::mem::take(&mut self.inline).spans().iter().map(Span::text).collect()
+        std::mem::take(&mut self.inline).spans().iter().map(TextSpan::text).collect()
     }
 
     fn finish_grid(&mut self) {
@@ -334,7 +334,7 @@ mod tests {
     fn drawn(text: &str, width: usize) -> String {
         let sheet = Sheet { width, rows: 50, charset: Charset::Unicode };
         let lines = markdown(sheet, text);
-        let text = |line: &Line| line.spans().iter().map(Span::text).collect::<String>();
+        let text = |line: &Line| line.spans().iter().map(TextSpan::text).collect::<String>();
         lines.iter().map(text).map(|line| line.trim_end().to_owned() + "\n").collect()
     }
 

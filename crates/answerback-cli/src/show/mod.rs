@@ -2,7 +2,7 @@
 //!
 //! A drawer takes a [`Sheet`] and a part of the document as it is, typed or not, and gives back
 //! lines: what is broken in one place is drawn as far as it can be and never blanks the rest. Text
-//! becomes printable in one place, `sanitise`, through which every `Span` is made.
+//! becomes printable in one place, `sanitise`, through which every `TextSpan` is made.
 
 mod artifact;
 mod atdf;
@@ -34,7 +34,7 @@ use serde_json::Value;
 
 pub(crate) use self::sanitise::{Charset, sanitise};
 pub(crate) use self::sheet::Sheet;
-use self::span::{Line, Span};
+use self::span::{Line, TextSpan};
 use self::style::PLAIN;
 
 /// Draws a document under its contract as text, with colours or without.
@@ -51,9 +51,9 @@ pub(crate) fn file_heading(sheet: Sheet, name: &str, in_colour: bool) -> String 
 
 /// A text in lines of at most so many columns; the first may have another width than those below it.
 pub(crate) fn wrapped(text: &str, first: usize, below: usize) -> Vec<String> {
-    let line = Line::from(Span::new(text, PLAIN, Charset::Unicode));
+    let line = Line::from(TextSpan::new(text, PLAIN, Charset::Unicode));
     let lines = line.wrapped_after(first, below);
-    let text = |line: &Line| line.spans().iter().map(Span::text).collect();
+    let text = |line: &Line| line.spans().iter().map(TextSpan::text).collect();
     lines.iter().map(text).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The one gate between a document and the terminal.
 //!
-//! Every text that is drawn becomes a [`super::span::Span`], and a span is made here or not at all.
+//! Every text that is drawn becomes a [`super::span::TextSpan`], and a span is made here or not at all.
 //! What comes out is printable: no control, no bidirectional override, nothing that hides a neighbour.
 
 use std::borrow::Cow;

@@ -3,10 +3,10 @@
 use anstyle::Style;
 
 use super::sanitise::Charset;
-use super::span::{Line, Span};
+use super::span::{Line, TextSpan};
 use super::style::{DIM, PLAIN, STRONG, Tone};
 use super::width::{beginning, shortened};
-use crate::counted::{grouped, noun};
+use crate::plural::{grouped, noun};
 
 /// Prose over this width is hard to read, and a rule across 400 columns looks lost.
 const WIDEST_PROSE: usize = 110;
@@ -27,24 +27,24 @@ pub(crate) struct Sheet {
 }
 
 impl Sheet {
-    pub(crate) fn span(self, text: impl AsRef<str>, style: Style) -> Span {
-        Span::new(text.as_ref(), style, self.charset)
+    pub(crate) fn span(self, text: impl AsRef<str>, style: Style) -> TextSpan {
+        TextSpan::new(text.as_ref(), style, self.charset)
     }
 
-    pub(crate) fn plain(self, text: impl AsRef<str>) -> Span {
+    pub(crate) fn plain(self, text: impl AsRef<str>) -> TextSpan {
         self.span(text, PLAIN)
     }
 
-    pub(crate) fn strong(self, text: impl AsRef<str>) -> Span {
+    pub(crate) fn strong(self, text: impl AsRef<str>) -> TextSpan {
         self.span(text, STRONG)
     }
 
-    pub(crate) fn dim(self, text: impl AsRef<str>) -> Span {
+    pub(crate) fn dim(self, text: impl AsRef<str>) -> TextSpan {
         self.span(text, DIM)
     }
 
     /// A status word behind its sign, in the colour of what it means.
-    pub(crate) fn signed(self, word: &str) -> Span {
+    pub(crate) fn signed(self, word: &str) -> TextSpan {
         let tone = Tone::of(word);
         self.span(format!("{} {}", tone.sign(), shortened(word, 16)), tone.style())
     }
@@ -114,7 +114,7 @@ impl Sheet {
     }
 
     /// Names and values below each other, the values aligned.
-    pub(crate) fn fields(self, fields: Vec<(Span, Line)>) -> Vec<Line> {
+    pub(crate) fn fields(self, fields: Vec<(TextSpan, Line)>) -> Vec<Line> {
         let widest = fields.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
         let column = widest.min(self.width / 2) + 2;
         fields

@@ -7,7 +7,7 @@ use super::moment::Moment;
 use super::sheet::{Sheet, indented};
 use super::span::Line;
 use super::style::KEY;
-use crate::counted::counted_in_groups;
+use crate::plural::counted_in_groups;
 
 /// The layers in the order of the work: from a click to the whole.
 const LAYERS: [&str; 4] = ["selector", "intent", "mission", "aggregate"];

@@ -8,15 +8,15 @@ use super::width::{clusters, fit, width};
 
 /// A piece of one line, safe to print.
 ///
-/// Its text is private and comes only from [`Span::new`], so nothing reaches the terminal that has
+/// Its text is private and comes only from [`TextSpan::new`], so nothing reaches the terminal that has
 /// not been through [`sanitise`].
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Span {
+pub(crate) struct TextSpan {
     text: String,
     style: Style,
 }
 
-impl Span {
+impl TextSpan {
     pub(crate) fn new(text: &str, style: Style, charset: Charset) -> Self {
         Self { text: sanitise(text, charset).into_owned(), style }
     }
@@ -40,14 +40,14 @@ impl Span {
 
 /// One line: spans from left to right.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Line(Vec<Span>);
+pub(crate) struct Line(Vec<TextSpan>);
 
 impl Line {
-    pub(crate) fn spans(&self) -> &[Span] {
+    pub(crate) fn spans(&self) -> &[TextSpan] {
         &self.0
     }
 
-    pub(crate) fn push(&mut self, span: Span) {
+    pub(crate) fn push(&mut self, span: TextSpan) {
         self.0.push(span);
     }
 
@@ -57,7 +57,7 @@ impl Line {
     }
 
     pub(crate) fn width(&self) -> usize {
-        self.0.iter().map(Span::width).sum()
+        self.0.iter().map(TextSpan::width).sum()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -69,7 +69,7 @@ impl Line {
     pub(crate) fn padded(mut self, columns: usize) -> Self {
         let missing = columns.saturating_sub(self.width());
         if missing > 0 {
-            self.0.push(Span { text: " ".repeat(missing), style: PLAIN });
+            self.0.push(TextSpan { text: " ".repeat(missing), style: PLAIN });
         }
         self
     }
@@ -77,8 +77,8 @@ impl Line {
     /// The line with `…` at its end, within this many columns.
     #[must_use]
     pub(crate) fn broken_off(mut self, columns: usize, charset: Charset) -> Self {
-        let style = self.0.last().map_or(PLAIN, Span::style);
-        self.push(Span::new("…", style, charset));
+        let style = self.0.last().map_or(PLAIN, TextSpan::style);
+        self.push(TextSpan::new("…", style, charset));
         self.shortened(columns, charset)
     }
 
@@ -88,7 +88,7 @@ impl Line {
         if self.width() <= columns {
             return self;
         }
-        let ellipsis = Span::new("…", PLAIN, charset);
+        let ellipsis = TextSpan::new("…", PLAIN, charset);
         let mut room = columns.saturating_sub(ellipsis.width());
         let mut kept = Vec::new();
         let mut style = PLAIN;
@@ -102,7 +102,7 @@ impl Line {
                 break;
             }
         }
-        kept.push(Span { style, ..ellipsis });
+        kept.push(TextSpan { style, ..ellipsis });
         Self(kept)
     }
 
@@ -135,20 +135,20 @@ impl Line {
     }
 }
 
-impl From<Span> for Line {
-    fn from(span: Span) -> Self {
+impl From<TextSpan> for Line {
+    fn from(span: TextSpan) -> Self {
         Self(vec![span])
     }
 }
 
-impl<const N: usize> From<[Span; N]> for Line {
-    fn from(spans: [Span; N]) -> Self {
+impl<const N: usize> From<[TextSpan; N]> for Line {
+    fn from(spans: [TextSpan; N]) -> Self {
         Self(spans.into())
     }
 }
 
-impl FromIterator<Span> for Line {
-    fn from_iter<I: IntoIterator<Item = Span>>(spans: I) -> Self {
+impl FromIterator<TextSpan> for Line {
+    fn from_iter<I: IntoIterator<Item = TextSpan>>(spans: I) -> Self {
         Self(spans.into_iter().collect())
     }
 }
@@ -186,7 +186,7 @@ impl Wrap {
         }
     }
 
-    fn characters(&mut self, span: &Span) {
+    fn characters(&mut self, span: &TextSpan) {
         let mut start = 0;
         let mut end = 0;
         for cluster in clusters(&span.text) {
@@ -209,13 +209,13 @@ impl Wrap {
 }
 
 /// A span in runs of spaces and runs of anything else.
-fn pieces(span: &Span) -> Vec<Span> {
+fn pieces(span: &TextSpan) -> Vec<TextSpan> {
     let mut found = Vec::new();
     let mut rest = span.text.as_str();
     while let Some(first) = rest.chars().next() {
         let is_space = first == ' ';
         let end = rest.find(|character| (character == ' ') != is_space).unwrap_or(rest.len());
-        found.push(Span { text: rest[..end].to_owned(), style: span.style });
+        found.push(TextSpan { text: rest[..end].to_owned(), style: span.style });
         rest = &rest[end..];
     }
     found
@@ -226,9 +226,9 @@ mod tests {
     use super::*;
 
     fn wrapped(text: &str, columns: usize) -> Vec<String> {
-        let line = Line::from(Span::new(text, PLAIN, Charset::Unicode));
+        let line = Line::from(TextSpan::new(text, PLAIN, Charset::Unicode));
         let lines = line.wrapped(columns);
-        lines.iter().map(|line| line.0.iter().map(Span::text).collect()).collect()
+        lines.iter().map(|line| line.0.iter().map(TextSpan::text).collect()).collect()
     }
 
     #[test]
@@ -251,19 +251,23 @@ mod tests {
     fn a_word_of_two_styles_stays_one_word() {
         let charset = Charset::Unicode;
         let line = Line::from([
-            Span::new("see ", PLAIN, charset),
-            Span::new("this", super::super::style::STRONG, charset),
-            Span::new(", now", PLAIN, charset),
+            TextSpan::new("see ", PLAIN, charset),
+            TextSpan::new("this", super::super::style::STRONG, charset),
+            TextSpan::new(", now", PLAIN, charset),
         ]);
-        let lines: Vec<String> =
-            line.wrapped(6).iter().map(|line| line.0.iter().map(Span::text).collect()).collect();
+        let lines: Vec<String> = line
+            .wrapped(6)
+            .iter()
+            .map(|line| line.0.iter().map(TextSpan::text).collect())
+            .collect();
         assert_eq!(lines, ["see", "this,", "now"]);
     }
 
     #[test]
     fn shortening_says_so() {
-        let line = Line::from(Span::new("a long line", PLAIN, Charset::Unicode));
-        let text: String = line.shortened(6, Charset::Unicode).0.iter().map(Span::text).collect();
+        let line = Line::from(TextSpan::new("a long line", PLAIN, Charset::Unicode));
+        let text: String =
+            line.shortened(6, Charset::Unicode).0.iter().map(TextSpan::text).collect();
         assert_eq!(text, "a lon…");
     }
 }

@@ -10,7 +10,7 @@ use super::sheet::Sheet;
 use super::span::Line;
 use super::style::{DIM, PLAIN, STRONG};
 use super::width::width;
-use crate::counted::counted_in_groups;
+use crate::plural::counted_in_groups;
 
 const GAP: usize = 2;
 
@@ -76,7 +76,7 @@ impl Table {
 
     /// Draws the table, with what did not fit counted below it.
     pub(crate) fn draw(&self, sheet: Sheet) -> Vec<Line> {
-        let natural: Vec<Column> =
+        let natural: Vec<TableColumn> =
             (0..self.columns.len()).map(|index| self.column(sheet, index)).collect();
         let widths = fit(&natural, sheet.width);
         let shown = &natural[..widths.len()];
@@ -101,7 +101,7 @@ impl Table {
         lines
     }
 
-    fn column(&self, sheet: Sheet, index: usize) -> Column {
+    fn column(&self, sheet: Sheet, index: usize) -> TableColumn {
         let cells = || self.rows.iter().filter_map(|row| row.get(index));
         let mut present = cells().filter(|cell| !cell.is_absent).peekable();
         let is_number = present.peek().is_some() && present.all(|cell| cell.is_number);
@@ -112,12 +112,12 @@ impl Table {
         let least = if is_number { widest.clamp(1, WIDEST) } else { natural.min(NARROWEST) };
         let words = cells().map(|cell| longest_word(sheet, &cell.text)).max().unwrap_or_default();
         let whole_words = words.clamp(least, MOST_WORD.max(least)).min(natural);
-        Column { natural, whole_words, least, is_number }
+        TableColumn { natural, whole_words, least, is_number }
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Column {
+struct TableColumn {
     natural: usize,
     /// As narrow as it gets without breaking a word.
     whole_words: usize,
@@ -126,7 +126,7 @@ struct Column {
 }
 
 /// The widths of the columns that fit, from the left; at least one.
-fn fit(columns: &[Column], room: usize) -> Vec<usize> {
+fn fit(columns: &[TableColumn], room: usize) -> Vec<usize> {
     let mut count = columns.len();
     let total =
         |widths: &[usize]| widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
@@ -140,7 +140,7 @@ fn fit(columns: &[Column], room: usize) -> Vec<usize> {
     let columns = &columns[..count];
     let mut widths: Vec<usize> = columns.iter().map(|column| column.natural).collect();
     // Words are broken only when that is what it takes.
-    for floor in [|column: &Column| column.whole_words, |column: &Column| column.least] {
+    for floor in [|column: &TableColumn| column.whole_words, |column: &TableColumn| column.least] {
         while total(&widths) > room {
             let widest = (0..count)
                 .filter(|&index| widths[index] > floor(&columns[index]))
@@ -165,7 +165,7 @@ fn longest_word(sheet: Sheet, text: &str) -> usize {
 fn row(
     sheet: Sheet,
     cells: &[Cell],
-    columns: &[Column],
+    columns: &[TableColumn],
     widths: &[usize],
     style: anstyle::Style,
 ) -> Vec<Line> {
@@ -314,10 +314,10 @@ fn key(column: &Value) -> String {
 mod tests {
     use super::*;
 
-    fn columns(widths: &[(usize, usize)]) -> Vec<Column> {
+    fn columns(widths: &[(usize, usize)]) -> Vec<TableColumn> {
         widths
             .iter()
-            .map(|&(natural, least)| Column {
+            .map(|&(natural, least)| TableColumn {
                 natural,
                 whole_words: least,
                 least,

@@ -11,7 +11,7 @@ use super::sheet::Sheet;
 use super::span::Line;
 use super::style::Tone;
 use super::width::{beginning, shortened};
-use crate::counted::counted_in_groups;
+use crate::plural::counted_in_groups;
 
 /// From here on there is room to show the time since the beginning too.
 const ROOMY: usize = 96;
@@ -24,8 +24,8 @@ pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec
     let events = content.get("events").and_then(Value::as_array)?;
     let sheet = sheet.prose();
     let shown = &events[..events.len().min(sheet.rows)];
-    let rows: Vec<Row> = rows(shown);
-    let columns = Columns::of(sheet, &rows);
+    let rows: Vec<TimelineRow> = rows(shown);
+    let columns = TimelineColumns::of(sheet, &rows);
     let mut lines = Vec::new();
     let mut day = None;
     for (index, row) in rows.iter().enumerate() {
@@ -73,7 +73,7 @@ pub(crate) fn size(content: &Map<String, Value>) -> String {
 }
 
 /// One event, read.
-struct Row<'d> {
+struct TimelineRow<'d> {
     moment: Option<Moment>,
     written: String,
     /// Nanoseconds since the event before.
@@ -89,7 +89,7 @@ fn moment_of(event: &Value) -> Option<Moment> {
     event.get("timestamp").and_then(Value::as_str).and_then(Moment::parse)
 }
 
-fn rows(events: &[Value]) -> Vec<Row<'_>> {
+fn rows(events: &[Value]) -> Vec<TimelineRow<'_>> {
     let mut first = None;
     let mut before = None;
     events
@@ -109,7 +109,15 @@ fn rows(events: &[Value]) -> Vec<Row<'_>> {
             let Some(members) = event.as_object() else {
                 let event = brief(event, 200);
                 let written = String::new();
-                return Row { moment, written, step, since, event, status: None, others: vec![] };
+                return TimelineRow {
+                    moment,
+                    written,
+                    step,
+                    since,
+                    event,
+                    status: None,
+                    others: vec![],
+                };
             };
             let written = match &moment {
                 Some(moment) => moment.clock.clone(),
@@ -125,7 +133,15 @@ fn rows(events: &[Value]) -> Vec<Row<'_>> {
                 .take(6)
                 .map(|(name, value)| other(name, value))
                 .collect();
-            Row { moment, written, step, since, event, status: text(members, "status"), others }
+            TimelineRow {
+                moment,
+                written,
+                step,
+                since,
+                event,
+                status: text(members, "status"),
+                others,
+            }
         })
         .collect()
 }
@@ -139,7 +155,7 @@ fn other(name: &str, value: &Value) -> String {
 }
 
 /// Where the parts of an event stand.
-struct Columns {
+struct TimelineColumns {
     sheet: Sheet,
     clock: usize,
     since: usize,
@@ -149,9 +165,9 @@ struct Columns {
     is_stacked: bool,
 }
 
-impl Columns {
-    fn of(sheet: Sheet, rows: &[Row<'_>]) -> Self {
-        let widest = |text: &dyn Fn(&Row<'_>) -> String| {
+impl TimelineColumns {
+    fn of(sheet: Sheet, rows: &[TimelineRow<'_>]) -> Self {
+        let widest = |text: &dyn Fn(&TimelineRow<'_>) -> String| {
             rows.iter().map(|row| sheet.plain(text(row)).width()).max().unwrap_or_default()
         };
         let with_gap = |width: usize| if width == 0 { 0 } else { width + 2 };
@@ -165,7 +181,7 @@ impl Columns {
         Self { sheet, clock, since, step, status, is_stacked }
     }
 
-    fn draw(&self, row: &Row<'_>, is_last: bool) -> Vec<Line> {
+    fn draw(&self, row: &TimelineRow<'_>, is_last: bool) -> Vec<Line> {
         let sheet = self.sheet;
         let tone = row.status.as_deref().map_or(Tone::Neutral, Tone::of);
         if self.is_stacked {
@@ -209,8 +225,8 @@ impl Columns {
     }
 }
 
-impl Columns {
-    fn stacked(&self, row: &Row<'_>, tone: Tone, is_last: bool) -> Vec<Line> {
+impl TimelineColumns {
+    fn stacked(&self, row: &TimelineRow<'_>, tone: Tone, is_last: bool) -> Vec<Line> {
         let sheet = self.sheet;
         let mut head = Line::from([sheet.span("● ", tone.style()), sheet.plain(&row.written)]);
         head.push(sheet.dim(format!(" {}", step(row))));
@@ -227,11 +243,11 @@ impl Columns {
     }
 }
 
-fn since(row: &Row<'_>) -> String {
+fn since(row: &TimelineRow<'_>) -> String {
     row.since.map_or_else(String::new, span)
 }
 
-fn step(row: &Row<'_>) -> String {
+fn step(row: &TimelineRow<'_>) -> String {
     match row.step {
         Some(step) if step >= 0 => format!("+{}", span(step)),
         Some(step) => span(step),

@@ -12,7 +12,7 @@ use super::style::{KEY, PLAIN, Tone};
 use super::tree::tree;
 use super::ui::section;
 use super::width::beginning;
-use crate::counted::counted_in_groups;
+use crate::plural::counted_in_groups;
 
 const KNOWN: [&str; 11] = [
     "schema_id",

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::brief::{is_blank, json};
 use super::sheet::Sheet;
-use super::span::{Line, Span};
+use super::span::{Line, TextSpan};
 use super::style::{KEY, KEYWORD, NUMBER, TEXT};
 use super::width::beginning;
-use crate::counted::grouped;
+use crate::plural::grouped;
 
 /// Deeper levels are shown on one line.
 const DEEPEST: usize = 6;
@@ -15,7 +15,7 @@ const DEEPEST: usize = 6;
 /// Draws a value as a tree, within bounds: a long list ends in `… 40 more`, a deep value in a
 /// single line, and the whole tree in the sheet's number of lines.
 pub(crate) fn tree(sheet: Sheet, value: &Value) -> Vec<Line> {
-    let mut tree = Tree { sheet, lines: Vec::new(), most: sheet.lines() };
+    let mut tree = TreeDrawing { sheet, lines: Vec::new(), most: sheet.lines() };
     if children(value).is_empty() {
         tree.leaf(Line::default(), &Line::default(), Line::default(), value);
     } else {
@@ -24,13 +24,13 @@ pub(crate) fn tree(sheet: Sheet, value: &Value) -> Vec<Line> {
     tree.lines
 }
 
-struct Tree {
+struct TreeDrawing {
     sheet: Sheet,
     lines: Vec<Line>,
     most: usize,
 }
 
-impl Tree {
+impl TreeDrawing {
     fn children(&mut self, guides: &Line, value: &Value, depth: usize) {
         let sheet = self.sheet;
         let children = children(value);
@@ -110,7 +110,7 @@ impl Tree {
         let mut head = branch;
         head.join(label);
         let room = sheet.prose().width.saturating_sub(below.width() + 2).max(8);
-        let spans: Vec<Span> = match value {
+        let spans: Vec<TextSpan> = match value {
             Value::String(text) => {
                 let (shown, more) = beginning(text, room * MOST_LINES);
                 let mut spans = vec![sheet.span(format!("\"{shown}"), TEXT)];

@@ -12,7 +12,7 @@ use super::signals;
 use super::span::Line;
 use super::style::{STRONG, Tone};
 use super::tree::tree;
-use crate::counted::counted_in_groups;
+use crate::plural::counted_in_groups;
 
 const KNOWN: [&str; 9] = [
     "response_type",

@@ -96,3 +96,39 @@ fn from_standard_input() {
     let given = run(LOG, &["call", "--tool", "read_file", "--schema", "tools.json", BAD]);
     assert_eq!(told(&bad), told(&given));
 }
+
+/// A file that is no schema, such as a package.json, checks nothing.
+#[test]
+fn a_file_without_a_keyword_of_json_schema_is_no_check() {
+    for schema in [
+        r#"{"name": "x", "version": "1.0.0", "description": "A package"}"#,
+        r#"{"name": "x", "type": "module", "dependencies": {"a": "^1.0.0"}}"#,
+    ] {
+        let arguments = ["call", "--tool", "t", "--schema", "-", "{}"];
+        let output = run_with(LOG, &arguments, schema);
+        assert_eq!(output.status.code(), Some(2), "{schema}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.starts_with("warning: the call is not checked: "), "{said}");
+    }
+}
+
+/// A text that is too long for its pattern hides nothing and uses no attempt.
+#[test]
+fn a_long_text_is_a_warning() {
+    let schema =
+        r#"{"properties": {"q": {"type": "string", "pattern": "^(?!x)"}, "n": {"minimum": 1}}}"#;
+    let long = "a".repeat(5000);
+    for (arguments, code) in
+        [(format!(r#"{{"q": "{long}"}}"#), 0), (format!(r#"{{"q": "{long}", "n": 0}}"#), 1)]
+    {
+        let options = ["call", "--tool", "t", "--format", "json", "--schema", "-", &arguments];
+        let output = run_with(LOG, &options, schema);
+        assert_eq!(output.status.code(), Some(code));
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let errors = answer["errors"].as_array().unwrap();
+        let warning = errors.iter().find(|finding| finding["field_path"] == "/q").unwrap();
+        assert_eq!(warning["severity"], "warning");
+        assert!(warning["message"].as_str().unwrap().contains("longer than 4096 characters"));
+        assert_eq!(errors.len(), usize::try_from(code).unwrap() + 1);
+    }
+}

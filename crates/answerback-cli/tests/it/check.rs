@@ -127,3 +127,32 @@ fn a_reader_that_goes_away_is_told_nothing() {
     assert_eq!(errors, "");
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
+
+/// Each tool of a `tools/list` is converted to a descriptor, which is checked.
+#[test]
+fn a_list_of_tools_is_checked_as_descriptors() {
+    let tools = r#"[
+  {"name": "good", "description": "Reads a file.", "inputSchema": {"type": "object"}},
+  {"name": "bad", "inputSchema": {"type": "object"}},
+  {"name": "broken", "description": "x", "inputSchema": 7}
+]"#;
+    let lists = [
+        tools.to_owned(),
+        format!(r#"{{"tools": {tools}}}"#),
+        format!(r#"{{"jsonrpc": "2.0", "id": 1, "result": {{"tools": {tools}}}}}"#),
+    ];
+    insta::assert_snapshot!(
+        "check-tools",
+        told(&run_with(DOCUMENTS, &["check", "-"], lists[0].as_str()))
+    );
+    let of_list = |list: &String| {
+        let output = run_with(DOCUMENTS, &["check", "--format", "json", "-"], list.as_str());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    insta::assert_snapshot!("check-tools-json", of_list(&lists[0]));
+    assert!(lists.iter().all(|list| of_list(list) == of_list(&lists[0])));
+    // One definition is a list of one.
+    let one =
+        r#"{"name": "good", "description": "Reads a file.", "inputSchema": {"type": "object"}}"#;
+    assert_eq!(run_with(DOCUMENTS, &["check", "-"], one).status.code(), Some(0));
+}

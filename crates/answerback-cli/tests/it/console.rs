@@ -3,9 +3,10 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use answerback::contract::Profile;
 use serde_json::{Value, json};
 
-use crate::gateway::{Gateway, PATIENCE, Session};
+use crate::gateway::{Answer, Gateway, PATIENCE, Session};
 use crate::person::Person;
 use crate::replies::example;
 use crate::wrap::Desk;
@@ -45,6 +46,105 @@ fn every_operation_of_the_description_is_there() {
         }
     }
     assert!(asked > 30, "{asked}");
+}
+
+/// Asserts that an answer is a problem, and one that the description of the operation names.
+fn assert_described(operation: &Value, answer: &Answer, about: &str) {
+    let problem = answer.last();
+    let findings = answerback::contract::atdf::check(problem, Profile::Strict);
+    assert!(findings.is_empty(), "{about}: {findings:?} in {problem}");
+    let status = answer.status.to_string();
+    assert!(operation["responses"][&status].is_object(), "{about}: {status} is not described");
+}
+
+#[test]
+fn every_wrong_request_is_answered_with_a_problem_that_is_described() {
+    let desk = Desk::new();
+    let scopes = "[call, ingest, read, decide, admin]";
+    let config =
+        format!("gateway:\n  tokens:\n    tester: {{scopes: {scopes}, file: tester.token}}\n");
+    let gateway = start(&desk, &config);
+    let token = fs::read_to_string(desk.path("tester.token")).unwrap();
+    let token = format!("Bearer {}", token.trim());
+    let send = |method: &str, path: &str, kind: &str, body: &str| {
+        gateway.send(method, path, &[("Authorization", &token), ("Content-Type", kind)], body)
+    };
+    let as_json = "application/json";
+    let document = send("GET", "/api/openapi.json", as_json, "").last().clone();
+    // Bodies that no object is, whatever its members are.
+    let wrong = ["[]", "[1]", "\"text\"", "7", "null", "{", "{} {}", "{\"a\": 1, \"a\": 2}"];
+    let mut requests = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            if path == "/api/events" || method == "delete" {
+                continue;
+            }
+            let method = method.to_uppercase();
+            let fill = |index: &str| {
+                path.replace("{id}", "0").replace("{index}", index).replace("{position}", index)
+            };
+            let name = |reference: &Value| {
+                reference.as_str().unwrap().rsplit('/').next().unwrap().to_owned()
+            };
+            let body = &operation["requestBody"]["content"]["application/json"]["schema"]["$ref"];
+            if body.is_string() {
+                let takes_any = name(body) == "Document";
+                for text in wrong {
+                    for kind in [as_json, "text/plain", "application/x-www-form-urlencoded"] {
+                        let answer = send(&method, &fill("0"), kind, text);
+                        let about = format!("{method} {path} with {text} as {kind}");
+                        requests += 1;
+                        if takes_any && answer.status == 200 {
+                            continue;
+                        }
+                        assert_eq!(answer.status, 400, "{about}: {}", answer.last());
+                        assert_described(operation, &answer, &about);
+                    }
+                }
+            }
+            for parameter in operation["parameters"].as_array().unwrap() {
+                let is_number = parameter["schema"]["type"] == "integer";
+                let words = parameter["schema"]["enum"].is_array();
+                if !is_number && !words {
+                    continue;
+                }
+                let given = parameter["name"].as_str().unwrap();
+                for text in ["x", "-1", "1.5", "99999999999999999999"] {
+                    let place = match parameter["in"].as_str() {
+                        Some("path") => fill(text),
+                        _ => format!("{}?{given}={text}", fill("0")),
+                    };
+                    let answer = send(&method, &place, as_json, "{}");
+                    let about = format!("{method} {place}");
+                    requests += 1;
+                    // What the path names is looked up first in some operations.
+                    assert!(matches!(answer.status, 400 | 404), "{about}: {}", answer.last());
+                    assert_described(operation, &answer, &about);
+                }
+            }
+        }
+    }
+    assert!(requests > 300, "{requests}");
+    // What the description allows is accepted: a whole number with a fraction of zero.
+    let call = r#"{"tool": "a", "arguments": {}, "turn": 3.0, "schema": {"type": "object"}}"#;
+    assert_eq!(send("POST", "/api/calls/check", as_json, call).status, 200);
+    // The number of a variant is not its name: `0` would approve.
+    let question =
+        send("POST", "/api/cases", as_json, r#"{"kind": "question", "question": "Go?"}"#);
+    let case = &question.last()["case"];
+    let (digest, revision) = (&case["digest"], &case["revision"]);
+    let path = format!("/api/cases/{}/decision", case["id"].as_str().unwrap());
+    let decision = json!({"decision": 0, "digest": digest, "revision": revision}).to_string();
+    let refused = send("POST", &path, as_json, &decision);
+    assert_eq!(
+        (refused.status, &refused.last()["data"]["code"]),
+        (400, &json!("INVALID_PARAMETER"))
+    );
+    let twice = r#"{"decision": "respond", "message": "a", "message": "b"}"#;
+    assert_eq!(send("POST", &path, as_json, twice).status, 400);
+    let words =
+        json!({"decision": "respond", "message": "Go.", "digest": digest, "revision": revision});
+    assert_eq!(send("POST", &path, as_json, &words.to_string()).status, 201);
 }
 
 #[test]

@@ -33,10 +33,49 @@ fn every_key_that_means_nothing_is_a_problem() {
         "legder: {}\ngateway:\n  inputs: warn\n  upstreams: {cat: {command: \"true\", colour: red}}\n",
     );
     assert_eq!(code, 1);
-    for said in
-        ["legder is not a setting", "gateway.inputs means", "gateway.upstreams.cat.colour means"]
-    {
+    for said in [
+        "legder is not a known key; did you mean ledger?",
+        "gateway.inputs is not a known key",
+        "gateway.upstreams.cat.colour is not a known key",
+    ] {
         assert!(is_a_problem(&found, said), "{said}: {found:#?}");
+    }
+}
+
+/// The file may be shared with programs that need those keys.
+#[test]
+fn keys_of_other_programs_are_no_problem() {
+    let desk = Desk::new();
+    let (code, found) = found(&desk, "model: x\ngateway: {upstreams: {}}\n");
+    assert_eq!(code, 0, "{found:#?}");
+    let about = found.iter().find(|finding| finding["about"] == "configuration").unwrap();
+    assert_eq!(about["standing"], "good", "{about}");
+    assert!(about["what"].as_str().unwrap().contains("not read: model"), "{about}");
+    assert_eq!(about["mend"], Value::Null, "{about}");
+}
+
+/// A typing error must not serve something else than the file describes.
+#[test]
+fn a_typing_error_in_the_configuration_serves_nothing() {
+    let desk = Desk::new();
+    for (config, said) in [
+        (
+            "upstraems: {a: {command: x}}\n",
+            "upstraems is not a known key; did you mean gateway.upstreams?",
+        ),
+        ("mcpServers: {a: {command: x}}\n", "mcpServers is a key of an MCP client's configuration"),
+        ("servers: {a: {command: x}}\n", "did you mean gateway.upstreams?"),
+        (
+            "gateway: {upstraems: {}}\n",
+            "gateway.upstraems is not a known key; did you mean upstreams?",
+        ),
+    ] {
+        desk.config(config);
+        let mut serve = desk.command();
+        serve.args(["serve", "--listen", "127.0.0.1:0", "--config", "config.yml"]);
+        let output = serve.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{config}: {}", told(&output));
+        assert!(String::from_utf8_lossy(&output.stderr).contains(said), "{}", told(&output));
     }
 }
 

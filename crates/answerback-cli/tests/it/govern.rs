@@ -80,6 +80,36 @@ fn a_broken_lock_accepts_nothing() {
     insta::assert_snapshot!("govern-closed-manifest", told(&pair));
 }
 
+/// A manifest or a lock that is not sound vouches for nothing, and does not hide what can be compared.
+#[test]
+fn what_cannot_be_compared_is_not_called_good() {
+    let folder = Folder::of_prompts("govern-unsound");
+    folder.edit("prompt-manifest.json", "\"product\": 60", "\"product\": 70");
+    let pair =
+        run(folder.path(), &["check", "--manifest", "prompt-manifest.json", "prompt-lock.json"]);
+    insta::assert_snapshot!("govern-unsound-manifest", told(&pair));
+    folder.edit("prompt-manifest.json", "\"product\": 70", "\"product\": 60");
+    folder.edit("prompt-lock.json", "81c76", "81C76");
+    folder.edit("prompt-lock.json", "\"1.2.0\"", "\"1.3.0\"");
+    let pair = run(folder.path(), &["check", "--lock", "prompt-lock.json", "prompt-manifest.json"]);
+    insta::assert_snapshot!("govern-unsound-lock", told(&pair));
+    // Everything that is wrong comes at once.
+    folder.edit("prompt-manifest.json", "\"total_prompts\": 3", "\"total_prompts\": 4");
+    let all = run(folder.path(), &["lock", "verify"]);
+    insta::assert_snapshot!("govern-unsound-both", told(&all));
+}
+
+#[test]
+fn a_response_from_the_future_is_worth_a_warning() {
+    let folder = Folder::of_prompts("govern-future");
+    let time = folder.text("response.json");
+    let time =
+        time.split("\"timestamp\": \"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    folder.edit("response.json", &time, "2999-02-11T00:45:15Z");
+    let told = check(&folder, &["response.json"]);
+    assert!(told.starts_with("exit: 0") && told.contains("GOV-048"), "{told}");
+}
+
 #[test]
 fn what_is_missing_is_named() {
     let folder = Folder::of_prompts("govern-missing");

@@ -220,9 +220,9 @@ fn is_this_user(user: &Value) {
 fn a_correction_is_all_that_the_next_wrong_call_is_told() {
     let desk = Desk::new();
     let mut client = desk.client(&[]);
-    let wrong = json!({"n": "3"});
+    let wrong = json!({"n": "three"});
     let last = (0..3).map(|_| client.call("count", wrong.clone())).last().unwrap();
-    assert!(text(&last).contains("A person was asked"), "{last}");
+    assert!(text(&last).contains("waits for a person in the inbox"), "{last}");
     let listed = desk.good(&["inbox", "list", "--format", "json"]);
     let case: Value = serde_json::from_str(listed.trim()).unwrap();
     let case = case["case"]["id"].as_str().unwrap();

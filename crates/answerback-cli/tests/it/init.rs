@@ -10,6 +10,7 @@ use crate::program::{program, told};
 #[test]
 fn a_clients_servers_go_through_us_and_back() {
     let folder = tempfile::tempdir().unwrap();
+    let state = tempfile::tempdir().unwrap();
     let file = folder.path().join("mcp.json");
     let before = json!({
         "theme": "dark",
@@ -23,6 +24,7 @@ fn a_clients_servers_go_through_us_and_back() {
     let init = |options: &[&str]| {
         let mut command = program(".");
         command.args(["init", "--client", "cursor", "--file"]).arg(&file).args(options);
+        command.env("XDG_STATE_HOME", state.path());
         command.output().unwrap()
     };
     let shown = init(&["--dry-run"]);
@@ -31,12 +33,14 @@ fn a_clients_servers_go_through_us_and_back() {
     let output = init(&[]);
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     let after: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-    // Of what would be written only what changes is shown, as members that can be pasted.
+    // Of what would be written only what changes is shown, as members, without the values of variables.
     let (as_it_is, as_it_would_be) =
         shown.strip_prefix("--- files\n").unwrap().split_once("+++ files\n").unwrap();
-    for (pasted, document) in [(as_it_is, &before), (as_it_would_be, &after)] {
-        let pasted: Value = serde_json::from_str(&format!("{{{pasted}}}")).unwrap();
-        assert_eq!(pasted, json!({"files": document["mcpServers"]["files"]}));
+    for (entry, document) in [(as_it_is, &before), (as_it_would_be, &after)] {
+        let entry: Value = serde_json::from_str(&format!("{{{entry}}}")).unwrap();
+        let mut expected = document["mcpServers"]["files"].clone();
+        expected["env"]["ROOT"] = json!("[hidden]");
+        assert_eq!(entry, json!({ "files": expected }));
     }
     let server = &after["mcpServers"]["files"];
     assert_eq!(
@@ -51,7 +55,49 @@ fn a_clients_servers_go_through_us_and_back() {
     assert_eq!(fs::read_to_string(&file).unwrap(), rewritten);
     assert_eq!(init(&["--undo"]).status.code(), Some(0));
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
-    assert_eq!(files(folder.path()), ["mcp.json"], "what was kept of it is done with");
+    assert_eq!(files(folder.path()), ["mcp.json"]);
+    assert_eq!(backups(state.path()), [""; 0], "what was kept of it is done with");
+}
+
+/// The copies of clients' configurations that we keep.
+fn backups(state: &Path) -> Vec<String> {
+    files(&state.join("answerback/clients"))
+}
+
+/// A client's configuration has tokens in it: neither the copy of it nor what is printed shows them to others.
+#[cfg(unix)]
+#[test]
+fn a_copy_is_for_the_user_alone_and_tokens_are_not_printed() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let file = folder.path().join("mcp.json");
+    let token = "ordinary-words-as-a-token";
+    let entry = json!({"command": "x", "env": {"T": token}, "headers": {"H": token}});
+    fs::write(&file, json!({"mcpServers": {"a": entry}}).to_string()).unwrap();
+    for mode in [0o600, 0o640] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let init = |options: &[&str]| {
+            let mut command = program(".");
+            command.args(["init", "--client", "cursor", "--file"]).arg(&file).args(options);
+            command.env("XDG_STATE_HOME", state.path());
+            let told = told(&command.output().unwrap());
+            assert!(told.contains("exit: 0") && !told.contains(token), "{told}");
+        };
+        let mode_of = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        init(&["--dry-run"]);
+        init(&[]);
+        let kept = backups(state.path());
+        let [kept] = kept.as_slice() else { panic!("{kept:?}") };
+        let clients = state.path().join("answerback/clients");
+        assert_eq!(mode_of(&clients.join(kept)), 0o600);
+        assert_eq!(mode_of(&clients), 0o700);
+        assert_eq!(mode_of(&file), mode);
+        assert_eq!(files(folder.path()), ["mcp.json"], "a project's folder is shared");
+        init(&["--undo"]);
+        assert_eq!(mode_of(&file), mode);
+        assert_eq!(backups(state.path()), [""; 0]);
+    }
 }
 
 fn files(folder: &Path) -> Vec<String> {
@@ -65,6 +111,7 @@ fn files(folder: &Path) -> Vec<String> {
 #[test]
 fn undoing_leaves_what_it_did_not_restore() {
     let folder = tempfile::tempdir().unwrap();
+    let state = tempfile::tempdir().unwrap();
     let file = folder.path().join("mcp.json");
     let text = r#"{"mcpServers": {"a": {"command": "x"}}}"#;
     fs::write(&file, text).unwrap();
@@ -72,6 +119,7 @@ fn undoing_leaves_what_it_did_not_restore() {
     let init = |options: &[&str]| {
         let mut command = program(".");
         command.args(["init", "--client", "cursor", "--file"]).arg(&file).args(options);
+        command.env("XDG_STATE_HOME", state.path());
         told(&command.output().unwrap())
     };
     init(&[]);
@@ -85,10 +133,12 @@ fn undoing_leaves_what_it_did_not_restore() {
 #[test]
 fn undoing_restores_the_file_to_the_byte() {
     let folder = tempfile::tempdir().unwrap();
+    let state = tempfile::tempdir().unwrap();
     let file = folder.path().join("mcp.json");
     let init = |options: &[&str]| {
         let mut command = program(".");
         command.args(["init", "--client", "cursor", "--file"]).arg(&file).args(options);
+        command.env("XDG_STATE_HOME", state.path());
         let output = command.output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", told(&output));
         fs::read_to_string(&file).unwrap()
@@ -103,9 +153,12 @@ fn undoing_restores_the_file_to_the_byte() {
     let edited = init(&[]).replace("1.5", "2.5");
     fs::write(&file, edited).unwrap();
     let undone: Value = serde_json::from_str(&init(&["--undo"])).unwrap();
-    let kept = ["mcp.json", "mcp.json.before-answerback", "mcp.json.before-answerback.1"];
-    assert_eq!(files(folder.path()), kept);
-    assert_eq!(fs::read_to_string(folder.path().join(kept[1])).unwrap(), text);
+    assert_eq!(files(folder.path()), ["mcp.json"]);
+    let kept = backups(state.path());
+    assert!(kept[0].ends_with("-mcp.json.before-answerback"), "{kept:?}");
+    assert!(kept[1].ends_with("-mcp.json.before-answerback.1") && kept.len() == 2, "{kept:?}");
+    let first = state.path().join("answerback/clients").join(&kept[0]);
+    assert_eq!(fs::read_to_string(first).unwrap(), text);
     let expected = json!({"mcpServers": {"bare": {"command": "a"}, "empty": {"command": "b"}, "n": {"command": "c", "args": ["-x"], "timeout": 2.5}}});
     assert_eq!(undone, expected);
 }

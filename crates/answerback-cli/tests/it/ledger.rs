@@ -361,6 +361,25 @@ fn tampering_ends_with_the_level_that_fails() {
     assert_eq!(ledger.code(&["verify"]), 14);
     assert_eq!(ledger.code(&["stats"]), 1);
     insta::assert_snapshot!("ledger-record-behind", ledger.told(&["record", "ui-least.json"]));
+    let told = ledger.told(&["stats"]);
+    assert!(!told.contains("health     good") && told.contains("ledger adopt"), "{told}");
+    // Adopted, it goes on, and says so.
+    assert_eq!(ledger.code(&["adopt"]), 2, "nobody said yes");
+    insta::assert_snapshot!("ledger-adopt", ledger.told(&["adopt", "--yes"]));
+    assert_eq!(ledger.code(&["adopt", "--yes"]), 2, "there is nothing to adopt any more");
+    let told = ledger.good(&["verify"]);
+    assert!(told.contains("restored from an older copy"), "{told}");
+    ledger.good(&["record", "ui-least.json"]);
+    let told = ledger.good(&["stats"]);
+    assert!(told.contains("health     good"), "{told}");
+}
+
+#[test]
+fn a_key_that_is_gone_is_not_called_another_key() {
+    let ledger = Ledger::filled();
+    fs::remove_file(ledger.path("state/answerback/ledger.key")).unwrap();
+    let told = ledger.told(&["record", "ui-least.json"]);
+    assert!(told.contains("there is no key file") && !told.contains("another key"), "{told}");
 }
 
 /// A rename would take away what others use: a pipe is written into, and a link stays a link.

@@ -93,6 +93,19 @@ fn the_same_input_gives_the_same_bytes() {
 }
 
 #[test]
+fn a_lock_keeps_its_own_description() {
+    let folder = Folder::of_prompts("lock-description");
+    let text = folder.text("prompt-lock.json");
+    let line = text.lines().find(|line| line.contains("\"description\"")).unwrap();
+    folder.edit("prompt-lock.json", line, "  \"description\": \"Reviewed in spring\",");
+    let before = folder.text("prompt-lock.json");
+    assert!(lock(&folder, &["write"]).contains("is current"));
+    assert_eq!(folder.text("prompt-lock.json"), before);
+    lock(&folder, &["write", "--lockfile-version", "2"]);
+    assert!(folder.text("prompt-lock.json").contains("Reviewed in spring"));
+}
+
+#[test]
 fn a_locked_prompt_does_not_change_under_its_version() {
     let folder = Folder::of_prompts("lock-immutable");
     let before = folder.text("prompt-lock.json");

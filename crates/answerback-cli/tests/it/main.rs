@@ -27,6 +27,7 @@ mod explain;
 #[cfg(target_os = "linux")]
 mod faults;
 mod folder;
+mod forged;
 #[cfg(unix)]
 mod gateway;
 mod govern;
@@ -43,6 +44,7 @@ mod init;
 mod judging;
 mod ledger;
 #[cfg(unix)]
+mod limits;
 mod link;
 mod lock;
 mod masked;
@@ -55,6 +57,7 @@ mod open_call;
 mod original;
 #[cfg(unix)]
 mod person;
+mod planted;
 mod program;
 #[cfg(unix)]
 mod prompt;

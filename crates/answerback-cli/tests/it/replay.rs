@@ -213,3 +213,80 @@ fn a_log_of_unchecked_calls_could_not_be_judged() {
         }
     }
 }
+
+/// A tool without a usable schema is never "ok", and a broken keyword leaves the rest checked.
+#[test]
+fn what_cannot_be_checked_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = serde_json::json!([
+        {"name": "mcp", "inputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+        {"name": "anthropic", "input_schema": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+        {"name": "null", "inputSchema": null},
+        {"name": "text", "inputSchema": "{}"},
+        {"name": "partly", "inputSchema": {"type": "object", "properties": {
+            "n": {"type": "integer"}, "p": {"type": "string", "pattern": "("},
+        }}},
+    ]);
+    std::fs::write(folder.path().join("tools.json"), tools.to_string()).unwrap();
+    let mut log = String::new();
+    for tool in ["mcp", "anthropic", "null", "text", "partly"] {
+        let _ = writeln!(log, r#"{{"id": "{tool}", "tool": "{tool}", "arguments": {{"n": "x"}}}}"#);
+    }
+    std::fs::write(folder.path().join("calls.ndjson"), log).unwrap();
+    let mut replay = program(folder.path().to_str().unwrap());
+    let output = replay.args(["replay", "--tools", "tools.json", "calls.ndjson"]).output().unwrap();
+    let statuses: Vec<String> = answers(&output.stdout)
+        .iter()
+        .map(|answer| format!("{} {}", answer["tool"], answer["status"]).replace('"', ""))
+        .collect();
+    let expected =
+        ["mcp retry", "anthropic retry", "null unchecked", "text unchecked", "partly retry"];
+    assert_eq!(statuses, expected);
+    let said = String::from_utf8(output.stderr).unwrap();
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "warning: calls of \"null\" are not checked: the tool's schema cannot be used: the tool declares none",
+            "warning: calls of \"text\" are not checked: the tool's schema cannot be used: it is a string, not a JSON Schema",
+            "warning: a part of the schema of \"partly\" is not checked as it is written: /properties/p/pattern is not a regular expression that can be run within the limits, so it is not checked",
+        ]
+    );
+}
+
+/// `--formats` decides for every tool, whatever the configuration says.
+#[test]
+fn formats_are_checked_as_the_option_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = serde_json::json!([{"name": "t", "inputSchema": {"type": "object", "properties": {
+        "at": {"type": "string", "format": "date-time"},
+    }}}]);
+    std::fs::write(folder.path().join("tools.json"), tools.to_string()).unwrap();
+    let call =
+        |at: &str| format!("{}\n", serde_json::json!({"tool": "t", "arguments": {"at": at}}));
+    let log = call("2024-01-01T00:00:00") + &call("tomorrow");
+    std::fs::write(folder.path().join("calls.ndjson"), log).unwrap();
+    let configured = "tools: {validation: {formats: warn}}\n";
+    std::fs::write(folder.path().join("config.yml"), configured).unwrap();
+    for (options, expected) in [
+        (&[][..], ["ok warning", "retry error"]),
+        (&["--formats", "lenient"], ["ok warning", "retry error"]),
+        (&["--formats", "assert"], ["retry error", "retry error"]),
+        (&["--formats", "warn"], ["ok warning", "ok warning"]),
+        (&["--formats", "off"], ["ok none", "ok none"]),
+        (&["--config", "config.yml"], ["ok warning", "ok warning"]),
+        (&["--config", "config.yml", "--formats", "assert"], ["retry error", "retry error"]),
+    ] {
+        let mut replay = program(folder.path().to_str().unwrap());
+        let arguments = [&["replay", "--tools", "tools.json"], options, &["calls.ndjson"]].concat();
+        let output = replay.args(arguments).output().unwrap();
+        let found: Vec<String> = answers(&output.stdout)
+            .iter()
+            .map(|answer| {
+                let severity = answer["errors"][0]["severity"].as_str().unwrap_or("none");
+                format!("{} {severity}", answer["status"].as_str().unwrap())
+            })
+            .collect();
+        assert_eq!(found, expected, "{options:?}");
+    }
+}

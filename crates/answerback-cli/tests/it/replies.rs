@@ -72,6 +72,12 @@ fn a_reply_comes_in_is_shown_in_every_contract_and_proven() {
     let before = size();
     let refused = gateway.send("POST", "/api/replies?to=governed", &[], &example("table"));
     assert_eq!((refused.status, &refused.last()["data"]["code"]), (422, &json!("NOT_CONVERTIBLE")));
+    // A member that is named twice makes it two documents: nothing is converted, as by `convert`.
+    let summary = r#""summary":"another","response_type""#;
+    let twice = example("table").replacen("\"response_type\"", summary, 1);
+    assert_eq!(twice.matches("\"summary\"").count(), 2, "{twice}");
+    let refused = gateway.send("POST", "/api/replies?to=atdf", &[], &twice);
+    assert_eq!((refused.status, &refused.last()["data"]["code"]), (422, &json!("NOT_CONVERTIBLE")));
     let mut many: Value = serde_json::from_str(&example("mission_draft")).unwrap();
     many["artifacts"] = vec![many["artifacts"][0].clone(); 21].into();
     let refused = gateway.send("POST", "/api/replies", &[], &many.to_string());
@@ -133,6 +139,15 @@ fn files_are_served_by_reply_and_never_by_path() {
         assert_eq!(state["state"], "missing", "{path}: {state}");
         assert_eq!(gateway.send("GET", &file, &[], "").status, 404, "{path}");
     }
+    // A second name is a way out of the folder, as a symbolic link is.
+    fs::hard_link(desk.path("secret"), desk.path("files/linked.csv")).unwrap();
+    let linked = hand_in("linked.csv");
+    let state = gateway.send("GET", &format!("{linked}/state"), &[], "").last().clone();
+    assert_eq!(state["state"], "not served", "{state}");
+    assert!(state["solution"].as_str().unwrap().contains("hard link"), "{state}");
+    let refused = gateway.send("GET", &linked, &[], "");
+    let told = (refused.status, &refused.last()["data"]["code"]);
+    assert_eq!(told, (403, &json!("FILE_NOT_SERVED")));
     fs::write(desk.path("files/arrivals.csv"), "port,ships\nHamburg,41\n").unwrap();
     let changed = gateway.send("GET", &file, &[], "");
     assert_eq!((changed.status, &changed.last()["data"]["code"]), (409, &json!("FILE_CHANGED")));

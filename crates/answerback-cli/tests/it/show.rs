@@ -336,3 +336,29 @@ fn large_documents_are_drawn_fast_and_do_not_flood() {
         assert!(took < Duration::from_secs(20), "{name}: {took:?}");
     }
 }
+
+/// Lists of x and y are not names with numbers: what was drawn of them were two bars, of 20 and 5.
+#[test]
+fn only_data_that_is_understood_is_drawn() {
+    let content = json!({"chart_type": "bar", "data": {"x": [10, 20, 30], "y": [1, 5, 2]}});
+    let artifact = json!({"artifact_type": "chart", "title": "Side by side", "content": content});
+    let document = json!({
+        "response_type": "forecast", "summary": "A chart.", "artifacts": [artifact],
+        "timestamp": "2026-03-12T10:02:11+00:00",
+    });
+    insta::assert_snapshot!(told(&show_value(&document, &["--width", "60"])), @r#"
+    exit: 0
+    ----- stdout -----
+    ┃ A chart.
+    ┃ forecast · 2026-03-12 10:02:11 UTC
+
+    ── Side by side ───────────────────────────── chart · bar ──
+      ⚠ cannot be drawn as chart: it needs content.data with
+        labels and datasets, whose data are numbers or points
+      ├─ chart_type: "bar"
+      └─ data
+         ├─ x: [10, 20, 30]
+         └─ y: [1, 5, 2]
+    ----- stderr -----
+    "#);
+}

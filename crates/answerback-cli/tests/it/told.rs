@@ -101,7 +101,10 @@ fn an_envelope_as_structured_content_is_in_the_record_and_brings_nothing_back_th
 #[test]
 fn an_answer_of_our_own_has_facts_an_envelope_and_a_receipt() {
     let desk = Desk::new();
-    let mut client = client(&desk, "gateway: {unknown_tool: result}\n");
+    let mut client = client(
+        &desk,
+        "gateway: {unknown_tool: result}\ntools: {validation: {retry: {while_blocked: block}}}\n",
+    );
     let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
     let deep = format!(
         r#"{{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{{"name":"echo","arguments":{{"text":{deep}}}}}}}"#
@@ -116,12 +119,12 @@ fn an_answer_of_our_own_has_facts_an_envelope_and_a_receipt() {
         client.call("count", json!({"n": 0}));
     }
     let last = client.call("count", json!({"n": 0}));
-    answers.push(("VAL-003", "stop", "INVALID_PARAMETER", last));
+    answers.push(("CALLS_BLOCKED", "stop", "INVALID_PARAMETER", last));
     // This one fits: it is not what holds it up.
     let blocked = client.call("count", json!({"n": 1}));
     assert_eq!(
         meta(&blocked, "envelope")["errors"][0]["message"],
-        "A person is asked about earlier calls of this tool."
+        "Earlier calls of this tool wait for a person."
     );
     answers.push(("CALLS_BLOCKED", "stop", "CALLS_BLOCKED", blocked));
     answers.push(("NO_RESULT", "stop", "NO_RESULT", client.call("die", json!({}))));
@@ -520,7 +523,7 @@ fn a_served_text_has_a_link_for_the_person() {
 fn people_see_what_the_gateway_answered_itself() {
     let desk = Desk::new();
     let config = format!(
-        "gateway:\n  upstreams:\n    stub: {{command: python3, args: [{}]}}\n",
+        "tools: {{validation: {{retry: {{while_blocked: block}}}}}}\ngateway:\n  upstreams:\n    stub: {{command: python3, args: [{}]}}\n",
         stub().display()
     );
     let gateway = Gateway::start(&desk, &config, &[]);

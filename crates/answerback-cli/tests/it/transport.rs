@@ -493,3 +493,32 @@ fn listening(gateway: &Gateway, client: &Session<'_>) -> Receiver<Value> {
     });
     said
 }
+
+/// What a client can do, and what its server keeps of it, is not another client's.
+#[test]
+fn clients_without_sessions_share_a_server_only_where_they_are_alike() {
+    let asks = |name: &str, capabilities: Value| {
+        json!({"name": "echo", "arguments": {"text": "a"}, "_meta": {
+            "io.modelcontextprotocol/clientInfo": {"name": name, "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+        }})
+    };
+    for (sharing, starts) in [("per_client", 3), ("shared", 1)] {
+        let desk = Desk::new();
+        let servers = upstream(&desk, "one", "legacy", &[]);
+        let config = format!("gateway:\n  sharing: {sharing}\n  upstreams:\n{servers}");
+        let gateway = Gateway::start(&desk, &config, &["--no-record"]);
+        for (name, capabilities) in
+            [("a", json!({})), ("b", json!({})), ("a", json!({"sampling": {}})), ("a", json!({}))]
+        {
+            let answer = stateless(&gateway, "/mcp", "tools/call", asks(name, capabilities));
+            assert_eq!(text(answer.last()), "a", "{:?}", answer.events);
+        }
+        let heard = heard(&desk, "one");
+        let greetings: Vec<&str> =
+            heard.lines().filter(|line| line.contains(r#""method":"initialize""#)).collect();
+        assert_eq!(greetings.len(), starts, "{heard}");
+        let can_sample = greetings.iter().filter(|line| line.contains("sampling")).count();
+        assert_eq!(can_sample, starts / 3, "{heard}");
+    }
+}

@@ -146,8 +146,8 @@ fn a_file_is_read_as_a_server_reads_it_before_it_is_trusted() {
             0,
             "",
         ),
-        ("a: 1\n", 0, "a is not a setting"),
-        ("gateway: {inputs: warn}\n", 0, "gateway.inputs"),
+        ("a: 1\n", 0, "which are not read: a"),
+        ("gateway: {inputs: warn}\n", 2, "gateway.inputs is not a known key"),
     ] {
         let project = Project::new(config);
         let output = project.run(&["trust"]);

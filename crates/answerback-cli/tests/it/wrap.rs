@@ -207,7 +207,7 @@ pub(crate) fn meta<'a>(answer: &'a Value, name: &str) -> &'a Value {
 fn a_wrong_call_is_answered_and_does_not_reach_the_server() {
     let desk = Desk::new();
     let mut client = desk.client(&[]);
-    for arguments in [json!({}), json!({"n": "7"}), json!({"n": 1, "unit": "stone"})] {
+    for arguments in [json!({}), json!({"n": "seven"}), json!({"n": 1, "unit": "stone"})] {
         let answer = client.call("count", arguments);
         assert_eq!(answer["result"]["isError"], true, "{answer}");
         let retry = meta(&answer, "retry");
@@ -217,8 +217,9 @@ fn a_wrong_call_is_answered_and_does_not_reach_the_server() {
         );
     }
     // The third was the last attempt.
-    let answer = client.call("count", json!({"n": 1}));
-    assert_eq!(meta(&answer, "retry")["class"], "stop", "{answer}");
+    let answer = client.call("count", json!({"n": 0}));
+    let retry = meta(&answer, "retry");
+    assert_eq!((&retry["class"], &retry["code"]), (&json!("stop"), &json!("CALLS_BLOCKED")));
     assert!(desk.reached().is_empty(), "{:?}", desk.reached());
     // Another tool is not concerned, and an unknown field that its schema forbids is told.
     let answer = client.call("echo", json!({"text": "a", "txt": "b"}));
@@ -231,7 +232,8 @@ fn a_wrong_call_is_answered_and_does_not_reach_the_server() {
 #[test]
 fn the_message_says_what_to_mend() {
     let desk = Desk::new();
-    let mut client = desk.client(&["--no-record"]);
+    let config = desk.config("tools: {validation: {repair: offer}}\n");
+    let mut client = desk.client(&["--no-record", "--config", &config]);
     let answer = client.call("count", json!({"n": "7", "unit": "KG"}));
     insta::assert_snapshot!(text(&answer));
     let facts = meta(&answer, "retry");
@@ -247,6 +249,53 @@ fn the_message_says_what_to_mend() {
     // Operators are told once, and never a value.
     assert_eq!(errors.matches("Tool validation failed").count(), 1, "{errors}");
     assert!(!errors.contains("KG"), "{errors}");
+}
+
+/// A value that is only written in another way is rewritten, and that is recorded and reported.
+#[test]
+fn a_spelling_that_loses_nothing_is_corrected_on_the_way() {
+    let desk = Desk::new();
+    let mut client = desk.client(&[]);
+    let answer = client.call("count", json!({"n": "7", "unit": "KG"}));
+    assert_eq!(text(&answer), "7 kg", "{answer}");
+    let reached = desk.reached();
+    assert_eq!(reached[0]["params"]["arguments"], json!({"n": 7, "unit": "kg"}), "{reached:?}");
+    let warnings = &meta(&answer, "envelope")["warnings"];
+    assert_eq!(warnings[0]["code"], "REPAIR_APPLIED", "{answer}");
+    let words = answer["result"]["content"][1]["text"].as_str().unwrap();
+    let expected = "The arguments were repaired before the call: write 7 for \"7\" in 'n'; write \"kg\" for \"KG\" in 'unit'.";
+    assert!(words.contains(expected), "{words}");
+    // It is no attempt, and what would lose something is left to the model.
+    let answer = client.call("count", json!({"n": "7.5"}));
+    assert_eq!(meta(&answer, "retry")["attempt"], 1, "{answer}");
+    assert_eq!(desk.reached().len(), 1);
+    client.leave();
+    let leaf = desk.leaves().into_iter().find(|leaf| leaf["kind"] == "request").unwrap();
+    let parts: Vec<&str> =
+        leaf["parts"].as_array().unwrap().iter().filter_map(|part| part["name"].as_str()).collect();
+    assert_eq!(parts, ["seen", "sent"], "{leaf}");
+}
+
+/// The configuration switches it off, and a gateway that only warns forwards calls as they came.
+#[test]
+fn repairs_are_applied_as_configured() {
+    for (config, reached) in [
+        ("tools: {validation: {repair: offer}}\n", None),
+        ("tools: {validation: {repair: \"off\"}}\n", None),
+        ("tools: {validation: {overrides: {count: {repair: offer}}}}\n", None),
+        ("tools: {validation: {repair: apply_lossless}}\n", Some(json!({"n": 7}))),
+        ("gateway: {input: warn}\n", Some(json!({"n": "7"}))),
+    ] {
+        let desk = Desk::new();
+        let file = desk.config(config);
+        let mut client = desk.client(&["--no-record", "--config", &file]);
+        let answer = client.call("count", json!({"n": "7"}));
+        let found = desk.reached().first().map(|call| call["params"]["arguments"].clone());
+        assert_eq!(found, reached, "{config}: {answer}");
+        let says_so = answer.to_string().contains("were repaired before the call");
+        assert_eq!(says_so, reached == Some(json!({"n": 7})), "{config}: {answer}");
+        client.leave();
+    }
 }
 
 #[test]
@@ -577,6 +626,115 @@ fn a_person_at_a_terminal_is_told_what_it_waits_for() {
     assert_eq!(printed, "");
 }
 
+/// A command is a command, with or without -- before it.
+#[test]
+fn the_separator_is_not_needed() {
+    let desk = Desk::new();
+    let mut command = desk.command();
+    command.args(["wrap", "--no-record", "python3", "-u"]).arg(stub()).args(["--name", "x", "--"]);
+    let mut client = Client::start(command);
+    assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
+    assert_eq!(client.leave().0, 0);
+}
+
+/// A client shows its user what `initialize` is answered with, and not our standard error.
+#[test]
+fn a_client_that_cannot_be_served_is_answered() {
+    let desk = Desk::new();
+    let config = desk.config("mcpServers: {}\n");
+    let wrong = ["--config", config.as_str(), "--", "true"];
+    for (words, expected) in [
+        (&["--", "no-such-program-here"][..], "cannot start no-such-program-here"),
+        (&wrong[..], "what it writes to standard error says why"),
+    ] {
+        let mut command = desk.command();
+        command.arg("wrap").args(words);
+        let mut client = Client::spawn(command);
+        client.say(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#);
+        let answer = client.hear();
+        assert_eq!(answer["id"], 0, "{answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains(expected), "{answer}");
+        let (code, errors) = client.leave();
+        assert_eq!(code, 2, "{errors}");
+    }
+}
+
+/// Two servers that one program starts are two servers.
+#[test]
+fn servers_without_a_name_do_not_share_what_is_kept_of_them() {
+    let desk = Desk::new();
+    for (name, changed) in [("one.py", None), ("two.py", Some("1"))] {
+        let script = desk.path(name);
+        fs::copy(stub(), &script).unwrap();
+        let mut command = desk.command();
+        if let Some(changed) = changed {
+            command.env("STUB_CHANGED", changed);
+        }
+        command.args(["wrap", "--", "python3"]).arg(&script);
+        let mut client = Client::start(command);
+        let answer = client.call("echo", json!({"text": "a"}));
+        assert_eq!(meta(&answer, "envelope")["status"], "ok", "{answer}");
+        client.leave();
+    }
+    let upstreams: Vec<Value> = desk.leaves().iter().map(|leaf| leaf["upstream"].clone()).collect();
+    for name in ["one", "two"] {
+        assert!(upstreams.contains(&json!(name)), "{upstreams:?}");
+    }
+}
+
+/// Calls are checked wherever we run; only the record needs a place.
+#[cfg(unix)]
+#[test]
+fn without_a_place_for_the_record_wrap_says_so_and_runs() {
+    let desk = Desk::new();
+    for is_unset in [true, false] {
+        let mut command = desk.command();
+        for name in ["HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
+            if is_unset {
+                command.env_remove(name);
+            } else {
+                // No folder can be made there, whoever runs the tests.
+                command.env(name, "/proc/nowhere");
+            }
+        }
+        command.args(["wrap", "--", "python3"]).arg(stub());
+        let mut client = Client::start(command);
+        let answer = client.call("count", json!({"n": 0}));
+        assert_eq!(meta(&answer, "retry")["attempt"], 1, "{answer}");
+        assert_eq!(text(&client.call("count", json!({"n": 1}))), "1 kg");
+        let (code, errors) = client.leave();
+        assert_eq!(code, 0, "{errors}");
+        assert!(errors.contains("warning: nothing is recorded"), "{errors}");
+    }
+    // What somebody asked for is not left out.
+    let output =
+        desk.command().args(["wrap", "--store", "/proc/nowhere/l.db", "--", "true"]).output();
+    assert_eq!(output.unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn logs_have_time_stamps_and_may_be_json() {
+    let desk = Desk::new();
+    for format in ["text", "json"] {
+        let mut client = desk.client(&["--no-record", "--log-format", format]);
+        client.call("count", json!({"n": 0}));
+        let (_, errors) = client.leave();
+        let line = errors.lines().find(|line| line.contains("Tool validation failed")).unwrap();
+        if format == "json" {
+            let read: Value = serde_json::from_str(line).unwrap();
+            assert!(read["timestamp"].as_str().unwrap().ends_with('Z'), "{line}");
+            assert!(
+                read["message"].as_str().unwrap().starts_with("Tool validation failed"),
+                "{line}"
+            );
+            assert_eq!(read["fields"]["tool_name"], "count", "{line}");
+        } else {
+            let stamp = line.split_whitespace().next().unwrap();
+            assert!(stamp.ends_with('Z') && stamp.contains('T'), "{line}");
+        }
+    }
+}
+
 #[test]
 fn usage_is_told() {
     let desk = Desk::new();
@@ -588,6 +746,84 @@ fn usage_is_told() {
     assert!(!desk.path("state").exists() && !desk.path("data").exists(), "nothing is left behind");
     let output = desk.command().arg("wrap").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// A correct call is never refused because of earlier wrong ones.
+#[test]
+fn a_valid_call_runs_and_closes_the_case() {
+    let desk = Desk::new();
+    let mut client = desk.client(&[]);
+    for _ in 0..3 {
+        client.call("count", json!({"n": 0}));
+    }
+    let blocked = client.call("count", json!({"n": 0}));
+    let said = text(&blocked);
+    assert!(said.starts_with("Blocked: ") && said.contains("Stop calling this tool"), "{said}");
+    // Nobody was notified: the case is in an inbox, and that is what is said.
+    assert!(!said.contains("was asked") && said.contains("waits for a person"), "{said}");
+    assert_eq!(meta(&blocked, "retry")["code"], "CALLS_BLOCKED", "{blocked}");
+    let listed = desk.good(&["inbox", "list", "--format", "json"]);
+    let case: Value = serde_json::from_str(listed.trim()).unwrap();
+    let id = case["case"]["id"].as_str().unwrap();
+    assert!(said.contains(id), "{said}");
+    assert_eq!(text(&client.call("count", json!({"n": 2}))), "2 kg");
+    assert_eq!(desk.good(&["inbox", "list"]), "Nothing waits.\n");
+    let shown = desk.good(&["inbox", "show", id]);
+    assert!(shown.contains("Resolved by the model"), "{shown}");
+    // The next wrong call is a first attempt again.
+    assert_eq!(meta(&client.call("count", json!({"n": 0})), "retry")["attempt"], 1);
+    client.leave();
+    desk.good(&["ledger", "verify"]);
+    assert_eq!(desk.leaves().iter().filter(|leaf| leaf["kind"] == "decision").count(), 1);
+}
+
+#[test]
+fn valid_calls_are_blocked_where_the_configuration_says_so() {
+    let desk = Desk::new();
+    let config =
+        desk.config("tools: {validation: {retry: {max_attempts: 1, while_blocked: block}}}\n");
+    let mut client = desk.client(&["--config", &config]);
+    client.call("count", json!({"n": 0}));
+    let blocked = client.call("count", json!({"n": 1}));
+    assert_eq!(meta(&blocked, "retry")["code"], "CALLS_BLOCKED", "{blocked}");
+    assert!(!text(&blocked).contains("still runs"), "{blocked}");
+    assert!(desk.reached().is_empty());
+    client.leave();
+}
+
+/// The server may take as long as it likes; the client has left.
+#[cfg(unix)]
+#[test]
+fn wrap_ends_with_its_client_whatever_the_server_does() {
+    for (method, params) in [
+        ("tools/call", json!({"name": "sleep", "arguments": {"seconds": 600}})),
+        ("hang", json!({})),
+    ] {
+        let desk = Desk::new();
+        let mut client = desk.client(&[]);
+        client.ask("tools/list", json!({}));
+        client.say(
+            &json!({"jsonrpc": "2.0", "id": "u", "method": method, "params": params}).to_string(),
+        );
+        client.close();
+        let answer = client.hear();
+        assert_eq!(answer["id"], "u", "{answer}");
+        assert!(answer.to_string().contains("the client closed its input"), "{answer}");
+        assert_eq!(client.leave().0, 0);
+        desk.good(&["ledger", "verify"]);
+    }
+}
+
+/// Nobody waits for a call's whole time for an answer that cannot be read.
+#[test]
+fn an_answer_that_is_not_utf_8_is_answered_at_once() {
+    let desk = Desk::new();
+    let mut client = desk.client(&["--no-record"]);
+    let answer = client.call("garbage", json!({"how": "bytes"}));
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    assert!(text(&answer).contains("its answer is not UTF-8"), "{answer}");
+    assert_eq!(text(&client.call("echo", json!({"text": "a"}))), "a");
+    client.leave();
 }
 
 #[cfg(unix)]

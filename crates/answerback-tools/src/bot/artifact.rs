@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 
 use super::folder::Folder;
 use super::front_matter::FrontMatter;
-use super::walk::Walk;
+use super::walk::FolderWalk;
 use crate::issue::{code, counted};
 
 /// A kind of artifact, with a folder of its own.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum BotArtifactKind {
     Workflow,
     Agent,
     Standard,
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     Product,
 }
 
-impl Kind {
+impl BotArtifactKind {
     pub(crate) const ALL: [Self; 5] =
         [Self::Workflow, Self::Agent, Self::Standard, Self::Command, Self::Product];
 
@@ -50,7 +50,7 @@ impl Kind {
     }
 
     /// The files of this kind.
-    pub(crate) fn files(self, folder: &Folder) -> Walk {
+    pub(crate) fn files(self, folder: &Folder) -> FolderWalk {
         folder.walk(self.folder(), |_| true, is_markdown)
     }
 
@@ -113,11 +113,11 @@ pub(crate) fn is_markdown(name: &str) -> bool {
 }
 
 static SCHEMAS: LazyLock<[Result<Schema, SchemaError>; 5]> =
-    LazyLock::new(|| Kind::ALL.map(|kind| Schema::compile(kind.schema())));
+    LazyLock::new(|| BotArtifactKind::ALL.map(|kind| Schema::compile(kind.schema())));
 
 /// An artifact that was read, as far as it could be.
 #[derive(Debug)]
-pub(crate) struct Artifact {
+pub(crate) struct BotArtifact {
     pub(crate) path: String,
     /// The front matter; empty when there is none that can be read.
     pub(crate) members: Map<String, Value>,
@@ -127,9 +127,9 @@ pub(crate) struct Artifact {
     pub(crate) body: String,
 }
 
-impl Artifact {
+impl BotArtifact {
     /// Judges the text of a file.
-    pub(crate) fn of(kind: Kind, path: &str, text: &str) -> Result<Self, SchemaError> {
+    pub(crate) fn of(kind: BotArtifactKind, path: &str, text: &str) -> Result<Self, SchemaError> {
         let (front_matter, body) = FrontMatter::read(text);
         let (members, flaw) = match front_matter {
             FrontMatter::Missing => {
@@ -176,7 +176,7 @@ impl Artifact {
     }
 }
 
-fn breaks_schema(kind: Kind, findings: &[ValidationError]) -> ErrorObject {
+fn breaks_schema(kind: BotArtifactKind, findings: &[ValidationError]) -> ErrorObject {
     let mut errors = findings.iter().filter(|finding| finding.is_error());
     let first = errors.next().map(|finding| finding.message.as_str()).unwrap_or_default();
     let problems = counted(errors.count() + 1, "problem");
@@ -194,9 +194,9 @@ mod tests {
     use super::*;
 
     /// The pointers of what is wrong, or the code when there is nothing to point at.
-    fn judged(kind: Kind, front_matter: &str) -> String {
+    fn judged(kind: BotArtifactKind, front_matter: &str) -> String {
         let artifact =
-            Artifact::of(kind, "a.md", &format!("---\n{front_matter}\n---\nText\n")).unwrap();
+            BotArtifact::of(kind, "a.md", &format!("---\n{front_matter}\n---\nText\n")).unwrap();
         let Some(flaw) = artifact.flaw else { return "good".to_owned() };
         assert_eq!(flaw.path.as_deref(), Some("a.md"));
         match flaw.details.get("errors").and_then(Value::as_array) {
@@ -213,20 +213,44 @@ mod tests {
     fn each_kind_has_its_members() {
         let all = "id: a\nversion: 1.0.0";
         for (kind, front_matter, outcome) in [
-            (Kind::Workflow, "type: workflow\nID\ncategory: planning\nagent: planner", "good"),
-            (Kind::Workflow, "type: workflow\nID\ncategory: painting\nagent: planner", "/category"),
-            (Kind::Workflow, "type: workflow\nID", "/category /agent"),
-            (Kind::Workflow, "type: agent\nID\ncategory: planning\nagent: a", "/type"),
-            (Kind::Agent, "type: agent\nID\nrole: Plans\nexpertise: [a, b]", "good"),
-            (Kind::Agent, "type: agent\nID\nrole: Plans\nexpertise: planning", "good"),
-            (Kind::Agent, "type: agent\nID\nrole: \"\"\nexpertise: []", "/expertise /role"),
-            (Kind::Standard, "type: standard\nID\ndomain: global\napplies_to: [all]", "good"),
-            (Kind::Standard, "type: standard\ndomain: global\napplies_to: [all]", "/id /version"),
-            (Kind::Command, "type: command\nID\ncategory: x\ntriggers_workflow: plan", "good"),
-            (Kind::Command, "type: command\nID\ncategory: x", "/triggers_workflow"),
-            (Kind::Product, "type: mission\nversion: 1.0", "good"),
-            (Kind::Product, "type: mission", "/version"),
-            (Kind::Product, "a: [", "FRONTMATTER_INVALID"),
+            (
+                BotArtifactKind::Workflow,
+                "type: workflow\nID\ncategory: planning\nagent: planner",
+                "good",
+            ),
+            (
+                BotArtifactKind::Workflow,
+                "type: workflow\nID\ncategory: painting\nagent: planner",
+                "/category",
+            ),
+            (BotArtifactKind::Workflow, "type: workflow\nID", "/category /agent"),
+            (BotArtifactKind::Workflow, "type: agent\nID\ncategory: planning\nagent: a", "/type"),
+            (BotArtifactKind::Agent, "type: agent\nID\nrole: Plans\nexpertise: [a, b]", "good"),
+            (BotArtifactKind::Agent, "type: agent\nID\nrole: Plans\nexpertise: planning", "good"),
+            (
+                BotArtifactKind::Agent,
+                "type: agent\nID\nrole: \"\"\nexpertise: []",
+                "/expertise /role",
+            ),
+            (
+                BotArtifactKind::Standard,
+                "type: standard\nID\ndomain: global\napplies_to: [all]",
+                "good",
+            ),
+            (
+                BotArtifactKind::Standard,
+                "type: standard\ndomain: global\napplies_to: [all]",
+                "/id /version",
+            ),
+            (
+                BotArtifactKind::Command,
+                "type: command\nID\ncategory: x\ntriggers_workflow: plan",
+                "good",
+            ),
+            (BotArtifactKind::Command, "type: command\nID\ncategory: x", "/triggers_workflow"),
+            (BotArtifactKind::Product, "type: mission\nversion: 1.0", "good"),
+            (BotArtifactKind::Product, "type: mission", "/version"),
+            (BotArtifactKind::Product, "a: [", "FRONTMATTER_INVALID"),
         ] {
             let front_matter = front_matter.replace("ID", all);
             let mut places: Vec<_> =
@@ -236,7 +260,7 @@ mod tests {
             expected.sort_unstable();
             assert_eq!(places, expected, "{kind:?} {front_matter}");
         }
-        let bare = Artifact::of(Kind::Agent, "a.md", "# No front matter").unwrap();
+        let bare = BotArtifact::of(BotArtifactKind::Agent, "a.md", "# No front matter").unwrap();
         assert_eq!(bare.flaw.unwrap().code, code::FRONTMATTER_MISSING);
     }
 }

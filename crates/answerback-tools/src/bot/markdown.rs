@@ -13,12 +13,12 @@ pub(crate) struct Markdown {
     /// The first paragraph.
     pub(crate) summary: Option<String>,
     /// The headings of the second level.
-    pub(crate) sections: Vec<Section>,
+    pub(crate) sections: Vec<MarkdownSection>,
 }
 
 /// A section and its check boxes.
 #[derive(Debug, Default, Eq, PartialEq)]
-pub(crate) struct Section {
+pub(crate) struct MarkdownSection {
     pub(crate) heading: String,
     pub(crate) boxes: usize,
     pub(crate) ticked: usize,
@@ -58,7 +58,7 @@ impl Markdown {
         } else if let Some(heading) = line.strip_prefix("## ") {
             if self.sections.len() < MOST_SECTIONS {
                 let heading = clipped(heading.trim(), LONGEST_SUMMARY);
-                self.sections.push(Section { heading, ..Section::default() });
+                self.sections.push(MarkdownSection { heading, ..MarkdownSection::default() });
             }
         } else if let Some(section) = self.sections.last_mut()
             && let Some(item) = line.strip_prefix("- [").or_else(|| line.strip_prefix("* ["))

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::folder::Folder;
-use super::registry::Registry;
-use super::walk::Walk;
+use super::registry::ProjectRegistry;
+use super::walk::FolderWalk;
 
 /// A project, by its own manifest.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -33,12 +33,12 @@ const BUILT: [&str; 8] =
 #[derive(Debug)]
 pub(crate) struct Projects {
     pub(crate) all: Vec<Project>,
-    pub(crate) walk: Walk,
+    pub(crate) walk: FolderWalk,
 }
 
 impl Projects {
     /// Finds all projects. Hidden folders and what tools have built are not looked into.
-    pub(crate) fn find(folder: &Folder, registry: &Registry) -> Self {
+    pub(crate) fn find(folder: &Folder, registry: &ProjectRegistry) -> Self {
         let enters = |name: &str| !name.starts_with('.') && !BUILT.contains(&name);
         let mut walk = folder.walk("", enters, is_manifest);
         let mut all: Vec<Project> = Vec::new();
@@ -248,7 +248,7 @@ fn tell_apart(projects: &mut [Project]) {
 }
 
 /// Gives every project an alias: the registered one, else one that is still free.
-fn name_shortly(projects: &mut [Project], registry: &Registry) {
+fn name_shortly(projects: &mut [Project], registry: &ProjectRegistry) {
     let mut taken: Vec<String> =
         registry.names().filter_map(|name| registry.alias(name)).map(str::to_owned).collect();
     for project in projects {
@@ -311,7 +311,7 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let folder = Folder::find(&Root::At(made.path().to_owned())).unwrap().unwrap();
-        let projects = Projects::find(&folder, &Registry::empty());
+        let projects = Projects::find(&folder, &ProjectRegistry::empty());
         let told = |project: &Project| {
             let Project { name, kind, path, version, framework, dependencies, alias } = project;
             let (version, framework) =

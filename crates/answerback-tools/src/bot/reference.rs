@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::artifact::{Artifact, Kind, is_markdown};
+use super::artifact::{BotArtifact, BotArtifactKind, is_markdown};
 
 /// What a reference in a text begins with.
 const MARK: &str = "@.bot/";
@@ -25,8 +25,8 @@ pub(crate) struct Reference {
 /// The references of an artifact: `@.bot/…` in its text, `file` of its front matter's `dependencies`, and what its kind
 /// refers to by id or by file, a workflow's agent and a command's workflow.
 pub(crate) fn references(
-    kind: Kind,
-    artifact: &Artifact,
+    kind: BotArtifactKind,
+    artifact: &BotArtifact,
     ids: &BTreeMap<(String, String), String>,
 ) -> Vec<Reference> {
     let mut found = Vec::new();
@@ -46,8 +46,8 @@ pub(crate) fn references(
         }
     }
     let by_id = match kind {
-        Kind::Workflow => artifact.text("agent").map(|id| ("agent", id)),
-        Kind::Command => artifact.text("triggers_workflow").map(|id| ("workflow", id)),
+        BotArtifactKind::Workflow => artifact.text("agent").map(|id| ("agent", id)),
+        BotArtifactKind::Command => artifact.text("triggers_workflow").map(|id| ("workflow", id)),
         _ => None,
     };
     if let Some((kind, id)) = by_id {
@@ -68,7 +68,7 @@ fn in_text(text: &str) -> impl Iterator<Item = &str> {
             let at = rest.find(MARK)?;
             let previous = rest[..at].chars().next_back().or(before);
             let reference = &rest[at + 1..];
-            let end = reference.find(ends_reference).unwrap_or(reference.len());
+            let end = end_of(reference);
             let path = reference[..end].trim_end_matches(['.', ',', ';', ':', '!', '?']);
             before = reference[..end].chars().next_back();
             rest = &reference[end..];
@@ -78,6 +78,27 @@ fn in_text(text: &str) -> impl Iterator<Item = &str> {
             }
         }
     })
+}
+
+/// Where a reference ends. A placeholder in it, such as `[spec-name]`, `<spec-name>` or `{spec-name}`, belongs
+/// to it whole.
+fn end_of(reference: &str) -> usize {
+    let mut closing = None;
+    for (at, character) in reference.char_indices() {
+        let is_closed = closing == Some(character);
+        if is_closed {
+            closing = None;
+        } else if ends_reference(character) {
+            return at;
+        } else {
+            let rest = &reference[at..];
+            let pair = [('[', ']'), ('<', '>'), ('{', '}')];
+            let pair =
+                pair.into_iter().find(|(open, close)| *open == character && rest.contains(*close));
+            closing = pair.map(|(_, close)| close).or(closing);
+        }
+    }
+    reference.len()
 }
 
 fn ends_reference(character: char) -> bool {
@@ -144,15 +165,30 @@ mod tests {
     }
 
     #[test]
+    fn placeholders_belong_to_a_reference() {
+        let text = "See [the tasks](@.bot/specs/[spec-name]/tasks.md), [@.bot/a.md], <@.bot/<name>.md> and \
+                    @.bot/{id}/b.md or @.bot/[open.md.";
+        let found: Vec<&str> = in_text(text).collect();
+        let expected = [
+            ".bot/specs/[spec-name]/tasks.md",
+            ".bot/a.md",
+            ".bot/<name>.md",
+            ".bot/{id}/b.md",
+            ".bot/[open.md",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
     fn front_matter_refers_by_file_and_by_id() {
         let text = "---\nagent: planner\ndependencies:\n  - file: \"@.bot/x.md\"\n  - file: ../y.md\n  - name: z\n---\n";
-        let artifact = Artifact::of(Kind::Workflow, "w.md", text).unwrap();
+        let artifact = BotArtifact::of(BotArtifactKind::Workflow, "w.md", text).unwrap();
         let ids = BTreeMap::from([(
             ("agent".to_owned(), "planner".to_owned()),
             ".bot/agents/planner.md".to_owned(),
         )]);
         let told = |ids| {
-            let found = references(Kind::Workflow, &artifact, ids);
+            let found = references(BotArtifactKind::Workflow, &artifact, ids);
             found.into_iter().map(|reference| reference.target).collect::<Vec<_>>()
         };
         let path = |path: &str| Some(path.to_owned());

@@ -23,7 +23,7 @@ const BETWEEN_TURNS: Duration = Duration::from_millis(25);
 
 /// The registry: everything as it stands in the file, members of others' included.
 #[derive(Debug)]
-pub(crate) struct Registry {
+pub(crate) struct ProjectRegistry {
     document: Map<String, Value>,
     projects: Map<String, Value>,
 }
@@ -62,7 +62,7 @@ static SCHEMA: LazyLock<Result<Schema, SchemaError>> = LazyLock::new(|| {
     }))
 });
 
-impl Registry {
+impl ProjectRegistry {
     /// Reads the registry, or tells why it cannot be used. One that is not there is empty.
     pub(crate) fn read(folder: &Folder) -> Result<Result<Self, ErrorObject>, SchemaError> {
         let schema = SCHEMA.as_ref().map_err(Clone::clone)?;
@@ -159,11 +159,11 @@ impl Registry {
 
 /// The turn of one writer among all processes; it ends when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct WriterTurn {
     _folder: Option<File>,
 }
 
-impl Turn {
+impl WriterTurn {
     /// Waits for the turn, about a second. The registry's folder is made if need be. Where folders cannot be
     /// locked (Windows), writers of one process still take turns; see `Tools`.
     pub(crate) fn take(folder: &Folder) -> Result<Self, Trouble> {
@@ -206,7 +206,7 @@ mod tests {
         let before = r#"{"owner_of_file":"us","registry_version":"1.0","projects":{
             "a":{"alias":"x","note":7,"registered_at":"2020-01-01T00:00:00Z"},"b":{"alias":"x"}},"last_updated":null}"#;
         let (made, folder) = solution(Some(before));
-        let mut registry = Registry::read(&folder).unwrap().unwrap();
+        let mut registry = ProjectRegistry::read(&folder).unwrap().unwrap();
         assert_eq!(registry.shared_aliases(), [("x", vec!["a", "b"])]);
         let said = Metadata { alias: Some("be".to_owned()), ..Metadata::default() };
         registry.register("a", said, Timestamp::from_unix_millis(1_767_362_220_000));
@@ -247,20 +247,20 @@ mod tests {
             r#"{"registry_version": "1.0", "projects": {"a": {}, "a": {}}}"#,
         ] {
             let (_made, folder) = solution(Some(text));
-            let issue = Registry::read(&folder).unwrap().unwrap_err();
+            let issue = ProjectRegistry::read(&folder).unwrap().unwrap_err();
             assert_eq!(issue.code, code::REGISTRY_PARSE_ERROR, "{text}");
         }
         let (_made, folder) = solution(None);
-        assert_eq!(Registry::read(&folder).unwrap().unwrap().names().count(), 0);
+        assert_eq!(ProjectRegistry::read(&folder).unwrap().unwrap().names().count(), 0);
     }
 
     #[cfg(unix)]
     #[test]
     fn writers_take_turns() {
         let (_made, folder) = solution(None);
-        let turn = Turn::take(&folder).unwrap();
-        assert_eq!(Turn::take(&folder).unwrap_err().kind, TroubleKind::Busy);
+        let turn = WriterTurn::take(&folder).unwrap();
+        assert_eq!(WriterTurn::take(&folder).unwrap_err().kind, TroubleKind::Busy);
         drop(turn);
-        Turn::take(&folder).unwrap();
+        WriterTurn::take(&folder).unwrap();
     }
 }

@@ -15,7 +15,7 @@ pub(crate) const STATE: &str = ".bot/.dotbot-state.json";
 
 /// The state of an installation.
 #[derive(Debug, Deserialize)]
-pub(crate) struct State {
+pub(crate) struct InstallationState {
     pub(crate) version: String,
     pub(crate) profile: String,
     pub(crate) installed_at: String,
@@ -30,7 +30,7 @@ static SCHEMA: LazyLock<Result<Schema, SchemaError>> = LazyLock::new(|| {
     }))
 });
 
-impl State {
+impl InstallationState {
     /// Reads the state, or tells what is wrong with it.
     pub(crate) fn read(folder: &Folder) -> Result<Result<Self, ErrorObject>, SchemaError> {
         let schema = SCHEMA.as_ref().map_err(Clone::clone)?;

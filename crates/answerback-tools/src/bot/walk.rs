@@ -12,7 +12,7 @@ const DEEPEST: usize = 12;
 
 /// What a walk found, in the order of the names.
 #[derive(Debug, Default)]
-pub(crate) struct Walk {
+pub(crate) struct FolderWalk {
     /// Paths relative to the solution.
     pub(crate) files: Vec<String>,
     /// What could not be looked at.
@@ -29,8 +29,8 @@ impl Folder {
         path: &str,
         enters: impl Fn(&str) -> bool,
         wants: impl Fn(&str) -> bool,
-    ) -> Walk {
-        let mut walk = Walk::default();
+    ) -> FolderWalk {
+        let mut walk = FolderWalk::default();
         let mut waiting = vec![(path.to_owned(), 0)];
         let mut seen = 0;
         while let Some((folder, depth)) = waiting.pop() {

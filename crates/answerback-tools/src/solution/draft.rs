@@ -9,15 +9,15 @@ use answerback::contract::tool::{
 };
 use serde_json::{Map, Value};
 
+use crate::context::Surroundings;
 use crate::issue::Issues;
-use crate::surroundings::Surroundings;
 
 /// The version of our tools.
 const VERSION: &str = "1.0.0";
 
 /// What a tool has to say.
 #[derive(Debug, Default)]
-pub(crate) struct Draft {
+pub(crate) struct EnvelopeDraft {
     pub(crate) summary: String,
     pub(crate) data: Map<String, Value>,
     pub(crate) issues: Issues,
@@ -26,7 +26,7 @@ pub(crate) struct Draft {
     pub(crate) write_to: Option<&'static str>,
 }
 
-impl Draft {
+impl EnvelopeDraft {
     /// An answer without data, for what went wrong.
     pub(crate) fn failed(summary: impl Into<String>, error: ErrorObject) -> Self {
         let mut draft = Self { summary: summary.into(), ..Self::default() };
@@ -72,7 +72,7 @@ impl<'s> Run<'s> {
         &self,
         tool: &str,
         source: &str,
-        draft: Draft,
+        draft: EnvelopeDraft,
     ) -> Result<EnvelopeResponse, Invalid> {
         let envelope = EnvelopeBuilder::new(tool, VERSION)
             .summary(draft.summary)

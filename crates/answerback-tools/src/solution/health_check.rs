@@ -7,15 +7,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::info::{MISSION, ROADMAP};
-use super::told::{cut, registry_issues, unseen};
-use super::{Draft, SolutionTool};
-use crate::bot::artifact::{Artifact, Kind};
+use super::shared_text::{cut, registry_issues, unseen};
+use super::{EnvelopeDraft, SolutionTool};
+use crate::bot::artifact::{BotArtifact, BotArtifactKind};
 use crate::bot::folder::Folder;
 use crate::bot::project::Projects;
 use crate::bot::reference::{circles, references};
-use crate::bot::registry::Registry;
-use crate::bot::state::State;
-use crate::bot::walk::Walk;
+use crate::bot::registry::ProjectRegistry;
+use crate::bot::state::InstallationState;
+use crate::bot::walk::FolderWalk;
 use crate::call::CallError;
 use crate::definition::{Definition, envelope_schema};
 use crate::issue::{Issues, code, counted, quoted};
@@ -27,14 +27,14 @@ const MOST_NAMED: usize = 10;
 /// How much is looked at; each level includes the ones before.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd)]
 #[serde(rename_all = "lowercase")]
-enum Level {
+enum CheckLevel {
     Basic,
     #[default]
     Standard,
     Comprehensive,
 }
 
-impl Level {
+impl CheckLevel {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Basic => "basic",
@@ -47,7 +47,7 @@ impl Level {
 #[derive(Deserialize)]
 struct Arguments {
     #[serde(default)]
-    check_level: Level,
+    check_level: CheckLevel,
     include_recommendations: Option<bool>,
 }
 
@@ -132,16 +132,16 @@ pub(super) fn definition() -> Definition {
     )
 }
 
-pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError> {
+pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, CallError> {
     let Arguments { check_level, include_recommendations } = Arguments::deserialize(arguments)?;
     let mut examination = Examination::new(folder);
-    let files = Kind::ALL.map(|kind| kind.files(folder));
+    let files = BotArtifactKind::ALL.map(|kind| kind.files(folder));
     examination.installation(&files)?;
-    if check_level >= Level::Standard {
+    if check_level >= CheckLevel::Standard {
         examination.product();
         examination.projects()?;
     }
-    if check_level >= Level::Comprehensive {
+    if check_level >= CheckLevel::Comprehensive {
         let artifacts = examination.artifacts(&files)?;
         examination.references(&artifacts);
     }
@@ -150,14 +150,14 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
 
 /// How a check came out, the worst last.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum Verdict {
+enum HealthVerdict {
     Pass,
     Note,
     Warning,
     Error,
 }
 
-impl Verdict {
+impl HealthVerdict {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -171,7 +171,7 @@ impl Verdict {
 /// The checks of one category, in the order in which they were made.
 struct Category {
     name: &'static str,
-    checks: Vec<(String, Verdict, Option<usize>)>,
+    checks: Vec<(String, HealthVerdict, Option<usize>)>,
 }
 
 impl Category {
@@ -179,16 +179,16 @@ impl Category {
         Self { name, checks: Vec::new() }
     }
 
-    fn add(&mut self, name: impl Into<String>, verdict: Verdict, count: Option<usize>) {
+    fn add(&mut self, name: impl Into<String>, verdict: HealthVerdict, count: Option<usize>) {
         self.checks.push((name.into(), verdict, count));
     }
 
-    fn verdict(&self) -> Verdict {
-        self.checks.iter().map(|(_, verdict, _)| *verdict).max().unwrap_or(Verdict::Pass)
+    fn verdict(&self) -> HealthVerdict {
+        self.checks.iter().map(|(_, verdict, _)| *verdict).max().unwrap_or(HealthVerdict::Pass)
     }
 
     fn told(&self) -> Value {
-        let check = |(name, verdict, count): &(String, Verdict, Option<usize>)| {
+        let check = |(name, verdict, count): &(String, HealthVerdict, Option<usize>)| {
             let mut told = json!({"name": name, "status": verdict.as_str()});
             if let Some(count) = count {
                 told["count"] = (*count).into();
@@ -227,38 +227,38 @@ impl<'f> Examination<'f> {
     }
 
     /// The state file, and what is installed.
-    fn installation(&mut self, files: &[Walk; 5]) -> Result<(), CallError> {
+    fn installation(&mut self, files: &[FolderWalk; 5]) -> Result<(), CallError> {
         let mut category = Category::new("dotbot-installation");
-        category.add(".bot folder exists", Verdict::Pass, None);
-        let state = match State::read(self.folder)? {
-            Ok(_) => Verdict::Pass,
+        category.add(".bot folder exists", HealthVerdict::Pass, None);
+        let state = match InstallationState::read(self.folder)? {
+            Ok(_) => HealthVerdict::Pass,
             Err(issue) => {
                 self.issues.error(issue);
-                Verdict::Error
+                HealthVerdict::Error
             }
         };
         category.add("state file valid", state, None);
-        for (kind, walk) in Kind::ALL.into_iter().zip(files) {
-            let mut verdict = Verdict::Pass;
+        for (kind, walk) in BotArtifactKind::ALL.into_iter().zip(files) {
+            let mut verdict = HealthVerdict::Pass;
             for trouble in &walk.troubles {
                 self.issues.error(trouble.issue());
-                verdict = Verdict::Error;
+                verdict = HealthVerdict::Error;
             }
             if walk.is_cut {
                 self.issues.warning(cut().with_path(kind.folder()));
-                verdict = verdict.max(Verdict::Warning);
+                verdict = verdict.max(HealthVerdict::Warning);
             }
-            if kind == Kind::Standard && walk.files.is_empty() {
+            if kind == BotArtifactKind::Standard && walk.files.is_empty() {
                 let message = "The standards folder is missing or has no .md files";
                 let issue = ErrorObject::new(code::STANDARDS_NOT_FOUND, message);
                 self.issues.warning(issue.with_path(kind.folder()));
-                verdict = verdict.max(Verdict::Warning);
-            } else if kind != Kind::Product && walk.files.is_empty() {
+                verdict = verdict.max(HealthVerdict::Warning);
+            } else if kind != BotArtifactKind::Product && walk.files.is_empty() {
                 let message = format!("No {} are installed in {}", kind.plural(), kind.folder());
                 self.recommend(category.name, message, &[]);
-                verdict = verdict.max(Verdict::Note);
+                verdict = verdict.max(HealthVerdict::Note);
             }
-            if kind != Kind::Product {
+            if kind != BotArtifactKind::Product {
                 category.add(
                     format!("{} installed", kind.plural()),
                     verdict,
@@ -279,7 +279,7 @@ impl<'f> Examination<'f> {
                 let message = format!("Write {path}, so that agents know what they work towards");
                 self.recommend(category.name, message, &[]);
             }
-            let verdict = if has { Verdict::Pass } else { Verdict::Note };
+            let verdict = if has { HealthVerdict::Pass } else { HealthVerdict::Note };
             category.add(format!("{name} exists"), verdict, None);
         }
         let has = self.folder.has_file(TECH_STACK);
@@ -288,7 +288,7 @@ impl<'f> Examination<'f> {
             self.issues
                 .warning(ErrorObject::new(code::TECH_STACK_MISSING, message).with_path(TECH_STACK));
         }
-        let verdict = if has { Verdict::Pass } else { Verdict::Warning };
+        let verdict = if has { HealthVerdict::Pass } else { HealthVerdict::Warning };
         category.add("tech-stack.md exists", verdict, None);
         self.categories.push(category);
     }
@@ -296,28 +296,28 @@ impl<'f> Examination<'f> {
     /// The projects, and what the registry says of them.
     fn projects(&mut self) -> Result<(), CallError> {
         let mut category = Category::new("projects");
-        let mut verdict = Verdict::Pass;
-        let registry = match Registry::read(self.folder)? {
+        let mut verdict = HealthVerdict::Pass;
+        let registry = match ProjectRegistry::read(self.folder)? {
             Ok(registry) => registry,
             Err(issue) => {
                 self.issues.error(issue);
-                verdict = Verdict::Error;
-                Registry::empty()
+                verdict = HealthVerdict::Error;
+                ProjectRegistry::empty()
             }
         };
         category.add("registry readable", verdict, None);
         let projects = Projects::find(self.folder, &registry);
         unseen(&projects.walk, &mut self.issues);
-        let found = if projects.all.is_empty() { Verdict::Note } else { Verdict::Pass };
+        let found = if projects.all.is_empty() { HealthVerdict::Note } else { HealthVerdict::Pass };
         category.add("projects detected", found, Some(projects.all.len()));
-        let mut verdict = Verdict::Pass;
+        let mut verdict = HealthVerdict::Pass;
         for (issue, is_error) in registry_issues(&registry, &projects) {
             if is_error {
                 self.issues.error(issue);
-                verdict = Verdict::Error;
+                verdict = HealthVerdict::Error;
             } else {
                 self.issues.warning(issue);
-                verdict = verdict.max(Verdict::Warning);
+                verdict = verdict.max(HealthVerdict::Warning);
             }
         }
         category.add("registry agrees with the projects", verdict, Some(registry.names().count()));
@@ -332,18 +332,21 @@ impl<'f> Examination<'f> {
     }
 
     /// Every front matter. Answers the artifacts that could be read.
-    fn artifacts(&mut self, files: &[Walk; 5]) -> Result<Vec<(Kind, Artifact)>, CallError> {
+    fn artifacts(
+        &mut self,
+        files: &[FolderWalk; 5],
+    ) -> Result<Vec<(BotArtifactKind, BotArtifact)>, CallError> {
         let mut category = Category::new("frontmatter-validation");
         let mut artifacts = Vec::new();
-        for (kind, walk) in Kind::ALL.into_iter().zip(files) {
-            let mut verdict = Verdict::Pass;
+        for (kind, walk) in BotArtifactKind::ALL.into_iter().zip(files) {
+            let mut verdict = HealthVerdict::Pass;
             let mut flawed = 0;
             for path in &walk.files {
                 let artifact = match self.folder.read(path) {
-                    Ok(text) => Artifact::of(kind, path, &text)?,
+                    Ok(text) => BotArtifact::of(kind, path, &text)?,
                     Err(trouble) => {
                         self.issues.error(trouble.issue());
-                        verdict = Verdict::Error;
+                        verdict = HealthVerdict::Error;
                         flawed += 1;
                         continue;
                     }
@@ -352,10 +355,10 @@ impl<'f> Examination<'f> {
                     flawed += 1;
                     if flaw.code == code::FRONTMATTER_MISSING {
                         self.issues.warning(flaw.clone());
-                        verdict = verdict.max(Verdict::Warning);
+                        verdict = verdict.max(HealthVerdict::Warning);
                     } else {
                         self.issues.error(flaw.clone());
-                        verdict = Verdict::Error;
+                        verdict = HealthVerdict::Error;
                     }
                 }
                 artifacts.push((kind, artifact));
@@ -368,7 +371,7 @@ impl<'f> Examination<'f> {
     }
 
     /// References between files: those that lead nowhere, circles, and files that nobody refers to.
-    fn references(&mut self, artifacts: &[(Kind, Artifact)]) {
+    fn references(&mut self, artifacts: &[(BotArtifactKind, BotArtifact)]) {
         let mut ids = BTreeMap::new();
         for (_, artifact) in artifacts {
             if let (Some(kind), Some(id)) = (artifact.text("type"), artifact.text("id")) {
@@ -403,7 +406,7 @@ impl<'f> Examination<'f> {
             self.issues.error(issue);
         }
         let mut category = Category::new("file-references");
-        let verdict = |count| if count == 0 { Verdict::Pass } else { Verdict::Error };
+        let verdict = |count| if count == 0 { HealthVerdict::Pass } else { HealthVerdict::Error };
         category.add("references lead to files", verdict(broken), (broken > 0).then_some(broken));
         category.add(
             "no circles",
@@ -416,11 +419,11 @@ impl<'f> Examination<'f> {
         // they apply to.
         let orphans: Vec<&str> = artifacts
             .iter()
-            .filter(|(kind, _)| matches!(kind, Kind::Workflow | Kind::Agent))
+            .filter(|(kind, _)| matches!(kind, BotArtifactKind::Workflow | BotArtifactKind::Agent))
             .map(|(_, artifact)| artifact.path.as_str())
             .filter(|path| !referred.contains(path))
             .collect();
-        let verdict = if orphans.is_empty() { Verdict::Pass } else { Verdict::Note };
+        let verdict = if orphans.is_empty() { HealthVerdict::Pass } else { HealthVerdict::Note };
         category.add(
             "every workflow and agent is used",
             verdict,
@@ -433,7 +436,7 @@ impl<'f> Examination<'f> {
         self.categories.push(category);
     }
 
-    fn told(self, level: Level, include_recommendations: bool) -> Draft {
+    fn told(self, level: CheckLevel, include_recommendations: bool) -> EnvelopeDraft {
         let Self { categories, issues, recommendations, .. } = self;
         let status = match (issues.has_errors(), issues.has_warnings()) {
             (true, _) => "error",
@@ -458,8 +461,8 @@ impl<'f> Examination<'f> {
             data.insert("recommendations".to_owned(), recommendations.into());
         }
         let intent = next(level, &issues);
-        let mut draft = Draft { summary, data, issues, intent, ..Draft::default() };
-        if level < Level::Comprehensive {
+        let mut draft = EnvelopeDraft { summary, data, issues, intent, ..EnvelopeDraft::default() };
+        if level < CheckLevel::Comprehensive {
             let action = Action::suggestion(
                 "check-everything",
                 "Check everything",
@@ -473,17 +476,17 @@ impl<'f> Examination<'f> {
 }
 
 /// What to call next: the tool that shows most of what is wrong, else the next level.
-fn next(level: Level, issues: &Issues) -> Option<Intent> {
+fn next(level: CheckLevel, issues: &Issues) -> Option<Intent> {
     if issues.has_error(code::ALIAS_CONFLICT) {
         let reason = "Two projects share an alias: see them, and register one with another.";
         return Some(Intent::new(SolutionTool::Structure.name(), reason));
     }
-    if issues.has_errors() || level == Level::Comprehensive {
+    if issues.has_errors() || level == CheckLevel::Comprehensive {
         // What is broken has to be mended in files, which none of our tools does.
         return None;
     }
     let (next, reason) = match level {
-        Level::Basic => {
+        CheckLevel::Basic => {
             ("standard", "The installation stands: look at product files and projects too.")
         }
         _ => {

@@ -4,11 +4,11 @@ use answerback::contract::tool::{Action, ErrorObject, Intent};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Draft, SolutionTool};
-use crate::bot::artifact::{Artifact, Kind};
+use super::{EnvelopeDraft, SolutionTool};
+use crate::bot::artifact::{BotArtifact, BotArtifactKind};
 use crate::bot::folder::Folder;
 use crate::bot::markdown::Markdown;
-use crate::bot::state::{STATE, State};
+use crate::bot::state::{InstallationState, STATE};
 use crate::call::CallError;
 use crate::definition::{Definition, envelope_schema};
 use crate::issue::{Issues, code, plain};
@@ -112,7 +112,7 @@ pub(super) fn definition() -> Definition {
     )
 }
 
-pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError> {
+pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, CallError> {
     let Arguments { include_mission, include_roadmap } = Arguments::deserialize(arguments)?;
     let mut issues = Issues::default();
     let mut data = Map::new();
@@ -121,8 +121,8 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
     let name = folder.name();
     let mut about = plain(&name, 80) + " solution";
     let mut solution = json!({"name": name});
-    match State::read(folder)? {
-        Ok(State { version, profile, installed_at }) => {
+    match InstallationState::read(folder)? {
+        Ok(InstallationState { version, profile, installed_at }) => {
             about.push_str(" (dotbot ");
             about.push_str(&plain(&version, 40));
             about.push_str(", ");
@@ -140,7 +140,9 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
     let mut has_mission = false;
     if include_mission != Some(false) {
         let file = ProductFile { path: MISSION, is_asked_for: include_mission == Some(true) };
-        if let Some(Told { members: mut told, text: read }) = file.read(folder, &mut issues)? {
+        if let Some(ProductDocument { members: mut told, text: read }) =
+            file.read(folder, &mut issues)?
+        {
             let sections: Vec<String> =
                 read.sections.into_iter().map(|section| section.heading).collect();
             told.insert("sections".to_owned(), sections.into());
@@ -152,7 +154,9 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
     let mut has_roadmap = false;
     if include_roadmap == Some(true) {
         let file = ProductFile { path: ROADMAP, is_asked_for: true };
-        if let Some(Told { members: mut told, text: read }) = file.read(folder, &mut issues)? {
+        if let Some(ProductDocument { members: mut told, text: read }) =
+            file.read(folder, &mut issues)?
+        {
             let phases: Vec<Value> = read
                 .sections
                 .into_iter()
@@ -178,7 +182,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
     } else {
         format!("{about}{defined}.")
     };
-    let mut draft = Draft { summary, data, issues, ..Draft::default() };
+    let mut draft = EnvelopeDraft { summary, data, issues, ..EnvelopeDraft::default() };
     draft = if has_broken_state {
         let intent = Intent::new(
             SolutionTool::HealthCheck.name(),
@@ -204,7 +208,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
 }
 
 /// What a file about the product says: the members that every such file has, and its text.
-struct Told {
+struct ProductDocument {
     members: Map<String, Value>,
     text: Markdown,
 }
@@ -217,7 +221,11 @@ struct ProductFile {
 
 impl ProductFile {
     /// What it says. That there is none is worth a word only to whoever asked for it.
-    fn read(&self, folder: &Folder, issues: &mut Issues) -> Result<Option<Told>, CallError> {
+    fn read(
+        &self,
+        folder: &Folder,
+        issues: &mut Issues,
+    ) -> Result<Option<ProductDocument>, CallError> {
         let text = match folder.read(self.path) {
             Ok(text) => text,
             Err(missing) if missing.is_missing() => {
@@ -234,7 +242,7 @@ impl ProductFile {
                 return Ok(None);
             }
         };
-        let artifact = Artifact::of(Kind::Product, self.path, &text)?;
+        let artifact = BotArtifact::of(BotArtifactKind::Product, self.path, &text)?;
         let read = Markdown::read(&artifact.body);
         let mut told = Map::new();
         told.insert("path".to_owned(), self.path.into());
@@ -248,6 +256,6 @@ impl ProductFile {
         if let Some(flaw) = artifact.flaw {
             issues.warning(flaw);
         }
-        Ok(Some(Told { members: told, text: read }))
+        Ok(Some(ProductDocument { members: told, text: read }))
     }
 }

@@ -4,10 +4,10 @@ mod draft;
 mod health_check;
 mod info;
 mod project_register;
+mod shared_text;
 mod standards_list;
 mod structure;
-mod told;
 mod tool;
 
-pub(crate) use draft::{Draft, Run};
+pub(crate) use draft::{EnvelopeDraft, Run};
 pub(crate) use tool::SolutionTool;

@@ -4,11 +4,11 @@ use answerback::contract::tool::{Action, ErrorObject, Intent};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::told::no_project;
-use super::{Draft, Run, SolutionTool};
+use super::shared_text::no_project;
+use super::{EnvelopeDraft, Run, SolutionTool};
 use crate::bot::folder::Folder;
 use crate::bot::project::{Projects, free_alias};
-use crate::bot::registry::{Metadata, REGISTRY, Registry, Turn};
+use crate::bot::registry::{Metadata, ProjectRegistry, REGISTRY, WriterTurn};
 use crate::bot::trouble::Trouble;
 use crate::call::CallError;
 use crate::definition::{Definition, envelope_schema};
@@ -99,15 +99,19 @@ pub(super) fn definition() -> Definition {
     .writes()
 }
 
-pub(super) fn run(arguments: &Value, folder: &Folder, run: &Run<'_>) -> Result<Draft, CallError> {
+pub(super) fn run(
+    arguments: &Value,
+    folder: &Folder,
+    run: &Run<'_>,
+) -> Result<EnvelopeDraft, CallError> {
     let Arguments { project_name, alias, summary, tags, owner } =
         Arguments::deserialize(arguments)?;
     // From reading to writing nobody else writes.
-    let _turn = match Turn::take(folder) {
+    let _turn = match WriterTurn::take(folder) {
         Ok(turn) => turn,
         Err(trouble) => return Ok(not_written(&trouble)),
     };
-    let mut registry = match Registry::read(folder)? {
+    let mut registry = match ProjectRegistry::read(folder)? {
         Ok(registry) => registry,
         Err(issue) => return Ok(unreadable(issue)),
     };
@@ -152,7 +156,8 @@ pub(super) fn run(arguments: &Value, folder: &Folder, run: &Run<'_>) -> Result<D
         SolutionTool::StandardsList.name(),
     );
     let standards = standards.with_parameter("applicable_to", name.as_str());
-    let draft = Draft { summary, data, write_to: Some(REGISTRY), ..Draft::default() };
+    let draft =
+        EnvelopeDraft { summary, data, write_to: Some(REGISTRY), ..EnvelopeDraft::default() };
     Ok(draft
         .with_intent(Intent::new(
             SolutionTool::Structure.name(),
@@ -162,19 +167,23 @@ pub(super) fn run(arguments: &Value, folder: &Folder, run: &Run<'_>) -> Result<D
         .with_action(standards))
 }
 
-fn not_written(trouble: &Trouble) -> Draft {
-    Draft::failed("Failed to register project: the registry was not written.", trouble.issue())
+fn not_written(trouble: &Trouble) -> EnvelopeDraft {
+    EnvelopeDraft::failed(
+        "Failed to register project: the registry was not written.",
+        trouble.issue(),
+    )
 }
 
 /// What cannot be read is not overwritten.
-fn unreadable(issue: ErrorObject) -> Draft {
+fn unreadable(issue: ErrorObject) -> EnvelopeDraft {
     let reason = "The registry has to be mended by hand first: see what else is broken.";
     let intent = Intent::new(SolutionTool::HealthCheck.name(), reason);
     let summary = "Failed to register project: the registry cannot be read and was left as it is.";
-    Draft::failed(summary, issue).with_intent(intent.with_parameter("check_level", "standard"))
+    EnvelopeDraft::failed(summary, issue)
+        .with_intent(intent.with_parameter("check_level", "standard"))
 }
 
-fn alias_taken(alias: &str, holder: &str, name: &str, registry: &Registry) -> Draft {
+fn alias_taken(alias: &str, holder: &str, name: &str, registry: &ProjectRegistry) -> EnvelopeDraft {
     let taken: Vec<String> =
         registry.names().filter_map(|name| registry.alias(name)).map(str::to_owned).collect();
     let free = free_alias(alias, &taken);
@@ -190,7 +199,7 @@ fn alias_taken(alias: &str, holder: &str, name: &str, registry: &Registry) -> Dr
         "Nobody has this alias",
         SolutionTool::ProjectRegister.name(),
     );
-    Draft::failed("Failed to register project: the alias is taken.", error)
+    EnvelopeDraft::failed("Failed to register project: the alias is taken.", error)
         .with_intent(
             Intent::new(SolutionTool::ProjectRegister.name(), "Choose another alias.")
                 .with_parameter("project_name", name)

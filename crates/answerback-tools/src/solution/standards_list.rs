@@ -7,13 +7,13 @@ use answerback::contract::tool::{Action, ErrorObject, Intent};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::told::{cut, no_project};
-use super::{Draft, SolutionTool};
-use crate::bot::artifact::{Artifact, Kind};
+use super::shared_text::{cut, no_project};
+use super::{EnvelopeDraft, SolutionTool};
+use crate::bot::artifact::{BotArtifact, BotArtifactKind};
 use crate::bot::folder::Folder;
 use crate::bot::markdown::Markdown;
 use crate::bot::project::{Project, Projects};
-use crate::bot::registry::Registry;
+use crate::bot::registry::ProjectRegistry;
 use crate::call::CallError;
 use crate::definition::{Definition, envelope_schema};
 use crate::issue::{Issues, code, counted, plain, quoted};
@@ -103,10 +103,10 @@ pub(super) fn definition() -> Definition {
     )
 }
 
-pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError> {
+pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, CallError> {
     let arguments = Arguments::deserialize(arguments)?;
     let mut issues = Issues::default();
-    let walk = Kind::Standard.files(folder);
+    let walk = BotArtifactKind::Standard.files(folder);
     let mut standards = Vec::new();
     for path in &walk.files {
         match folder.read(path) {
@@ -123,7 +123,8 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
     if walk.files.is_empty() {
         let message = "The standards folder is missing or has no .md files";
         issues.warning(
-            ErrorObject::new(code::STANDARDS_NOT_FOUND, message).with_path(Kind::Standard.folder()),
+            ErrorObject::new(code::STANDARDS_NOT_FOUND, message)
+                .with_path(BotArtifactKind::Standard.folder()),
         );
     }
 
@@ -131,7 +132,8 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
         None => None,
         Some(name) => {
             // A registry that cannot be read is not this tool's matter; solution.structure tells of it.
-            let registry = Registry::read(folder)?.unwrap_or_else(|_| Registry::empty());
+            let registry =
+                ProjectRegistry::read(folder)?.unwrap_or_else(|_| ProjectRegistry::empty());
             let projects = Projects::find(folder, &registry);
             match projects.named(name) {
                 Some(project) => Some((project.clone(), registry)),
@@ -171,7 +173,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
     data.insert("standards".to_owned(), listed.into());
     data.insert("summary".to_owned(), json!({"total": standards.len(), "by_domain": by_domain}));
     let summary = told(&by_domain, standards.len(), &issues);
-    let mut draft = Draft { summary, data, issues, ..Draft::default() };
+    let mut draft = EnvelopeDraft { summary, data, issues, ..EnvelopeDraft::default() };
     if draft.issues.has_warnings() {
         let reason =
             "Some standards are not as they should be: see all that is wrong with the solution.";
@@ -207,7 +209,7 @@ fn told(by_domain: &BTreeMap<&str, usize>, total: usize, issues: &Issues) -> Str
     summary
 }
 
-fn no_domain(domain: &str, standards: &[Standard]) -> Draft {
+fn no_domain(domain: &str, standards: &[Standard]) -> EnvelopeDraft {
     let mut domains: Vec<&str> =
         standards.iter().map(|standard| standard.domain.as_str()).collect();
     domains.sort_unstable();
@@ -217,24 +219,26 @@ fn no_domain(domain: &str, standards: &[Standard]) -> Draft {
         .with_detail("parameter", "domain")
         .with_detail("available_domains", domains);
     let reason = "All domains are listed without the argument.";
-    Draft::failed("Failed to list the standards: no such domain.", error)
+    EnvelopeDraft::failed("Failed to list the standards: no such domain.", error)
         .with_intent(Intent::new(SolutionTool::StandardsList.name(), reason))
 }
 
 /// A standard.
 struct Standard {
-    artifact: Artifact,
+    artifact: BotArtifact,
     text: Markdown,
     domain: String,
 }
 
 impl Standard {
     fn of(path: &str, text: &str) -> Result<Self, CallError> {
-        let artifact = Artifact::of(Kind::Standard, path, text)?;
+        let artifact = BotArtifact::of(BotArtifactKind::Standard, path, text)?;
         let text = Markdown::read(&artifact.body);
         // The folder tells the domain of a standard that does not tell it itself.
-        let below =
-            path.strip_prefix(Kind::Standard.folder()).unwrap_or(path).trim_start_matches('/');
+        let below = path
+            .strip_prefix(BotArtifactKind::Standard.folder())
+            .unwrap_or(path)
+            .trim_start_matches('/');
         let folder = below.split_once('/').map_or("global", |(folder, _)| folder);
         let domain = artifact.text("domain").filter(|domain| !domain.trim().is_empty());
         let domain = domain.unwrap_or(folder).to_owned();
@@ -242,7 +246,7 @@ impl Standard {
     }
 
     /// Whether it applies to a project: to all, or to its name, alias, type or a tag.
-    fn applies_to(&self, project: &Project, registry: &Registry) -> bool {
+    fn applies_to(&self, project: &Project, registry: &ProjectRegistry) -> bool {
         let named = self.artifact.texts("applies_to");
         let entry = registry.entry(&project.name);
         let registered = entry.and_then(|entry| entry.get("tags")?.as_array());

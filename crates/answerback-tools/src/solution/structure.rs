@@ -4,11 +4,11 @@ use answerback::contract::tool::{Action, Intent};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::told::{registry_issues, unseen};
-use super::{Draft, SolutionTool};
+use super::shared_text::{registry_issues, unseen};
+use super::{EnvelopeDraft, SolutionTool};
 use crate::bot::folder::Folder;
 use crate::bot::project::{Project, Projects};
-use crate::bot::registry::Registry;
+use crate::bot::registry::ProjectRegistry;
 use crate::call::CallError;
 use crate::definition::{Definition, envelope_schema};
 use crate::issue::{Issues, counted, plain, quoted};
@@ -76,13 +76,13 @@ pub(super) fn definition() -> Definition {
     )
 }
 
-pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError> {
+pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<EnvelopeDraft, CallError> {
     let Arguments { include_dependencies } = Arguments::deserialize(arguments)?;
     let mut issues = Issues::default();
-    let registry = Registry::read(folder)?.unwrap_or_else(|issue| {
+    let registry = ProjectRegistry::read(folder)?.unwrap_or_else(|issue| {
         // Without the registry the projects are still there.
         issues.warning(issue);
-        Registry::empty()
+        ProjectRegistry::empty()
     });
     let projects = Projects::find(folder, &registry);
     unseen(&projects.walk, &mut issues);
@@ -111,7 +111,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
     data.insert("solution_name".to_owned(), folder.name().into());
     data.insert("solution_root".to_owned(), ".".into());
     data.insert("projects".to_owned(), listed.into());
-    let mut draft = Draft { summary, data, issues, ..Draft::default() };
+    let mut draft = EnvelopeDraft { summary, data, issues, ..EnvelopeDraft::default() };
     draft.intent = Some(match unregistered.first() {
         Some(first) => {
             let reason = "It is not registered: say what it is for and who owns it.";
@@ -136,7 +136,7 @@ pub(super) fn run(arguments: &Value, folder: &Folder) -> Result<Draft, CallError
 }
 
 /// A project with what the registry says of it; the registry wins.
-fn described(project: &Project, registry: &Registry, include_dependencies: bool) -> Value {
+fn described(project: &Project, registry: &ProjectRegistry, include_dependencies: bool) -> Value {
     let entry = registry.entry(&project.name);
     let registered = |name: &str| {
         let text = entry?.get(name)?.as_str()?;

@@ -5,7 +5,7 @@ use answerback::contract::atdf::EnrichedResponse;
 use answerback::contract::tool::{EnvelopeResponse, ErrorObject, Intent};
 use serde_json::Value;
 
-use super::{Draft, Run, health_check, info, project_register, standards_list, structure};
+use super::{EnvelopeDraft, Run, health_check, info, project_register, standards_list, structure};
 use crate::bot::folder::{Folder, Root};
 use crate::call::CallError;
 use crate::definition::Definition;
@@ -89,11 +89,14 @@ impl SolutionTool {
                 let message = "There is no .bot folder where the server looks for it; start the server in the \
                                solution, or name the solution's folder with --root";
                 let error = ErrorObject::new(code::DOTBOT_NOT_FOUND, message);
-                Draft::failed(format!("Failed to {}: not in a dotbot solution.", self.aim()), error)
+                EnvelopeDraft::failed(
+                    format!("Failed to {}: not in a dotbot solution.", self.aim()),
+                    error,
+                )
             }
             Err(trouble) => {
                 let summary = format!("Failed to {}: the .bot folder cannot be used.", self.aim());
-                Draft::failed(summary, trouble.issue())
+                EnvelopeDraft::failed(summary, trouble.issue())
             }
         };
         Ok(run.finish(self.name(), self.source(), draft)?)
@@ -112,7 +115,8 @@ impl SolutionTool {
         }
         let summary = format!("Failed to {}: the arguments are not valid.", self.aim());
         let reason = "Call it again with the arguments put right, as details.solution says.";
-        let draft = Draft::failed(summary, error).with_intent(Intent::new(self.name(), reason));
+        let draft =
+            EnvelopeDraft::failed(summary, error).with_intent(Intent::new(self.name(), reason));
         run.finish(self.name(), self.source(), draft)
     }
 }

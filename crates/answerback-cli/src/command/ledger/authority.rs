@@ -7,7 +7,7 @@ use answerback_record::{Governing, InForce};
 use anyhow::Context;
 
 use crate::configuration::Configuration;
-use crate::input::Input;
+use crate::input::InputSource;
 
 /// Which manifest and lock are in force.
 #[derive(Debug, Default, clap::Args)]
@@ -37,7 +37,7 @@ impl AuthorityOptions {
                 _ => return Ok(None),
             },
         };
-        let (manifest, lock) = (Input::new(&manifest), Input::new(&lock));
+        let (manifest, lock) = (InputSource::new(&manifest), InputSource::new(&lock));
         let read_manifest = Governing::manifest(manifest.bytes(limits)?, limits);
         let read_lock = Governing::lock(lock.bytes(limits)?, limits);
         let read_manifest = read_manifest.with_context(|| manifest.name())?;

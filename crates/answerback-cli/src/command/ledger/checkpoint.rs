@@ -7,9 +7,9 @@ use anyhow::{Context, bail};
 
 use super::location::Location;
 use super::witness;
-use crate::counted::counted;
 use crate::exit::Exit;
 use crate::output::Leavable;
+use crate::plural::counted;
 use crate::replace::replace;
 
 /// Print the newest signed checkpoint

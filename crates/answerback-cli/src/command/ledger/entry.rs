@@ -7,24 +7,24 @@ use answerback_store::{Entry, Store};
 use anyhow::{Error, anyhow};
 use serde_json::{Value, json};
 
-use crate::counted::counted;
-use crate::options::Format;
+use crate::options::OutputFormat;
 use crate::output::{push_line, sanitise};
+use crate::plural::counted;
 
 /// Prints entries, one a line.
 pub(super) fn print(
     output: &mut impl Write,
     entries: &[Entry],
-    format: Format,
+    format: OutputFormat,
 ) -> anyhow::Result<()> {
     let mut lines = String::new();
     for entry in entries {
         match format {
-            Format::Text => {
+            OutputFormat::Text => {
                 lines.push_str(&sanitise(&row(entry)));
                 lines.push('\n');
             }
-            Format::Json => push_line(&mut lines, &value(entry))?,
+            OutputFormat::Json => push_line(&mut lines, &value(entry))?,
         }
     }
     output.write_all(lines.as_bytes())?;

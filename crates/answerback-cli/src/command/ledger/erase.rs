@@ -9,10 +9,10 @@ use serde_json::json;
 use super::confirm::confirm;
 use super::entry;
 use super::location::Location;
-use crate::counted::counted;
 use crate::exit::Exit;
-use crate::options::{Format, number};
+use crate::options::{OutputFormat, number};
 use crate::output::{Leavable, say};
+use crate::plural::counted;
 
 /// Erase a part of an entry for good; every proof stays valid
 ///
@@ -43,8 +43,8 @@ pub(crate) struct Arguments {
     yes: bool,
 
     /// How to print what was done
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
@@ -106,10 +106,10 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let (by, is_gone) = (erased.entry.index, store.is_scrubbed()?);
     let mut output = Leavable::new(std::io::stdout().lock());
     match arguments.format {
-        Format::Text => {
+        OutputFormat::Text => {
             writeln!(output, "erased part {part} of entry {index}; entry {by} says so")?;
         }
-        Format::Json => {
+        OutputFormat::Json => {
             let value = json!({
                 "index": index.to_string(), "part": part.as_str(), "erased_by": by.to_string(),
                 "gone_from_files": is_gone,

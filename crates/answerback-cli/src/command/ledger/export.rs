@@ -10,7 +10,7 @@ use super::location::Location;
 use crate::exit::Exit;
 use crate::options::number;
 use crate::output::{Leavable, say};
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use crate::replace::replace_with;
 
 /// Export the log so that anybody can verify it
@@ -32,8 +32,8 @@ pub(crate) struct Arguments {
     to: PathBuf,
 
     /// What to write
-    #[arg(long, value_enum, default_value_t = Layout::Jsonl)]
-    format: Layout,
+    #[arg(long, value_enum, default_value_t = ExportLayout::Jsonl)]
+    format: ExportLayout,
 
     /// Leave out the entries below this index
     #[arg(long, value_name = "INDEX", value_parser = number)]
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-enum Layout {
+enum ExportLayout {
     /// One file of JSON lines
     Jsonl,
     /// A directory of C2SP tiles
@@ -64,25 +64,25 @@ enum Layout {
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
     let to_stdout = arguments.to.as_os_str() == "-";
-    if arguments.format == Layout::Tiles {
+    if arguments.format == ExportLayout::Tiles {
         if arguments.from.is_some() || arguments.size.is_some() || arguments.otel || to_stdout {
             bail!(
                 "tiles are a directory with all of the log; --from, --size, --otel and '-' need --format jsonl"
             );
         }
-    } else if arguments.format == Layout::Parquet && to_stdout {
+    } else if arguments.format == ExportLayout::Parquet && to_stdout {
         bail!("a Parquet file is written beside its place first; name a file");
     } else if !to_stdout {
         arguments.check_place()?;
     }
     let store = location.read()?;
-    let mut progress = Progress::new("entries");
+    let mut progress = ProgressLine::new("entries");
     let mut told = 0;
     let mut tell = |seen: ExportProgress| {
         progress.add(seen.done - told, 0);
         told = seen.done;
     };
-    let exported = if arguments.format == Layout::Tiles {
+    let exported = if arguments.format == ExportLayout::Tiles {
         store.export_tiles(&arguments.to, &mut tell)?
     } else if to_stdout {
         let output = Leavable::ending(std::io::stdout().lock());
@@ -123,7 +123,7 @@ impl Arguments {
         if present.is_file() && !self.force {
             bail!("{name} is there already; name another file, or say --force");
         }
-        if !present.is_file() && (self.format == Layout::Parquet || !is_pipe(&present)) {
+        if !present.is_file() && (self.format == ExportLayout::Parquet || !is_pipe(&present)) {
             bail!("{name} is no regular file and stays as it is; name a file");
         }
         Ok(())
@@ -152,7 +152,7 @@ impl Arguments {
     ) -> anyhow::Result<Exported> {
         let mut output = BufWriter::with_capacity(1 << 16, file);
         let exported = match self.format {
-            Layout::Parquet => parquet(store, self.export(), &mut output, tell)?,
+            ExportLayout::Parquet => parquet(store, self.export(), &mut output, tell)?,
             _ => store.export_jsonl(self.export(), &mut output, tell)?,
         };
         output.flush()?;

@@ -13,14 +13,14 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 
 use super::record::Arguments;
-use crate::input::Input;
-use crate::together::recognised;
+use crate::governance_inputs::recognised;
+use crate::input::InputSource;
 
 /// The name of the part that has the handoff.
 const PART: &str = "handoff";
 
 /// A handoff that was read. Whether it holds is judged together with its response.
-pub(super) struct HandedOff {
+pub(super) struct RecordedHandoff {
     name: String,
     bytes: Vec<u8>,
     pub(super) value: Value,
@@ -29,8 +29,12 @@ pub(super) struct HandedOff {
     source: Option<Handoff>,
 }
 
-impl HandedOff {
-    pub(super) fn read(input: &Input, limits: Limits, in_force: &InForce) -> anyhow::Result<Self> {
+impl RecordedHandoff {
+    pub(super) fn read(
+        input: &InputSource,
+        limits: Limits,
+        in_force: &InForce,
+    ) -> anyhow::Result<Self> {
         let (name, bytes) = (input.name(), input.bytes(limits)?);
         let document = read(&bytes, limits).with_context(|| name.clone())?;
         let value = recognised(document, &name, Contract::Handoff)?;

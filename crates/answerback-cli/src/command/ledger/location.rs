@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use answerback::Digest;
 use answerback::config::StoreConfig;
-use answerback_store::{Settings, Store};
+use answerback_gateway::RecordCommands;
+use answerback_store::{Adopted, Settings, Store};
 use anyhow::{Context, bail};
 
 use super::witness;
@@ -135,6 +136,36 @@ impl Location {
         options
     }
 
+    /// Returns how commands about this ledger are printed for somebody who pastes them in another folder, without what
+    /// this process was started with.
+    pub(crate) fn commands(&self) -> RecordCommands {
+        let named = self.store.clone().or_else(|| folders::named(VARIABLE));
+        let mut options = String::new();
+        let config = match &named {
+            // It may hold a password.
+            Some(store) if store.to_str().is_some_and(StoreConfig::is_url) => {
+                return RecordCommands::unprintable();
+            }
+            Some(store) => {
+                options.push_str(&file_option("store", store));
+                self.config.option().map(Path::to_owned)
+            }
+            None => {
+                let names_store = self.configuration().is_ok_and(|configuration| {
+                    configuration.config.store.is_some()
+                        || configuration.state("ledger.db").is_some()
+                });
+                let named = self.config.option().map(Path::to_owned);
+                if names_store { self.config.file() } else { named }
+            }
+        };
+        let files = [("key", self.key.as_deref()), ("anchor", self.anchor.as_deref())];
+        for (option, file) in files.into_iter().chain([("config", config.as_deref())]) {
+            options.extend(file.map(|file| file_option(option, file)));
+        }
+        RecordCommands::with_options(options)
+    }
+
     /// The option by which a command finds this ledger from any folder; nothing, where it is in a database whose
     /// configuration was not named.
     pub(crate) fn option_anywhere(&self) -> Option<String> {
@@ -203,6 +234,17 @@ impl Location {
         self.start()
     }
 
+    /// Goes on with a ledger that was restored from an older copy than its anchor remembers.
+    pub(super) fn adopt(&self) -> anyhow::Result<Adopted> {
+        if let Some(url) = self.url()? {
+            return Store::adopt_postgres(&url, &self.settings()?)
+                .context("the ledger in the database");
+        }
+        let path = self.existing()?;
+        let adopted = Store::adopt_sqlite(&path, &self.settings()?);
+        adopted.with_context(|| path.display().to_string())
+    }
+
     /// Opens the ledger to write; it begins here if it is not there yet.
     pub(crate) fn start(&self) -> anyhow::Result<Store> {
         self.start_with(Ok)
@@ -213,6 +255,29 @@ impl Location {
         self.start_with(|settings| {
             witness::asked_by(settings.with_full_text(full_text), self.configuration()?)
         })
+    }
+
+    /// Whether somebody said where the ledger is, instead of leaving it to us.
+    pub(crate) fn is_named(&self) -> anyhow::Result<bool> {
+        let is_given = [&self.store, &self.key, &self.anchor].into_iter().any(Option::is_some);
+        if is_given || folders::named(VARIABLE).is_some() {
+            return Ok(true);
+        }
+        // A trusted configuration has its state next to it.
+        let configuration = self.configuration()?;
+        Ok(configuration.config.store.is_some() || configuration.state("ledger.db").is_some())
+    }
+
+    /// Whether a ledger in a file could be written here. Nothing is made.
+    pub(crate) fn could_write(&self) -> anyhow::Result<()> {
+        let path = self.path()?;
+        if path.exists() {
+            let opened = fs::OpenOptions::new().write(true).open(&path);
+            opened.with_context(|| format!("cannot write {}", path.display()))?;
+            // The database writes next to its file.
+            folders::could_make(&path.with_extension("trial"))?;
+        }
+        self.could_start()
     }
 
     /// Whether a ledger in a file could begin here. Nothing is made.

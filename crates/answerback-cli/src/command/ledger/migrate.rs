@@ -6,11 +6,11 @@ use anyhow::{Context, bail};
 use serde_json::json;
 
 use super::location::Location;
-use crate::counted::counted;
 use crate::exit::Exit;
-use crate::options::Format;
+use crate::options::OutputFormat;
 use crate::output::Leavable;
-use crate::progress::Progress;
+use crate::plural::counted;
+use crate::progress::ProgressLine;
 
 /// Move the ledger from its file into a `PostgreSQL` database
 ///
@@ -31,8 +31,8 @@ pub(crate) struct Arguments {
     to: String,
 
     /// How to print what was done
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let source = location.write()?;
     let before = source.head()?;
     let target = Target::postgres(&arguments.to, location.settings()?).context("--to")?;
-    let mut progress = Progress::new("rows");
+    let mut progress = ProgressLine::new("rows");
     let (mut step, mut told) = ("", 0);
     let moved = migrate(&source, target, &mut |seen| {
         if seen.step != step {
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let (after, key, anchor) = (moved.head()?, location.key()?, location.anchor()?);
     let mut output = Leavable::new(std::io::stdout().lock());
     match arguments.format {
-        Format::Text => {
+        OutputFormat::Text => {
             writeln!(
                 output,
                 "moved {}; the log goes on with entry {}",
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
                 anchor.display()
             )?;
         }
-        Format::Json => {
+        OutputFormat::Json => {
             let value = json!({
                 "moved": before.size.to_string(), "size": after.size.to_string(),
                 "key": key.display().to_string(), "anchor": anchor.display().to_string(),

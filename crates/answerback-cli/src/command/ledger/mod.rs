@@ -1,5 +1,6 @@
 //! `answerback ledger`: what was asked, answered and decided, and the proof of it. One file a command.
 
+mod adopt;
 pub(crate) mod authority;
 mod checkpoint;
 mod confirm;
@@ -44,11 +45,11 @@ pub(crate) struct Arguments {
     location: Location,
 
     #[command(subcommand)]
-    command: Command,
+    command: LedgerCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum LedgerCommand {
     Record(record::Arguments),
     Show(show::Arguments),
     Tail(tail::Arguments),
@@ -61,24 +62,26 @@ enum Command {
     Prune(prune::Arguments),
     Rotate(rotate::Arguments),
     Migrate(migrate::Arguments),
+    Adopt(adopt::Arguments),
     Stats(stats::Arguments),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<Exit> {
     let location = &arguments.location;
     match &arguments.command {
-        Command::Record(arguments) => record::run(arguments, location),
-        Command::Show(arguments) => show::run(arguments, location),
-        Command::Tail(arguments) => tail::run(arguments, location),
-        Command::Search(arguments) => search::run(arguments, location),
-        Command::Verify(arguments) => verify::run(arguments, location),
-        Command::Prove(arguments) => prove::run(arguments, location),
-        Command::Checkpoint(arguments) => checkpoint::run(arguments, location),
-        Command::Export(arguments) => export::run(arguments, location),
-        Command::Erase(arguments) => erase::run(arguments, location),
-        Command::Prune(arguments) => prune::run(arguments, location),
-        Command::Rotate(arguments) => rotate::run(arguments, location),
-        Command::Migrate(arguments) => migrate::run(arguments, location),
-        Command::Stats(arguments) => stats::run(arguments, location),
+        LedgerCommand::Record(arguments) => record::run(arguments, location),
+        LedgerCommand::Show(arguments) => show::run(arguments, location),
+        LedgerCommand::Tail(arguments) => tail::run(arguments, location),
+        LedgerCommand::Search(arguments) => search::run(arguments, location),
+        LedgerCommand::Verify(arguments) => verify::run(arguments, location),
+        LedgerCommand::Prove(arguments) => prove::run(arguments, location),
+        LedgerCommand::Checkpoint(arguments) => checkpoint::run(arguments, location),
+        LedgerCommand::Export(arguments) => export::run(arguments, location),
+        LedgerCommand::Erase(arguments) => erase::run(arguments, location),
+        LedgerCommand::Prune(arguments) => prune::run(arguments, location),
+        LedgerCommand::Rotate(arguments) => rotate::run(arguments, location),
+        LedgerCommand::Migrate(arguments) => migrate::run(arguments, location),
+        LedgerCommand::Adopt(arguments) => adopt::run(arguments, location),
+        LedgerCommand::Stats(arguments) => stats::run(arguments, location),
     }
 }

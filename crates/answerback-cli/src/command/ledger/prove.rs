@@ -6,10 +6,10 @@ use anyhow::bail;
 use data_encoding::BASE64;
 
 use super::location::Location;
-use crate::counted::counted;
 use crate::exit::Exit;
 use crate::options::number;
 use crate::output::Leavable;
+use crate::plural::counted;
 
 /// Print the proof that an entry is in the log, or that the log only grew
 ///

@@ -9,12 +9,12 @@ use super::confirm::confirm;
 use super::erase::STILL_READ;
 use super::location::Location;
 use super::moment::{DAY, micros, span};
-use crate::counted::counted;
 use crate::exit::Exit;
-use crate::options::{Format, number};
+use crate::options::{OutputFormat, number};
 use crate::output::{Leavable, say};
-use crate::progress::Progress;
-use answerback_record::surroundings::now;
+use crate::plural::counted;
+use crate::progress::ProgressLine;
+use answerback_record::system::now;
 
 /// The days for which everything is kept unless somebody insists: the floor of the EU's AI Act for logs.
 const KEPT_DAYS: i64 = 183;
@@ -50,8 +50,8 @@ pub(crate) struct Arguments {
     yes: bool,
 
     /// How to print what was done
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     if !confirm(&what, arguments.yes)? {
         return Ok(Exit::NotGood);
     }
-    let mut progress = Progress::new("entries removed");
+    let mut progress = ProgressLine::new("entries removed");
     let pruned = store.prune(below, &mut |step| progress.add(step.removed, 0));
     progress.finish();
     let pruned = pruned?;
@@ -102,14 +102,14 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let (removed, by) = (pruned.removed, pruned.entry.index);
     let mut output = Leavable::new(std::io::stdout().lock());
     match arguments.format {
-        Format::Text => {
+        OutputFormat::Text => {
             writeln!(
                 output,
                 "removed {} below {below}; entry {by} says so",
                 counted(removed, "entry")
             )?;
         }
-        Format::Json => {
+        OutputFormat::Json => {
             let value = json!({
                 "below": below.to_string(), "removed": removed, "pruned_by": by.to_string(),
                 "gone_from_files": is_gone,

@@ -13,13 +13,13 @@ use anyhow::{Context, bail};
 use serde_json::json;
 
 use super::authority::AuthorityOptions;
-use super::handoff::HandedOff;
+use super::handoff::RecordedHandoff;
 use super::location::Location;
 use crate::exit::Exit;
-use crate::input::Input;
-use crate::options::{Format, LimitOptions};
+use crate::input::InputSource;
+use crate::options::{LimitOptions, OutputFormat};
 use crate::output::{Leavable, push_line, say};
-use answerback_record::surroundings::random;
+use answerback_record::system::{now, random};
 
 /// Record replies in the ledger, and print their receipts
 ///
@@ -68,8 +68,8 @@ pub(crate) struct Arguments {
     pub(super) principal: Option<Token>,
 
     /// How to print receipts
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 
     #[command(flatten)]
     limits: LimitOptions,
@@ -82,25 +82,27 @@ fn token(text: &str) -> Result<Token, String> {
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
     let limits = arguments.limits.limits();
     let asked =
-        arguments.request.as_ref().map(|path| Input::new(path).bytes(limits)).transpose()?;
+        arguments.request.as_ref().map(|path| InputSource::new(path).bytes(limits)).transpose()?;
     if (asked.is_some() || arguments.handoff.is_some()) && arguments.files.len() > 1 {
         bail!("--request and --handoff go with one document");
     }
     let in_force = arguments.authority.read(location.configuration()?, limits)?;
     let handoff = match (&arguments.handoff, &in_force) {
-        (Some(path), Some(in_force)) => Some(HandedOff::read(&Input::new(path), limits, in_force)?),
+        (Some(path), Some(in_force)) => {
+            Some(RecordedHandoff::read(&InputSource::new(path), limits, in_force)?)
+        }
         (Some(_), None) => bail!(
             "--handoff is verified against --manifest and --lock; name them, or as governance in the configuration"
         ),
         (None, _) => None,
     };
     // All of them are read and judged before the log is touched.
-    let documents: Vec<Document<'_>> = arguments
+    let documents: Vec<CheckedReply<'_>> = arguments
         .files
         .iter()
         .map(|file| {
             let against = (in_force.as_ref(), handoff.as_ref());
-            Document::read(&Input::new(file), arguments, limits, against)
+            CheckedReply::read(&InputSource::new(file), arguments, limits, against)
         })
         .collect::<anyhow::Result<_>>()?;
     let store = location.start()?;
@@ -134,16 +136,19 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
                 say(&format!("  {finding}"));
             }
         }
+        if let Some(warning) = reply.contract.check_time(&reply.value, now()) {
+            say(&format!("warning: {name}: {warning}"));
+        }
         print(&store, index, kind, arguments.format)?;
     }
     Ok(exit)
 }
 
-fn print(store: &Store, index: u64, kind: Kind, format: Format) -> anyhow::Result<()> {
+fn print(store: &Store, index: u64, kind: Kind, format: OutputFormat) -> anyhow::Result<()> {
     let receipt = store.receipt(index)?.to_string();
     let text = match format {
-        Format::Text => receipt,
-        Format::Json => {
+        OutputFormat::Text => receipt,
+        OutputFormat::Json => {
             let mut line = String::new();
             let value =
                 json!({"index": index.to_string(), "kind": kind.as_str(), "receipt": receipt});
@@ -157,19 +162,19 @@ fn print(store: &Store, index: u64, kind: Kind, format: Format) -> anyhow::Resul
 }
 
 /// A reply that was read and judged.
-struct Document<'a> {
+struct CheckedReply<'a> {
     name: String,
     reply: JudgedReply<'a>,
     /// What it answers, where that is a handoff.
-    handoff: Option<&'a HandedOff>,
+    handoff: Option<&'a RecordedHandoff>,
 }
 
-impl<'a> Document<'a> {
+impl<'a> CheckedReply<'a> {
     fn read(
-        input: &Input,
+        input: &InputSource,
         arguments: &Arguments,
         limits: Limits,
-        (in_force, handoff): (Option<&'a InForce>, Option<&'a HandedOff>),
+        (in_force, handoff): (Option<&'a InForce>, Option<&'a RecordedHandoff>),
     ) -> anyhow::Result<Self> {
         let name = input.name();
         let against = (in_force, handoff.map(|handoff| &handoff.value));
@@ -227,7 +232,7 @@ impl<'a> Document<'a> {
 }
 
 impl Arguments {
-    fn told(&self, document: &Document<'_>, draft: Draft) -> Draft {
+    fn told(&self, document: &CheckedReply<'_>, draft: Draft) -> Draft {
         document.reply.told(draft, self.principal.as_ref(), self.tool.as_deref())
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::confirm::confirm;
 use super::location::Location;
 use crate::exit::Exit;
-use crate::options::Format;
+use crate::options::OutputFormat;
 use crate::output::Leavable;
 
 /// Change to a new signing key
@@ -26,8 +26,8 @@ pub(crate) struct Arguments {
     yes: bool,
 
     /// How to print what was done
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
@@ -42,10 +42,10 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     let new = entry.as_ref().and_then(|entry| entry.leaf.text("vkey")).unwrap_or_default();
     let mut output = Leavable::new(std::io::stdout().lock());
     match arguments.format {
-        Format::Text => {
+        OutputFormat::Text => {
             writeln!(output, "{new}\nsigns from now on; entry {} says so", changed.index)?;
         }
-        Format::Json => {
+        OutputFormat::Json => {
             let value = json!({
                 "vkey": new, "old_vkey": old.to_string(), "changed_by": changed.index.to_string(),
             });

@@ -10,9 +10,9 @@ use super::entry;
 use super::location::Location;
 use super::moment::{micros, moment};
 use crate::exit::Exit;
-use crate::options::{Format, number};
+use crate::options::{OutputFormat, number};
 use crate::output::{Leavable, say};
-use answerback_record::surroundings::now;
+use answerback_record::system::now;
 
 /// Find entries: by agent, tool, outcome, kind, time, id, or words of their content
 ///
@@ -76,8 +76,8 @@ pub(crate) struct Arguments {
     cursor: Option<u64>,
 
     /// How to print
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 fn kind() -> impl TypedValueParser<Value = Kind> {
@@ -102,13 +102,13 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     }
     let mut output = Leavable::new(std::io::stdout());
     entry::print(&mut output, &page.entries, arguments.format)?;
-    if page.entries.is_empty() && arguments.format == Format::Text {
+    if page.entries.is_empty() && arguments.format == OutputFormat::Text {
         say("nothing was found");
     }
     if let Some(next) = page.next {
         match arguments.format {
-            Format::Text => say(&format!("there are more: --cursor {next}")),
-            Format::Json => writeln!(output, "{}", json!({"next": next.to_string()}))?,
+            OutputFormat::Text => say(&format!("there are more: --cursor {next}")),
+            OutputFormat::Json => writeln!(output, "{}", json!({"next": next.to_string()}))?,
         }
     }
     Ok(if page.entries.is_empty() { Exit::NotGood } else { Exit::Good })

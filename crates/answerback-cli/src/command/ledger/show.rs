@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::entry;
 use super::location::Location;
-use crate::counted::counted;
 use crate::exit::Exit;
-use crate::options::{Format, number};
+use crate::options::{OutputFormat, number};
 use crate::output::{Leavable, push_line, sanitise};
+use crate::plural::counted;
 
 /// Show one entry with its content
 ///
@@ -38,8 +38,8 @@ pub(crate) struct Arguments {
     raw: bool,
 
     /// How to print
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
@@ -56,10 +56,10 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
     }
     let parts = parts(&store, &entry, arguments.raw)?;
     let text = match arguments.format {
-        Format::Text => drawn(&entry, &parts),
-        Format::Json => {
+        OutputFormat::Text => drawn(&entry, &parts),
+        OutputFormat::Json => {
             let mut value = entry::value(&entry);
-            value["parts"] = parts.iter().map(Shown::value).collect();
+            value["parts"] = parts.iter().map(PartView::value).collect();
             let mut line = String::new();
             push_line(&mut line, &value)?;
             line
@@ -70,13 +70,13 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
 }
 
 /// A part as it is shown.
-struct Shown {
+struct PartView {
     name: String,
     length: u64,
-    content: Content,
+    content: PartContent,
 }
 
-enum Content {
+enum PartContent {
     Json(Value),
     Text(String),
     Bytes(String),
@@ -84,15 +84,15 @@ enum Content {
     Gone(Option<(u64, String)>),
 }
 
-impl Shown {
+impl PartView {
     fn value(&self) -> Value {
         let mut value = json!({"name": self.name, "len": self.length});
         match &self.content {
-            Content::Json(json) => value["json"] = json.clone(),
-            Content::Text(text) => value["text"] = text.as_str().into(),
-            Content::Bytes(hex) => value["sha256"] = hex.as_str().into(),
-            Content::Gone(None) => value["missing"] = true.into(),
-            Content::Gone(Some((index, basis))) => {
+            PartContent::Json(json) => value["json"] = json.clone(),
+            PartContent::Text(text) => value["text"] = text.as_str().into(),
+            PartContent::Bytes(hex) => value["sha256"] = hex.as_str().into(),
+            PartContent::Gone(None) => value["missing"] = true.into(),
+            PartContent::Gone(Some((index, basis))) => {
                 value["erased_by"] = index.to_string().into();
                 value["basis"] = basis.as_str().into();
             }
@@ -101,28 +101,28 @@ impl Shown {
     }
 }
 
-fn parts(store: &Store, entry: &Entry, raw: bool) -> anyhow::Result<Vec<Shown>> {
+fn parts(store: &Store, entry: &Entry, raw: bool) -> anyhow::Result<Vec<PartView>> {
     let mut shown = Vec::new();
     for said in entry.leaf.commitments() {
         let kept = entry.parts.iter().find(|part| part.name().as_str() == said.name);
         let content = match kept {
             Some(part) => content(part, raw),
-            None => Content::Gone(erasure(store, entry.index, &said.name)?),
+            None => PartContent::Gone(erasure(store, entry.index, &said.name)?),
         };
-        shown.push(Shown { name: said.name, length: said.len, content });
+        shown.push(PartView { name: said.name, length: said.len, content });
     }
     Ok(shown)
 }
 
-fn content(part: &Part, raw: bool) -> Content {
+fn content(part: &Part, raw: bool) -> PartContent {
     let bytes = part.bytes();
     if let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_slice(bytes) {
-        return Content::Json(if raw { value } else { redact_value(&value) });
+        return PartContent::Json(if raw { value } else { redact_value(&value) });
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) if raw => Content::Text(text.to_owned()),
-        Ok(text) => Content::Text(redact(text).into_owned()),
-        Err(_) => Content::Bytes(answerback::Digest::of_bytes(bytes).to_string()),
+        Ok(text) if raw => PartContent::Text(text.to_owned()),
+        Ok(text) => PartContent::Text(redact(text).into_owned()),
+        Err(_) => PartContent::Bytes(answerback::Digest::of_bytes(bytes).to_string()),
     }
 }
 
@@ -148,7 +148,7 @@ fn erasure(store: &Store, index: u64, part: &str) -> anyhow::Result<Option<(u64,
 }
 
 /// The entry for people. Every text of it passes the sanitiser, line by line.
-fn drawn(entry: &Entry, parts: &[Shown]) -> String {
+fn drawn(entry: &Entry, parts: &[PartView]) -> String {
     let mut text = String::new();
     let mut line = |line: &str| {
         text.push_str(&sanitise(line));
@@ -168,18 +168,18 @@ fn drawn(entry: &Entry, parts: &[Shown]) -> String {
     for part in parts {
         let mut heading = format!("part {}, {}", part.name, counted(part.length, "byte"));
         let body = match &part.content {
-            Content::Json(value) => serde_json::to_string_pretty(value).unwrap_or_default(),
-            Content::Text(text) => text.clone(),
-            Content::Bytes(hex) => {
+            PartContent::Json(value) => serde_json::to_string_pretty(value).unwrap_or_default(),
+            PartContent::Text(text) => text.clone(),
+            PartContent::Bytes(hex) => {
                 // Writing to a string cannot fail.
                 let _ = write!(heading, ", not text, sha256 {hex}");
                 String::new()
             }
-            Content::Gone(Some((index, basis))) => {
+            PartContent::Gone(Some((index, basis))) => {
                 let _ = write!(heading, ": erased by entry {index} ({basis})");
                 String::new()
             }
-            Content::Gone(None) => {
+            PartContent::Gone(None) => {
                 heading.push_str(": MISSING, and no entry says why");
                 String::new()
             }

@@ -7,10 +7,10 @@ use answerback_store::{Head, Store, Totals};
 use serde_json::{Map, Value, json};
 
 use super::location::Location;
-use crate::counted::counted;
 use crate::exit::Exit;
-use crate::options::Format;
+use crate::options::OutputFormat;
 use crate::output::{Leavable, push_line, sanitise};
+use crate::plural::counted;
 
 /// Show how large the ledger is, and how it is
 ///
@@ -21,16 +21,16 @@ use crate::output::{Leavable, push_line, sanitise};
 )]
 pub(crate) struct Arguments {
     /// How to print
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {
-    let figures = Figures::read(location)?;
+    let figures = LedgerFigures::read(location)?;
     let mut text = String::new();
     match arguments.format {
-        Format::Json => push_line(&mut text, &figures.value())?,
-        Format::Text => {
+        OutputFormat::Json => push_line(&mut text, &figures.value())?,
+        OutputFormat::Text => {
             for (name, line) in figures.lines() {
                 text.push_str(&sanitise(&format!("{name:<11}{line}")));
                 text.push('\n');
@@ -38,11 +38,10 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         }
     }
     Leavable::new(std::io::stdout()).write_all(text.as_bytes())?;
-    let is_good = figures.trouble.is_none() && !figures.anchor.is_trouble();
-    Ok(if is_good { Exit::Good } else { Exit::NotGood })
+    Ok(if figures.health().is_none() { Exit::Good } else { Exit::NotGood })
 }
 
-struct Figures {
+struct LedgerFigures {
     origin: String,
     head: Head,
     totals: Totals,
@@ -54,6 +53,8 @@ struct Figures {
     witnessed: Vec<(String, u64)>,
     /// What is wrong with the head and its checkpoint.
     trouble: Option<String>,
+    /// The command that verifies this ledger.
+    verify: String,
 }
 
 /// What the anchor says about the store.
@@ -85,11 +86,23 @@ impl Anchored {
         Ok(if is_ours { Self::InStep(size) } else { Self::Differs(size) })
     }
 
-    const fn is_trouble(&self) -> bool {
-        matches!(self, Self::Ahead(_) | Self::Differs(_))
+    /// What is wrong, and what to do about it.
+    fn trouble(&self) -> Option<String> {
+        match self {
+            Self::Unknown(_) | Self::InStep(_) => None,
+            Self::Ahead(size) => Some(format!(
+                "the anchor remembers {}, and nothing can be recorded: restore a newer copy, or run \
+                 `answerback ledger adopt` to go on from here",
+                counted(*size, "entry")
+            )),
+            Self::Differs(_) => Some(
+                "the anchor remembers another history, and nothing can be recorded: run `answerback ledger verify`"
+                    .to_owned(),
+            ),
+        }
     }
 
-    fn words(&self, head: &Head) -> String {
+    fn words(&self, head: &Head, verify: &str) -> String {
         match self {
             Self::Unknown(why) => why.clone(),
             Self::InStep(size) => format!("remembers {size} of {}", counted(head.size, "entry")),
@@ -99,13 +112,13 @@ impl Anchored {
             }
             Self::Differs(size) => {
                 let entries = counted(*size, "entry");
-                format!("remembers another history of {entries}: run `answerback ledger verify`")
+                format!("remembers another history of {entries}: run `{verify}`")
             }
         }
     }
 }
 
-impl Figures {
+impl LedgerFigures {
     fn read(location: &Location) -> anyhow::Result<Self> {
         let store = location.read()?;
         // What a database takes on its disk is the database's to say.
@@ -114,6 +127,7 @@ impl Figures {
         let anchor_path = location.anchor().ok();
         let anchor = Anchored::read(&store, anchor_path.as_deref())?;
         let head = store.head()?;
+        let verify = location.commands().command("ledger verify");
         Ok(Self {
             origin: store.origin()?,
             totals: store.totals()?,
@@ -122,9 +136,15 @@ impl Figures {
             anchor,
             anchor_path,
             witnessed: store.witnessed()?,
-            trouble: trouble(&store, &head)?,
+            trouble: trouble(&store, &head, &verify)?,
+            verify,
             head,
         })
+    }
+
+    /// What is wrong at first sight: with the head, or beside the anchor.
+    fn health(&self) -> Option<String> {
+        self.trouble.clone().or_else(|| self.anchor.trouble())
     }
 
     fn lines(&self) -> Vec<(&'static str, String)> {
@@ -136,7 +156,7 @@ impl Figures {
             Some(position) if position >= head.size => "up to date".to_owned(),
             Some(position) => format!("{} behind", counted(head.size - position, "entry")),
         };
-        let mut anchor = self.anchor.words(head);
+        let mut anchor = self.anchor.words(head, &self.verify);
         if let Some(path) = &self.anchor_path {
             anchor = format!("{}: {anchor}", path.display());
         }
@@ -171,7 +191,7 @@ impl Figures {
                 format!("{signer} has signed for {seen} of {}", counted(head.size, "entry")),
             ));
         }
-        lines.push(("health", self.trouble.clone().unwrap_or_else(|| "good".to_owned())));
+        lines.push(("health", self.health().unwrap_or_else(|| "good".to_owned())));
         lines
     }
 
@@ -202,13 +222,13 @@ impl Figures {
             "text_behind": self.text.map(|position| head.size.saturating_sub(position)),
             "anchor": anchored,
             "witnessed": self.witnessed.iter().map(|(signer, seen)| json!({"signer": signer, "size": seen.to_string()})).collect::<Vec<_>>(),
-            "trouble": self.trouble,
+            "trouble": self.health(),
         })
     }
 }
 
 /// What is wrong at first sight: the newest checkpoint must be that of the head, and signed.
-fn trouble(store: &Store, head: &Head) -> anyhow::Result<Option<String>> {
+fn trouble(store: &Store, head: &Head, verify: &str) -> anyhow::Result<Option<String>> {
     let note = store.checkpoint()?;
     let checkpoint = Checkpoint::read(&note)?;
     let agrees = checkpoint.size() == head.size
@@ -220,7 +240,7 @@ fn trouble(store: &Store, head: &Head) -> anyhow::Result<Option<String>> {
         (false, _) => "the newest checkpoint is not that of the head",
         (true, false) => "the newest checkpoint is not signed by the key in force",
     };
-    Ok(Some(format!("{what}: run `answerback ledger verify`")))
+    Ok(Some(format!("{what}: run `{verify}`")))
 }
 
 /// The store's files that are there, with their sizes.

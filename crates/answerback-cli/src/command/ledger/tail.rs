@@ -6,7 +6,7 @@ use answerback_store::Filter;
 use super::entry;
 use super::location::Location;
 use crate::exit::Exit;
-use crate::options::Format;
+use crate::options::OutputFormat;
 use crate::output::Leavable;
 
 /// How long to wait before looking again.
@@ -36,8 +36,8 @@ pub(crate) struct Arguments {
     seconds: Option<u32>,
 
     /// How to print
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<Exit> {

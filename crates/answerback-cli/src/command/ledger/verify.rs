@@ -3,6 +3,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
+use answerback_record::system::now;
 use answerback_verify::{
     Level, Options, ReceiptError, Report, VerifierKey, WitnessKey, verify_receipt,
     verify_with_progress,
@@ -12,12 +13,12 @@ use serde_json::json;
 
 use super::location::Location;
 use super::source;
-use crate::counted::counted;
 use crate::exit::Exit;
-use crate::input::Input;
-use crate::options::Format;
+use crate::input::InputSource;
+use crate::options::OutputFormat;
 use crate::output::{Leavable, push_line, sanitise, say};
-use crate::progress::Progress;
+use crate::plural::counted;
+use crate::progress::ProgressLine;
 
 /// The largest receipt or file of checkpoints that is read, in bytes.
 const MOST_BYTES: usize = 1 << 30;
@@ -42,7 +43,7 @@ Exit codes, by the lowest level that fails:
   12  root: an entry was changed, removed or added
   13  content: a part was changed, or is missing without an entry that says why
   14  consistency: the log is not the one that an older checkpoint was made of
-  15  semantics: an entry does not mean what it should")]
+  15  semantics: an entry does not mean what it should, or a case or a blocked retry state is not as recorded")]
 pub(crate) struct Arguments {
     /// A store, its URL, an export or a directory of tiles; otherwise the store
     #[arg(value_name = "SOURCE", conflicts_with = "receipt")]
@@ -65,8 +66,8 @@ pub(crate) struct Arguments {
     receipt: Option<PathBuf>,
 
     /// How to print the report
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    format: OutputFormat,
 }
 
 fn vkey(text: &str) -> Result<VerifierKey, String> {
@@ -86,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         None if location.url()?.is_some() => location.path()?,
         None => location.existing()?,
     };
-    let mut options = Options::new();
+    let mut options = Options::new().with_time(now().unix_millis().saturating_mul(1000));
     for key in &arguments.vkey {
         options = options.with_vkey(key.clone());
     }
@@ -103,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments, location: &Location) -> anyhow::Result<
         options = with_checkpoints(options, &anchor)?;
     }
     let mut source = source::open(&path)?;
-    let mut progress = Progress::new("entries");
+    let mut progress = ProgressLine::new("entries");
     let mut told = 0;
     let report = verify_with_progress(source.as_mut(), &options, &mut |seen| {
         progress.add(seen.done.saturating_sub(told), 0);
@@ -119,19 +120,19 @@ fn with_checkpoints(options: Options, file: &Path) -> anyhow::Result<Options> {
     Ok(options.with_checkpoints(&name, &text)?)
 }
 
-fn print(report: &Report, format: Format) -> anyhow::Result<Exit> {
+fn print(report: &Report, format: OutputFormat) -> anyhow::Result<Exit> {
     let exit = match report.failed_levels().first() {
         None => Exit::Good,
         Some(level) => Exit::LevelFailed(*level),
     };
     let mut output = Leavable::new(anstream::stdout().lock());
     match format {
-        Format::Json => {
+        OutputFormat::Json => {
             let mut line = String::new();
             push_line(&mut line, report)?;
             output.write_all(line.as_bytes())?;
         }
-        Format::Text => {
+        OutputFormat::Text => {
             for line in report.to_string().lines() {
                 let style = style(line);
                 writeln!(output, "{style}{}{style:#}", sanitise(line))?;
@@ -153,7 +154,7 @@ fn style(line: &str) -> Style {
 
 impl Arguments {
     fn receipt(&self, file: &Path, location: &Location) -> anyhow::Result<Exit> {
-        let input = Input::new(file);
+        let input = InputSource::new(file);
         let limits = answerback::json::Limits::default().with_max_bytes(MOST_BYTES);
         let text = String::from_utf8(input.bytes(limits)?)
             .ok()
@@ -168,14 +169,14 @@ impl Arguments {
                     let (index, size) = (proven.index, proven.checkpoint.size);
                     let mut output = Leavable::new(std::io::stdout().lock());
                     match self.format {
-                        Format::Text => writeln!(
+                        OutputFormat::Text => writeln!(
                             output,
                             "holds   entry {index} is in the log {} of {}\n        {}",
                             sanitise(&proven.checkpoint.origin),
                             counted(size, "entry"),
                             sanitise(&leaf.to_string())
                         )?,
-                        Format::Json => {
+                        OutputFormat::Json => {
                             let mut line = String::new();
                             let value = json!({
                                 "valid": true, "origin": proven.checkpoint.origin, "index": index.to_string(),
@@ -200,12 +201,12 @@ impl Arguments {
         };
         let mut output = Leavable::new(anstream::stdout().lock());
         match self.format {
-            Format::Text => {
+            OutputFormat::Text => {
                 let line = format!("FAILS   {error}");
                 let style = style(&line);
                 writeln!(output, "{style}{}{style:#}", sanitise(&line))?;
             }
-            Format::Json => {
+            OutputFormat::Json => {
                 let mut line = String::new();
                 let value = json!({"valid": false, "level": level, "error": error.to_string()});
                 push_line(&mut line, &value)?;

@@ -12,9 +12,9 @@ use anyhow::bail;
 
 use super::location::Location;
 use crate::configuration::Configuration;
-use crate::counted::counted;
 use crate::exit::Exit;
 use crate::output::say;
+use crate::plural::counted;
 
 /// The witnesses of the configuration.
 #[cfg(feature = "witness")]

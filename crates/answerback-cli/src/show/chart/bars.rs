@@ -2,7 +2,6 @@
 
 use super::data::Data;
 use super::scale::{Scale, Zero, exact};
-use crate::counted::counted_in_groups;
 use crate::show::sheet::Sheet;
 use crate::show::span::Line;
 use crate::show::style::{DIM, series};
@@ -23,22 +22,15 @@ struct Bar {
 
 /// One bar for each label and series, over an axis.
 pub(super) fn bars(sheet: Sheet, data: &Data) -> Vec<Line> {
-    let longest = data.series.iter().map(|series| series.points.len()).max().unwrap_or_default();
-    let is_single = data.series.len() == 1;
+    let count = data.labels.len();
+    let is_single = data.drawn().len() == 1;
     let mut bars = Vec::new();
-    for index in 0..longest.min(sheet.rows) {
+    for index in 0..count.min(sheet.rows) {
         let mut is_named = false;
-        for (number, series) in data.series.iter().enumerate() {
-            let Some(&Some((x, value))) = series.points.get(index) else { continue };
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a place in the list of labels; anything else has no label"
-            )]
-            let at = if data.labels.is_empty() { index } else { x.max(0.0) as usize };
-            let name = if data.labels.is_empty() { exact(x + 1.0) } else { data.label(at) };
+        for (number, series) in data.drawn().iter().enumerate() {
+            let Some(&Some((_, value))) = series.points.get(index) else { continue };
             // Of a group only the first bar is named.
-            let name = if is_named { String::new() } else { name };
+            let name = if is_named { String::new() } else { data.label(index) };
             is_named = true;
             bars.push(Bar { name, value, text: exact(value), series: number });
         }
@@ -48,8 +40,8 @@ pub(super) fn bars(sheet: Sheet, data: &Data) -> Vec<Line> {
         lines.push(sheet.dim(title).into());
     }
     lines.extend(draw(sheet, &bars, if is_single { Look::Single } else { Look::Grouped }));
-    if longest > sheet.rows {
-        lines.push(sheet.more(longest - sheet.rows, "bar"));
+    if count > sheet.rows {
+        lines.push(sheet.more(count - sheet.rows, "bar"));
     }
     if !is_single {
         lines.push(legend(sheet, data));
@@ -60,32 +52,28 @@ pub(super) fn bars(sheet: Sheet, data: &Data) -> Vec<Line> {
 /// The parts of a whole, the largest first, with their share.
 pub(super) fn shares(sheet: Sheet, data: &Data) -> Vec<Line> {
     let mut lines = Vec::new();
-    for (number, series) in data.series.iter().enumerate() {
-        if data.series.len() > 1 {
+    for (number, series) in data.drawn().iter().enumerate() {
+        if data.drawn().len() > 1 {
             lines.push(sheet.strong(&series.name).into());
         }
-        let total: f64 = series.present().map(|(_, value)| value.max(0.0)).sum();
+        let total: f64 = series.present().map(|(_, value)| value).sum();
         let mut bars: Vec<Bar> = series
             .points
             .iter()
             .enumerate()
             .filter_map(|(index, point)| {
                 let (_, value) = (*point)?;
-                let share = if total > 0.0 { value.max(0.0) / total * 100.0 } else { 0.0 };
+                let share = if total > 0.0 { value / total * 100.0 } else { 0.0 };
                 let text = format!("{share:>5.1} %  {}", exact(value));
                 Some(Bar { name: data.label(index), value, text, series: number })
             })
             .collect();
         bars.sort_by(|one, other| other.value.total_cmp(&one.value));
-        let negative = bars.iter().filter(|bar| bar.value < 0.0).count();
         let hidden = bars.len().saturating_sub(sheet.rows);
         bars.truncate(sheet.rows);
         lines.extend(draw(sheet, &bars, Look::Shares));
         if hidden > 0 {
             lines.push(sheet.more(hidden, "part"));
-        }
-        if negative > 0 {
-            lines.extend(sheet.note(format!("{} below zero", counted_in_groups(negative, "part"))));
         }
     }
     lines
@@ -184,7 +172,7 @@ fn axis(sheet: Sheet, scale: &Scale, names: usize, room: usize) -> Vec<Line> {
 
 fn legend(sheet: Sheet, data: &Data) -> Line {
     let mut line = Line::default();
-    for (index, one) in data.series.iter().enumerate() {
+    for (index, one) in data.drawn().iter().enumerate() {
         if index > 0 {
             line.push(sheet.plain("   "));
         }

@@ -1,143 +1,380 @@
-//! The numbers of a chart, read from `{labels, datasets: [{label, data}]}` and its looser relatives.
+//! A chart's data, read from the shapes that are understood.
+//!
+//! Only these are drawn; everything else is shown as a tree, because a guess draws wrong numbers:
+//!
+//! - `{"labels": […], "datasets": [{"label": …, "data": […]}]}`, the form of the contract;
+//! - a list of values;
+//! - an object of names with numbers, such as `{"Jan": 3, "Feb": 5}`.
+//!
+//! A value is a number, null for a gap, a point `{"x" or "label" or "name", "y" or "value"}`, or on a line or a scatter
+//! chart a pair `[x, y]`. Either all points of a chart state where they stand, or none does.
+//!
+//! The console's pages read charts by the same rules (`lib/chart.ts`); `conformance/charts/readings.json` holds both to it.
+
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
 use crate::show::brief::{brief, list, text};
 
-/// More series cannot be told apart.
+/// More series cannot be told apart, so only the first ones are drawn.
 const MOST_SERIES: usize = 6;
 
-/// Values beyond this cannot be subtracted from each other.
-const LARGEST: f64 = f64::MAX / 4.0;
+/// Values beyond this have no place on an axis: they cannot be subtracted from each other.
+const LARGEST: f64 = 1e300;
+
+/// The longest text that is read as a number.
+const LONGEST_NUMBER: usize = 40;
+
+/// How a chart is drawn.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum ChartKind {
+    Line,
+    Bar,
+    Pie,
+    Scatter,
+}
+
+impl ChartKind {
+    /// Returns the kind that a content names, and whether it is known. Values of an unknown kind are drawn as bars, which
+    /// claim nothing about what lies between two of them.
+    fn of(content: &Map<String, Value>) -> (Self, bool) {
+        let word = content.get("chart_type").and_then(Value::as_str).unwrap_or_default();
+        let kind = match word.to_ascii_lowercase().as_str() {
+            "line" | "area" => Self::Line,
+            "bar" | "column" => Self::Bar,
+            "pie" | "doughnut" | "donut" => Self::Pie,
+            "scatter" | "bubble" => Self::Scatter,
+            _ => return (Self::Bar, false),
+        };
+        (kind, true)
+    }
+
+    /// True if a list of two values is a point. On bars it could as well be a range.
+    const fn takes_pairs(self) -> bool {
+        matches!(self, Self::Line | Self::Scatter)
+    }
+}
 
 /// What a chart shows.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Data {
-    /// A name for each whole x, from 0; empty when x is a number of its own.
+    pub(super) kind: ChartKind,
+    /// False if the chart's type is none that we know.
+    pub(super) is_kind_known: bool,
+    /// A name for each whole x, from 0; empty if x is a number of its own.
     pub(super) labels: Vec<String>,
-    pub(super) series: Vec<Series>,
+    /// Where x is named, a line, a bar or a pie has one point for each label, in the order of the labels.
+    pub(super) series: Vec<ChartSeries>,
     /// What the axes measure, with the unit.
     pub(super) x_title: Option<String>,
     pub(super) y_title: Option<String>,
-    /// Values that are no numbers.
+    /// How many texts stand where a number belongs.
     pub(super) unplotted: usize,
-    /// Series that are not shown.
+    /// How many series are not drawn.
     pub(super) left_out: usize,
 }
 
 #[derive(Debug)]
-pub(super) struct Series {
+pub(super) struct ChartSeries {
     pub(super) name: String,
-    /// In the order of the document; a gap where there is no number.
+    /// A gap where there is no number.
     pub(super) points: Vec<Option<(f64, f64)>>,
 }
 
-impl Series {
-    /// The points that are there.
+impl ChartSeries {
+    /// Returns the points that are there.
     pub(super) fn present(&self) -> impl Iterator<Item = (f64, f64)> + Clone {
         self.points.iter().flatten().copied()
     }
 }
 
 impl Data {
+    /// Reads a chart's content; `None` if its shape is not understood or there is nothing to draw.
     pub(super) fn read(content: &Map<String, Value>) -> Option<Self> {
+        let (kind, is_kind_known) = ChartKind::of(content);
         let data = content.get("data")?;
-        let mut read = Self::default();
         let members = data.as_object();
-        if let Some(members) = members {
-            read.labels = list(members, "labels").iter().map(|label| brief(label, 40)).collect();
+        let Given { labels, sets } = Given::read(data, kind)?;
+        let unplotted = sets.iter().flat_map(|set| &set.items).filter(|item| item.y.is_text());
+        let unplotted = unplotted.count();
+        let (labels, series) = placed(kind, &labels, sets)?;
+        let values = || series.iter().flat_map(ChartSeries::present).map(|(_, y)| y);
+        values().next()?;
+        // A share of a whole is not below zero.
+        if kind == ChartKind::Pie && values().any(|y| y < 0.0) {
+            return None;
         }
-        match members.and_then(|members| members.get("datasets")) {
-            Some(Value::Array(sets)) => {
-                for set in sets.iter().take(MOST_SERIES) {
-                    read.dataset(set);
-                }
-                read.left_out = sets.len().saturating_sub(MOST_SERIES);
-            }
-            // A list of points, or names with numbers.
-            _ => match data {
-                Value::Array(points) => read.series("", points.iter()),
-                Value::Object(members) if read.labels.is_empty() => {
-                    read.labels =
-                        members.keys().map(|name| brief(&name.as_str().into(), 40)).collect();
-                    read.series("", members.values());
-                }
-                _ => {}
-            },
-        }
-        read.x_title = title(content, members, "x");
-        read.y_title = title(content, members, "y");
-        read.series.iter().any(|series| series.present().next().is_some()).then_some(read)
+        Some(Self {
+            kind,
+            is_kind_known,
+            labels,
+            left_out: series.len().saturating_sub(MOST_SERIES),
+            series,
+            x_title: title(content, members, "x"),
+            y_title: title(content, members, "y"),
+            unplotted,
+        })
     }
 
-    fn dataset(&mut self, set: &Value) {
-        let number = self.series.len() + 1;
-        match set {
-            Value::Array(points) => self.series(&format!("series {number}"), points.iter()),
-            Value::Object(members) => {
-                let name = text(members, "label").or_else(|| text(members, "name"));
-                let mut name = name
-                    .map_or_else(|| format!("series {number}"), |name| brief(&(*name).into(), 40));
-                if let Some(unit) = text(members, "unit") {
-                    name = format!("{name} ({})", brief(&(*unit).into(), 16));
-                }
-                self.series(&name, list(members, "data").iter());
-            }
-            _ => self.unplotted += 1,
-        }
+    /// Returns the series that are drawn.
+    pub(super) fn drawn(&self) -> &[ChartSeries] {
+        &self.series[..self.series.len().min(MOST_SERIES)]
     }
 
-    fn series<'d>(&mut self, name: &str, values: impl Iterator<Item = &'d Value>) {
-        let mut points = Vec::new();
-        for (index, value) in values.enumerate() {
-            // A chart of counted things has few of them, so the index is exact.
-            #[expect(clippy::cast_precision_loss, reason = "2^52 points do not fit in memory")]
-            let position = index as f64;
-            let (x, y) = match value {
-                Value::Object(point) => {
-                    let label = ["x", "label", "name"].iter().find_map(|name| point.get(*name));
-                    let y = point.get("y").or_else(|| point.get("value"));
-                    (label, y)
-                }
-                Value::Array(pair) => (pair.first(), pair.get(1)),
-                other => (None, Some(other)),
-            };
-            let x = match x.map(|x| (x, number(x))) {
-                Some((_, Some(x))) => x,
-                Some((label, None)) => {
-                    if self.labels.len() == index {
-                        self.labels.push(brief(label, 40));
-                    }
-                    position
-                }
-                None => position,
-            };
-            let point = y.and_then(number).map(|y| (x, y));
-            // A gap in the data is written as null; anything else that is no number is odd.
-            if point.is_none() && !y.is_some_and(Value::is_null) {
-                self.unplotted += 1;
-            }
-            points.push(point);
-        }
-        self.series.push(Series { name: name.to_owned(), points });
-    }
-
-    /// The label at a whole x.
+    /// Returns the label at a whole x.
     pub(super) fn label(&self, index: usize) -> String {
         self.labels.get(index).cloned().unwrap_or_else(|| (index + 1).to_string())
     }
 }
 
+/// Labels and values as the document has them.
+struct Given<'d> {
+    labels: Vec<Value>,
+    sets: Vec<Set<'d>>,
+}
+
+struct Set<'d> {
+    name: String,
+    items: Vec<Item<'d>>,
+}
+
+/// One value of a series.
+struct Item<'d> {
+    /// Where it stands, if it says so: a number or a text.
+    x: Option<&'d Value>,
+    y: Y,
+}
+
+#[derive(Clone, Copy)]
+enum Y {
+    Number(f64),
+    /// A text that is no number.
+    Text,
+    Gap,
+}
+
+impl Y {
+    const fn is_text(self) -> bool {
+        matches!(self, Self::Text)
+    }
+
+    const fn number(self) -> Option<f64> {
+        if let Self::Number(number) = self { Some(number) } else { None }
+    }
+
+    /// Reads a value that stands on the y axis; `None` if it is of another shape.
+    fn read(value: &Value) -> Option<Self> {
+        match value {
+            Value::Null => Some(Self::Gap),
+            Value::Number(_) | Value::String(_) => match number(value) {
+                Some(number) if number.abs() > LARGEST => None,
+                Some(number) => Some(Self::Number(number)),
+                None if value.is_number() => None,
+                None => Some(Self::Text),
+            },
+            Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        }
+    }
+}
+
+impl<'d> Given<'d> {
+    fn read(data: &'d Value, kind: ChartKind) -> Option<Self> {
+        let members = match data {
+            Value::Array(items) => {
+                let items =
+                    items.iter().map(|item| Item::read(item, kind)).collect::<Option<_>>()?;
+                return Some(Self {
+                    labels: Vec::new(),
+                    sets: vec![Set { name: String::new(), items }],
+                });
+            }
+            Value::Object(members) => members,
+            _ => return None,
+        };
+        if let Some(sets) = members.get("datasets") {
+            let sets = sets.as_array()?.iter().enumerate();
+            let sets =
+                sets.map(|(index, set)| Set::read(index, set, kind)).collect::<Option<_>>()?;
+            return Some(Self { labels: list(members, "labels").to_vec(), sets });
+        }
+        // Names with numbers. A member of any other shape means that the names are not those of values.
+        let items = members.values().map(|value| {
+            let y = Y::read(value).filter(|y| !y.is_text())?;
+            Some(Item { x: None, y })
+        });
+        let items = items.collect::<Option<_>>()?;
+        let labels = members.keys().map(|name| Value::from(name.as_str())).collect();
+        Some(Self { labels, sets: vec![Set { name: String::new(), items }] })
+    }
+}
+
+impl<'d> Set<'d> {
+    fn read(index: usize, set: &'d Value, kind: ChartKind) -> Option<Self> {
+        let (name, items) = match set {
+            Value::Array(items) => (None, items),
+            Value::Object(members) => {
+                let name = text(members, "label").or_else(|| text(members, "name"));
+                let name = name.map(|name| {
+                    let name = brief(&(*name).into(), 40);
+                    match text(members, "unit") {
+                        Some(unit) => format!("{name} ({})", brief(&(*unit).into(), 16)),
+                        None => name,
+                    }
+                });
+                (name, members.get("data")?.as_array()?)
+            }
+            _ => return None,
+        };
+        let name = name.unwrap_or_else(|| format!("Series {}", index + 1));
+        let items = items.iter().map(|item| Item::read(item, kind)).collect::<Option<_>>()?;
+        Some(Self { name, items })
+    }
+}
+
+impl<'d> Item<'d> {
+    fn read(value: &'d Value, kind: ChartKind) -> Option<Self> {
+        let (x, y) = match value {
+            Value::Object(point) => {
+                let x = ["x", "label", "name"].iter().find_map(|name| point.get(*name));
+                (x.filter(|x| !x.is_null()), point.get("y").or_else(|| point.get("value"))?)
+            }
+            Value::Array(pair) if kind.takes_pairs() => match pair.as_slice() {
+                [x, y] => (Some(x), y),
+                _ => return None,
+            },
+            other => (None, other),
+        };
+        if x.is_some_and(|x| !matches!(x, Value::Number(_) | Value::String(_))) {
+            return None;
+        }
+        Some(Self { x, y: Y::read(y)? })
+    }
+
+    /// True if it is a gap that does not say where.
+    fn is_bare_gap(&self) -> bool {
+        self.x.is_none() && matches!(self.y, Y::Gap)
+    }
+}
+
+/// What two places on an axis have in common: the same number, or the same text.
+#[derive(Eq, Hash, PartialEq)]
+enum Key<'d> {
+    Number(u64),
+    Text(&'d str),
+}
+
+impl<'d> Key<'d> {
+    fn of(value: &'d Value) -> Option<Self> {
+        match number(value) {
+            // There is one zero.
+            Some(number) => Some(Self::Number((number + 0.0).to_bits())),
+            None => value.as_str().map(Self::Text),
+        }
+    }
+}
+
+/// Gives every value its place on the x axis.
+fn placed(
+    kind: ChartKind,
+    given: &[Value],
+    sets: Vec<Set<'_>>,
+) -> Option<(Vec<String>, Vec<ChartSeries>)> {
+    let mut labels: Vec<String> = given.iter().map(|label| brief(label, 40)).collect();
+    let items = || sets.iter().flat_map(|set| &set.items);
+    if items().all(|item| item.x.is_none()) {
+        let longest = sets.iter().map(|set| set.items.len()).max().unwrap_or_default();
+        labels.extend((labels.len()..longest).map(|index| (index + 1).to_string()));
+        let series = sets.into_iter().map(|set| {
+            let mut points: Vec<_> =
+                set.items.iter().enumerate().map(|(index, item)| at(index, item.y)).collect();
+            points.resize(labels.len(), None);
+            ChartSeries { name: set.name, points }
+        });
+        let series = series.collect();
+        return Some((labels, series));
+    }
+    if !items().all(|item| item.x.is_some() || item.is_bare_gap()) {
+        return None;
+    }
+    let is_numeric = || items().filter_map(|item| item.x).all(|x| number(x).is_some());
+    if given.is_empty() && kind.takes_pairs() && is_numeric() {
+        let series = sets.into_iter().map(|set| {
+            let points = set.items.iter().map(|item| {
+                let Some(x) = item.x else { return Some(None) };
+                let x = number(x).filter(|x| x.abs() <= LARGEST)?;
+                Some(item.y.number().map(|y| (x, y)))
+            });
+            Some(ChartSeries { name: set.name, points: points.collect::<Option<_>>()? })
+        });
+        return Some((Vec::new(), series.collect::<Option<_>>()?));
+    }
+    let mut places: HashMap<Key<'_>, usize> = HashMap::new();
+    for (index, label) in given.iter().enumerate() {
+        if let Some(key) = Key::of(label) {
+            places.entry(key).or_insert(index);
+        }
+    }
+    let mut series = Vec::with_capacity(sets.len());
+    for set in &sets {
+        let mut points = Vec::new();
+        let mut seen = HashSet::new();
+        for item in &set.items {
+            let Some(x) = item.x else { continue };
+            let key = Key::of(x)?;
+            let index = match places.get(&key) {
+                Some(index) => *index,
+                // A place that the labels do not have is on another axis.
+                None if !given.is_empty() => return None,
+                None => {
+                    labels.push(brief(x, 40));
+                    places.insert(key, labels.len() - 1);
+                    labels.len() - 1
+                }
+            };
+            // Of two values at one place a line or a bar could show only one.
+            if !seen.insert(index) && kind != ChartKind::Scatter {
+                return None;
+            }
+            points.push((index, at(index, item.y)));
+        }
+        series.push((set.name.clone(), points));
+    }
+    let series = series.into_iter().map(|(name, found)| {
+        if kind == ChartKind::Scatter {
+            return ChartSeries {
+                name,
+                points: found.into_iter().map(|(_, point)| point).collect(),
+            };
+        }
+        let mut points = vec![None; labels.len()];
+        for (index, point) in found {
+            points[index] = point;
+        }
+        ChartSeries { name, points }
+    });
+    let series = series.collect();
+    Some((labels, series))
+}
+
+/// A point at a whole x.
+#[expect(clippy::cast_precision_loss, reason = "2^52 labels do not fit in memory")]
+fn at(index: usize, y: Y) -> Option<(f64, f64)> {
+    y.number().map(|y| (index as f64, y))
+}
+
+/// Reads a finite number, also one that is written as a text.
 fn number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
-        Value::String(text) if text.len() <= 40 => text.trim().parse().ok(),
+        // Words such as "inf" are read as well, and are not finite.
+        Value::String(text) if text.len() <= LONGEST_NUMBER => text.trim_ascii().parse().ok(),
         _ => None,
     };
-    number.filter(|number| number.is_finite()).map(|number| number.clamp(-LARGEST, LARGEST))
+    number.filter(|number| number.is_finite())
 }
 
-/// What an axis measures: our own `unit`, `x_label` and `y_label`, or the options of Chart.js.
+/// What an axis measures: our own `x`, `unit`, `x_label` and `y_label`, or the options of Chart.js.
 fn title(
     content: &Map<String, Value>,
     data: Option<&Map<String, Value>>,
@@ -155,5 +392,125 @@ fn title(
     match (named, unit.as_deref().map(short)) {
         (Some(name), Some(unit)) => Some(format!("{name} ({unit})")),
         (name, unit) => name.or(unit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    /// What was read, in the form of the shared cases.
+    fn told(read: &Data) -> Value {
+        let kind = match read.kind {
+            ChartKind::Line => "line",
+            ChartKind::Bar => "bar",
+            ChartKind::Pie => "pie",
+            ChartKind::Scatter => "scatter",
+        };
+        let series: Vec<Value> =
+            read.series.iter().map(|series| json!([series.name, series.points])).collect();
+        json!({
+            "kind": kind, "is_unknown": !read.is_kind_known, "labels": read.labels, "series": series,
+            "x_title": read.x_title, "y_title": read.y_title, "not_numbers": read.unplotted,
+        })
+    }
+
+    /// The reading of a case with the members that are left out where they say nothing.
+    fn expected(reading: &Value) -> Value {
+        let mut whole =
+            json!({"is_unknown": false, "x_title": null, "y_title": null, "not_numbers": 0});
+        for (name, value) in reading.as_object().unwrap() {
+            whole[name] = value.clone();
+        }
+        // Numbers are compared as they are drawn.
+        for series in whole["series"].as_array_mut().unwrap() {
+            for number in series[1]
+                .as_array_mut()
+                .unwrap()
+                .iter_mut()
+                .filter_map(Value::as_array_mut)
+                .flatten()
+            {
+                *number = number.as_f64().into();
+            }
+        }
+        whole
+    }
+
+    #[test]
+    fn charts_are_read_as_the_pages_read_them() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/charts/readings.json");
+        let cases: Vec<Value> = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        assert!(cases.len() > 40);
+        for case in cases {
+            let name = &case["name"];
+            let read = Data::read(case["content"].as_object().unwrap());
+            match &case["reading"] {
+                Value::Null => assert!(read.is_none(), "{name}: {read:?}"),
+                reading => {
+                    let read = read.unwrap_or_else(|| panic!("{name} is not understood"));
+                    assert_eq!(told(&read), expected(reading), "{name}");
+                }
+            }
+        }
+    }
+
+    /// Any small JSON value, with the names that charts use.
+    fn value() -> impl Strategy<Value = Value> {
+        let scalar = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            (0..1000_i32).prop_map(Value::from),
+            "[a-c]|[0-9]{1,2}".prop_map(Value::from),
+        ];
+        let name = prop_oneof!["x", "y", "label", "labels", "data", "datasets", "value", "a"];
+        scalar.prop_recursive(4, 40, 4, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec((name.clone(), inner), 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// All numbers below a value, those in texts among them.
+    fn numbers(value: &Value, found: &mut Vec<f64>) {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| numbers(item, found)),
+            Value::Object(members) => members.values().for_each(|item| numbers(item, found)),
+            scalar => found.extend(number(scalar)),
+        }
+    }
+
+    proptest! {
+        /// A drawn number stands in the document: none is made up, and none is drawn twice.
+        #[test]
+        fn every_drawn_number_is_one_of_the_document(
+            data in value(),
+            kind in prop_oneof!["line", "bar", "pie", "scatter", "radar"],
+        ) {
+            let content = json!({"chart_type": kind, "data": data});
+            if let Some(read) = Data::read(content.as_object().unwrap()) {
+                let mut left = Vec::new();
+                numbers(&data, &mut left);
+                for (_, y) in read.series.iter().flat_map(ChartSeries::present) {
+                    let place = left.iter().position(|one| one.to_bits() == y.to_bits());
+                    prop_assert!(place.is_some(), "{y} of {content}");
+                    left.swap_remove(place.unwrap());
+                }
+            }
+        }
+
+        /// Lists under names are not understood, however long they are.
+        #[test]
+        fn lists_side_by_side_are_never_drawn(x in prop::collection::vec(0..99_i32, 0..5), y in prop::collection::vec(0..99_i32, 0..5)) {
+            let content = json!({"chart_type": "line", "data": {"x": x, "y": y}});
+            prop_assert!(Data::read(content.as_object().unwrap()).is_none());
+        }
     }
 }

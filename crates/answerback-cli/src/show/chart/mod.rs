@@ -7,29 +7,27 @@ mod scale;
 
 use serde_json::{Map, Value};
 
-use self::data::Data;
+use self::data::{ChartKind, Data};
 use super::brief::brief;
 use super::sheet::Sheet;
 use super::span::Line;
-use crate::counted::counted_in_groups;
+use crate::plural::counted_in_groups;
 
-/// Draws the content of a chart artifact, or nothing when there is nothing to plot.
+/// Draws the content of a chart artifact; `None` if its data is of a shape that is not understood, or has no number.
 pub(crate) fn artifact(sheet: Sheet, content: &Map<String, Value>) -> Option<Vec<Line>> {
     let data = Data::read(content)?;
     let sheet = sheet.prose();
-    let mut lines = match content.get("chart_type").and_then(Value::as_str) {
-        Some("bar") => bars::bars(sheet, &data),
-        Some("pie") => bars::shares(sheet, &data),
-        Some("scatter") => plot::scatter(sheet, &data),
-        Some("line") => plot::line(sheet, &data),
-        other => {
-            let named =
-                other.map_or_else(String::new, |name| format!(" {:?}", brief(&name.into(), 40)));
-            let mut lines = plot::line(sheet, &data);
-            lines.extend(sheet.note(format!("unknown chart type{named}, drawn as a line")));
-            lines
-        }
+    let mut lines = match data.kind {
+        ChartKind::Bar => bars::bars(sheet, &data),
+        ChartKind::Pie => bars::shares(sheet, &data),
+        ChartKind::Scatter => plot::scatter(sheet, &data),
+        ChartKind::Line => plot::line(sheet, &data),
     };
+    if !data.is_kind_known {
+        let named = content.get("chart_type").filter(|word| !word.is_null());
+        let named = named.map_or_else(String::new, |word| format!(" {:?}", brief(word, 40)));
+        lines.extend(sheet.note(format!("unknown chart type{named}, drawn as bars")));
+    }
     if data.left_out > 0 {
         lines.push(sheet.dim(format!("… {} more series", data.left_out)).into());
     }
@@ -48,7 +46,7 @@ pub(crate) fn size(content: &Map<String, Value>) -> String {
     let points = data.series.iter().map(|series| series.present().count()).sum();
     let mut size = counted_in_groups(points, "point");
     if data.series.len() > 1 {
-        size = format!("{} series · {size}", data.series.len() + data.left_out);
+        size = format!("{} series · {size}", data.series.len());
     }
     if kind.is_empty() { size } else { format!("{kind} · {size}") }
 }

@@ -3,7 +3,7 @@
 //! A cell of the terminal holds two by four braille dots; in ASCII it holds one. Every series has a
 //! sign of its own on its points, so that colour is never the only difference.
 
-use super::data::{Data, Series};
+use super::data::{ChartSeries, Data};
 use super::scale::{Scale, Zero};
 use crate::show::sanitise::Charset;
 use crate::show::sheet::Sheet;
@@ -24,7 +24,7 @@ pub(super) fn scatter(sheet: Sheet, data: &Data) -> Vec<Line> {
 }
 
 fn draw(sheet: Sheet, data: &Data, is_joined: bool) -> Vec<Line> {
-    let points = || data.series.iter().flat_map(Series::present);
+    let points = || data.drawn().iter().flat_map(ChartSeries::present);
     let y =
         Scale::over(points().map(|(_, y)| y), 5, if is_joined { Zero::IfNear } else { Zero::Free });
     // The same number of rows between any two marks.
@@ -34,8 +34,8 @@ fn draw(sheet: Sheet, data: &Data, is_joined: bool) -> Vec<Line> {
     let margin = labels.iter().map(String::len).max().unwrap_or_default();
     let room = sheet.width.saturating_sub(margin + 2).max(8);
     let x = Scale::tight(points().map(|(x, _)| x), (room / 10).clamp(2, 9));
-    let mut grid = Grid::new(sheet.charset, room, height);
-    for (index, series) in data.series.iter().enumerate() {
+    let mut grid = PlotGrid::new(sheet.charset, room, height);
+    for (index, series) in data.drawn().iter().enumerate() {
         grid.series(index, series, &x, &y, is_joined);
     }
     let mut lines = Vec::new();
@@ -53,14 +53,14 @@ fn draw(sheet: Sheet, data: &Data, is_joined: bool) -> Vec<Line> {
         lines.push(line);
     }
     lines.extend(x_axis(sheet, data, &x, margin, room));
-    if data.series.len() > 1 || data.series.iter().any(|series| !series.name.is_empty()) {
+    if data.drawn().len() > 1 || data.drawn().iter().any(|series| !series.name.is_empty()) {
         lines.push(legend(sheet, data, margin));
     }
     lines
 }
 
 /// The cells between the axes.
-struct Grid {
+struct PlotGrid {
     charset: Charset,
     width: usize,
     /// For each cell its dots, and the series that drew there last.
@@ -69,7 +69,7 @@ struct Grid {
     points: Vec<Vec<Option<usize>>>,
 }
 
-impl Grid {
+impl PlotGrid {
     fn new(charset: Charset, width: usize, height: usize) -> Self {
         Self {
             charset,
@@ -84,7 +84,14 @@ impl Grid {
         if self.charset == Charset::Ascii { (1, 1) } else { (2, 4) }
     }
 
-    fn series(&mut self, index: usize, series: &Series, x: &Scale, y: &Scale, is_joined: bool) {
+    fn series(
+        &mut self,
+        index: usize,
+        series: &ChartSeries,
+        x: &Scale,
+        y: &Scale,
+        is_joined: bool,
+    ) {
         let (across, down) = self.resolution();
         let height = self.dots.len() * down;
         let at = |(px, py): (f64, f64)| {
@@ -206,7 +213,7 @@ fn x_axis(sheet: Sheet, data: &Data, x: &Scale, margin: usize, room: usize) -> V
 
 fn legend(sheet: Sheet, data: &Data, margin: usize) -> Line {
     let mut line = Line::default().padded(margin + 2);
-    for (index, one) in data.series.iter().enumerate() {
+    for (index, one) in data.drawn().iter().enumerate() {
         if index > 0 {
             line.push(sheet.plain("   "));
         }

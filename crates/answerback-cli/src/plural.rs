@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 /// `1 entry`, `2 entries`, `0 rows`.
-pub(crate) fn counted(count: impl Count, word: &str) -> String {
+pub(crate) fn counted(count: impl Quantity, word: &str) -> String {
     format!("{count} {}", noun(count, word))
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn grouped(count: u64) -> String {
 }
 
 /// The word for so many: `entry`, `entries`.
-pub(crate) fn noun(count: impl Count, word: &str) -> String {
+pub(crate) fn noun(count: impl Quantity, word: &str) -> String {
     if count.is_one() {
         return word.to_owned();
     }
@@ -37,23 +37,23 @@ pub(crate) fn noun(count: impl Count, word: &str) -> String {
 }
 
 /// A number of things.
-pub(crate) trait Count: Copy + Display {
+pub(crate) trait Quantity: Copy + Display {
     fn is_one(self) -> bool;
 }
 
-impl Count for usize {
+impl Quantity for usize {
     fn is_one(self) -> bool {
         self == 1
     }
 }
 
-impl Count for i64 {
+impl Quantity for i64 {
     fn is_one(self) -> bool {
         self == 1
     }
 }
 
-impl Count for u64 {
+impl Quantity for u64 {
     fn is_one(self) -> bool {
         self == 1
     }

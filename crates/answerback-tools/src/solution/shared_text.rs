@@ -3,15 +3,15 @@
 use answerback::contract::tool::{ErrorObject, Intent};
 use answerback::message::suggest::nearest;
 
-use super::{Draft, SolutionTool};
+use super::{EnvelopeDraft, SolutionTool};
 use crate::bot::project::Projects;
-use crate::bot::registry::{REGISTRY, Registry};
+use crate::bot::registry::{ProjectRegistry, REGISTRY};
 use crate::bot::trouble::TroubleKind;
-use crate::bot::walk::Walk;
+use crate::bot::walk::FolderWalk;
 use crate::issue::{Issues, code, quoted};
 
 /// The answer when no project has a name or alias.
-pub(super) fn no_project(tool: SolutionTool, name: &str, projects: &Projects) -> Draft {
+pub(super) fn no_project(tool: SolutionTool, name: &str, projects: &Projects) -> EnvelopeDraft {
     let known: Vec<&str> = projects.names().collect();
     let aliases = projects.all.iter().map(|project| project.alias.as_str());
     let near = nearest(name, known.iter().copied().chain(aliases));
@@ -27,13 +27,13 @@ pub(super) fn no_project(tool: SolutionTool, name: &str, projects: &Projects) ->
         .with_detail("searched_name", name)
         .with_detail("available_projects", known);
     let reason = "See which projects there are and how they are called.";
-    Draft::failed(format!("Failed to {}: project not found.", tool.aim()), error)
+    EnvelopeDraft::failed(format!("Failed to {}: project not found.", tool.aim()), error)
         .with_intent(Intent::new(SolutionTool::Structure.name(), reason))
 }
 
 /// What is wrong with a registry that can be read, and whether it is an error where health is asked for.
 pub(super) fn registry_issues(
-    registry: &Registry,
+    registry: &ProjectRegistry,
     projects: &Projects,
 ) -> Vec<(ErrorObject, bool)> {
     let mut found = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn registry_issues(
 }
 
 /// Tells what a search could not see. Links that lead elsewhere are no part of the solution and not worth a word.
-pub(super) fn unseen(walk: &Walk, issues: &mut Issues) {
+pub(super) fn unseen(walk: &FolderWalk, issues: &mut Issues) {
     for trouble in walk.troubles.iter().filter(|trouble| trouble.kind != TroubleKind::Outside) {
         issues.warning(trouble.issue());
     }

@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use answerback::ValidationError;
 use answerback::contract::{Contract, Profile, recognise};
 use answerback::governance::{
-    Authority, Disagreement, Lock, Manifest, Verification, disagreements,
+    Authority, Disagreement, Verification, compare_documents, not_compared,
 };
 use answerback::json::{Document, Limits};
 use anyhow::bail;
 use serde_json::{Value, json};
 
-use crate::input::Input;
+use crate::input::InputSource;
 
 /// The documents to judge against.
 #[derive(Debug, clap::Args)]
-pub(crate) struct TogetherOptions {
+pub(crate) struct GovernanceOptions {
     /// Judge responses, handoffs and locks against this manifest
     #[arg(long, value_name = "FILE", help_heading = "Governance")]
     manifest: Option<PathBuf>,
@@ -30,7 +30,7 @@ pub(crate) struct TogetherOptions {
 }
 
 /// The same documents, read.
-pub(crate) struct Together {
+pub(crate) struct GovernanceInputs {
     manifest: Option<Value>,
     lock: Option<Value>,
     handoff: Option<Value>,
@@ -39,7 +39,7 @@ pub(crate) struct Together {
 }
 
 /// What came of judging one document.
-pub(crate) enum Verdict<'a> {
+pub(crate) enum DocumentVerdict<'a> {
     /// Findings, and nothing else.
     Checked(Vec<ValidationError>),
     /// A response that was verified.
@@ -48,10 +48,12 @@ pub(crate) enum Verdict<'a> {
     Needs(&'static str),
 }
 
-impl Together {
-    pub(crate) fn read(options: &TogetherOptions, limits: Limits) -> anyhow::Result<Self> {
+impl GovernanceInputs {
+    pub(crate) fn read(options: &GovernanceOptions, limits: Limits) -> anyhow::Result<Self> {
         let read = |path: &Option<PathBuf>, contract: Contract| {
-            path.as_ref().map(|path| document(&Input::new(path), contract, limits)).transpose()
+            path.as_ref()
+                .map(|path| document(&InputSource::new(path), contract, limits))
+                .transpose()
         };
         let manifest = read(&options.manifest, Contract::Manifest)?;
         let lock = read(&options.lock, Contract::Lock)?;
@@ -69,23 +71,23 @@ impl Together {
         contract: Contract,
         document: &Document,
         profile: Profile,
-    ) -> Verdict<'_> {
+    ) -> DocumentVerdict<'_> {
         let with_reading = |found: Vec<ValidationError>| {
-            Verdict::Checked(document.findings.iter().cloned().chain(found).collect())
+            DocumentVerdict::Checked(document.findings.iter().cloned().chain(found).collect())
         };
         match (contract, &self.authority) {
             (Contract::Governed, Some(authority)) => {
                 let handoff = self.handoff.as_ref();
-                Verdict::Verified(authority.verify_document(document, handoff, profile))
+                DocumentVerdict::Verified(authority.verify_document(document, handoff, profile))
             }
             (Contract::Handoff, Some(authority)) => {
                 with_reading(authority.check_handoff(&document.value, profile))
             }
             (Contract::Governed | Contract::Handoff, None) if self.manifest.is_some() => {
-                Verdict::Needs("--lock LOCK")
+                DocumentVerdict::Needs("--lock LOCK")
             }
             (Contract::Governed | Contract::Handoff, None) if self.lock.is_some() => {
-                Verdict::Needs("--manifest MANIFEST")
+                DocumentVerdict::Needs("--manifest MANIFEST")
             }
             _ => {
                 let mut findings = contract.check(&document.value, profile);
@@ -95,30 +97,32 @@ impl Together {
         }
     }
 
-    /// Where a manifest and a lock do not agree, told of the one that is judged. What cannot be read has
-    /// findings of its own.
+    /// The findings of a manifest against the given lock, or of a lock against the given manifest. Where the given one
+    /// is not sound, that is an error, and what can be compared is compared.
     fn disagreements(&self, contract: Contract, document: &Value) -> Vec<ValidationError> {
-        let read = |manifest: &Value, lock: &Value| {
-            Some((Manifest::from_document(manifest).ok()?, Lock::from_document(lock).ok()?))
-        };
-        let (pair, told): (_, fn(&Disagreement) -> ValidationError) = match contract {
-            Contract::Manifest => (
-                self.lock.as_ref().and_then(|lock| read(document, lock)),
-                Disagreement::of_manifest,
-            ),
-            Contract::Lock => (
-                self.manifest.as_ref().and_then(|manifest| read(manifest, document)),
-                Disagreement::of_lock,
-            ),
+        let (other, of, found) = match (contract, &self.manifest, &self.lock) {
+            (Contract::Manifest, _, Some(lock)) => {
+                let found = compare_documents(document, lock);
+                (lock, Contract::Lock, found.iter().map(Disagreement::of_manifest).collect())
+            }
+            (Contract::Lock, Some(manifest), _) => {
+                let found = compare_documents(manifest, document);
+                (manifest, Contract::Manifest, found.iter().map(Disagreement::of_lock).collect())
+            }
             _ => return Vec::new(),
         };
-        let found = pair.map(|(manifest, lock)| disagreements(&manifest, &lock));
-        found.unwrap_or_default().iter().map(told).collect()
+        let found: Vec<ValidationError> = found;
+        let unsound = not_compared(of, &of.check(other, Profile::Lenient));
+        unsound.into_iter().chain(found).collect()
     }
 }
 
 /// A document of this contract. Something else was not meant, so it is not judged against.
-pub(crate) fn document(input: &Input, contract: Contract, limits: Limits) -> anyhow::Result<Value> {
+pub(crate) fn document(
+    input: &InputSource,
+    contract: Contract,
+    limits: Limits,
+) -> anyhow::Result<Value> {
     recognised(input.document(limits)?, &input.name(), contract)
 }
 

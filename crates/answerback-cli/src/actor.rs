@@ -17,19 +17,19 @@ const VARIABLE: &str = "ANSWERBACK_TOKEN";
 
 /// What a decision without a terminal is made with.
 #[derive(Debug, clap::Args)]
-pub(crate) struct DeciderOptions {
+pub(crate) struct ActorOptions {
     /// The file of a token that may decide, for decisions without a terminal; otherwise `$ANSWERBACK_TOKEN` holds one
     #[arg(long, global = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
 }
 
 /// Somebody who may decide.
-pub(crate) struct Decider {
+pub(crate) struct Actor {
     pub(crate) by: String,
     pub(crate) surface: Surface,
 }
 
-impl DeciderOptions {
+impl ActorOptions {
     /// The option by which another command decides as this one would.
     pub(crate) fn options(&self) -> String {
         self.token_file.as_deref().map(|file| file_option("token-file", file)).unwrap_or_default()
@@ -38,21 +38,21 @@ impl DeciderOptions {
     /// Who decides; or why whoever was presented may not.
     ///
     /// A token that is named counts; one that merely is in the environment does not stand in a person's way.
-    pub(crate) fn decider(&self, location: &Location) -> anyhow::Result<Result<Decider, String>> {
+    pub(crate) fn decider(&self, location: &Location) -> anyhow::Result<Result<Actor, String>> {
         let token = match &self.token_file {
             Some(file) => Token::from_file(file)?,
-            None if std::io::stdin().is_terminal() => return Ok(Ok(Decider::at_terminal())),
+            None if std::io::stdin().is_terminal() => return Ok(Ok(Actor::at_terminal())),
             None if folders::named(VARIABLE).is_some() => Token::from_variable(VARIABLE)?,
             None => bail!(
                 "a decision is a person's: run this in a terminal, or present a token with the scope decide in \
                  ${VARIABLE} or with --token-file FILE"
             ),
         };
-        Decider::bearing(&token, location)
+        Actor::bearing(&token, location)
     }
 }
 
-impl Decider {
+impl Actor {
     fn at_terminal() -> Self {
         let user = os_user();
         Self { surface: Surface::from("terminal").with_os_user(&user), by: user }

@@ -1,0 +1,164 @@
+//! How log lines are written: for people, or as JSON for programs that collect them. Both have time stamps.
+
+use std::fmt::{self, Debug};
+use std::sync::OnceLock;
+
+use serde_json::{Map, Value, json};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::output::sanitise;
+
+/// The format of this process. It is set once, when logging begins.
+static FORMAT: OnceLock<LogFormat> = OnceLock::new();
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
+pub(crate) enum LogFormat {
+    /// A line of text
+    #[default]
+    Text,
+    /// A JSON object a line, with timestamp, level, target, message and fields
+    Json,
+}
+
+/// The option of the commands that log.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct LogOptions {
+    /// How what is logged on standard error is written
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub(crate) log_format: LogFormat,
+}
+
+impl LogFormat {
+    /// Sets the format of everything that this process writes to standard error from now on.
+    pub(crate) fn set(self) {
+        // A second setting would be that of the same command line.
+        let _ = FORMAT.set(self);
+    }
+
+    /// The format that was set.
+    pub(crate) fn of_process() -> Self {
+        FORMAT.get().copied().unwrap_or_default()
+    }
+}
+
+/// A line for people as a log line of JSON. What it begins with says how much it matters.
+pub(crate) fn as_json(text: &str) -> String {
+    let (level, message) = [("error: ", "ERROR"), ("warning: ", "WARN")]
+        .iter()
+        .find_map(|(word, level)| Some((*level, text.strip_prefix(word)?)))
+        .unwrap_or(("INFO", text));
+    line(level, "answerback", &sanitise(message), Map::new())
+}
+
+fn line(level: &str, target: &str, message: &str, fields: Map<String, Value>) -> String {
+    let mut written = json!({
+        "timestamp": timestamp(),
+        "level": level,
+        "target": target,
+        "message": message,
+    });
+    if !fields.is_empty() {
+        written["fields"] = fields.into();
+    }
+    written.to_string()
+}
+
+/// The time, as text logs have it.
+fn timestamp() -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = SystemTime.format_time(&mut Writer::new(&mut text));
+    text
+}
+
+/// Writes each event as a JSON object on a line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JsonEvents;
+
+impl<S, N> FormatEvent<S, N> for JsonEvents
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        _: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let metadata = event.metadata();
+        let Fields { message, others } = fields;
+        writeln!(writer, "{}", line(metadata.level().as_str(), metadata.target(), &message, others))
+    }
+}
+
+/// The fields of an event. Its message stands apart from the others.
+#[derive(Debug, Default)]
+struct Fields {
+    message: String,
+    others: Map<String, Value>,
+}
+
+impl Fields {
+    fn add(&mut self, field: &Field, value: Value) {
+        match (field.name(), value) {
+            ("message", Value::String(text)) => self.message = text,
+            (name, value) => {
+                self.others.insert(name.to_owned(), value);
+            }
+        }
+    }
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        let text = format!("{value:?}");
+        self.add(field, Value::from(&*sanitise(&text)));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.add(field, Value::from(&*sanitise(value)));
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.add(field, value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.add(field, value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.add(field, value.into());
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.add(field, value.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_a_log_line() {
+        for (text, level, message) in [
+            ("error: no such file", "ERROR", "no such file"),
+            ("warning: old", "WARN", "old"),
+            ("serving 2 servers", "INFO", "serving 2 servers"),
+        ] {
+            let read: Value = serde_json::from_str(&as_json(text)).unwrap();
+            assert_eq!((&read["level"], &read["message"]), (&json!(level), &json!(message)));
+            assert!(read["timestamp"].as_str().unwrap().ends_with('Z'), "{read}");
+        }
+    }
+}
