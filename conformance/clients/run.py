@@ -119,24 +119,34 @@ def play(client, server, ours, notes):
     yield "call", call(server["right"])
     yield "fail", call(server["wrong"])
     yield "correct", call(server["right"])
-    for _ in range(MOST_WRONG):
-        answer = call(server["wrong"])
-        yield "fail again", answer
-        if answer["retry"].get("class") == "stop":
-            break
-    yield "escalated", call(server["right"])
+    yield from fail_until_stopped(call, server)
+    yield "blocked", call(server["wrong"])
     cases = [json.loads(line) for line in ours.inbox("list", "--format", "json").splitlines()]
     yield "inbox", {"waiting": len(cases), "tool": [case["content"]["tool"] for case in cases]}
     decided = ours.decide("modify", cases[0]["case"]["id"], json.dumps(server["right"]))
     yield "resolve", {"said": decided}
     yield "call again", call(server["wrong"])
     yield "and again", call(server["right"])
+    yield from fail_until_stopped(call, server)
+    yield "valid while blocked", call(server["right"])
     yield "inbox", {"waiting": ours.inbox("list").strip()}
+
+
+def fail_until_stopped(call, server):
+    """Sends the wrong arguments until a person is asked."""
+    for _ in range(MOST_WRONG):
+        answer = call(server["wrong"])
+        yield "fail again", answer
+        if answer["retry"].get("class") == "stop":
+            break
 
 
 def steady(text, folder):
     """A line without what no two runs share."""
     text = text.replace(str(folder), "FOLDER")
+    # A printed command names the store or the configuration, which lie in a folder of this run.
+    place = r" --(?:store|config) [^ )]*" + re.escape(folder.parent.name) + r"[^ )]*"
+    text = re.sub(f"(?:{place})+", " --store STORE", text)
     text = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "ID", text)
     # Where there is a console there is a link to it, too.
     text = re.sub(r"http://127\.0\.0\.1:\d+/inbox/ID, or ", "", text)

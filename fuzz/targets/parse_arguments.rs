@@ -2,12 +2,13 @@
 #![no_main]
 
 use answerback::call::{Confidence, MistakeKind, parse};
-use answerback::json::Limits;
+use answerback::json::{Limits, is_readable_output};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
 fuzz_target!(|text: &str| {
-    let limits = Limits::default();
+    // `serde_json` rejects nesting from 128 on.
+    let limits = Limits::default().with_max_depth(127);
     match parse(text, limits) {
         Ok(document) => {
             let plain = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -23,7 +24,8 @@ fuzz_target!(|text: &str| {
             let shown = finding.actual_value.unwrap_or_default();
             assert!(!shown.contains(char::is_control), "{shown:?}");
             if let Some(reading) = malformed.reading() {
-                // What we propose must itself be good JSON that reads back to the same value.
+                // What we propose must itself be good JSON that reads back to the same value, also in a reply.
+                assert!(is_readable_output(&reading.value));
                 let written = reading.value.to_string();
                 let again = serde_json::from_str::<Value>(&written).expect("a value is JSON");
                 assert_eq!(again, reading.value);
