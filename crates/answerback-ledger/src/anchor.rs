@@ -1,5 +1,5 @@
-//! Anchors: checkpoints kept where the store cannot change them, so that a store that went back in
-//! time is noticed before it signs a second history.
+//! Anchors: copies of checkpoints outside the store. They detect a store that was rolled back
+//! before it signs a second history.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,54 +12,57 @@ use crate::durable::sync_parent;
 use crate::note::NoteError;
 use crate::{Checkpoint, Hash, Note};
 
-/// How long an anchor waits between two checkpoints, in microseconds.
+/// The shortest time between two checkpoints that an anchor writes, in microseconds.
 const PAUSE: i64 = 1_000_000;
 
-/// The most of a file's end that is read to find its last line.
+/// The number of bytes that are read from the end of the file to find its last line.
 const LONGEST_LINE: u64 = 64 * 1024;
 
-/// A place outside the store that remembers checkpoints.
+/// Stores checkpoints in a place outside the ledger's store.
 pub trait Anchor: Send {
-    /// The newest checkpoint that it remembers.
+    /// Returns the newest stored checkpoint, or `None` if there is none.
     ///
     /// # Errors
     ///
-    /// When it cannot be asked.
+    /// Returns an error if the anchor cannot be read.
     fn newest(&self) -> Result<Option<Checkpoint>, AnchorError>;
 
-    /// Hands it the newest checkpoint at this time (microseconds since 1970). It may leave one out that
-    /// comes soon after another.
+    /// Stores the newest checkpoint at this time (microseconds since 1970). An anchor may skip a
+    /// checkpoint that follows another too soon.
     ///
     /// # Errors
     ///
-    /// When it cannot be remembered.
+    /// Returns an error if the checkpoint cannot be stored.
     fn record(&mut self, note: &Note, now: i64) -> Result<(), AnchorError>;
 
-    /// Makes it remember what it left out.
+    /// Stores the checkpoint that [`Self::record`] skipped, if any.
     ///
     /// # Errors
     ///
-    /// When it cannot be remembered.
+    /// Returns an error if the checkpoint cannot be stored.
     fn close(&mut self) -> Result<(), AnchorError>;
 
-    /// Starts anew with this checkpoint, because an operator adopted a log that is behind it. What it remembered is kept
-    /// aside, where it has a place for that, and returned as words for the operator.
+    /// Replaces the stored checkpoints with this one, because an operator adopted a log that is
+    /// behind the anchor. An anchor that can backs up its old content, and returns the place of the
+    /// backup as text for the operator.
     ///
     /// # Errors
     ///
-    /// When it cannot start anew, or does not know how.
+    /// Returns an error if the restart fails or this kind of anchor does not support it.
     fn restart(&mut self, _note: &Note) -> Result<String, AnchorError> {
         Err(AnchorError::NoRestart)
     }
 }
 
-/// Whether a log may go on signing: it must hold what its anchor remembers.
+/// Checks that a log may continue to sign: it must contain everything up to the anchored
+/// checkpoint.
 ///
-/// `root_at` gives the root that the log had at a size up to its own.
+/// `root_at` returns the root that the log had at a size up to its current size. The inner result
+/// is the check's verdict.
 ///
 /// # Errors
 ///
-/// When the log is behind the anchor, has another history, or the root cannot be read.
+/// Returns an error if `root_at` fails.
 pub fn check<E>(
     anchored: &Checkpoint,
     origin: &str,
@@ -78,11 +81,11 @@ pub fn check<E>(
     Ok(if same { Ok(()) } else { Err(Divergence::Forked { size: anchored.size() }) })
 }
 
-/// How a log differs from what its anchor remembers.
+/// Describes how a log differs from the checkpoint in its anchor.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Divergence {
-    /// Entries that were signed are gone.
+    /// The log is shorter than the anchored checkpoint: signed entries are missing.
     #[error(
         "the log has {size} entries and its anchor remembers {anchored}: it was restored from an older copy; \
          restore the newer one, or run `answerback ledger adopt` to go on from here and record the rollback"
@@ -90,31 +93,32 @@ pub enum Divergence {
     Behind {
         /// The size of the log.
         size: u64,
-        /// The size that the anchor remembers.
+        /// The size of the anchored checkpoint.
         anchored: u64,
     },
-    /// The log says something else than it did.
+    /// The log has another root at the anchored size: its history was rewritten.
     #[error(
         "the first {size} entries of the log are not those that its anchor remembers: history was rewritten; \
          restore the copy that the anchor belongs to, or run `answerback ledger adopt` to go on from here and record it"
     )]
     Forked {
-        /// The size at which they differ.
+        /// The anchored size, at which the roots differ.
         size: u64,
     },
     /// The anchor belongs to another log.
     #[error("the anchor belongs to the log {anchored}, and this is {origin}; name another anchor")]
     Stranger {
-        /// The origin that the anchor remembers.
+        /// The origin of the anchored checkpoint.
         anchored: String,
         /// The origin of the log.
         origin: String,
     },
 }
 
-/// An anchor that is a file on a second path: a line `{"checkpoint":NOTE}` at most once a second.
+/// Stores checkpoints in a file on a second path. It writes a line `{"checkpoint":NOTE}` at most
+/// once a second.
 ///
-/// The file is only ever appended to, by any number of processes.
+/// Any number of processes may append to the file. Only [`Anchor::restart`] replaces it.
 #[derive(Debug)]
 pub struct FileAnchor {
     path: PathBuf,
@@ -123,19 +127,19 @@ pub struct FileAnchor {
 }
 
 impl FileAnchor {
-    /// The anchor at this path, which need not be there yet.
+    /// Creates an anchor for this path. The file need not exist yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), written: None, waiting: None }
     }
 
-    /// Where it is.
+    /// Returns the path of the anchor file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     fn write(&self, note: &Note) -> Result<(), AnchorError> {
         let checkpoint = Checkpoint::read(note)?;
-        // Another process may have been faster.
+        // Another process may already have written this checkpoint or a newer one.
         if self.newest()?.is_some_and(|newest| newest.size() >= checkpoint.size()) {
             return Ok(());
         }
@@ -143,7 +147,7 @@ impl FileAnchor {
         let append = || {
             let is_new = !self.path.exists();
             let mut file = OpenOptions::new().append(true).create(true).open(&self.path)?;
-            // A line that a crash cut off stays alone on its line.
+            // A crash can leave a partial last line. Starting a new line keeps the two apart.
             let cut = if ends_with_newline(&self.path)? { "" } else { "\n" };
             file.write_all(format!("{cut}{line}").as_bytes())?;
             file.sync_data()?;
@@ -160,7 +164,7 @@ impl Anchor for FileAnchor {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(AnchorError::File { path: self.path.clone(), source }),
         };
-        // The last line that is whole: the very last one may have been cut off by a crash.
+        // Take the last line that parses: a crash may have cut off the very last one.
         let whole = end.rsplit('\n').filter(|line| !line.is_empty());
         for line in whole {
             let value: Option<Value> = serde_json::from_str(line).ok();
@@ -194,7 +198,7 @@ impl Anchor for FileAnchor {
             }
             number += 1;
         };
-        // A copy first: at every moment one file has what was remembered.
+        // Back up before the replacement, so that one complete file exists at every moment.
         std::fs::copy(&self.path, &aside).map_err(failed)?;
         sync(&aside).map_err(failed)?;
         let line = format!("{}\n", json!({"checkpoint": note.to_string()}));
@@ -210,7 +214,7 @@ impl Anchor for FileAnchor {
     }
 
     fn close(&mut self) -> Result<(), AnchorError> {
-        // What could not be written goes on waiting.
+        // A checkpoint that could not be written stays pending for the next attempt.
         if let Some(note) = &self.waiting {
             self.write(note)?;
             self.waiting = None;
@@ -237,22 +241,22 @@ fn ends_with_newline(path: &Path) -> io::Result<bool> {
     Ok(end.is_empty() || end.ends_with('\n'))
 }
 
-/// Why an anchor cannot be used.
+/// Explains why an anchor cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnchorError {
     /// The file cannot be read or written.
     #[error("the anchor {} cannot be used", .path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: io::Error,
     },
-    /// The file has content, and no checkpoint.
+    /// The file has content but no checkpoint.
     #[error("the anchor {} holds no checkpoint; it is not an anchor, or was damaged", .0.display())]
     NoLine(PathBuf),
-    /// This kind of anchor has no way to start anew.
+    /// This kind of anchor does not support a restart.
     #[error("this kind of anchor cannot be started anew; set it up again for the restored log")]
     NoRestart,
     /// A line is not a signed note.
@@ -294,7 +298,7 @@ mod tests {
         anchor.record(&note(4), 1_000_001).unwrap();
         anchor.close().unwrap();
         assert_eq!(size(&anchor), Some(4));
-        // A clock that was set back does not stop it, and an older checkpoint is not written.
+        // A clock that was set back does not block writing, and an older checkpoint is not written.
         anchor.record(&note(2), 5).unwrap();
         anchor.record(&note(5), -3).unwrap();
         assert_eq!(size(&anchor), Some(5));

@@ -1,4 +1,5 @@
-//! Base64 as C2SP uses it: the standard alphabet, padded, no second spelling of the same bytes.
+//! Base64 as C2SP uses it: the standard alphabet with padding. Each byte sequence has exactly one
+//! valid encoding.
 
 use data_encoding::BASE64;
 

@@ -1,11 +1,11 @@
-//! C2SP checkpoints: the size and the root of a log at one moment, signed.
+//! C2SP checkpoints: the signed size and root hash of a log at one moment.
 
 use crate::base64::{decode_hash, encode};
 use crate::note::{NoteError, is_name};
 use crate::tree::Frontier;
 use crate::{Hash, Note, SigningKey};
 
-/// What a checkpoint says: origin, size and root.
+/// Holds the content of a checkpoint: origin, size and root hash.
 ///
 /// ```
 /// use answerback_ledger::{Checkpoint, SigningKey, tree::Frontier};
@@ -24,11 +24,11 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// The checkpoint of a log of this size and root.
+    /// Creates a checkpoint for a log of this size and root.
     ///
     /// # Errors
     ///
-    /// When the origin is not the name of a key.
+    /// Returns an error if the origin is not a valid key name.
     pub fn new(origin: impl Into<String>, size: u64, root: Hash) -> Result<Self, CheckpointError> {
         let origin = origin.into();
         if is_name(&origin) {
@@ -38,20 +38,20 @@ impl Checkpoint {
         }
     }
 
-    /// The checkpoint of a log as its frontier has it.
+    /// Creates a checkpoint with the size and root of a frontier.
     ///
     /// # Errors
     ///
-    /// When the origin is not the name of a key.
+    /// Returns an error if the origin is not a valid key name.
     pub fn of(origin: impl Into<String>, frontier: &Frontier) -> Result<Self, CheckpointError> {
         Self::new(origin, frontier.size(), frontier.root())
     }
 
-    /// What a note says, whoever signed it.
+    /// Parses the text of a note. It does not verify the signatures.
     ///
     /// # Errors
     ///
-    /// When the note's text is not three lines: origin, size and root.
+    /// Returns an error if the note's text is not exactly three lines: origin, size and root.
     pub fn read(note: &Note) -> Result<Self, CheckpointError> {
         let lines: Vec<&str> = note.text().split_terminator('\n').collect();
         let [origin, size, root] = lines[..] else { return Err(CheckpointError::Form) };
@@ -62,40 +62,40 @@ impl Checkpoint {
         }
     }
 
-    /// The name of the log, which is also the name of its key.
+    /// Returns the name of the log, which is also the name of its key.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// How many entries the log had.
+    /// Returns the number of entries in the log.
     pub const fn size(&self) -> u64 {
         self.size
     }
 
-    /// The root of the tree over them.
+    /// Returns the root hash of the tree over these entries.
     pub const fn root(&self) -> Hash {
         self.root
     }
 
-    /// The note of this checkpoint, signed with each of the keys.
+    /// Returns this checkpoint as a note, signed with each of the keys.
     ///
     /// # Errors
     ///
-    /// When the origin cannot stand in a note.
+    /// Returns an error if the origin is not allowed in a note.
     pub fn sign(&self, keys: &[&SigningKey]) -> Result<Note, NoteError> {
         let root = encode(self.root.as_bytes());
         Note::sign(&format!("{}\n{}\n{root}\n", self.origin, self.size), keys)
     }
 }
 
-/// Why something is not a checkpoint.
+/// Explains why a note is not a checkpoint, or an origin not a valid one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// The origin is not the name of a key.
+    /// The origin is not a valid key name.
     #[error("the origin of a log is not empty and has no spaces and no '+'")]
     Origin,
-    /// The text is not three lines.
+    /// The text is not exactly three lines.
     #[error("a checkpoint has three lines: origin, size and root")]
     Form,
 }

@@ -1,4 +1,4 @@
-//! Content beside the leaf, and the salted commitment that the leaf keeps of it.
+//! Content that is stored next to the leaf, and the salted commitment to it inside the leaf.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use zeroize::Zeroizing;
 
 use crate::{Hash, Token};
 
-/// The random key of one commitment. It is erased with the content, and then nobody can test a guess
-/// of the content against the leaf.
+/// Holds the random key of one commitment. It is erased together with the content. Without the
+/// salt, a guess of the content cannot be tested against the leaf.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Salt(Zeroizing<[u8; 32]>);
 
 impl Salt {
-    /// A salt of these bytes, which must be random and never used before.
+    /// Creates a salt from these bytes, which must be random and never used before.
     pub fn new(random: [u8; 32]) -> Self {
         Self(Zeroizing::new(random))
     }
 
-    /// The salt's bytes, to be stored beside the content.
+    /// Returns the salt's bytes, which are stored next to the content.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// HMAC-SHA-256 with the salt as the key over exactly these bytes.
+    /// Computes HMAC-SHA-256 over these bytes with the salt as the key.
     pub fn commit(&self, bytes: &[u8]) -> Hash {
-        // HMAC pads a key with zeros to the block of its hash.
+        // HMAC pads a short key with zeros to the block size of its hash.
         let mut key = Zeroizing::new([0; 64]);
         key[..32].copy_from_slice(self.0.as_slice());
         let mut mac = Hmac::<Sha256>::new((&*key).into());
@@ -45,8 +45,8 @@ impl fmt::Debug for Salt {
 
 /// A part of an entry: named content that the leaf commits to and that can be erased.
 ///
-/// The commitment is computed here, in whatever thread prepares the entry, so that the one thread
-/// that writes does not have to.
+/// [`Part::new`] computes the commitment on the thread that prepares the entry. This takes the work
+/// off the single writer thread.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Part {
     name: Token,
@@ -56,29 +56,29 @@ pub struct Part {
 }
 
 impl Part {
-    /// The part of this name with exactly these bytes.
+    /// Creates a part with this name and content, and computes its commitment.
     pub fn new(name: Token, salt: Salt, bytes: impl Into<Arc<[u8]>>) -> Self {
         let bytes = bytes.into();
         let commitment = salt.commit(&bytes);
         Self { name, salt, bytes, commitment }
     }
 
-    /// Its name, which no other part of the entry has.
+    /// Returns the name, which is unique within the entry.
     pub const fn name(&self) -> &Token {
         &self.name
     }
 
-    /// Its salt.
+    /// Returns the salt.
     pub const fn salt(&self) -> &Salt {
         &self.salt
     }
 
-    /// Its content.
+    /// Returns the content.
     pub const fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
     }
 
-    /// What the leaf says of it.
+    /// Returns the commitment, which the leaf contains.
     pub const fn commitment(&self) -> &Hash {
         &self.commitment
     }
@@ -88,7 +88,8 @@ impl Part {
 mod tests {
     use super::*;
 
-    /// RFC 4231, test case 1, with the key padded to the length of a salt: HMAC pads with zeros itself.
+    /// Checks test case 1 of RFC 4231. Its key is padded with zeros to the length of a salt, as
+    /// HMAC would pad it.
     #[test]
     fn is_hmac_sha256() {
         let mut key = [0; 32];

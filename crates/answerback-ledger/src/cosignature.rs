@@ -1,4 +1,5 @@
-//! C2SP cosignatures: the word of a witness that it saw a checkpoint, and that the log had only grown.
+//! C2SP cosignatures: a witness confirms that it saw a checkpoint and that the log had only grown
+//! since the last one.
 
 use std::fmt;
 
@@ -8,12 +9,12 @@ use crate::Note;
 use crate::base64::encode;
 use crate::note::{NoteError, VerifierKeyError, key_id, read_key, write_key};
 
-/// The type of a timestamped Ed25519 cosignature.
+/// The type byte of a timestamped Ed25519 cosignature.
 const COSIGNATURE: u8 = 0x04;
 
-/// The public key of a witness, by which its cosignatures are known and verified.
+/// The public key of a witness, which identifies and verifies its cosignatures.
 ///
-/// Its text is `NAME+ID+KEY`, like that of a log's key; the type inside differs.
+/// Its text form is `NAME+ID+KEY`, like that of a log's key. The type byte inside differs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WitnessKey {
     name: String,
@@ -22,11 +23,12 @@ pub struct WitnessKey {
 }
 
 impl WitnessKey {
-    /// Reads the text of a key.
+    /// Parses the text form of a key.
     ///
     /// # Errors
     ///
-    /// When it is not one, is not that of a witness, or its id is not the key's.
+    /// Returns an error if the text is not a key, the key is not a witness key, or its id does not
+    /// match the key.
     pub fn parse(text: &str) -> Result<Self, WitnessKeyError> {
         let (name, key) = read_key(text, COSIGNATURE).ok_or(WitnessKeyError {
             is_of_a_log: crate::VerifierKey::parse(text) != Err(VerifierKeyError),
@@ -34,21 +36,22 @@ impl WitnessKey {
         Ok(Self { name: name.to_owned(), id: key_id(name, COSIGNATURE, &key), key })
     }
 
-    /// The witness's name.
+    /// Returns the witness's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Name and id: what a signature line names its key by.
+    /// Returns name and id, as a signature line identifies its key.
     pub fn signer(&self) -> String {
         format!("{}+{:08x}", self.name, self.id)
     }
 
-    /// The cosignature of this witness under a note, if there is one.
+    /// Returns the newest cosignature of this witness under a note, if there is one.
     ///
     /// # Errors
     ///
-    /// When a line names the key and is not the key's: a forgery, or a broken file.
+    /// Returns an error if a line names this key and its signature is invalid. The note is forged
+    /// or damaged.
     pub fn cosignature(&self, note: &Note) -> Result<Option<Cosignature>, NoteError> {
         let mut newest = None;
         for signature in note.signatures(&self.name, self.id) {
@@ -63,7 +66,8 @@ impl WitnessKey {
         Ok(newest)
     }
 
-    /// The time of a signature that is the key's: eight bytes of it, then what signs text and time.
+    /// Verifies a signature and returns its time. The first eight bytes are the time; the rest
+    /// signs the text and the time.
     fn verified(&self, text: &str, signature: &[u8]) -> Option<u64> {
         let (time, signature) = signature.split_first_chunk::<8>()?;
         let time = u64::from_be_bytes(*time);
@@ -80,17 +84,17 @@ impl fmt::Display for WitnessKey {
     }
 }
 
-/// A cosignature that was verified.
+/// A verified cosignature.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Cosignature {
-    /// When the witness signed, in seconds since 1970, by its own clock.
+    /// The time of the signature in seconds since 1970, by the witness's own clock.
     pub time: u64,
-    /// The line under the note, with its line feed.
+    /// The signature line, including its line feed.
     pub line: String,
 }
 
-/// A text that is not the public key of a witness.
+/// The error for a text that is not the public key of a witness.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}", if *.is_of_a_log {
     "the key is a log's, not a witness's: its type is 1 and must be 4"
@@ -137,7 +141,7 @@ mod tests {
         assert_eq!(key.cosignature(&cosigned), Ok(Some(wanted)));
         assert_eq!(cosigned.is_signed_by(&log.verifier()), Ok(true));
         assert_eq!(stranger.cosignature(&cosigned), Ok(None));
-        // The same line under another text, and with another time in front, is a forgery.
+        // The same line under another text is a forgery.
         let other = Note::sign("log\n2\nAAAA\n", &[&log]).unwrap().with_signatures(&late).unwrap();
         assert_eq!(key.cosignature(&other), Err(NoteError::Signature));
         assert!(note.with_signatures("nothing\n").is_err());

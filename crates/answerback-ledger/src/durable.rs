@@ -1,12 +1,13 @@
-//! Writing the few files that lie outside the store so that they survive a crash.
+//! Writes the few files outside the store so that they survive a crash.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Creates a file that only its owner can read, with this content, on the disk when it returns.
+/// Creates a file with this content that only its owner can read. The file is on the disk when the
+/// function returns.
 ///
-/// Fails when there is a file already.
+/// Fails if the file already exists.
 pub(crate) fn create_private(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -18,7 +19,8 @@ pub(crate) fn create_private(path: &Path, content: &[u8]) -> io::Result<()> {
     sync_parent(path)
 }
 
-/// Makes the file's name durable: on Unix a new or renamed file is on the disk when its folder is.
+/// Makes the file's name durable. On Unix a new or renamed file survives a crash only after its
+/// folder is synced.
 pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
     if cfg!(unix) {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());

@@ -5,7 +5,7 @@ use std::fmt;
 use answerback::Hex;
 use sha2::{Digest, Sha256};
 
-/// A hash of the tree, of a leaf or of a node above leaves.
+/// A SHA-256 hash of a leaf, of a node, or of the whole tree.
 ///
 /// ```
 /// use answerback_ledger::Hash;
@@ -19,15 +19,15 @@ use sha2::{Digest, Sha256};
 pub struct Hash([u8; Hash::BYTES]);
 
 impl Hash {
-    /// The length of a hash.
+    /// The length of a hash in bytes.
     pub const BYTES: usize = 32;
 
-    /// The hash of a leaf: SHA-256(0x00 ‖ leaf).
+    /// Hashes a leaf: SHA-256(0x00 ‖ leaf).
     pub fn of_leaf(leaf: &[u8]) -> Self {
         Self(Sha256::new().chain_update([0x00]).chain_update(leaf).finalize().into())
     }
 
-    /// The hash of a node: SHA-256(0x01 ‖ left ‖ right).
+    /// Hashes a node: SHA-256(0x01 ‖ left ‖ right).
     pub fn of_node(left: &Self, right: &Self) -> Self {
         let mut input = [0x01; 1 + 2 * Self::BYTES];
         input[1..=Self::BYTES].copy_from_slice(&left.0);
@@ -35,12 +35,12 @@ impl Hash {
         Self(Sha256::digest(input).into())
     }
 
-    /// The root of the tree without leaves: SHA-256 of nothing.
+    /// Returns the root of the empty tree: SHA-256 of no bytes.
     pub fn of_nothing() -> Self {
         Self(Sha256::digest([]).into())
     }
 
-    /// The hash's bytes.
+    /// Returns the hash's bytes.
     pub const fn as_bytes(&self) -> &[u8; Self::BYTES] {
         &self.0
     }
@@ -72,12 +72,12 @@ impl fmt::Debug for Hash {
     }
 }
 
-/// Bytes that are not a hash.
+/// The error for bytes that do not have the length of a hash.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("a hash has 32 bytes, not {0}")]
 pub struct HashError(usize);
 
-/// Reads hashes that stand one after another.
+/// Splits bytes into hashes. Returns `None` if the length is not a multiple of [`Hash::BYTES`].
 pub(crate) fn hashes_of(bytes: &[u8]) -> Option<Vec<Hash>> {
     let (hashes, rest) = bytes.as_chunks::<{ Hash::BYTES }>();
     rest.is_empty().then(|| hashes.iter().copied().map(Hash).collect())

@@ -1,4 +1,4 @@
-//! The key that signs checkpoints, and the file it lives in.
+//! The key that signs checkpoints, and the file that stores it.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ use crate::PrivateFile;
 use crate::base64::{decode, encode};
 use crate::note::{ED25519, VerifierKey, hex_id, is_name};
 
-/// A key that signs. It is not printed, and its memory is wiped when it is dropped.
+/// A private signing key. `Debug` shows only the public key, and dropping the key wipes its memory.
 #[derive(Clone)]
 pub struct SigningKey {
     name: String,
@@ -19,21 +19,21 @@ pub struct SigningKey {
 }
 
 impl SigningKey {
-    /// The key of this name made of 32 random bytes.
+    /// Creates a key with this name from 32 random bytes.
     ///
     /// # Errors
     ///
-    /// When the name cannot be one.
+    /// Returns an error if the name is not a valid key name.
     pub fn new(name: &str, random: &[u8; 32]) -> Result<Self, KeyError> {
         let key = ed25519_dalek::SigningKey::from_bytes(random);
         if is_name(name) { Ok(Self { name: name.to_owned(), key }) } else { Err(KeyError::Form) }
     }
 
-    /// Reads the text of a key: `PRIVATE+KEY+NAME+ID+SECRET`.
+    /// Parses the text form of a key: `PRIVATE+KEY+NAME+ID+SECRET`.
     ///
     /// # Errors
     ///
-    /// When it is not one.
+    /// Returns an error if the text is not a valid key.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
         let read = || {
             let (name, rest) = text.trim_end().strip_prefix("PRIVATE+KEY+")?.split_once('+')?;
@@ -46,7 +46,7 @@ impl SigningKey {
         read().ok_or(KeyError::Form)
     }
 
-    /// The text of the key, as its file holds it.
+    /// Returns the text form of the key, as the key file stores it.
     pub fn to_text(&self) -> Zeroizing<String> {
         let mut secret = Zeroizing::new(vec![ED25519]);
         secret.extend_from_slice(self.key.as_bytes());
@@ -57,12 +57,12 @@ impl SigningKey {
         ))
     }
 
-    /// The name of the signer. For a log it is the origin.
+    /// Returns the name of the signer. For a log it is the origin.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The public half.
+    /// Returns the public key.
     pub fn verifier(&self) -> VerifierKey {
         VerifierKey::new(&self.name, self.key.verifying_key())
     }
@@ -78,53 +78,56 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// The file that holds the key of a log, readable by its owner only.
+/// The file that stores the signing key of a log, readable only by its owner.
 ///
-/// A rotation goes through a second file beside it, `FILE.next`: the new key is on the disk before the
-/// log says that it signs from now on, and takes the first one's place after. So at every moment one of
-/// the two files has the key that the log names. There is one `FILE.next`, so whoever calls
-/// [`Self::begin_rotation`] or [`Self::holding`] holds the lock on the log: else it could be another's.
+/// A rotation uses a second file, `FILE.next`. The new key is written there before the log names
+/// it, and replaces the old key afterward. So at every moment one of the two files has the key that
+/// the log names.
+///
+/// There is only one `FILE.next`. A caller of [`Self::begin_rotation`] or [`Self::holding`] must
+/// hold the lock on the log, or two processes could overwrite each other's key.
 #[derive(Clone, Debug)]
 pub struct KeyFile {
     file: PrivateFile,
 }
 
 impl KeyFile {
-    /// The key file at this path.
+    /// Creates a handle for the key file at this path.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { file: PrivateFile::new(path) }
     }
 
-    /// Where it is.
+    /// Returns the path of the key file.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// The key in the file, or `None` when there is no file.
+    /// Returns the key in the file, or `None` if the file does not exist.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, is open to others, or does not hold a key.
+    /// Returns an error if the file cannot be read, other users can read it, or it does not contain
+    /// a key.
     pub fn read(&self) -> Result<Option<SigningKey>, KeyError> {
         read(&self.file)
     }
 
-    /// Puts a key into the file that is not there yet, and gives the key that is in it afterwards:
-    /// of two processes that start together the first one's.
+    /// Creates the file with this key if it does not exist, and returns the key that it contains
+    /// afterward. If two processes start together, both get the key of the first.
     ///
     /// # Errors
     ///
-    /// When the file cannot be written or read.
+    /// Returns an error if the file cannot be written or read.
     pub fn create(&self, key: &SigningKey) -> Result<SigningKey, KeyError> {
         parse(&self.file, &self.file.create(&key.to_text())?)
     }
 
-    /// The key in the file if the log names it, else the one that a rotation left in `FILE.next`, which
-    /// then takes its place.
+    /// Returns the key that the log names. If only `FILE.next` has it, a rotation was interrupted,
+    /// and this replaces the key file with it.
     ///
     /// # Errors
     ///
-    /// When neither is the key that the log names, or a file cannot be used.
+    /// Returns an error if neither file has the key that the log names, or a file cannot be used.
     pub fn holding(&self, named: &VerifierKey) -> Result<SigningKey, KeyError> {
         let held = self.read()?;
         let is_missing = held.is_none();
@@ -147,14 +150,14 @@ impl KeyFile {
         }
     }
 
-    /// Puts the next key beside the file, before the log names it. The key in force is in the file itself: who asked
-    /// [`Self::holding`] for it has seen to that.
+    /// Writes the next key to `FILE.next`, before the log names it. Call [`Self::holding`] first:
+    /// it makes sure that the current key is in the key file itself.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn begin_rotation(&self, next: &SigningKey) -> Result<(), KeyError> {
-        // What lies there was never named by the log, or it would have taken its place.
+        // The log never named an older key in `FILE.next`; otherwise `holding` would have moved it.
         self.file.beside("next").replace(&next.to_text())
     }
 }
@@ -167,41 +170,41 @@ fn parse(file: &PrivateFile, text: &str) -> Result<SigningKey, KeyError> {
     SigningKey::parse(text).map_err(|_| KeyError::NotAKey(file.path().to_owned()))
 }
 
-/// Why a key cannot be used.
+/// Explains why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// It is not the text of a key.
+    /// The text is not a key.
     #[error("not a key PRIVATE+KEY+NAME+ID+SECRET of type Ed25519")]
     Form,
-    /// A file that does not hold a key.
+    /// The file does not contain a key.
     #[error("{} holds no key PRIVATE+KEY+NAME+ID+SECRET of type Ed25519", .0.display())]
     NotAKey(PathBuf),
-    /// A file that others can read.
+    /// Other users can read the file.
     #[error("others can read the key {path}; change it with: chmod 600 {path}", path = .0.display())]
     OpenToOthers(PathBuf),
     /// The log is signed by another key.
     #[error("the log is signed by {named}, and {} holds another key; put that key there", .path.display())]
     Other {
-        /// Where a key was looked for.
+        /// The path of the key file.
         path: PathBuf,
-        /// The key that the log names.
+        /// The public key that the log names.
         named: String,
     },
-    /// There is no key file, though the log has a key.
+    /// The log has a key, but the key file is missing.
     #[error("the log is signed by {named}, and there is no key file {}; restore it from a backup", .path.display())]
     Missing {
-        /// Where the key was looked for.
+        /// The path of the key file.
         path: PathBuf,
-        /// The key that the log names.
+        /// The public key that the log names.
         named: String,
     },
-    /// A file that cannot be read or written.
+    /// The file cannot be read or written.
     #[error("the key file {} cannot be used", .path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: io::Error,
     },
 }
@@ -257,10 +260,10 @@ mod tests {
         let old = file.create(&SigningKey::new("log", &[1; 32]).unwrap()).unwrap();
         let next = SigningKey::new("log", &[2; 32]).unwrap();
         file.begin_rotation(&next).unwrap();
-        // Before the log names it, the old key signs.
+        // Until the log names the new key, the old key signs.
         assert_eq!(file.holding(&old.verifier()).unwrap().verifier(), old.verifier());
         file.begin_rotation(&next).unwrap();
-        // After, the next one does, and is in its place.
+        // After that the new key signs, and it is in the key file.
         assert_eq!(file.holding(&next.verifier()).unwrap().verifier(), next.verifier());
         assert_eq!(file.read().unwrap().unwrap().verifier(), next.verifier());
         assert!(matches!(file.holding(&old.verifier()), Err(KeyError::Other { .. })));
@@ -274,7 +277,7 @@ mod tests {
         fs::remove_file(file.path()).unwrap();
         let told = file.holding(&key.verifier()).unwrap_err().to_string();
         assert!(told.contains("there is no key file") && !told.contains("another"), "{told}");
-        // A key that a rotation left, and that the log does not name, is no reason to say otherwise.
+        // A key in `FILE.next` that the log does not name must not change the error.
         file.begin_rotation(&SigningKey::new("log", &[2; 32]).unwrap()).unwrap();
         assert!(matches!(file.holding(&key.verifier()), Err(KeyError::Missing { .. })));
     }

@@ -1,13 +1,13 @@
 //! A tamper-evident log in formats that others can verify: an RFC 6962 tree over small canonical
-//! [leaves](leaf), [checkpoints](checkpoint) and [receipts](receipt) in the C2SP forms, and what an
-//! operator keeps outside the log: the [key] and the [anchor].
+//! [leaves](leaf). [Checkpoints](checkpoint) and [receipts](receipt) use the C2SP formats. The
+//! [key] and the [anchor] are files that an operator stores outside the log.
 //!
-//! Nothing here knows a database. The store keeps rows and asks this crate what to write into them;
-//! the tree reads hashes back through [`tree::HashReader`]. Time and randomness are handed in. The only
-//! files it touches are those of keys and the anchor.
+//! This crate does not depend on a database. The store holds the rows and asks this crate for their
+//! content. The tree reads hashes back through [`tree::HashReader`]. Callers pass in time and
+//! randomness. The crate accesses only the files of keys and of the anchor.
 //!
-//! The format is written down in `docs/ledger-format.md`. `answerback-verify` reads the same format
-//! and shares no code of the tree with this crate.
+//! `docs/ledger-format.md` specifies the format. `answerback-verify` reads the same format and
+//! shares no code with this crate's tree.
 #![warn(missing_docs)]
 
 pub mod anchor;

@@ -1,4 +1,4 @@
-//! C2SP signed notes with Ed25519: a text, and lines that say who signed it.
+//! C2SP signed notes with Ed25519: a text followed by signature lines.
 
 use std::fmt;
 
@@ -8,18 +8,18 @@ use sha2::{Digest, Sha256};
 use crate::SigningKey;
 use crate::base64::{decode, encode};
 
-/// The type of an Ed25519 signature.
+/// The type byte of an Ed25519 signature.
 pub(crate) const ED25519: u8 = 0x01;
 
-/// The most signature lines that are read. C2SP asks for at least 16.
+/// The maximum number of signature lines in a note. C2SP requires support for at least 16.
 const MOST_SIGNATURES: usize = 100;
 
-/// The most bytes of a note that are read.
+/// The maximum length of a note in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// The public key of a signer, by which its signatures are known and verified.
+/// The public key of a signer, which identifies and verifies its signatures.
 ///
-/// Its text is `NAME+ID+KEY`: the id in eight hex digits, the key in base64.
+/// Its text form is `NAME+ID+KEY`: the id in eight hex digits, the key in base64.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct VerifierKey {
     name: String,
@@ -32,22 +32,23 @@ impl VerifierKey {
         Self { name: name.to_owned(), id: key_id(name, ED25519, &key), key }
     }
 
-    /// Reads the text of a key.
+    /// Parses the text form of a key.
     ///
     /// # Errors
     ///
-    /// When it is not one, is of another type than Ed25519, or its id is not the key's.
+    /// Returns an error if the text is not a key, the key is not of type Ed25519, or its id does
+    /// not match the key.
     pub fn parse(text: &str) -> Result<Self, VerifierKeyError> {
         let (name, key) = read_key(text, ED25519).ok_or(VerifierKeyError)?;
         Ok(Self::new(name, key))
     }
 
-    /// The signer's name. For a log it is the origin.
+    /// Returns the signer's name. For a log it is the origin.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The four bytes by which a signature line names its key.
+    /// Returns the four-byte id by which a signature line names its key.
     pub const fn id(&self) -> u32 {
         self.id
     }
@@ -64,12 +65,12 @@ impl fmt::Display for VerifierKey {
     }
 }
 
-/// A text that is not the public key of a signer.
+/// The error for a text that is not the public key of a signer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("not a verifier key NAME+ID+KEY of type Ed25519")]
 pub struct VerifierKeyError;
 
-/// Whether a text can name a key: not empty, no spaces, no `+`.
+/// True if a text is a valid key name: not empty, no spaces, no `+`.
 pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.contains(|letter: char| letter.is_whitespace() || letter == '+')
 }
@@ -78,7 +79,7 @@ pub(crate) fn hex_id(text: &str) -> Option<u32> {
     u32::from_str_radix(text, 16).ok().filter(|id| format!("{id:08x}") == text)
 }
 
-/// Reads `NAME+ID+KEY` of one type, whose id must be the key's.
+/// Parses `NAME+ID+KEY` with this type byte. The id must match the key.
 pub(crate) fn read_key(text: &str, kind: u8) -> Option<(&str, VerifyingKey)> {
     let (name, rest) = text.split_once('+')?;
     let (id, key) = rest.split_once('+')?;
@@ -109,7 +110,7 @@ pub(crate) fn key_id(name: &str, kind: u8, key: &VerifyingKey) -> u32 {
     u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])
 }
 
-/// One signature line.
+/// One signature line of a note.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct SignatureLine {
     name: String,
@@ -117,7 +118,7 @@ struct SignatureLine {
     signature: Vec<u8>,
 }
 
-/// A text with the signatures under it.
+/// A text with its signature lines.
 ///
 /// ```
 /// use answerback_ledger::{Note, SigningKey};
@@ -139,7 +140,8 @@ impl Note {
     ///
     /// # Errors
     ///
-    /// When the text is not one: it ends with a newline and holds no other control character.
+    /// Returns an error if the text does not end with a newline, or contains another control
+    /// character.
     pub fn sign(text: &str, keys: &[&SigningKey]) -> Result<Self, NoteError> {
         if !is_text(text) {
             return Err(NoteError::Text);
@@ -151,13 +153,13 @@ impl Note {
         Ok(Self { text: text.to_owned(), lines: lines.collect() })
     }
 
-    /// Reads a note without believing its signatures yet.
+    /// Parses a note. It does not verify the signatures.
     ///
     /// # Errors
     ///
-    /// When it is not well formed.
+    /// Returns an error if the note is not well formed.
     pub fn parse(text: &str) -> Result<Self, NoteError> {
-        // The signatures stand after the last empty line.
+        // The signatures follow the last empty line.
         let end = text.rfind("\n\n").filter(|_| text.len() <= LONGEST).ok_or(NoteError::Form)?;
         let (text, signatures) = (&text[..=end], &text[end + 2..]);
         if !is_text(text) {
@@ -169,16 +171,17 @@ impl Note {
         Ok(Self { text: text.to_owned(), lines })
     }
 
-    /// The signed text, with its last newline.
+    /// Returns the signed text, including its last newline.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether this key signed the text. Lines of other keys do not matter.
+    /// True if this key signed the text. Signature lines of other keys are ignored.
     ///
     /// # Errors
     ///
-    /// When a line names the key and its signature is not the key's: a forgery, or a broken file.
+    /// Returns an error if a line names this key and its signature is invalid. The note is forged
+    /// or damaged.
     pub fn is_signed_by(&self, key: &VerifierKey) -> Result<bool, NoteError> {
         let mut lines = self.lines.iter().filter(|line| line.name == key.name && line.id == key.id);
         let Some(line) = lines.next() else { return Ok(false) };
@@ -186,16 +189,16 @@ impl Note {
         if genuine(line) && lines.all(genuine) { Ok(true) } else { Err(NoteError::Signature) }
     }
 
-    /// The same note with more signature lines under it, which are not believed yet.
+    /// Returns the same note with more signature lines. It does not verify them.
     ///
     /// # Errors
     ///
-    /// When they are not signature lines, or there are too many.
+    /// Returns an error if the lines are not signature lines, or there are too many.
     pub fn with_signatures(&self, lines: &str) -> Result<Self, NoteError> {
         Self::parse(&format!("{self}{lines}"))
     }
 
-    /// The signatures that name this key.
+    /// Returns the signatures that name this key.
     pub(crate) fn signatures<'n>(
         &'n self,
         name: &'n str,
@@ -205,13 +208,13 @@ impl Note {
         lines.map(|line| line.signature.as_slice())
     }
 
-    /// The names and ids of the keys whose lines stand under the text.
+    /// Returns the names and ids of the keys in the signature lines.
     pub fn signers(&self) -> impl Iterator<Item = (&str, u32)> {
         self.lines.iter().map(|line| (line.name.as_str(), line.id))
     }
 }
 
-/// `— NAME BASE64(ID ‖ SIGNATURE)`
+/// Parses a signature line: `— NAME BASE64(ID ‖ SIGNATURE)`.
 fn line(text: &str) -> Option<SignatureLine> {
     let (name, signature) = text.strip_prefix("— ")?.split_once(' ')?;
     let bytes = decode(signature).filter(|_| is_name(name))?;
@@ -237,17 +240,17 @@ impl fmt::Display for Note {
     }
 }
 
-/// Why something is not a signed note.
+/// Explains why a text is not a valid signed note.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoteError {
-    /// No text, or a text with control characters.
+    /// The text does not end with a newline, or contains control characters.
     #[error("the text of a note ends with a newline and holds no control characters")]
     Text,
-    /// The part below the text is not signature lines.
+    /// The note is not a text, an empty line and signature lines.
     #[error("a note is a text, an empty line and signature lines")]
     Form,
-    /// A line names a key that did not sign.
+    /// A signature line names a key that did not sign the text.
     #[error("a signature of the note is not its key's")]
     Signature,
 }
@@ -256,7 +259,7 @@ pub enum NoteError {
 mod tests {
     use super::*;
 
-    /// The example of Go's `golang.org/x/mod/sumdb/note`, which the C2SP specification points to.
+    /// The example of Go's `golang.org/x/mod/sumdb/note`, which the C2SP specification refers to.
     const VKEY: &str = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
     const NOTE: &str = "If you think cryptography is the answer to your problem,\n\
         then you don't know what your problem is.\n\n\
@@ -293,7 +296,7 @@ mod tests {
         keys.push(&key);
         let note = Note::parse(&Note::sign("x\n", &keys).unwrap().to_string()).unwrap();
         assert_eq!(note.is_signed_by(&key.verifier()), Ok(true));
-        // The same name with another key has another id.
+        // Another key with the same name has another id.
         let other = SigningKey::new("a", &[9; 32]).unwrap().verifier();
         assert_eq!(note.is_signed_by(&other), Ok(false));
         assert_eq!(note.signers().count(), 19);

@@ -7,28 +7,28 @@ use zeroize::Zeroizing;
 use crate::durable::{create_private, sync_parent};
 use crate::key::KeyError;
 
-/// A file with a secret in it, readable by its owner only.
+/// A file that contains a secret and is readable only by its owner.
 #[derive(Clone, Debug)]
 pub struct PrivateFile {
     path: PathBuf,
 }
 
 impl PrivateFile {
-    /// The file at this path.
+    /// Creates a handle for the file at this path.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The text in the file, or `None` when there is no file.
+    /// Returns the text in the file, or `None` if the file does not exist.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, or is open to others.
+    /// Returns an error if the file cannot be read, or other users can read it.
     pub fn read(&self) -> Result<Option<Zeroizing<String>>, KeyError> {
         let text = match fs::read_to_string(&self.path) {
             Ok(text) => Zeroizing::new(text),
@@ -39,14 +39,14 @@ impl PrivateFile {
         Ok(Some(text))
     }
 
-    /// Puts a text into the file that is not there yet, and gives the text that is in it afterwards: of two processes
-    /// that start together the first one's.
+    /// Creates the file with this text if it does not exist, and returns the text that it contains
+    /// afterward. If two processes start together, both get the text of the first.
     ///
     /// # Errors
     ///
-    /// When the file cannot be written or read.
+    /// Returns an error if the file cannot be written or read.
     pub fn create(&self, text: &str) -> Result<Zeroizing<String>, KeyError> {
-        // Written aside and linked into place: nobody ever reads half a secret.
+        // Write a temporary file and link it into place, so that no process reads half a secret.
         let aside = self.beside(&format!("new-{}", std::process::id()));
         aside.replace(text)?;
         let linked = fs::hard_link(&aside.path, &self.path);
@@ -59,20 +59,20 @@ impl PrivateFile {
         self.read()?.ok_or_else(|| self.error(io::ErrorKind::NotFound.into()))
     }
 
-    /// Puts a text into the file, whatever was there.
+    /// Writes the file with this text and replaces an existing one.
     pub(crate) fn replace(&self, text: &str) -> Result<(), KeyError> {
         self.remove()?;
         create_private(&self.path, text.as_bytes()).map_err(|error| self.error(error))
     }
 
-    /// Takes the place of another file.
+    /// Renames this file to the other one's path and replaces the file there.
     pub(crate) fn rename_to(&self, other: &Self) -> Result<(), KeyError> {
         fs::rename(&self.path, &other.path)
             .and_then(|()| sync_parent(&other.path))
             .map_err(|error| self.error(error))
     }
 
-    /// The file beside this one with an ending more.
+    /// Returns the file in the same folder whose name has this ending added.
     pub(crate) fn beside(&self, ending: &str) -> Self {
         let mut name = self.path.clone().into_os_string();
         name.push(".");
@@ -90,7 +90,7 @@ impl PrivateFile {
     #[cfg(unix)]
     fn refuse_open_to_others(&self) -> Result<(), KeyError> {
         use std::os::unix::fs::PermissionsExt;
-        // The last six bits are what the group and everybody else may do.
+        // The last six mode bits are the permissions of the group and of all other users.
         let metadata = fs::metadata(&self.path).map_err(|error| self.error(error))?;
         let is_ours = metadata.permissions().mode().trailing_zeros() >= 6;
         if is_ours { Ok(()) } else { Err(KeyError::OpenToOthers(self.path.clone())) }

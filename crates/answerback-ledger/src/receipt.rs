@@ -1,4 +1,5 @@
-//! Receipts: C2SP tlog-proof, the proof of one entry in one text that can be verified offline.
+//! Receipts in the C2SP tlog-proof format: the proof of one entry, as text that can be verified
+//! offline.
 
 use std::fmt;
 
@@ -8,7 +9,7 @@ use crate::{Checkpoint, Hash, Note, VerifierKey};
 
 const HEADER: &str = "c2sp.org/tlog-proof@v1";
 
-/// The longest way up a tree.
+/// The maximum number of hashes in an inclusion proof.
 const LONGEST_PATH: usize = 64;
 
 /// The proof that a leaf is in a log.
@@ -21,16 +22,17 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// The receipt for the leaf at this index, with its inclusion proof in the tree of the checkpoint.
+    /// Creates the receipt for the leaf at this index, with its inclusion proof in the tree of the
+    /// checkpoint.
     pub fn new(leaf: impl Into<Vec<u8>>, index: u64, path: Vec<Hash>, checkpoint: Note) -> Self {
         Self { leaf: leaf.into(), index, path, checkpoint }
     }
 
-    /// Reads the text of a receipt without believing it yet.
+    /// Parses the text of a receipt. It does not verify the proof.
     ///
     /// # Errors
     ///
-    /// When it is not well formed.
+    /// Returns an error if the text is not well formed.
     pub fn parse(text: &str) -> Result<Self, ReceiptError> {
         let read = || {
             let (proof, checkpoint) = text.split_once("\n\n")?;
@@ -46,26 +48,27 @@ impl Receipt {
         read().ok_or(ReceiptError::Form)
     }
 
-    /// The leaf's exact bytes.
+    /// Returns the exact bytes of the leaf.
     pub fn leaf(&self) -> &[u8] {
         &self.leaf
     }
 
-    /// Where the leaf is in the log.
+    /// Returns the index of the leaf in the log.
     pub const fn index(&self) -> u64 {
         self.index
     }
 
-    /// The checkpoint that it is proven against.
+    /// Returns the checkpoint that the proof leads to.
     pub const fn checkpoint(&self) -> &Note {
         &self.checkpoint
     }
 
-    /// Whether the leaf is in the log of this key, as the key's owner signed it.
+    /// Verifies that the leaf is in the log that this key signed, and returns the checkpoint.
     ///
     /// # Errors
     ///
-    /// When the checkpoint is not signed by the key, or the proof does not lead to its root.
+    /// Returns an error if the key did not sign the checkpoint, or the proof does not lead to the
+    /// checkpoint's root.
     pub fn verify(&self, key: &VerifierKey) -> Result<Checkpoint, ReceiptError> {
         let checkpoint = Checkpoint::read(&self.checkpoint).map_err(|_| ReceiptError::Form)?;
         let signed = self.checkpoint.is_signed_by(key) == Ok(true);
@@ -88,14 +91,14 @@ impl fmt::Display for Receipt {
     }
 }
 
-/// Why a receipt proves nothing.
+/// Explains why a receipt is not valid.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiptError {
-    /// It is not well formed.
+    /// The receipt is not well formed.
     #[error("not a receipt in the form of c2sp.org/tlog-proof@v1 with the leaf as extra data")]
     Form,
-    /// The checkpoint is not signed by the key, or of another log.
+    /// The key did not sign the checkpoint, or the checkpoint is of another log.
     #[error("the checkpoint of the receipt is not signed by this key")]
     Signature,
     /// The proof does not lead to the checkpoint's root.

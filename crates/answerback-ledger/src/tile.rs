@@ -1,4 +1,4 @@
-//! Tiles: 256 hashes of one level side by side, and where C2SP tlog-tiles puts them.
+//! Tiles of the tree, each with 256 hashes of one level, and their paths in C2SP tlog-tiles.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,10 +6,10 @@ use std::str::FromStr;
 use crate::Hash;
 use crate::hash::hashes_of;
 
-/// How many hashes a full tile holds.
+/// The number of hashes in a full tile.
 pub const WIDTH: u64 = 256;
 
-/// How many levels of the tree one tile spans.
+/// The number of tree levels that one tile spans.
 pub const HEIGHT: u32 = 8;
 
 /// A full tile: 256 hashes of one tile level.
@@ -21,43 +21,45 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// The tile at this place, or `None` when these are not 256 hashes.
+    /// Creates a tile, or returns `None` if there are not exactly 256 hashes.
     pub fn new(level: u8, index: u64, hashes: Vec<Hash>) -> Option<Self> {
         (hashes.len() as u64 == WIDTH).then_some(Self { level, index, hashes })
     }
 
-    /// The tile with this content, or `None` when it has not the length of a full tile.
+    /// Parses the content of a tile, or returns `None` if it does not have the length of a full
+    /// tile.
     pub fn from_bytes(level: u8, index: u64, bytes: &[u8]) -> Option<Self> {
         Self::new(level, index, hashes_of(bytes)?)
     }
 
-    /// Which level: 0 holds hashes of leaves, each further one roots of tiles below.
+    /// Returns the tile level. Level 0 contains the hashes of leaves; each higher level contains
+    /// the roots of the tiles below.
     pub const fn level(&self) -> u8 {
         self.level
     }
 
-    /// Which tile of its level, from the left.
+    /// Returns the index of the tile within its level, from the left.
     pub const fn index(&self) -> u64 {
         self.index
     }
 
-    /// The hashes, from the left.
+    /// Returns the hashes, from the left.
     pub fn hashes(&self) -> &[Hash] {
         &self.hashes
     }
 
-    /// The tile's content: its hashes one after another.
+    /// Returns the tile's content: its hashes in order, concatenated.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.hashes.iter().flat_map(|hash| *hash.as_bytes()).collect()
     }
 
-    /// The hash above the tile, which is one hash of the next level's tile.
+    /// Returns the root of the tile, which is one hash in a tile of the next level.
     pub fn root(&self) -> Hash {
         subtree_root(&self.hashes)
     }
 }
 
-/// The root above hashes whose number is a power of two.
+/// Computes the root over hashes whose number is a power of two.
 pub(crate) fn subtree_root(hashes: &[Hash]) -> Hash {
     match hashes {
         [] => Hash::of_nothing(),
@@ -69,7 +71,7 @@ pub(crate) fn subtree_root(hashes: &[Hash]) -> Hash {
     }
 }
 
-/// Where a tile or a bundle of entries lies in a C2SP tlog-tiles directory.
+/// The path of a tile or of an entry bundle in a C2SP tlog-tiles directory.
 ///
 /// ```
 /// use answerback_ledger::tile::TilePath;
@@ -86,27 +88,27 @@ pub struct TilePath {
 }
 
 impl TilePath {
-    /// The path of a tile with this many hashes (1 to 256).
+    /// Returns the path of a tile with this many hashes (1 to 256).
     pub const fn hashes(level: u8, index: u64, width: u16) -> Self {
         Self { level: Some(level), index, width }
     }
 
-    /// The path of a bundle of this many entries (1 to 256).
+    /// Returns the path of a bundle of this many entries (1 to 256).
     pub const fn entries(index: u64, width: u16) -> Self {
         Self { level: None, index, width }
     }
 
-    /// The tile level, or `None` for a bundle of entries.
+    /// Returns the tile level, or `None` for an entry bundle.
     pub const fn level(&self) -> Option<u8> {
         self.level
     }
 
-    /// Which tile of its level, from the left.
+    /// Returns the index of the tile within its level, from the left.
     pub const fn index(&self) -> u64 {
         self.index
     }
 
-    /// How many hashes or entries it holds.
+    /// Returns the number of hashes or entries in the tile.
     pub const fn width(&self) -> u16 {
         self.width
     }
@@ -148,23 +150,23 @@ impl FromStr for TilePath {
             }
             Some(Self { level, index, width })
         };
-        // One spelling a place: what we would not write so is not that path.
+        // Each path has one spelling. Reject any text that `Display` would not produce.
         read()
             .filter(|path| path.width >= 1 && path.to_string() == text)
             .ok_or_else(|| TilePathError(text.chars().take(128).collect()))
     }
 }
 
-/// A text that is not the path of a tile.
+/// The error for a text that is not the path of a tile.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("not the path of a tile such as tile/0/x001/234: {0:?}")]
 pub struct TilePathError(String);
 
-/// A bundle of entries as tlog-tiles stores it: each leaf behind its length in two bytes.
+/// Writes an entry bundle in the format of tlog-tiles: each leaf follows its length in two bytes.
 ///
 /// # Errors
 ///
-/// When a leaf is longer than the 65,535 bytes that two bytes can say.
+/// Returns an error if a leaf is longer than 65,535 bytes, the maximum for two bytes.
 pub fn bundle<'a>(leaves: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<u8>, BundleError> {
     let mut bytes = Vec::new();
     for leaf in leaves {
@@ -175,7 +177,7 @@ pub fn bundle<'a>(leaves: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<u8>,
     Ok(bytes)
 }
 
-/// A leaf that no bundle can hold.
+/// The error for a leaf that is too long for a bundle.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("a bundle holds leaves of at most 65535 bytes, not {0}")]
 pub struct BundleError(usize);

@@ -1,15 +1,15 @@
-//! The tree: its right edge, which grows, and the proofs about it.
+//! The Merkle tree: its right edge, which grows, and the proofs about it.
 //!
-//! Only full tiles are stored. What lies to the right of the last full tile is read from the leaves
-//! and from the roots of the tiles below, so that appending never rewrites anything.
+//! Only full tiles are stored. Hashes to the right of the last full tile are read from the leaves
+//! and from the roots of the tiles below. So appending never rewrites stored data.
 
 use crate::Hash;
 use crate::hash::hashes_of;
 use crate::tile::{HEIGHT, Tile, WIDTH, subtree_root};
 
-/// The roots of the complete subtrees that a tree consists of, largest first.
+/// Holds the roots of the complete subtrees that make up a tree, largest first.
 ///
-/// It is all that is needed to append and to compute the root, in at most 64 hashes.
+/// These at most 64 hashes suffice to append a leaf and to compute the root.
 ///
 /// ```
 /// use answerback_ledger::{Hash, tree::Frontier};
@@ -27,10 +27,10 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// Adds the hash of a leaf at the right.
+    /// Appends the hash of a leaf.
     pub fn append(&mut self, leaf: Hash) {
         let mut node = leaf;
-        // Each trailing one of the size is a complete subtree that the new node completes to a larger one.
+        // Each trailing one bit of the size is a complete subtree that merges with the new node.
         for _ in 0..self.size.trailing_ones() {
             if let Some(left) = self.roots.pop() {
                 node = Hash::of_node(&left, &node);
@@ -40,17 +40,17 @@ impl Frontier {
         self.size += 1;
     }
 
-    /// How many leaves the tree has.
+    /// Returns the number of leaves in the tree.
     pub const fn size(&self) -> u64 {
         self.size
     }
 
-    /// The roots of the complete subtrees, largest first.
+    /// Returns the roots of the complete subtrees, largest first.
     pub fn roots(&self) -> &[Hash] {
         &self.roots
     }
 
-    /// The root of the tree.
+    /// Returns the root of the tree.
     pub fn root(&self) -> Hash {
         let mut from_the_right = self.roots.iter().rev();
         from_the_right.next().map_or_else(Hash::of_nothing, |last| {
@@ -58,19 +58,20 @@ impl Frontier {
         })
     }
 
-    /// The roots one after another.
+    /// Returns the roots in order, concatenated.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.roots.iter().flat_map(|hash| *hash.as_bytes()).collect()
     }
 
-    /// The frontier of a tree of this size, or `None` when so many bytes cannot be it.
+    /// Parses the frontier of a tree of this size, or returns `None` if the number of hashes does
+    /// not match the size.
     pub fn from_bytes(size: u64, bytes: &[u8]) -> Option<Self> {
         let roots = hashes_of(bytes)?;
         (roots.len() == size.count_ones() as usize).then_some(Self { size, roots })
     }
 }
 
-/// The hashes right of the last full tile of each level: what completes the next tiles.
+/// Holds the hashes to the right of the last full tile of each level. They become the next tiles.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Edge {
     size: u64,
@@ -78,11 +79,11 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// The edge of a tree of this size.
+    /// Reads the edge of a tree of this size.
     ///
     /// # Errors
     ///
-    /// When the reader fails.
+    /// Returns an error if the reader fails.
     pub fn read<R: HashReader + ?Sized>(size: u64, reader: &R) -> Result<Self, R::Error> {
         let mut levels = Vec::new();
         let (mut level, mut count) = (0, size);
@@ -99,12 +100,13 @@ impl Edge {
         Ok(Self { size, levels })
     }
 
-    /// How many leaves the tree has.
+    /// Returns the number of leaves in the tree.
     pub const fn size(&self) -> u64 {
         self.size
     }
 
-    /// Adds the hash of a leaf and hands out each tile that it completes, lowest level first.
+    /// Appends the hash of a leaf. It calls `completed` for each tile that becomes full, lowest
+    /// level first.
     pub fn append(&mut self, leaf: Hash, completed: &mut dyn FnMut(Tile)) {
         let mut index = self.size;
         self.size += 1;
@@ -129,34 +131,35 @@ impl Edge {
     }
 }
 
-/// Where the hashes of a tree are kept.
+/// Reads the stored hashes of a tree.
 pub trait HashReader {
-    /// Why a hash could not be read.
+    /// The error of a failed read.
     type Error;
 
-    /// `count` hashes of a tile level from this index on: of leaves at level 0, above that roots of
-    /// the full tiles one level below. They lie within one tile, which need not be full.
+    /// Returns `count` hashes of a tile level, starting at this index. Level 0 contains the hashes
+    /// of leaves; each higher level contains the roots of the full tiles one level below. The range
+    /// lies within one tile, which need not be full.
     ///
     /// # Errors
     ///
-    /// When they cannot be read. A hash that is not there is an error too.
+    /// Returns an error if a hash is missing or cannot be read.
     fn hashes(&self, level: u8, from: u64, count: u64) -> Result<Vec<Hash>, Self::Error>;
 }
 
-/// The root that the tree had when it held `size` leaves.
+/// Returns the root that the tree had when it contained `size` leaves.
 ///
 /// # Errors
 ///
-/// When the reader fails.
+/// Returns an error if the reader fails.
 pub fn root_at<R: HashReader + ?Sized>(size: u64, reader: &R) -> Result<Hash, R::Error> {
     range_root(0, size, reader)
 }
 
-/// The frontier that the tree had when it held `size` leaves.
+/// Returns the frontier that the tree had when it contained `size` leaves.
 ///
 /// # Errors
 ///
-/// When the reader fails.
+/// Returns an error if the reader fails.
 pub fn frontier_at<R: HashReader + ?Sized>(size: u64, reader: &R) -> Result<Frontier, R::Error> {
     let (mut start, mut roots) = (0, Vec::new());
     for height in (0..u64::BITS).rev().filter(|height| size >> height & 1 == 1) {
@@ -166,12 +169,12 @@ pub fn frontier_at<R: HashReader + ?Sized>(size: u64, reader: &R) -> Result<Fron
     Ok(Frontier { size, roots })
 }
 
-/// The inclusion proof of RFC 6962: the hashes beside the way from a leaf up to the root of the tree
-/// of this size, lowest first. Empty when there is no such leaf.
+/// Returns the inclusion proof of RFC 6962. It consists of the sibling hashes from a leaf up to the
+/// root of the tree of this size, lowest first. The proof is empty if the leaf does not exist.
 ///
 /// # Errors
 ///
-/// When the reader fails.
+/// Returns an error if the reader fails.
 pub fn inclusion_proof<R: HashReader + ?Sized>(
     index: u64,
     size: u64,
@@ -193,12 +196,13 @@ pub fn inclusion_proof<R: HashReader + ?Sized>(
     Ok(path)
 }
 
-/// The consistency proof of RFC 6962: that the tree of the old size is the beginning of the tree of the
-/// new one. Empty when the sizes are equal, or the old one is 0 or the larger.
+/// Returns the consistency proof of RFC 6962. It proves that the tree of the old size is the
+/// beginning of the tree of the new size. The proof is empty if the old size is 0 or not smaller
+/// than the new one.
 ///
 /// # Errors
 ///
-/// When the reader fails.
+/// Returns an error if the reader fails.
 pub fn consistency_proof<R: HashReader + ?Sized>(
     old: u64,
     new: u64,
@@ -209,7 +213,7 @@ pub fn consistency_proof<R: HashReader + ?Sized>(
     }
     let (mut start, mut end) = (0, new);
     let mut path = Vec::new();
-    // Down to the subtree that ends where the old tree ended.
+    // Descend to the subtree that ends where the old tree ended.
     while end != old {
         let middle = start + split(end - start);
         if old <= middle {
@@ -220,7 +224,7 @@ pub fn consistency_proof<R: HashReader + ?Sized>(
             start = middle;
         }
     }
-    // Where it is the old tree itself, whoever asks has its root.
+    // If this subtree is the whole old tree, the verifier already has its root.
     if start != 0 {
         path.push(range_root(start, end, reader)?);
     }
@@ -228,13 +232,13 @@ pub fn consistency_proof<R: HashReader + ?Sized>(
     Ok(path)
 }
 
-/// The root that an inclusion proof leads to, or `None` when the proof has not the length that the
-/// sizes demand.
+/// Computes the root that an inclusion proof leads to. It returns `None` if the proof does not have
+/// the length that the sizes require.
 pub fn root_of_inclusion(leaf: Hash, index: u64, size: u64, path: &[Hash]) -> Option<Hash> {
     if index >= size {
         return None;
     }
-    // RFC 9162, section 2.1.3.2.
+    // The algorithm of RFC 9162, section 2.1.3.2.
     let (mut node, mut last) = (index, size - 1);
     let mut root = leaf;
     for beside in path {
@@ -254,12 +258,13 @@ pub fn root_of_inclusion(leaf: Hash, index: u64, size: u64, path: &[Hash]) -> Op
     (last == 0).then_some(root)
 }
 
-/// The largest power of two below `count`, which is at least 2.
+/// Returns the largest power of two below `count`, which must be at least 2.
 fn split(count: u64) -> u64 {
     1 << (count - 1).ilog2()
 }
 
-/// The root over the leaves from `start` to `end`, where `start` is where a subtree of that length starts.
+/// Computes the root over the leaves from `start` to `end`. `start` must be the start of a subtree
+/// of that length.
 fn range_root<R: HashReader + ?Sized>(start: u64, end: u64, reader: &R) -> Result<Hash, R::Error> {
     let count = end - start;
     if count == 0 {
@@ -274,7 +279,8 @@ fn range_root<R: HashReader + ?Sized>(start: u64, end: u64, reader: &R) -> Resul
     Ok(Hash::of_node(&left, &range_root(middle, end, reader)?))
 }
 
-/// The root of the complete subtree of this height that is the `index`-th of its height.
+/// Reads the root of the complete subtree with this height and this index among the subtrees of its
+/// height.
 fn complete<R: HashReader + ?Sized>(height: u32, index: u64, reader: &R) -> Result<Hash, R::Error> {
     let level = u8::try_from(height / HEIGHT).unwrap_or(u8::MAX);
     let within = height % HEIGHT;
@@ -291,7 +297,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A store of tiles in memory that is kept the way the real ones are: full tiles and leaves.
+    /// Stores tiles in memory the way the real stores do: full tiles and leaves.
     #[derive(Default)]
     pub(crate) struct Kept {
         leaves: Vec<Hash>,
@@ -328,7 +334,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The eight leaves and roots that the implementations of Certificate Transparency share.
+    /// Checks the eight leaves and roots that implementations of Certificate Transparency share.
     #[test]
     fn roots_of_the_shared_vectors() {
         let leaves: [&[u8]; 8] = [
@@ -359,13 +365,13 @@ pub(crate) mod tests {
         }
     }
 
-    /// Of all proofs of a size, every so many are compared here; with `ANSWERBACK_ALL_PROOFS`, as `scripts/torture` sets
-    /// it, all of them are.
+    /// Returns the interval at which proofs are compared. `scripts/torture` sets
+    /// `ANSWERBACK_ALL_PROOFS` to compare all of them.
     fn stride() -> u64 {
         if std::env::var_os("ANSWERBACK_ALL_PROOFS").is_some() { 1 } else { 32 }
     }
 
-    /// What another implementation gives as the proof of every size up to 1,000, ours must equal.
+    /// Compares our proofs of every size up to 1,000 with those of another implementation.
     #[test]
     fn proofs_of_every_size_equal_those_of_another_implementation() {
         let mut theirs = MemoryBackedTree::<Sha256, Vec<u8>>::new();
@@ -382,7 +388,8 @@ pub(crate) mod tests {
             assert_eq!(root_at(size, &ours), Ok(root));
             assert_eq!(frontier_at(size, &ours), Ok(frontier.clone()));
             assert_eq!(Edge::read(size, &ours), Ok(ours.edge.clone()));
-            // All indexes of the small sizes; of the others some, and others with the next size.
+            // Small sizes compare all indexes. Larger sizes compare a sample that shifts with the
+            // size.
             let is_compared = |number: &u64| (number + size).is_multiple_of(stride) || size < 70;
             for index in (0..size).filter(is_compared) {
                 let path = inclusion_proof(index, size, &ours).unwrap();
@@ -404,7 +411,8 @@ pub(crate) mod tests {
         println!("{compared} proofs are those of another implementation");
     }
 
-    /// Past the first tile of the second level, where roots of tiles are hashes of a full tile.
+    /// Checks a tree beyond the first tile of the second level, where roots of tiles are hashes of
+    /// a full tile.
     #[test]
     fn proofs_across_tile_levels() {
         let mut kept = Kept::default();

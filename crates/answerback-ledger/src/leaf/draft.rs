@@ -6,7 +6,7 @@ use super::sealed::LARGEST_LEAF;
 use super::{Id, Kind, Leaf, LeafError, Token};
 use crate::{Hash, Part, VerifierKey};
 
-/// What a config entry is about.
+/// The subject of a config entry.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the format defines exactly these")]
 #[expect(missing_docs, reason = "the names say it")]
@@ -23,7 +23,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The word that stands in a leaf.
+    /// Returns the word that the leaf uses.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -39,22 +39,22 @@ impl Subject {
     }
 }
 
-/// Why a part is erased.
+/// The reason for erasing a part.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the format defines exactly these")]
 pub enum Basis {
-    /// Somebody whose data it is asked for it.
+    /// A person whose data it contains asked for the erasure.
     Request,
-    /// It was kept long enough.
+    /// The retention period has ended.
     Retention,
-    /// A law or a court demands it.
+    /// A law or a court requires it.
     Legal,
-    /// It holds a secret that should not have come in.
+    /// It contains a secret that should not have been recorded.
     Secret,
 }
 
 impl Basis {
-    /// The word that stands in a leaf.
+    /// Returns the word that the leaf uses.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -65,19 +65,19 @@ impl Basis {
     }
 }
 
-/// What the verification of a governed response came to.
+/// The result of verifying a governed response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the format defines exactly these")]
 pub enum Outcome {
     /// All rules hold.
     Accepted,
-    /// A rule that fails closed does not.
+    /// At least one rule that fails closed does not hold.
     Refused,
-    /// There was nothing to verify it against.
+    /// There was no manifest and lock to verify it against.
     Unverified,
 }
 
-/// The four flags that an agent claims for its response.
+/// Holds the four flags that an agent claims for its response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "the contract defines exactly these")]
 #[expect(missing_docs, clippy::struct_excessive_bools, reason = "the contract's own names")]
@@ -88,7 +88,7 @@ pub struct Attestation {
     pub constraints_followed: bool,
 }
 
-/// An entry before the ledger took it: everything but the time.
+/// An entry before it is appended to the ledger: everything except the time.
 ///
 /// A draft can be sealed any number of times, so that a unit of work can run again.
 ///
@@ -118,49 +118,52 @@ pub struct Draft {
     reply_id: Option<Id>,
 }
 
-/// One constructor a kind.
+/// Has one constructor for each kind of entry.
 impl Draft {
-    /// Something that is in force from here on.
+    /// Starts an entry that records a configuration in force from now on.
     pub fn config(subject: Subject) -> Self {
         Self::new(Kind::Config).with("subject", subject.as_str())
     }
 
-    /// A call, before it is forwarded.
+    /// Starts an entry that records a call before it is forwarded.
     pub fn request() -> Self {
         Self::new(Kind::Request)
     }
 
-    /// The answer to a call. The ledger finds the request by its id.
+    /// Starts an entry that records the response to a call. The ledger finds the request by its id.
     pub fn response() -> Self {
         Self::new(Kind::Response)
     }
 
-    /// An answer that was refused.
+    /// Starts an entry that records a rejected response.
     pub fn rejected() -> Self {
         Self::new(Kind::Rejected)
     }
 
-    /// A call that did not pass its check.
+    /// Starts an entry that records a call that failed its check.
     pub fn validation(attempt: u8, max_attempts: u8) -> Self {
         Self::new(Kind::Validation).with("attempt", attempt).with("max_attempts", max_attempts)
     }
 
-    /// A case that waits for a person, who is shown what has this digest.
+    /// Starts an entry that records a case waiting for a person. The digest is that of the content
+    /// shown to the person.
     pub fn escalation(case: Id, digest: Digest, revision: u64) -> Self {
         Self::new(Kind::Escalation).about(case, digest, revision)
     }
 
-    /// A retry state that this case blocked was unblocked without a decision.
+    /// Starts an entry that records that a retry state blocked by this case was unblocked without a
+    /// decision.
     pub fn release(case: Id) -> Self {
         Self::new(Kind::Escalation).with("case_id", case.to_string())
     }
 
-    /// What a person decided about what has this digest.
+    /// Starts an entry that records a person's decision. The digest is that of the content shown to
+    /// the person.
     pub fn decision(case: Id, decision: Token, digest: Digest, revision: u64) -> Self {
         Self::new(Kind::Decision).about(case, digest, revision).with("decision", decision.as_str())
     }
 
-    /// A part of another entry was erased.
+    /// Starts an entry that records the erasure of a part of another entry.
     pub fn erasure(index: u64, part: &Token, basis: Basis) -> Self {
         Self::new(Kind::Erasure)
             .with("target_index", index.to_string())
@@ -168,7 +171,8 @@ impl Draft {
             .with("basis", basis.as_str())
     }
 
-    /// Everything below this index may be missing; the tree of that size had this root.
+    /// Starts an entry that permits all entries below this index to be missing. The tree of that
+    /// size had this root.
     pub fn prune(below: u64, root: &Hash) -> Self {
         Self::new(Kind::Prune).with("below", below.to_string()).with("root", root.to_string())
     }
@@ -180,22 +184,22 @@ impl Draft {
     }
 
     fn about(self, case: Id, digest: Digest, revision: u64) -> Self {
-        // A revision beyond what a number of a leaf can be is one that nobody reaches.
+        // No real revision reaches the largest number that a leaf allows.
         self.with("case_id", case.to_string())
             .with("digest", digest.to_string())
             .with("revision", revision.min(LARGEST_NUMBER - 1))
     }
 }
 
-/// One setter a member. A member that the kind does not list is refused when the draft is sealed.
+/// Has one setter for each member. Sealing rejects a member that the kind does not list.
 impl Draft {
-    /// The document's own time; a claim.
+    /// Sets the time that the document itself claims.
     pub fn with_claimed_time(self, time: Timestamp) -> Self {
         let micros = time.nanos_since(Timestamp::from_unix_micros(0)) / 1000;
         self.with("claimed_ts", time_of(i64::try_from(micros).unwrap_or(0)))
     }
 
-    /// Adds a part. Of two with one name the later counts.
+    /// Adds a part. A later part replaces an earlier one with the same name.
     pub fn with_part(mut self, part: Part) -> Self {
         match self.parts.binary_search_by(|held| held.name().cmp(part.name())) {
             Ok(at) => self.parts[at] = part,
@@ -204,52 +208,53 @@ impl Draft {
         self
     }
 
-    /// Which reply it belongs to.
+    /// Sets the id of the reply that the entry belongs to.
     pub fn with_reply_id(mut self, id: Id) -> Self {
         self.reply_id = Some(id);
         self.with("reply_id", id.to_string())
     }
 
-    /// Which chain of calls it belongs to.
+    /// Sets the id of the chain of calls that the entry belongs to.
     pub fn with_correlation_id(self, id: Id) -> Self {
         self.with("correlation_id", id.to_string())
     }
 
-    /// The request it is or answers.
+    /// Sets the id of the request that the entry records or answers.
     pub fn with_request_id(mut self, id: Id) -> Self {
         self.request_id = Some(id);
         self.with("request_id", id.to_string())
     }
 
-    /// The response it is. A second entry of the same kind with this id is not appended.
+    /// Sets the id of the response that the entry records. The ledger does not append a second
+    /// entry of the same kind with this id.
     pub fn with_response_id(mut self, id: Id) -> Self {
         self.response_id = Some(id);
         self.with("response_id", id.to_string())
     }
 
-    /// Which case it belongs to.
+    /// Sets the id of the case that the entry belongs to.
     pub fn with_case_id(self, id: Id) -> Self {
         self.with("case_id", id.to_string())
     }
 
-    /// The agent that answers, as the manifest knows it.
+    /// Sets the responding agent as the manifest lists it.
     pub fn with_agent(self, id: &Token, kind: &Token, version: &Token) -> Self {
         self.with("agent_id", id.as_str())
             .with("agent_type", kind.as_str())
             .with("agent_version", version.as_str())
     }
 
-    /// The prompt under which the agent answered.
+    /// Sets the digest of the prompt under which the agent responded.
     pub fn with_prompt(self, prompt: Digest) -> Self {
         self.with("prompt_sha256", prompt.to_string())
     }
 
-    /// The manifest and the lock that were in force.
+    /// Sets the digests of the manifest and the lock that were in force.
     pub fn with_governance(self, manifest: Digest, lock: Digest) -> Self {
         self.with("manifest_sha256", manifest.to_string()).with("lock_sha256", lock.to_string())
     }
 
-    /// What the agent claims.
+    /// Sets the flags that the agent claims.
     pub fn with_claimed(self, claimed: Attestation) -> Self {
         self.with(
             "claimed",
@@ -262,7 +267,7 @@ impl Draft {
         )
     }
 
-    /// What was found, with the codes of the rules that do not hold.
+    /// Sets the result of the verification and the codes of the rules that do not hold.
     pub fn with_verdict(self, outcome: Outcome, failed: impl IntoIterator<Item = Token>) -> Self {
         let result = match outcome {
             Outcome::Accepted => "accepted",
@@ -272,57 +277,58 @@ impl Draft {
         self.with("verdict", json!({"failed": sorted(failed), "result": result}))
     }
 
-    /// The reply's status in its contract's own word.
+    /// Sets the reply's status, in the word of its contract.
     pub fn with_status(self, status: &Token) -> Self {
         self.with("status", status.as_str())
     }
 
-    /// What became of it.
+    /// Sets the outcome of the call or reply.
     pub fn with_outcome(self, outcome: &Token) -> Self {
         self.with("outcome", outcome.as_str())
     }
 
-    /// The contract of the document.
+    /// Sets the contract of the document.
     pub fn with_contract(self, contract: &Token) -> Self {
         self.with("contract", contract.as_str())
     }
 
-    /// The server behind the gateway.
+    /// Sets the name of the upstream server.
     pub fn with_upstream(self, upstream: &Token) -> Self {
         self.with("upstream", upstream.as_str())
     }
 
-    /// On whose behalf.
+    /// Sets the principal on whose behalf the request was made.
     pub fn with_principal(self, principal: &Token) -> Self {
         self.with("principal", principal.as_str())
     }
 
-    /// A tool that the catalogue knows. A name that is not a token is kept as its digest.
+    /// Sets a tool from the catalogue. A name that is not a token is stored as its digest.
     pub fn with_tool(self, name: &str) -> Self {
         if Token::is_valid(name) { self.with("tool", name) } else { self.with_unknown_tool(name) }
     }
 
-    /// A tool that the catalogue does not know: a name of the model's own is kept as its digest only.
+    /// Sets a tool that is not in the catalogue. The model may have invented the name, so only its
+    /// digest is stored.
     pub fn with_unknown_tool(self, name: &str) -> Self {
         self.with("tool_sha256", Digest::of_bytes(name.as_bytes()).to_string())
     }
 
-    /// The codes of what was found.
+    /// Sets the codes of the findings.
     pub fn with_codes(self, codes: impl IntoIterator<Item = Token>) -> Self {
         self.with("codes", sorted(codes))
     }
 
-    /// Which attempt it was, and of how many.
+    /// Sets the attempt number and the maximum number of attempts.
     pub fn with_attempt(self, attempt: u8, max_attempts: u8) -> Self {
         self.with("attempt", attempt).with("max_attempts", max_attempts)
     }
 
-    /// The digest of the content in force.
+    /// Sets the digest of the content that is in force.
     pub fn with_sha256(self, digest: Digest) -> Self {
         self.with("sha256", digest.to_string())
     }
 
-    /// The key that signs from here on.
+    /// Sets the public key that signs from now on.
     pub fn with_verifier_key(self, key: &VerifierKey) -> Self {
         self.with("vkey", key.to_string())
     }
@@ -334,42 +340,43 @@ impl Draft {
 }
 
 impl Draft {
-    /// Its kind.
+    /// Returns the kind of the entry.
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Its parts, sorted by name.
+    /// Returns the parts, sorted by name.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// The request it is or answers.
+    /// Returns the id of the request that the entry records or answers.
     pub const fn request_id(&self) -> Option<Id> {
         self.request_id
     }
 
-    /// The response it is.
+    /// Returns the id of the response that the entry records.
     pub const fn response_id(&self) -> Option<Id> {
         self.response_id
     }
 
-    /// The reply it belongs to.
+    /// Returns the id of the reply that the entry belongs to.
     pub const fn reply_id(&self) -> Option<Id> {
         self.reply_id
     }
 
-    /// Roughly how much room it takes in a batch, in bytes.
+    /// Estimates the size of the entry in a batch, in bytes.
     pub fn weight(&self) -> usize {
         self.parts.iter().map(|part| part.bytes().len()).sum::<usize>() + 1024
     }
 
-    /// The leaf of this entry at this time (microseconds since 1970), which answers the request with
-    /// this index.
+    /// Creates the leaf of this entry at this time (microseconds since 1970). A response names the
+    /// request that it answers by `request_index`.
     ///
     /// # Errors
     ///
-    /// When a member does not belong to the kind, or the leaf is too long.
+    /// Returns an error if a member does not belong to the kind, a required member is missing, or
+    /// the leaf is too long.
     pub fn seal(&self, micros: i64, request_index: Option<u64>) -> Result<Leaf, LeafError> {
         let mut members = self.members.clone();
         members.insert("v".to_owned(), 1.into());

@@ -2,19 +2,19 @@ use std::fmt;
 
 use answerback::{UuidText, UuidV4, UuidV7};
 
-/// A UUID of any version, as a leaf writes it: lower-case.
+/// A UUID of any version, written in lower case in a leaf.
 ///
-/// The contracts' ids may come in either letter case; in the log one id has one spelling, so that a
+/// The contracts allow ids in either letter case. The log has one spelling for each id, so that a
 /// response finds its request.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Id([u8; 16]);
 
 impl Id {
-    /// Reads a UUID in either letter case.
+    /// Parses a UUID in either letter case.
     ///
     /// # Errors
     ///
-    /// When the text is not a UUID.
+    /// Returns an error if the text is not a UUID.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         let bytes = text.as_bytes();
         let mut id = [0; 16];
@@ -37,7 +37,7 @@ impl Id {
         Ok(Self(id))
     }
 
-    /// The sixteen bytes.
+    /// Returns the sixteen bytes of the UUID.
     pub const fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
@@ -71,7 +71,7 @@ impl fmt::Display for Id {
     }
 }
 
-/// A text that is not a UUID.
+/// The error for a text that is not a UUID.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("not a UUID")]
 pub struct IdError;

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $word:literal),* $(,)?) => {
-        /// What an entry of the log is about.
+        /// The kind of an entry in the log.
         #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
         #[expect(clippy::exhaustive_enums, reason = "the format defines exactly these")]
         pub enum Kind {
@@ -14,7 +14,7 @@ macro_rules! kinds {
             /// All kinds.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The word that stands in a leaf.
+            /// Returns the word that the leaf uses.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $word),* }
             }
@@ -23,23 +23,24 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// What is in force from here on: start and stop, catalogue, policy, manifest, lock, key, clock.
+    /// A configuration in force from now on: start, stop, catalogue, policy, manifest, lock, key,
+    /// clock or migration.
     Config = "config",
-    /// A call as it was seen and sent.
+    /// A call, as received and forwarded.
     Request = "request",
-    /// Its answer.
+    /// The response to a call.
     Response = "response",
-    /// An answer that was refused.
+    /// A rejected response.
     Rejected = "rejected",
-    /// A call that did not pass its check.
+    /// A call that failed its check.
     Validation = "validation",
     /// A case that waits for a person.
     Escalation = "escalation",
-    /// What the person decided.
+    /// A person's decision on a case.
     Decision = "decision",
-    /// A part was erased.
+    /// The erasure of a part.
     Erasure = "erasure",
-    /// Old entries were removed.
+    /// The removal of old entries.
     Prune = "prune",
 }
 
@@ -58,7 +59,7 @@ impl FromStr for Kind {
     }
 }
 
-/// A word that is no kind of entry.
+/// The error for a word that is not a kind of entry.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("no kind of entry: {0:?}")]
 pub struct KindError(String);

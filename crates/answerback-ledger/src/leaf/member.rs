@@ -1,4 +1,4 @@
-//! What may stand in a leaf: one table that the writer and the reader go by.
+//! Defines which members a leaf may contain, in one table for writing and for reading.
 
 use answerback::time::{Timestamp, Zone};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{Id, Kind, Token};
 use crate::note::VerifierKey;
 
-/// The first whole number that a leaf writes as text instead: 2^53.
+/// The exclusive upper limit for numbers in a leaf: 2^53. Larger values are written as text.
 pub const LARGEST_NUMBER: u64 = 1 << 53;
 
 /// The form of a member's value.
@@ -17,7 +17,7 @@ enum Form {
     Time,
     Parts,
     Id,
-    /// A whole number as text, since it may pass 2^53.
+    /// A whole number as text, since it may exceed 2^53.
     Decimal,
     Token,
     Hex,
@@ -42,7 +42,7 @@ const RESULTS: &[&str] = &["accepted", "refused", "unverified"];
 const FLAGS: [&str; 4] =
     ["boundaries_respected", "constraints_followed", "quality_standards_met", "within_scope"];
 
-/// Every member: its name, its form, the kinds that may carry it, the kinds that must.
+/// Lists every member: its name, its form, the kinds that allow it and the kinds that require it.
 const MEMBERS: &[(&str, Form, &[Kind], &[Kind])] = &[
     ("v", Form::Version, ANY, ANY),
     ("kind", Form::Kind, ANY, ANY),
@@ -86,41 +86,41 @@ const MEMBERS: &[(&str, Form, &[Kind], &[Kind])] = &[
     ("root", Form::Hex, &[Kind::Prune], &[Kind::Prune]),
 ];
 
-/// Why something is not a leaf.
+/// Explains why bytes or members are not a valid leaf.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LeafError {
-    /// It is not JSON, or not an object.
+    /// The bytes are not JSON, or not an object.
     #[error("a leaf is one JSON object")]
     NotAnObject,
-    /// It is not in the one form that RFC 8785 gives it.
+    /// The bytes are not in the canonical form of RFC 8785.
     #[error("a leaf is written in the form of RFC 8785")]
     NotCanonical,
-    /// It is too long.
+    /// The leaf is too long.
     #[error("a leaf has at most 8192 bytes, not {0}")]
     TooLong(usize),
-    /// A member that the kind does not have.
+    /// The kind does not allow a member.
     #[error("an entry of kind {kind} has no member {member:?}")]
     Unlisted {
         /// The entry's kind.
         kind: Kind,
-        /// The member.
+        /// The name of the member.
         member: String,
     },
-    /// A member that the kind must have.
+    /// The kind requires a member that is missing.
     #[error("an entry of kind {kind} needs the member {member:?}")]
     Missing {
         /// The entry's kind.
         kind: Kind,
-        /// The member.
+        /// The name of the member.
         member: &'static str,
     },
-    /// A value that is not of its member's form.
+    /// The value of a member does not have the member's form.
     #[error("the value of {0:?} has not the form of that member")]
     Form(String),
 }
 
-/// The kind of a leaf whose members are all as the table says.
+/// Checks all members against the table and returns the kind of the leaf.
 pub(super) fn check(members: &Map<String, Value>) -> Result<Kind, LeafError> {
     let kind = members.get("kind").and_then(Value::as_str).and_then(|word| word.parse().ok());
     let kind: Kind = kind.ok_or_else(|| LeafError::Form("kind".to_owned()))?;
@@ -139,7 +139,7 @@ pub(super) fn check(members: &Map<String, Value>) -> Result<Kind, LeafError> {
             return Err(LeafError::Missing { kind, member: name });
         }
     }
-    // A key that is not named cannot be believed later.
+    // A verifier can trust a new signing key only if an entry names it.
     let subject = members.get("subject").and_then(Value::as_str);
     if matches!(subject, Some("start" | "key")) && !members.contains_key("vkey") {
         return Err(LeafError::Missing { kind, member: "vkey" });
@@ -185,7 +185,7 @@ fn holds(form: Form, value: &Value) -> bool {
     }
 }
 
-/// The name of a part's line in a leaf, when the line is as it must be.
+/// Returns the name in one element of `parts`, if the element is well formed.
 fn part_name(part: &Value) -> Option<&str> {
     let members = part.as_object().filter(|members| members.len() == 4)?;
     let text = |name: &str| members.get(name).and_then(Value::as_str);
@@ -206,14 +206,14 @@ fn is_hex(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// A whole number in the one way decimal text writes it.
+/// Parses a whole number. It accepts only the canonical decimal form.
 pub(super) fn decimal(text: &str) -> Option<u64> {
     text.parse::<u64>().ok().filter(|number| number.to_string() == text)
 }
 
-/// The microseconds of a time in the form of a leaf.
+/// Parses a time in the form of a leaf and returns its microseconds since 1970.
 pub(super) fn micros_of(text: &str) -> Option<i64> {
-    // 2026-11-15T18:24:44.727091Z
+    // The form is `2026-11-15T18:24:44.727091Z`.
     let in_form = text.len() == 27 && text.as_bytes()[19] == b'.' && text.as_bytes()[10] == b'T';
     let (time, zone) = Timestamp::parse(text).ok().filter(|_| in_form)?;
     let micros = time.nanos_since(Timestamp::from_unix_micros(0)) / 1000;
@@ -221,7 +221,7 @@ pub(super) fn micros_of(text: &str) -> Option<i64> {
     (time_of(micros) == text).then_some(micros)
 }
 
-/// A time as a leaf writes it, from microseconds since 1970.
+/// Formats a time as a leaf writes it, from microseconds since 1970.
 pub fn time_of(micros: i64) -> String {
     let mut text = Timestamp::from_unix_micros(micros).to_offset_micros();
     text.truncate(text.len() - "+00:00".len());

@@ -1,7 +1,9 @@
-//! The leaf: what an entry of the log says, in at most 8,192 bytes, without content and free text.
+//! The leaf: the canonical JSON of one log entry, in at most 8,192 bytes, without content or free
+//! text.
 //!
-//! A [`Draft`] is what a caller knows; the ledger adds the time, and the index of the request that a
-//! response answers, and seals it to a [`Leaf`]. `member` is the one table of what may stand in it.
+//! A caller fills a [`Draft`]. The ledger adds the time, and for a response the index of its
+//! request, and seals it to a [`Leaf`]. The one table in `member` defines which members a leaf may
+//! contain.
 
 mod draft;
 mod id;

@@ -4,10 +4,10 @@ use super::member::{self, decimal, micros_of};
 use super::{Id, Kind, LeafError};
 use crate::Hash;
 
-/// The longest leaf, in bytes.
+/// The maximum length of a leaf, in bytes.
 pub const LARGEST_LEAF: usize = 8192;
 
-/// A leaf: the exact bytes that the tree hashes, and what they say.
+/// A leaf: the exact bytes that the tree hashes, with their parsed members.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leaf {
     bytes: Vec<u8>,
@@ -16,7 +16,7 @@ pub struct Leaf {
     members: Map<String, Value>,
 }
 
-/// What a leaf says of one of its parts.
+/// The commitment of a leaf to one of its parts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Commitment {
@@ -38,11 +38,12 @@ impl Leaf {
         Self { bytes, kind, micros, members }
     }
 
-    /// Reads a leaf that was stored.
+    /// Parses a stored leaf.
     ///
     /// # Errors
     ///
-    /// When the bytes are not exactly what a writer of this format would have written.
+    /// Returns an error if the bytes are not in the exact form that a writer of this format
+    /// produces.
     pub fn parse(bytes: &[u8]) -> Result<Self, LeafError> {
         if bytes.len() > LARGEST_LEAF {
             return Err(LeafError::TooLong(bytes.len()));
@@ -60,52 +61,52 @@ impl Leaf {
         Ok(Self::sealed(bytes.to_vec(), kind, micros, members))
     }
 
-    /// The exact bytes.
+    /// Returns the exact bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Its hash in the tree.
+    /// Returns the hash of the leaf in the tree.
     pub fn hash(&self) -> Hash {
         Hash::of_leaf(&self.bytes)
     }
 
-    /// Its kind.
+    /// Returns the kind of the entry.
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// When the ledger took it, in microseconds since 1970.
+    /// Returns the time at which the ledger appended the entry, in microseconds since 1970.
     pub const fn micros(&self) -> i64 {
         self.micros
     }
 
-    /// A member as it stands in the leaf.
+    /// Returns the value of a member.
     pub fn member(&self, name: &str) -> Option<&Value> {
         self.members.get(name)
     }
 
-    /// All members.
+    /// Returns all members.
     pub const fn members(&self) -> &Map<String, Value> {
         &self.members
     }
 
-    /// A member that is a text.
+    /// Returns the value of a member if it is a string.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.member(name).and_then(Value::as_str)
     }
 
-    /// A member that is a UUID.
+    /// Returns the value of a member if it is a UUID.
     pub fn id(&self, name: &str) -> Option<Id> {
         self.text(name).and_then(|text| Id::parse(text).ok())
     }
 
-    /// A member that is a whole number written as text.
+    /// Returns the value of a member if it is a whole number written as text.
     pub fn index(&self, name: &str) -> Option<u64> {
         self.text(name).and_then(decimal)
     }
 
-    /// What it says of its parts, sorted by name.
+    /// Returns the commitments to the parts, sorted by name.
     pub fn commitments(&self) -> Vec<Commitment> {
         let parts = self.member("parts").and_then(Value::as_array).into_iter().flatten();
         let text = |part: &Value, name: &str| part[name].as_str().unwrap_or_default().to_owned();

@@ -1,10 +1,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// A word that may stand in a leaf: 1 to 128 characters of `A–Z a–z 0–9 . _ : @ / + = -`.
+/// A word that a leaf may contain: 1 to 128 characters of `A–Z a–z 0–9 . _ : @ / + = -`.
 ///
-/// A leaf can never be erased, so it takes no text of a model or a person. What is not a token is not
-/// written.
+/// A leaf can never be erased, so it must not contain free text of a model or a person. Text that
+/// is not a token is left out.
 ///
 /// ```
 /// use answerback_ledger::Token;
@@ -16,26 +16,26 @@ use std::sync::Arc;
 pub struct Token(Arc<str>);
 
 impl Token {
-    /// The longest token, in bytes.
+    /// The maximum length of a token in bytes.
     pub const LONGEST: usize = 128;
 
-    /// The token of this text.
+    /// Creates a token from this text.
     ///
     /// # Errors
     ///
-    /// When the text is empty, too long or has another character.
+    /// Returns an error if the text is empty, too long or contains another character.
     pub fn new(text: impl AsRef<str>) -> Result<Self, TokenError> {
         let text = text.as_ref();
         if Self::is_valid(text) { Ok(Self(text.into())) } else { Err(TokenError) }
     }
 
-    /// Whether a text is a token.
+    /// True if the text is a valid token.
     pub fn is_valid(text: &str) -> bool {
         (1..=Self::LONGEST).contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:@/+=-".contains(&byte))
     }
 
-    /// The token's text.
+    /// Returns the token's text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -55,7 +55,7 @@ impl TryFrom<&str> for Token {
     }
 }
 
-/// A text that is not a token. It does not repeat the text, which may be anybody's.
+/// The error for a text that is not a token. It does not repeat the text, which may be untrusted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("a token has 1 to 128 characters of A-Z a-z 0-9 . _ : @ / + = -")]
 pub struct TokenError;
