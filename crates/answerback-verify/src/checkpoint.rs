@@ -1,28 +1,28 @@
-//! What a log commits itself to: origin, size, root.
+//! Checkpoints, in which a log commits to its origin, size and root.
 
 use crate::{
     hash::Hash,
     note::{Note, NoteError},
 };
 
-/// The three lines of a C2SP checkpoint.
+/// The content of a C2SP checkpoint, one field per line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Checkpoint {
-    /// Which log it is of.
+    /// The origin of the log.
     pub origin: String,
-    /// How many entries the tree has.
+    /// The number of entries in the tree.
     pub size: u64,
     /// The tree's root.
     pub root: Hash,
 }
 
 impl Checkpoint {
-    /// Reads the checkpoint that a note holds. Signatures are not looked at here.
+    /// Parses the checkpoint in a note. It does not verify the signatures.
     ///
     /// # Errors
     ///
-    /// When the note's text is not exactly origin, size and root.
+    /// Returns an error if the note's text is not exactly origin, size and root.
     pub fn of_note(note: &Note<'_>) -> Result<Self, CheckpointError> {
         let mut lines = note.text().split_terminator('\n');
         let (Some(origin), Some(size), Some(root), None) =
@@ -38,24 +38,24 @@ impl Checkpoint {
         Ok(Self { origin: origin.to_owned(), size, root })
     }
 
-    /// Reads a signed checkpoint.
+    /// Parses a signed checkpoint. It does not verify the signatures.
     ///
     /// # Errors
     ///
-    /// When the text is not a note, or not the note of a checkpoint.
+    /// Returns an error if the text is not a note, or not the note of a checkpoint.
     pub fn parse(note: &str) -> Result<Self, CheckpointError> {
         Self::of_note(&Note::parse(note)?)
     }
 }
 
-/// Why a text is not a checkpoint.
+/// Explains why a text is not a checkpoint.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// It is not a signed note.
+    /// The text is not a signed note.
     #[error(transparent)]
     Note(#[from] NoteError),
-    /// It has more or fewer lines than three.
+    /// The number of lines is not three.
     #[error("a checkpoint has exactly the lines origin, size and root")]
     Lines,
     /// The first line is empty.
@@ -69,7 +69,7 @@ pub enum CheckpointError {
     Root,
 }
 
-/// Reads a decimal number without sign or leading zeros.
+/// Parses a decimal number without sign or leading zeros.
 pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
     let well_formed = match text {
         [b'0'] => true,

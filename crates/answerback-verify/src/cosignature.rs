@@ -1,4 +1,4 @@
-//! C2SP cosignatures: that a witness saw a checkpoint, and that the log had only grown.
+//! C2SP cosignatures: a witness confirms that it saw a checkpoint and that the log had only grown.
 
 use data_encoding::{BASE64, HEXLOWER};
 use ed25519_dalek::{Signature, VerifyingKey};
@@ -8,7 +8,7 @@ use crate::note::{Note, NoteError, Signed, read_key};
 /// The algorithm byte of a timestamped Ed25519 cosignature.
 const COSIGNATURE: u8 = 4;
 
-/// The key of a witness: `NAME+ID+BASE64`.
+/// The public key of a witness: `NAME+ID+BASE64`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct WitnessKey {
     name: String,
@@ -17,23 +17,24 @@ pub struct WitnessKey {
 }
 
 impl WitnessKey {
-    /// Reads a witness's key.
+    /// Parses a witness's key.
     ///
     /// # Errors
     ///
-    /// When the text is not one, its id is not the hash of the rest, or it is not a key for cosignatures.
+    /// Returns an error if the text is not a key, its id does not match the key, or the key is not
+    /// for cosignatures.
     pub fn parse(text: &str) -> Result<Self, NoteError> {
         let wrong = "it is not a witness's, whose type is 4";
         let (name, id, key) = read_key(text, COSIGNATURE, wrong)?;
         Ok(Self { name, id, key })
     }
 
-    /// The witness's name.
+    /// Returns the witness's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether the witness signed a note.
+    /// Checks the witness's cosignatures under a note.
     pub fn signed(&self, note: &Note<'_>) -> Signed {
         let mut found = Signed::No;
         for signature in note.signatures(&self.name, self.id) {
@@ -45,7 +46,8 @@ impl WitnessKey {
         found
     }
 
-    /// A cosignature is eight bytes of time, then a signature over a header, the time and the note's text.
+    /// Verifies one cosignature. Its first eight bytes are the time; the rest signs a header, the
+    /// time and the note's text.
     fn holds(&self, text: &str, signature: &[u8]) -> bool {
         let Some((time, signature)) = signature.split_first_chunk::<8>() else { return false };
         let time = u64::from_be_bytes(*time);
@@ -64,7 +66,7 @@ impl std::fmt::Display for WitnessKey {
     }
 }
 
-/// A witness whose signature is demanded, and how far it has signed.
+/// A witness whose cosignature the caller requires, and the largest size that it signed.
 #[derive(Debug)]
 pub(crate) struct Demanded {
     pub(crate) key: WitnessKey,
@@ -97,7 +99,7 @@ mod tests {
             assert_eq!(key.signed(&Note::parse(&note(time, signed)).unwrap()), wanted);
         }
         assert_eq!(key.signed(&Note::parse("a\n\n— x AAAAAAAA\n").unwrap()), Signed::No);
-        // The type decides: a log's key is not a witness's.
+        // The type byte distinguishes the keys: a log's key is not a witness key.
         let log = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
         assert!(WitnessKey::parse(log).is_err() && WitnessKey::parse("w+x").is_err());
     }

@@ -1,4 +1,4 @@
-//! Parts that are gone, and the entries that account for them.
+//! Missing parts, and the entries that record their erasure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,16 +8,16 @@ use crate::{
     source::{Entry, Record, Source, SourceError},
 };
 
-/// An erasure whose part was not missing when its turn came.
+/// An erasure whose part was not among the missing ones when it was read.
 struct Unresolved {
     by: u64,
     name: u32,
 }
 
-/// What is missing, and what was erased.
+/// Collects the missing parts and the erasures.
 #[derive(Default)]
 pub(crate) struct Erasures {
-    /// Names of parts, which are few, by number.
+    /// The number of each part name. There are few names, so storing numbers saves memory.
     names: HashMap<String, u32>,
     missing: HashSet<(u64, u32)>,
     unresolved: HashMap<u64, Vec<Unresolved>>,
@@ -34,18 +34,18 @@ impl Erasures {
         number
     }
 
-    /// How many parts were erased with an entry that says so.
+    /// Returns the number of missing parts that have an erasure entry.
     pub(crate) fn erased(&self) -> u64 {
         self.erased
     }
 
-    /// Notes a part that is not there.
+    /// Records a missing part.
     pub(crate) fn miss(&mut self, index: u64, name: &str) {
         let name = self.number(name);
         self.missing.insert((index, name));
     }
 
-    /// Takes up an erasure entry.
+    /// Processes an erasure entry.
     pub(crate) fn take(
         &mut self,
         entry: &Entry<'_>,
@@ -77,8 +77,8 @@ impl Erasures {
         }
     }
 
-    /// Judges what is left: parts that are missing for no reason, and erasures that erased nothing. For the latter
-    /// the log is read a second time, which a log that is well never needs.
+    /// Reports parts that are missing without an erasure entry, and erasures whose part is not
+    /// missing. For the latter it reads the log a second time, which a valid log never needs.
     pub(crate) fn finish(
         self,
         source: &mut dyn Source,

@@ -1,6 +1,6 @@
-//! What can be said of one entry alone: its hash, its form, its columns, its parts.
+//! Checks a single entry: its form, its columns and its parts.
 //!
-//! This is most of the work, and it needs no other entry: it runs on all cores.
+//! These checks are most of the work. They need no other entry, so they run on all cores.
 
 use crate::{
     hash::Hash,
@@ -9,22 +9,22 @@ use crate::{
     source::{Columns, Entry, Part},
 };
 
-/// The length of a salt.
+/// The length of a salt in bytes.
 const SALT: usize = 32;
 
-/// What was found out about one entry.
+/// The results of checking one entry.
 #[derive(Debug)]
 pub(crate) struct Examined {
     pub(crate) leaf_hash: Hash,
-    /// What the leaf says, unless it cannot be read.
+    /// The parsed leaf, or `None` if it is malformed.
     pub(crate) facts: Option<Facts>,
     pub(crate) failures: Vec<VerifyFailure>,
-    /// The names of parts that the leaf commits to and that are not there.
+    /// The names of parts that the leaf commits to but the source does not have.
     pub(crate) missing: Vec<String>,
     pub(crate) parts_checked: u64,
 }
 
-/// Examines one entry, whose leaf and parts were hashed before, together with others.
+/// Checks one entry. Its leaf and parts were hashed before, in a batch with others.
 pub(crate) fn examine(entry: &Entry<'_>, leaf_hash: Hash, commitments: &[Hash]) -> Examined {
     let mut examined = Examined {
         leaf_hash,
@@ -161,7 +161,7 @@ fn hex(bytes: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(bytes)
 }
 
-/// Bytes of a file that may have been tampered with, fit for a report: short, and without control characters.
+/// Formats untrusted bytes for a report: at most 128 bytes, with control characters escaped.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     bytes[..bytes.len().min(128)].escape_ascii().to_string()
 }

@@ -1,4 +1,4 @@
-//! Agents and prompts against the manifests and locks that the log itself holds.
+//! Checks agents and prompts against the manifests and locks in the log itself.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,11 +16,12 @@ const UNCHECKABLE: &str =
     "entry names a manifest or lock whose content is erased or pruned: not checkable";
 const SUPERSEDED: &str = "entry names a manifest or lock that was no longer the newest";
 
-/// A logged document, by what is needed of it. Without content there is nothing to check against.
-/// Sorted rather than hashed, as all that is looked up for every entry: there are few.
+/// The logged documents by digest, each parsed to the data that the checks need. A document is
+/// `None` if its content is missing or unreadable. There are few, so a sorted map is faster than
+/// hashing.
 type Logged<T> = BTreeMap<Hash, Option<T>>;
 
-/// By canonical id: the key in the lock, and the type.
+/// Maps an agent's canonical id to its key in the lock and its type.
 type Agents = BTreeMap<String, (String, &'static str)>;
 
 #[derive(Deserialize)]
@@ -51,14 +52,14 @@ struct LoggedPrompt {
     version: String,
 }
 
-/// The manifests and locks that were logged so far.
+/// The manifests and locks logged so far.
 #[derive(Default)]
 pub(crate) struct LoggedGovernance {
     manifests: Logged<Agents>,
     locks: Logged<BTreeMap<String, LoggedPrompt>>,
     newest_manifest: Option<Hash>,
     newest_lock: Option<Hash>,
-    /// Entries below the first that is there may have logged more.
+    /// True if entries before the first available one may have logged more documents.
     incomplete: bool,
 }
 
@@ -67,7 +68,7 @@ impl LoggedGovernance {
         Self { incomplete, ..Self::default() }
     }
 
-    /// Takes up a manifest or a lock that an entry logs.
+    /// Processes an entry that logs a manifest or a lock.
     pub(crate) fn log(
         &mut self,
         entry: &Entry<'_>,
@@ -113,7 +114,7 @@ impl LoggedGovernance {
 
     /// Checks the agent and the prompt that an entry names.
     pub(crate) fn check(&self, entry: &Entry<'_>, facts: &Facts, findings: &mut FindingCollector) {
-        // A token is ASCII: that it is a token was checked when the leaf was read.
+        // Parsing the leaf has checked that this is a token, so it is ASCII.
         let agent = facts.text(entry.leaf, Member::AgentId).map(str::from_utf8);
         let Some(Ok(agent)) = agent else { return };
         let fail = |findings: &mut FindingCollector, what: String| {
@@ -144,7 +145,7 @@ impl LoggedGovernance {
         let Some((key, agent_type)) = manifest.get(agent) else {
             return fail(findings, format!("agent {agent} is not in the manifest in force"));
         };
-        // What was refused may well have the wrong prompt: that is why.
+        // A rejected response may have a wrong prompt, which may be the reason for the rejection.
         let accepted =
             facts.text(entry.leaf, Member::Verdict).is_none_or(|result| result == b"accepted");
         let Some(prompt) = facts.text(entry.leaf, Member::PromptSha256) else { return };
@@ -195,7 +196,7 @@ impl LoggedGovernance {
         }
     }
 
-    /// The document that an entry names, or the newest when it names none.
+    /// Returns the document that an entry names, or the newest one if it names none.
     fn find<'a, T>(
         &self,
         subject: &str,
@@ -216,17 +217,18 @@ impl LoggedGovernance {
 }
 
 enum LockedAgent<'a, T> {
-    /// It was logged; whether it was the newest.
+    /// The parsed document. The flag is true if it is the newest one.
     Content(&'a T, bool),
-    /// It was logged, and its content is gone.
+    /// The document was logged, or may have been, but its content is not available.
     Uncheckable,
-    /// The log has none at all.
+    /// The log contains no such document at all.
     Nothing,
-    /// It was never logged.
+    /// The named document was never logged.
     Unlogged(String),
 }
 
-/// Keeps a document under its digest. The same one may be logged at every start: content once seen is kept.
+/// Stores a document under its digest. The same document may be logged at every start, so content
+/// that was parsed once is retained. Returns false if the content cannot be parsed.
 fn remember<T>(
     logged: &mut Logged<T>,
     digest: Hash,
@@ -243,7 +245,7 @@ fn remember<T>(
     }
 }
 
-/// Reads a document of the governance kind, which may begin with a byte order mark.
+/// Parses a manifest or a lock, which may begin with a byte order mark.
 fn read_file<'a, T: Deserialize<'a>>(content: &'a [u8]) -> Option<T> {
     let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
     object(content.trim_ascii_start()).ok()
@@ -260,7 +262,7 @@ fn agents(manifest: &[u8]) -> Option<Agents> {
     let mut seen = HashSet::new();
     for (agent_type, section) in sections {
         for (key, agent) in section {
-            // Two agents of one id: which one was meant cannot be said.
+            // If two agents have the same id, an entry is ambiguous.
             if !seen.insert(agent.canonical_id.clone()) {
                 return None;
             }

@@ -1,4 +1,5 @@
-//! SHA-256 as RFC 6962 uses it: leaves and nodes are hashed apart, so that neither passes for the other.
+//! SHA-256 as RFC 6962 uses it: different prefixes for leaves and nodes, so that neither can be
+//! mistaken for the other.
 
 use std::fmt;
 
@@ -7,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::hex::from_hex;
 
-/// Stands before a leaf when it is hashed.
+/// The byte that precedes a leaf when it is hashed.
 pub(crate) const LEAF_PREFIX: u8 = 0;
 
 /// A SHA-256 digest. It prints as lower-case hexadecimal.
@@ -15,12 +16,12 @@ pub(crate) const LEAF_PREFIX: u8 = 0;
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// The digest of plain bytes.
+    /// Hashes bytes without a prefix.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The hash of an entry of the log.
+    /// Hashes the leaf of an entry.
     pub fn of_leaf(leaf: &[u8]) -> Self {
         let mut hasher = Sha256::new();
         hasher.update([LEAF_PREFIX]);
@@ -28,7 +29,7 @@ impl Hash {
         Self(hasher.finalize().into())
     }
 
-    /// The hash of two subtrees.
+    /// Hashes the roots of two subtrees.
     pub fn of_node(left: &Self, right: &Self) -> Self {
         // One contiguous update is a third faster than three small ones.
         let mut bytes = [1; 65];
@@ -37,27 +38,27 @@ impl Hash {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The root of the tree without entries.
+    /// Returns the root of the empty tree.
     pub fn of_nothing() -> Self {
         Self::of(&[])
     }
 
-    /// The digest's bytes.
+    /// Returns the digest's bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Reads 64 lower-case hexadecimal digits.
+    /// Parses 64 lower-case hexadecimal digits.
     pub fn from_hex(text: &[u8]) -> Option<Self> {
         from_hex::<64, 32>(text.try_into().ok()?).map(Self)
     }
 
-    /// Reads padded standard base64.
+    /// Parses padded standard base64.
     pub fn from_base64(text: &str) -> Option<Self> {
         Self::try_from(BASE64.decode(text.as_bytes()).ok()?.as_slice()).ok()
     }
 
-    /// Padded standard base64, as in checkpoints.
+    /// Formats the digest as padded standard base64, as in checkpoints.
     pub fn to_base64(self) -> String {
         BASE64.encode(&self.0)
     }
@@ -100,7 +101,7 @@ mod tests {
         assert_eq!(Hash::from_base64(&hash.to_base64()), Some(hash));
         assert_eq!(Hash::from_hex(hash.to_string().to_uppercase().as_bytes()), None);
         assert_eq!(Hash::from_hex(b"00"), None);
-        // The last digit of 32 bytes in base64 carries two unused bits: they must be zero.
+        // The last digit of 32 bytes in base64 has two unused bits, which must be zero.
         let text = hash.to_base64();
         let loose = text.replace(&text[42..], "1=");
         assert_eq!(Hash::from_base64(&loose), None);

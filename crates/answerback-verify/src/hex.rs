@@ -1,12 +1,13 @@
-//! Lower-case hexadecimal digits of a known number: read without a branch on each, so that compilers can take many at once.
+//! Parses lower-case hexadecimal digits of fixed length, without a branch per digit. So the
+//! compiler can vectorize it.
 
-/// Whether all are lower-case hexadecimal digits.
+/// True if all bytes are lower-case hexadecimal digits.
 pub(crate) fn is_hex<const DIGITS: usize>(text: &[u8; DIGITS]) -> bool {
     text.iter()
         .fold(true, |all, byte| all & (byte.wrapping_sub(b'0') < 10 || byte.wrapping_sub(b'a') < 6))
 }
 
-/// Reads twice as many digits as there are bytes.
+/// Parses hexadecimal digits to half as many bytes.
 pub(crate) fn from_hex<const DIGITS: usize, const BYTES: usize>(
     text: &[u8; DIGITS],
 ) -> Option<[u8; BYTES]> {
@@ -14,7 +15,7 @@ pub(crate) fn from_hex<const DIGITS: usize, const BYTES: usize>(
     if !is_hex(text) {
         return None;
     }
-    // The low four bits of a letter are one to six.
+    // The low four bits of the letters a to f are 1 to 6.
     let value = |digit: u8| (digit & 15) + (digit >> 6) * 9;
     let (pairs, _) = text.as_chunks::<2>();
     let mut bytes = [0; BYTES];

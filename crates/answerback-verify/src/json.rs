@@ -1,24 +1,26 @@
-//! A reader of JSON that is already in RFC 8785 form, and of nothing else.
+//! Parses JSON that is already in the canonical form of RFC 8785, and rejects all other JSON.
 //!
-//! It borrows, allocates nothing, and takes exactly one spelling of every value: no spaces, members sorted by UTF-16
-//! and unique, the shortest escapes. What it accepts therefore equals its own canonical form, and no second pass is
-//! needed. Numbers are the subset that leaves have: whole, below 2^53.
+//! The parser borrows its input and allocates nothing. It accepts exactly one spelling of every
+//! value: no spaces, unique members sorted by UTF-16, the shortest escapes. So accepted input
+//! equals its canonical form, and no second pass is needed. Numbers are limited to those in leaves:
+//! whole and below 2^53.
 
 use std::ops::Range;
 
 use crate::names::{NameSet, prefix};
 
-/// Leaves nest three deep; more is not one.
+/// The maximum nesting depth. Leaves have three levels.
 const DEPTH: u32 = 8;
-/// The first whole number that not every reader of JSON can hold.
+/// The first whole number that not every JSON parser represents exactly.
 pub(crate) const NUMBER_LIMIT: u64 = 1 << 53;
 
-/// Whether a byte ends a string, or a stretch of it without escapes.
+/// True if a byte ends a string, or a run of characters without escapes.
 fn ends_plain(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// How many bytes stand before the first that ends a stretch without escapes. Eight are looked at together.
+/// Returns the number of bytes before the first one that ends a run without escapes. It compares
+/// eight bytes at a time.
 fn plain_length(text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES << 7;
@@ -27,7 +29,7 @@ fn plain_length(text: &[u8]) -> Option<usize> {
         let word = u64::from_le_bytes(*word);
         let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word;
         let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
-        // A borrow can only mark a byte after one that is rightly marked, and the first is asked for.
+        // A borrow can only set a wrong mark after a correct one, and only the first mark is used.
         let ends = (below(word, 0x20) | is(b'"') | is(b'\\')) & HIGH;
         if ends != 0 {
             return Some(number * 8 + ends.trailing_zeros() as usize / 8);
@@ -37,12 +39,12 @@ fn plain_length(text: &[u8]) -> Option<usize> {
     Some(words.len() * 8 + place)
 }
 
-/// The name of a member, as it is spelled.
+/// The name of a member, with escapes as written.
 #[derive(Clone, Copy)]
 pub(crate) struct MemberName<'a> {
     pub(crate) text: &'a [u8],
     prefix: u64,
-    /// Its place among the names that were expected.
+    /// The index of the name in the set of expected names.
     pub(crate) known: Option<usize>,
 }
 
@@ -51,7 +53,8 @@ impl<'a> MemberName<'a> {
         Self { text, prefix: prefix(text), known: None }
     }
 
-    /// RFC 8785 sorts members by the UTF-16 units of their names. For plain ASCII that is the order of bytes.
+    /// True if this name sorts first. RFC 8785 sorts names by their UTF-16 units, which for plain
+    /// ASCII is byte order.
     fn is_before(self, other: Self, plain: bool) -> bool {
         if plain {
             self.prefix < other.prefix || self.prefix == other.prefix && self.text < other.text
@@ -61,7 +64,7 @@ impl<'a> MemberName<'a> {
     }
 }
 
-/// What is not canonical, and at which byte.
+/// The error for input that is not canonical, with its byte offset.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{what}, at byte {at}")]
 pub(crate) struct FormError {
@@ -69,20 +72,20 @@ pub(crate) struct FormError {
     pub(crate) what: &'static str,
 }
 
-/// A place in canonical JSON.
+/// A parser for canonical JSON with its current position.
 pub(crate) struct CanonicalReader<'a> {
     text: &'a [u8],
     at: usize,
 }
 
 impl<'a> CanonicalReader<'a> {
-    /// Starts at the front.
+    /// Starts at the beginning of the text.
     ///
     /// # Errors
     ///
-    /// With the first place that is not UTF-8.
+    /// Returns the offset of the first byte that is not UTF-8.
     pub(crate) fn new(text: &'a [u8]) -> Result<Self, usize> {
-        // Nearly all leaves are ASCII, which is asked faster.
+        // Nearly all leaves are ASCII, which is faster to check.
         if !text.is_ascii() {
             std::str::from_utf8(text).map_err(|error| error.valid_up_to())?;
         }
@@ -93,7 +96,7 @@ impl<'a> CanonicalReader<'a> {
         Err(FormError { at: self.at, what })
     }
 
-    /// Where the next byte stands.
+    /// Returns the offset of the next byte.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
@@ -114,7 +117,7 @@ impl<'a> CanonicalReader<'a> {
         if self.at == self.text.len() { Ok(()) } else { self.error("more follows the value") }
     }
 
-    /// Reads a string and gives the range of what stands between its quotes, escapes as they are.
+    /// Parses a string and returns the range between its quotes. Escapes are not decoded.
     pub(crate) fn string(&mut self) -> Result<Range<usize>, FormError> {
         self.expect(b'"', "expected a string")?;
         let start = self.at;
@@ -136,7 +139,7 @@ impl<'a> CanonicalReader<'a> {
         }
     }
 
-    /// Reads a string that has no escapes, and gives what stands between its quotes.
+    /// Parses a string without escapes and returns the text between its quotes.
     pub(crate) fn plain(&mut self) -> Result<&'a [u8], FormError> {
         self.expect(b'"', "expected a string")?;
         let rest = &self.text[self.at..];
@@ -157,8 +160,8 @@ impl<'a> CanonicalReader<'a> {
         }
     }
 
-    /// Reads a string of a fixed length whose bytes are all fit, which leaves no room for escapes, or nothing at all:
-    /// what is wrong, [`CanonicalReader::plain`] says.
+    /// Parses a string of fixed length if `holds` accepts its bytes, which must exclude quotes and
+    /// escapes. Otherwise it consumes nothing; call [`CanonicalReader::plain`] for the error.
     pub(crate) fn fixed<const LENGTH: usize>(
         &mut self,
         holds: impl Fn(&[u8; LENGTH]) -> bool,
@@ -172,7 +175,8 @@ impl<'a> CanonicalReader<'a> {
         Some(text)
     }
 
-    /// Reads a string whose bytes are all fit, which leaves no room for quotes and escapes, or nothing at all.
+    /// Parses a string of the bytes in `fits`, which must exclude quotes and escapes. Otherwise it
+    /// consumes nothing.
     pub(crate) fn fit(&mut self, fits: &[bool; 256]) -> Option<&'a [u8]> {
         let (quote, rest) = self.text.get(self.at..)?.split_first()?;
         let length = rest.iter().position(|byte| !fits[usize::from(*byte)])?;
@@ -183,7 +187,7 @@ impl<'a> CanonicalReader<'a> {
         Some(&rest[..length])
     }
 
-    /// RFC 8785 has one escape for each character that needs one.
+    /// Checks an escape. RFC 8785 allows exactly one escape for each character that needs one.
     fn escape(&mut self) -> Result<(), FormError> {
         let rest = &self.text[self.at + 1..];
         let length = match rest {
@@ -201,7 +205,7 @@ impl<'a> CanonicalReader<'a> {
         Ok(())
     }
 
-    /// Reads a whole number that is not negative.
+    /// Parses a whole number that is not negative.
     pub(crate) fn number(&mut self) -> Result<u64, FormError> {
         let start = self.at;
         let mut number = 0_u64;
@@ -229,8 +233,8 @@ impl<'a> CanonicalReader<'a> {
         self.error("expected true or false")
     }
 
-    /// Reads the name of a member, and whether it has neither escapes nor letters beyond ASCII. Names from `expected` on
-    /// are looked for first.
+    /// Parses the name of a member. It looks for names from index `expected` on first. The flag is
+    /// true if the name is ASCII without escapes.
     fn name(
         &mut self,
         names: &NameSet,
@@ -251,8 +255,8 @@ impl<'a> CanonicalReader<'a> {
         Ok((MemberName::new(&self.text[self.string()?]), false))
     }
 
-    /// Reads an object; `member` reads each value. Members must be sorted, and none may come twice. A name that is among
-    /// `names` has its place there.
+    /// Parses an object and calls `member` to parse each value. Members must be sorted and unique.
+    /// A name that is in `names` gets its index there.
     pub(crate) fn object(
         &mut self,
         names: &NameSet,
@@ -264,14 +268,15 @@ impl<'a> CanonicalReader<'a> {
             return Ok(());
         }
         let mut previous: Option<MemberName<'_>> = None;
-        // So far every name was ASCII without escapes.
+        // True while every name was ASCII without escapes.
         let mut plain = true;
         let mut expected = 0;
         loop {
             let (name, is_plain) = self.name(names, expected)?;
             plain &= is_plain;
             expected = name.known.map_or(expected, |number| number + 1);
-            // Of two names that are known, the second was looked for after the first only.
+            // Two known names are in order, because the search for the second started after the
+            // first.
             let in_order = previous.is_none_or(|previous| {
                 previous.known.is_some() && name.known.is_some() || previous.is_before(name, plain)
             });
@@ -288,7 +293,7 @@ impl<'a> CanonicalReader<'a> {
         }
     }
 
-    /// Reads an array; `item` reads each value.
+    /// Parses an array and calls `item` to parse each value.
     pub(crate) fn array(
         &mut self,
         mut item: impl FnMut(&mut Self) -> Result<(), FormError>,
@@ -307,7 +312,7 @@ impl<'a> CanonicalReader<'a> {
         }
     }
 
-    /// Passes over a value of any kind, which must be canonical too.
+    /// Skips a value of any kind, which must also be canonical.
     pub(crate) fn skip(&mut self) -> Result<(), FormError> {
         self.skip_nested(DEPTH)
     }
@@ -332,7 +337,7 @@ impl<'a> CanonicalReader<'a> {
     }
 }
 
-/// The UTF-16 units of a name whose escapes are canonical.
+/// Returns the UTF-16 units of a name with canonical escapes.
 fn units(name: &[u8]) -> Vec<u16> {
     let name = String::from_utf8_lossy(name);
     let mut letters = name.chars();
@@ -369,31 +374,32 @@ mod tests {
         reader.end()
     }
 
-    /// The published test pairs of RFC 8785 that have no fractions: input beside the canonical form.
+    /// Checks the published test pairs of RFC 8785 without fractions. Each pair is an input and its
+    /// canonical form.
     #[test]
     fn takes_the_canonical_form_of_the_vectors_and_not_their_input() {
         let vectors = [
-            // arrays
+            // The pair `arrays`.
             (
                 "[\n  56,\n  {\n    \"d\": true,\n    \"10\": null,\n    \"1\": [ ]\n  }\n]",
                 "[56,{\"1\":[],\"10\":null,\"d\":true}]",
             ),
-            // structures
+            // The pair `structures`.
             (
                 "{ \"1\": {\"f\": {\"f\": \"hi\",\"F\": 5} ,\"\\n\": 56}, \"10\": { }, \"\": \"empty\", \"a\": { }, \"111\": [ {\"e\": \"yes\",\"E\": \"no\" } ], \"A\": { } }",
                 "{\"\":\"empty\",\"1\":{\"\\n\":56,\"f\":{\"F\":5,\"f\":\"hi\"}},\"10\":{},\"111\":[{\"E\":\"no\",\"e\":\"yes\"}],\"A\":{},\"a\":{}}",
             ),
-            // unicode: no normalisation
+            // The pair `unicode`: no normalization.
             (
                 "{ \"Unnormalized Unicode\":\"A\\u030a\" }",
                 "{\"Unnormalized Unicode\":\"A\u{30a}\"}",
             ),
-            // french
+            // The pair `french`.
             (
                 "{ \"peach\": \"x\", \"péché\": \"y\", \"pêche\": \"z\", \"sin\": \"w\" }",
                 "{\"peach\":\"x\",\"péché\":\"y\",\"pêche\":\"z\",\"sin\":\"w\"}",
             ),
-            // weird: the order of UTF-16 units, where a surrogate pair comes before U+FB33
+            // The pair `weird`: in UTF-16 order, a surrogate pair sorts before U+FB33.
             (
                 "{ \"\\u20ac\": \"Euro Sign\", \"\\r\": \"Carriage Return\" }",
                 "{\"\\n\":\"Newline\",\"\\r\":\"Carriage Return\",\"1\":\"One\",\"</script>\":\"Browser Challenge\",\"\u{80}\":\"Control\u{7f}\",\"ö\":\"Latin Small Letter O With Diaeresis\",\"€\":\"Euro Sign\",\"😂\":\"Smiley\",\"\u{fb33}\":\"Hebrew Letter Dalet With Dagesh\"}",

@@ -1,4 +1,4 @@
-//! Which key is in force where, and whether it signed.
+//! Determines which key is in force at each size, and checks the signatures.
 
 use std::{sync::Arc, thread};
 
@@ -7,15 +7,16 @@ use crate::{
     report::{FindingCollector, Level, VerifyFailure},
 };
 
-/// Signatures that are checked together, so that all cores have some.
+/// The number of signatures that are checked together on all cores.
 const TOGETHER: usize = 512;
 
-/// A key from the entry on that brought it.
+/// A key with the entry that introduced it.
 #[derive(Debug)]
 struct KeyPeriod {
     entry: u64,
     key: Arc<VerifierKey>,
-    /// Whether a checkpoint with this key's and its predecessor's signatures was demanded yet.
+    /// True if a checkpoint with the signatures of this key and its predecessor was already
+    /// required.
     introduced: bool,
 }
 
@@ -26,12 +27,12 @@ pub(crate) struct KeyChain {
 }
 
 impl KeyChain {
-    /// Begins anew with the key of the first entry.
+    /// Starts with the key of the first entry.
     pub(crate) fn start(&mut self, entry: u64, key: VerifierKey) {
         self.links = vec![KeyPeriod { entry, key: Arc::new(key), introduced: true }];
     }
 
-    /// Goes on with another key.
+    /// Adds the next key.
     pub(crate) fn rotate(&mut self, entry: u64, key: VerifierKey) {
         self.links.push(KeyPeriod { entry, key: Arc::new(key), introduced: false });
     }
@@ -44,8 +45,8 @@ impl KeyChain {
         self.links.iter().any(|link| *link.key == *key)
     }
 
-    /// The keys that must have signed a checkpoint of a size. The log's own first checkpoint after a change of keys
-    /// needs the old and the new one.
+    /// Returns the keys that must have signed a checkpoint of this size. The log's own first
+    /// checkpoint after a rotation needs the old and the new key.
     fn required(&mut self, size: u64, own: bool) -> Vec<Arc<VerifierKey>> {
         let mut required: Vec<Arc<VerifierKey>> = Vec::new();
         for place in 1..self.links.len() {
@@ -63,7 +64,7 @@ impl KeyChain {
     }
 }
 
-/// A checkpoint whose signatures are still to be checked.
+/// A checkpoint whose signatures still have to be checked.
 #[derive(Debug)]
 struct SignatureJob {
     size: u64,
@@ -73,22 +74,22 @@ struct SignatureJob {
     key_may_be_unknown: bool,
 }
 
-/// Checks signatures, many at a time.
+/// Checks signatures in batches.
 #[derive(Debug)]
 pub(crate) struct Signatures {
     jobs: Vec<SignatureJob>,
     threads: usize,
 }
 
-/// A checkpoint to check, with what is known about it.
+/// A checkpoint to check, with its context.
 pub(crate) struct Presented<'a> {
     pub(crate) size: u64,
-    /// What a report calls it.
+    /// The name of the checkpoint in reports.
     pub(crate) label: &'a str,
     pub(crate) note: &'a str,
-    /// Whether the source itself holds it.
+    /// True if the checkpoint comes from the source itself.
     pub(crate) own: bool,
-    /// Whether it may be signed by a key that was changed before the first entry that is there.
+    /// True if its key may have been replaced before the first available entry.
     pub(crate) key_may_be_unknown: bool,
 }
 
@@ -117,7 +118,7 @@ impl Signatures {
         }
     }
 
-    /// Checks all that is still waiting.
+    /// Checks all remaining signatures.
     pub(crate) fn finish(&mut self, findings: &mut FindingCollector) {
         let jobs = std::mem::take(&mut self.jobs);
         let share = jobs.len().div_ceil(self.threads.max(1)).max(1);
@@ -127,7 +128,8 @@ impl Signatures {
                 rest.chunks(share).map(|jobs| scope.spawn(|| judge(jobs))).collect();
             let first = judge(first);
             let others = others.into_iter().map(|other| {
-                // A thread that panicked has judged nothing; going on would call unchecked signatures good.
+                // A thread that panicked has checked nothing. Continuing would accept unchecked
+                // signatures.
                 other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             });
             std::iter::once(first).chain(others).collect()

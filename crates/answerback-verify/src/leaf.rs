@@ -1,6 +1,7 @@
-//! An entry of the log, read from its exact bytes.
+//! Parses an entry of the log from its exact bytes.
 //!
-//! One pass over the leaf judges its form and notes where each member's value stands; nothing is copied.
+//! One pass over the leaf checks its form and records the position of each value. It copies no
+//! value.
 
 use crate::{
     checkpoint::decimal,
@@ -11,11 +12,11 @@ use crate::{
     time,
 };
 
-/// The longest leaf.
+/// The maximum length of a leaf in bytes.
 pub(crate) const LONGEST: usize = 8_192;
 const LONGEST_TOKEN: usize = 128;
 
-/// What an entry records.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
     Config,
@@ -51,7 +52,7 @@ impl Kind {
     }
 }
 
-/// How a member's value is spelled.
+/// The form of a member's value.
 #[derive(Clone, Copy)]
 enum ValueForm {
     Token,
@@ -72,17 +73,17 @@ enum ValueForm {
 
 macro_rules! members {
     ($($member:ident $name:literal $form:expr, $kinds:expr;)*) => {
-        /// The members of leaves, in the order of their names.
-        #[expect(dead_code, reason = "the table names every member; only some are asked for")]
+        /// The members of leaves, sorted by name.
+        #[expect(dead_code, reason = "the table lists every member, but only some are used")]
         #[derive(Clone, Copy, Debug, Eq, PartialEq)]
         pub(crate) enum Member { $($member),* }
 
-        /// Name, form and kinds of every member, in the order of names, which is the order in a leaf.
+        /// The name, form and kinds of every member, sorted by name as in a leaf.
         const MEMBERS: &[(&str, ValueForm, u16)] = &[$(($name, $form, $kinds)),*];
     };
 }
 
-/// The names of a table, ready to be found.
+/// Builds the [`NameSet`] of a list of names.
 macro_rules! names {
     ($($name:expr),*) => {{
         const SPELLINGS: &[Spelling] = &[$(Spelling::of($name.as_bytes())),*];
@@ -103,7 +104,7 @@ static NAMES: NameSet = {
     NameSet::new(&SPELLINGS)
 };
 
-/// By kind: the members that an entry of it may have, as bits.
+/// The members that each kind allows, as a bit set per kind.
 const ALLOWED: [u64; Kind::ALL.len()] = {
     let mut allowed = [0; Kind::ALL.len()];
     let mut kind = 0;
@@ -120,7 +121,7 @@ const ALLOWED: [u64; Kind::ALL.len()] = {
     allowed
 };
 
-/// The bit of a kind in the table of members.
+/// Returns the bit of a kind in the table of members.
 const fn of(kind: Kind) -> u16 {
     1 << kind as u16
 }
@@ -179,7 +180,7 @@ impl Member {
     }
 }
 
-/// Where a value stands in its leaf. A leaf is shorter than 2^16.
+/// The position of a value in its leaf. A leaf is shorter than 2^16 bytes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct LeafSpan {
     start: u16,
@@ -187,9 +188,9 @@ pub(crate) struct LeafSpan {
 }
 
 impl LeafSpan {
-    /// Where the string stands that a reader has just passed.
+    /// Returns the position of the string that the parser has just read.
     fn behind(reader: &CanonicalReader<'_>, text: &[u8]) -> Self {
-        // Leaves are at most `LONGEST` bytes, which is checked before any span is made.
+        // The length of a leaf is checked against `LONGEST` before any span is created.
         let place = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
         let end = reader.at().saturating_sub(1);
         Self { start: place(end.saturating_sub(text.len())), end: place(end) }
@@ -200,7 +201,7 @@ impl LeafSpan {
     }
 }
 
-/// What a leaf says of one part.
+/// The commitment of a leaf to one part.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Commitment {
     pub(crate) name: LeafSpan,
@@ -208,7 +209,7 @@ pub(crate) struct Commitment {
     pub(crate) length: u64,
 }
 
-/// What a leaf says of its parts. Most have one, which needs no memory of its own.
+/// The commitments of a leaf to its parts. Most leaves have one part, which needs no allocation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Commitments {
     first: Option<Commitment>,
@@ -232,24 +233,24 @@ impl Commitments {
     }
 }
 
-/// A leaf that was read: its kind, its time, and where its other values stand.
+/// A parsed leaf: its kind, its time, and the positions of its other values.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub(crate) kind: Kind,
     pub(crate) ts: i64,
     pub(crate) parts: Commitments,
-    /// Members that no kind has.
+    /// The members that no kind allows.
     pub(crate) unknown: Vec<String>,
     values: [LeafSpan; MEMBERS.len()],
     seen: u64,
 }
 
 impl Facts {
-    /// Reads a leaf.
+    /// Parses a leaf.
     ///
     /// # Errors
     ///
-    /// When it is not in canonical form, or a value is not of its member's form.
+    /// Returns an error if the leaf is not canonical, or a value does not have its member's form.
     pub(crate) fn read(leaf: &[u8]) -> Result<Self, FormError> {
         if leaf.len() > LONGEST {
             return Err(FormError { at: LONGEST, what: "the leaf is longer than 8,192 bytes" });
@@ -283,7 +284,7 @@ impl Facts {
         Ok(facts)
     }
 
-    /// Reads one value. For a verdict the span is that of its result.
+    /// Parses one value. For a verdict it returns the position of the result.
     fn value(
         &mut self,
         reader: &mut CanonicalReader<'_>,
@@ -312,7 +313,7 @@ impl Facts {
                 let Some(micros) = time::micros(text) else {
                     return reader.error("expected a time in UTC with six digits of fraction");
                 };
-                // `claimed_ts` comes before `ts`, so the last one read is the ledger's.
+                // `claimed_ts` sorts before `ts`, so the last time that is parsed is the ledger's.
                 self.ts = micros;
                 Ok(LeafSpan::behind(reader, text))
             }
@@ -351,7 +352,7 @@ impl Facts {
         self.seen >> member as u32 & 1 == 1
     }
 
-    /// The text of a member that is there.
+    /// Returns the text of a member if the leaf has it.
     pub(crate) fn text<'a>(&self, leaf: &'a [u8], member: Member) -> Option<&'a [u8]> {
         self.has(member).then(|| self.values[member as usize].text(leaf))
     }
@@ -368,7 +369,7 @@ impl Facts {
         uuid(self.text(leaf, member)?)
     }
 
-    /// The members that an entry of this kind does not have.
+    /// Returns the members that the entry's kind does not allow.
     pub(crate) fn misplaced(&self) -> impl Iterator<Item = &'static str> {
         let mut strangers = self.seen & !ALLOWED[self.kind as usize];
         std::iter::from_fn(move || {
@@ -378,7 +379,7 @@ impl Facts {
         })
     }
 
-    /// The members that an entry of this kind must have and this one has not.
+    /// Returns the members that the entry's kind requires but the leaf does not have.
     pub(crate) fn lacking(&self, leaf: &[u8]) -> impl Iterator<Item = &'static str> {
         let needed: &[Member] = match self.kind {
             Kind::Config => match self.text(leaf, Member::Subject) {
@@ -395,10 +396,10 @@ impl Facts {
     }
 }
 
-/// Reads a token, and gives where it stands.
+/// Parses a token and returns its position and text.
 fn token<'a>(reader: &mut CanonicalReader<'a>) -> Result<(LeafSpan, &'a [u8]), FormError> {
     let Some(text) = reader.fit(&IN_TOKEN) else {
-        // It says what a string lacks before it says what a token lacks.
+        // A malformed string is reported before a malformed token.
         reader.plain()?;
         return reader.error("expected a token");
     };
@@ -475,7 +476,7 @@ fn commitments(reader: &mut CanonicalReader<'_>) -> Result<Commitments, FormErro
                 Some(1) => {
                     commit = match reader.fixed::<64>(is_hex) {
                         Some(text) => Hash::from_hex(text),
-                        // Whatever it is, it must be a string.
+                        // Any other value must at least be a string.
                         None => reader.plain().map(|_| None)?,
                     }
                 }
@@ -512,7 +513,7 @@ fn commitments(reader: &mut CanonicalReader<'_>) -> Result<Commitments, FormErro
     }
 }
 
-/// Whether a byte may stand in a token.
+/// True for each byte that a token may contain.
 const IN_TOKEN: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0_u8;
@@ -524,7 +525,7 @@ const IN_TOKEN: [bool; 256] = {
     table
 };
 
-/// Whether a text is as long as tokens are.
+/// True if the length is valid for a token.
 fn is_token_long(text: &[u8]) -> bool {
     (1..=LONGEST_TOKEN).contains(&text.len())
 }
@@ -534,7 +535,7 @@ fn is_uuid(text: &[u8; 36]) -> bool {
     is_hex(&digits)
 }
 
-/// The digits of a UUID without its four hyphens.
+/// Returns the digits of a UUID without its four hyphens.
 fn uuid_digits(text: &[u8; 36]) -> Option<[u8; 32]> {
     if [text[8], text[13], text[18], text[23]] != *b"----" {
         return None;
@@ -548,7 +549,7 @@ fn uuid_digits(text: &[u8; 36]) -> Option<[u8; 32]> {
     Some(digits)
 }
 
-/// Reads a UUID in lower case with its four hyphens.
+/// Parses a UUID in lower case with its four hyphens.
 pub(crate) fn uuid(text: &[u8]) -> Option<[u8; 16]> {
     from_hex(&uuid_digits(text.try_into().ok()?)?)
 }
@@ -610,7 +611,8 @@ mod tests {
         assert!(Facts::read(b"{\"kind\":\"\xff\"}").is_err());
     }
 
-    /// Names that are expected are found in a shorter way. It must read what the long way reads, and fail where it fails.
+    /// Checks that the fast path for expected names accepts and rejects the same input as the slow
+    /// path.
     #[test]
     fn expected_names_are_read_as_any_others() {
         let leaf = r#"{"agent_id":"a","agent_type":"domain","claimed":{"within_scope":true},"claimed_ts":"2026-11-15T18:24:44.727091Z","comment":[1],"kind":"request","ts":"2026-11-15T18:24:44.727091Z","v":1}"#;

@@ -1,7 +1,7 @@
 //! The independent verifier of Answerback's ledger.
 //!
-//! It shares no code with the writer: its own tree, its own notes, its own reader of leaves, written from
-//! `docs/ledger-format.md` alone. What it says does not depend on the writer being right.
+//! It shares no code with the writer. Its tree, its notes and its parser of leaves are written from
+//! `docs/ledger-format.md` alone. So its results do not depend on a correct writer.
 //!
 //! ```no_run
 //! use answerback_verify::{Options, VerifierKey, open, verify};
@@ -13,9 +13,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! It reads the embedded store's file (feature `sqlite`), an export as JSON lines, or a directory of C2SP tiles; each
-//! is a [`Source`]. Memory does not grow with content: about a quarter of a byte an entry is kept, and what is missing,
-//! unanswered or erased, and what the log records of cases.
+//! It reads the embedded store's file (feature `sqlite`), an export as JSON lines, or a directory
+//! of C2SP tiles. Each is a [`Source`]. Memory use does not depend on content. The verifier holds
+//! about a quarter of a byte per entry, the missing parts, the unanswered requests, the erasures,
+//! and the recorded states of cases.
 #![deny(missing_docs)]
 
 mod checkpoint;

@@ -1,6 +1,7 @@
-//! Names of members that are expected, compared where they stand.
+//! Finds expected member names in place, without parsing them first.
 
-/// The first eight bytes of a name as a number that sorts as the name does: most comparisons end here.
+/// Returns the first eight bytes of a name as a number with the same sort order. Most comparisons
+/// need no more.
 pub(crate) const fn prefix(name: &[u8]) -> u64 {
     if let Some(first) = name.first_chunk::<8>() {
         return u64::from_be_bytes(*first);
@@ -14,17 +15,18 @@ pub(crate) const fn prefix(name: &[u8]) -> u64 {
     number
 }
 
-/// Bytes of a name and its quotes that are compared at once. No name in a leaf is longer.
+/// The number of bytes that are compared at once: a name with its quotes. No name in a leaf is
+/// longer.
 const SPELLED: usize = 24;
 
-/// A name between its quotes, as three words to compare with what stands in a text.
+/// A name with its quotes as three words, for a comparison in place.
 #[derive(Clone, Copy)]
 pub(crate) struct Spelling {
     words: [u64; 3],
-    /// Which bytes of the words are compared.
+    /// The mask of the compared bytes in each word.
     masks: [u64; 3],
     letter: u8,
-    /// Bytes without the quotes.
+    /// The length without the quotes.
     length: usize,
     prefix: u64,
 }
@@ -54,10 +56,10 @@ const fn words_of(bytes: &[u8; SPELLED]) -> [u64; 3] {
     [u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1]), u64::from_le_bytes(words[2])]
 }
 
-/// Names that an object may have, sorted. One of them is found where it stands, without looking for its end.
+/// The sorted names that an object may have. A match does not need to find the name's end first.
 pub(crate) struct NameSet {
     spellings: &'static [Spelling],
-    /// By the first byte of a name: the first that begins with it.
+    /// The index of the first name for each initial byte.
     first: [u8; 128],
 }
 
@@ -71,20 +73,20 @@ impl NameSet {
             at -= 1;
             let letter = spellings[at].letter;
             assert!(letter < 128 && at < 256, "names are few, and ASCII");
-            #[expect(clippy::cast_possible_truncation, reason = "checked above")]
+            #[expect(clippy::cast_possible_truncation, reason = "the assertion above checks the range")]
             let place = at as u8;
             first[letter as usize] = place;
         }
         Self { spellings, first }
     }
 
-    /// The length of a name, and its prefix.
+    /// Returns the length and the prefix of a name.
     pub(crate) fn length_and_prefix(&self, place: usize) -> (usize, u64) {
         let Spelling { length, prefix, .. } = self.spellings[place];
         (length, prefix)
     }
 
-    /// The place of the name that a text begins with, if it is `expected` or comes after it.
+    /// Returns the index of the name at the start of a text, if the index is at least `expected`.
     #[inline]
     pub(crate) fn find(&self, text: &[u8], expected: usize) -> Option<usize> {
         let words = match text.first_chunk::<SPELLED>() {

@@ -1,4 +1,4 @@
-//! C2SP signed notes and verifier keys, Ed25519 only.
+//! C2SP signed notes and verifier keys, limited to Ed25519.
 
 use data_encoding::BASE64;
 use ed25519_dalek::{Signature, VerifyingKey};
@@ -6,10 +6,11 @@ use sha2::{Digest as _, Sha256};
 
 /// The algorithm byte of Ed25519 in keys of signed notes.
 const ED25519: u8 = 1;
-/// The specification asks verifiers to take at least 16; a note with far more is not from a log.
+/// The maximum number of signatures in a note. The specification requires support for at least 16,
+/// and a note of a log does not have far more.
 const MOST_SIGNATURES: usize = 128;
 
-/// A key that checks notes: `NAME+ID+BASE64`.
+/// A public key that verifies notes: `NAME+ID+BASE64`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct VerifierKey {
     name: String,
@@ -18,24 +19,25 @@ pub struct VerifierKey {
 }
 
 impl VerifierKey {
-    /// Reads a verifier key.
+    /// Parses a verifier key.
     ///
     /// # Errors
     ///
-    /// When the text is not one, its id is not the hash of the rest, or it is not an Ed25519 key.
+    /// Returns an error if the text is not a key, its id does not match the key, or it is not an
+    /// Ed25519 key.
     pub fn parse(text: &str) -> Result<Self, NoteError> {
         let (name, id, key) = read_key(text, ED25519, "it is not an Ed25519 key")?;
         Ok(Self { name, id, key })
     }
 
-    /// The key's name, which is the log's origin.
+    /// Returns the key's name, which is the log's origin.
     pub fn name(&self) -> &str {
         &self.name
     }
 }
 
-/// Reads `NAME+ID+BASE64`: the name, the id, and the Ed25519 key whose first byte says what it is for. `wrong` says what
-/// a key with another first byte is not.
+/// Parses `NAME+ID+BASE64` and returns the name, the id and the Ed25519 key. The key's first byte
+/// must be `purpose`; `wrong` is the error text for another one.
 pub(crate) fn read_key(
     text: &str,
     purpose: u8,
@@ -70,14 +72,14 @@ impl std::fmt::Display for VerifierKey {
     }
 }
 
-/// A signed note, taken apart.
+/// A parsed signed note.
 #[derive(Clone, Debug)]
 pub struct Note<'a> {
     text: &'a str,
     signatures: Vec<NoteSignature<'a>>,
 }
 
-/// One signature line.
+/// One signature line of a note.
 #[derive(Clone, Debug)]
 struct NoteSignature<'a> {
     name: &'a str,
@@ -85,23 +87,23 @@ struct NoteSignature<'a> {
     signature: Vec<u8>,
 }
 
-/// What became of the signature of one key.
+/// The result of checking the signatures of one key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Signed {
     /// The key signed this text.
     Yes,
-    /// There is a signature line of this key, and it does not hold.
+    /// A signature line of this key is invalid.
     Wrongly,
     /// There is no signature line of this key.
     No,
 }
 
 impl<'a> Note<'a> {
-    /// Takes a note apart: text, empty line, signature lines.
+    /// Parses a note: text, empty line, signature lines. It does not verify the signatures.
     ///
     /// # Errors
     ///
-    /// When it is not a note.
+    /// Returns an error if the text is not a note.
     pub fn parse(note: &'a str) -> Result<Self, NoteError> {
         if note.bytes().any(|byte| byte < b' ' && byte != b'\n') {
             return Err(NoteError::Note("it has control characters"));
@@ -121,12 +123,12 @@ impl<'a> Note<'a> {
         Ok(Self { text, signatures })
     }
 
-    /// The text that is signed, with its last line feed.
+    /// Returns the signed text, including its last line feed.
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// The signatures of the lines that name a key.
+    /// Returns the signatures in the lines that name this key.
     pub(crate) fn signatures<'n>(
         &'n self,
         name: &'n str,
@@ -136,7 +138,8 @@ impl<'a> Note<'a> {
         lines.map(|line| line.signature.as_slice())
     }
 
-    /// Whether a key signed the note. Lines of other keys are passed over, as the specification asks.
+    /// Checks the signatures of a key. It ignores lines of other keys, as the specification
+    /// requires.
     pub fn signed_by(&self, key: &VerifierKey) -> Signed {
         let mut lines = self
             .signatures
@@ -168,7 +171,7 @@ impl<'a> NoteSignature<'a> {
     }
 }
 
-/// Why a note or a key could not be read.
+/// Explains why a note or a key is invalid.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoteError {
@@ -194,7 +197,7 @@ pub(crate) fn key_id(name: &str, key: &[u8]) -> [u8; 4] {
 mod tests {
     use super::*;
 
-    /// The key and the note of Go's `sumdb/note` documentation.
+    /// The key and the note in the documentation of Go's `sumdb/note`.
     const KEY: &str = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
     const NOTE: &str = "If you think cryptography is the answer to your problem,\n\
         then you don't know what your problem is.\n\n\

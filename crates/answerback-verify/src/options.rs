@@ -1,4 +1,5 @@
-//! What a caller brings: keys and checkpoints from outside the log, and how many cores to use.
+//! The options of a verification: trusted keys, checkpoints from outside the log, and the number of
+//! threads.
 
 use std::num::NonZeroUsize;
 
@@ -11,7 +12,7 @@ use crate::{
     source::{CheckpointLine, object},
 };
 
-/// A checkpoint that came from outside the log.
+/// A checkpoint from outside the log.
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
     pub(crate) label: String,
@@ -19,7 +20,7 @@ pub(crate) struct Given {
     pub(crate) checkpoint: Checkpoint,
 }
 
-/// What to trust, and how to work.
+/// Configures a verification.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Options {
@@ -31,39 +32,41 @@ pub struct Options {
 }
 
 impl Options {
-    /// Trusts the key that the log itself names, and knows no older checkpoint.
+    /// Creates options that trust the key in the log itself, without checkpoints from outside.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Trusts a key. The log must have been signed by one of those given, at its start or after a change of keys.
+    /// Trusts a key. One of the trusted keys must be among the log's keys, at its start or after a
+    /// rotation.
     pub fn with_vkey(mut self, key: VerifierKey) -> Self {
         self.vkeys.push(key);
         self
     }
 
-    /// Demands that this witness signed a checkpoint of the log, its own or one that is given.
+    /// Requires a cosignature of this witness under a checkpoint, from the log or from outside.
     pub fn with_witness(mut self, key: WitnessKey) -> Self {
         self.witnesses.push(key);
         self
     }
 
-    /// Sets the time, in microseconds since 1970. Retry states expire, so only with it is one that is missing a failure.
+    /// Sets the time, in microseconds since 1970. Retry states expire, so a missing one is a
+    /// failure only if the time is set.
     pub fn with_time(self, micros: i64) -> Self {
         Self { now: Some(micros), ..self }
     }
 
-    /// Uses so many threads; without it, as many as there are cores.
+    /// Sets the number of threads. The default is the number of cores.
     pub fn with_threads(self, threads: NonZeroUsize) -> Self {
         Self { threads: Some(threads), ..self }
     }
 
-    /// Adds checkpoints that were kept outside the log: one note, or the lines of an anchor file. `label` is what
-    /// the report calls them, such as the file's name.
+    /// Adds checkpoints from outside the log: one note, or the lines of an anchor file. `label`
+    /// names them in the report, for example the file's name.
     ///
     /// # Errors
     ///
-    /// When the text is neither.
+    /// Returns an error if the text is neither.
     pub fn with_checkpoints(mut self, label: &str, text: &str) -> Result<Self, GivenError> {
         if !text.starts_with('{') {
             let checkpoint = Checkpoint::parse(text)
@@ -72,7 +75,7 @@ impl Options {
             return Ok(self);
         }
         for (number, line) in (1_u64..).zip(text.split_inclusive('\n')) {
-            // A line that is not JSON was cut off by a crash, and was never promised to anybody.
+            // A line that is not JSON was truncated by a crash, so it never protected any entry.
             if serde_json::from_str::<IgnoredAny>(line).is_err() {
                 continue;
             }
@@ -87,25 +90,25 @@ impl Options {
     }
 }
 
-/// Why a text is no checkpoint to verify against.
+/// Explains why a text contains no checkpoint to verify against.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GivenError {
-    /// It is not a checkpoint.
+    /// The text is not a checkpoint.
     #[error("{label} is not a checkpoint")]
     Checkpoint {
-        /// Which one.
+        /// The label of the text.
         label: String,
-        /// Why.
+        /// The reason.
         #[source]
         source: CheckpointError,
     },
-    /// It is not a line of an anchor file.
+    /// A line is not a line of an anchor file.
     #[error("{label} is not a line of an anchor: {reason}")]
     Line {
-        /// Which one.
+        /// The label of the line.
         label: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

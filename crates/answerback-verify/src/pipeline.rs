@@ -1,8 +1,8 @@
-//! Entries from a source through all cores and back into order.
+//! Distributes the entries of a source to all cores, and restores their order.
 //!
-//! What is read is copied into batches, in which entries are hashed two at a time. The calling thread reads, workers
-//! examine batches, one thread folds them in the order of the log. Queues are bounded, so that memory does not grow with
-//! the log.
+//! The calling thread reads entries and copies them into batches. Worker threads hash the entries
+//! of a batch two at a time and check them. One thread folds the batches in the order of the log.
+//! The queues are bounded, so memory use does not grow with the log.
 
 use std::{
     collections::BTreeMap,
@@ -20,18 +20,18 @@ use crate::{
     verify::{Fold, VerifyProgress},
 };
 
-/// A batch is handed on when it has so many bytes …
+/// The size in bytes at which a batch is full.
 const BATCH_BYTES: usize = 1 << 20;
-/// … or so many records.
+/// The number of records at which a batch is full.
 const BATCH_RECORDS: usize = 512;
-/// One thread alone takes what its processor keeps at hand.
+/// The size in bytes of a batch on a single thread. It is small enough for the processor's cache.
 const NEAR_BYTES: usize = 1 << 14;
-/// Batches in flight for each worker.
+/// The number of batches in flight per worker.
 const AHEAD: usize = 4;
-/// How often progress is told, in entries.
+/// The number of entries between two progress reports.
 const STEP: u64 = 4_096;
 
-/// Reads a source to its end and folds everything that it holds.
+/// Reads a source to its end and folds all its records.
 pub(crate) fn run(
     source: &mut dyn Source,
     mut fold: Fold,
@@ -67,7 +67,8 @@ pub(crate) fn run(
             let (batches, to_fold) = (Arc::clone(&batches), to_fold.clone());
             scope.spawn(move || {
                 loop {
-                    // The lock is held while waiting: whoever has it gets the next batch.
+                    // The lock is held during the wait, so the thread that holds it gets the next
+                    // batch.
                     let received = match batches.lock() {
                         Ok(batches) => batches.recv(),
                         Err(_) => return,
@@ -80,7 +81,7 @@ pub(crate) fn run(
                 }
             });
         }
-        // Only the workers hold these now: when the last one ends, the others' ends of the queues see it.
+        // Only the workers hold these ends now. When the last worker ends, the queues close.
         drop((batches, to_fold));
         let (to_reader, spare) = mpsc::channel::<Batch>();
         let folding = scope.spawn(move || {
@@ -91,8 +92,8 @@ pub(crate) fn run(
                 while let Some((mut batch, found)) = early.remove(&next) {
                     batch.fold_into(&mut fold, &batch.parts(), found.into_iter());
                     next += 1;
-                    // Memory that was written to before costs no page faults. One that a single huge part has made
-                    // is let go.
+                    // Reuse the batch, because memory that was already written causes no page
+                    // faults. Drop it if one huge part has made it too large.
                     if batch.bytes.capacity() <= 4 * BATCH_BYTES {
                         batch.clear();
                         let _ = to_reader.send(batch);
@@ -109,7 +110,7 @@ pub(crate) fn run(
             }
             batch.push(&record);
             if batch.is_full() {
-                // Sending fails only when a worker panicked, and joining below says so.
+                // Sending fails only if a worker panicked, which the join below reports.
                 let next = spare.try_recv().unwrap_or_default();
                 let _ = to_workers.send((number, std::mem::replace(&mut batch, next)));
                 number += 1;
@@ -122,19 +123,19 @@ pub(crate) fn run(
     })
 }
 
-/// Records copied out of a source, in one buffer.
+/// A batch of records, copied from a source into one buffer.
 #[derive(Default)]
 struct Batch {
     bytes: Vec<u8>,
     records: Vec<Copied>,
-    /// The entries, as ranges of `bytes`.
+    /// The entries as ranges of `bytes`.
     entries: Vec<CopiedEntry>,
     /// The parts of all entries: name, salt and bytes.
     parts: Vec<[Range<usize>; 3]>,
 }
 
 enum Copied {
-    /// The next of `entries`.
+    /// The next item of `entries`.
     Entry,
     PrunedHash(Hash),
     Subtrees(Vec<Hash>),
@@ -144,9 +145,9 @@ enum Copied {
 
 struct CopiedEntry {
     index: u64,
-    /// The leaf behind the byte that stands before leaves when they are hashed.
+    /// The leaf with the prefix byte that is hashed with it.
     prefixed_leaf: Range<usize>,
-    /// Which of the batch's parts are this entry's.
+    /// The range of the batch's parts that belong to this entry.
     parts: Range<usize>,
     columns: Option<CopiedColumns>,
 }
@@ -213,7 +214,7 @@ impl Batch {
         self.records.push(copied);
     }
 
-    /// Forgets what it holds and keeps the room for it.
+    /// Clears the batch but retains its memory.
     fn clear(&mut self) {
         let Self { bytes, records, entries, parts } = self;
         bytes.clear();
@@ -258,7 +259,7 @@ impl Batch {
         self.examined(&parts).collect()
     }
 
-    /// Examines and folds one entry after the other.
+    /// Checks and folds one entry after the other on this thread.
     fn fold_alone(&self, fold: &mut Fold) {
         let parts = self.parts();
         self.fold_into(fold, &parts, self.examined(&parts));

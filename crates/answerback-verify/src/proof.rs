@@ -1,8 +1,9 @@
-//! Inclusion and consistency, by the iterative algorithms of RFC 9162 (2.1.3.2 and 2.1.4.2).
+//! Checks inclusion and consistency proofs with the iterative algorithms of RFC 9162 (2.1.3.2 and
+//! 2.1.4.2).
 
 use crate::hash::Hash;
 
-/// Whether the path shows that an entry stands at `index` in the tree of `size` entries and this root.
+/// True if the path proves that a leaf is at `index` in the tree with this size and root.
 pub fn inclusion_holds(leaf: Hash, index: u64, size: u64, path: &[Hash], root: Hash) -> bool {
     if index >= size {
         return false;
@@ -15,7 +16,7 @@ pub fn inclusion_holds(leaf: Hash, index: u64, size: u64, path: &[Hash], root: H
         }
         if position & 1 == 1 || position == last {
             computed = Hash::of_node(sibling, &computed);
-            // At the right edge a node without a sibling rises unchanged.
+            // At the right edge, a node without a sibling moves up unchanged.
             while position & 1 == 0 && position != 0 {
                 position >>= 1;
                 last >>= 1;
@@ -29,7 +30,8 @@ pub fn inclusion_holds(leaf: Hash, index: u64, size: u64, path: &[Hash], root: H
     last == 0 && computed == root
 }
 
-/// Whether the path shows that the tree of `new_size` and `new_root` extends the one of `old_size` and `old_root`.
+/// True if the path proves that the tree of `new_size` and `new_root` extends the one of `old_size`
+/// and `old_root`.
 pub fn consistency_holds(
     old_size: u64,
     old_root: Hash,
@@ -44,7 +46,7 @@ pub fn consistency_holds(
     if old_size >= new_size {
         return old_size == new_size && path.is_empty() && old_root == new_root;
     }
-    // A complete old tree is its own starting point and is left out of the path.
+    // A complete old tree is its own starting point, and the path omits it.
     let (start, rest) = if old_size.is_power_of_two() {
         (old_root, path)
     } else {
@@ -86,7 +88,7 @@ mod tests {
         texts.iter().map(|text| Hash::from_hex(text.as_bytes()).unwrap()).collect()
     }
 
-    /// The published paths over the eight known leaves.
+    /// Checks the published paths over the eight known leaves.
     #[test]
     fn known_paths() {
         let leaves = leaves();

@@ -1,4 +1,4 @@
-//! Receipts: C2SP tlog-proofs, checked offline.
+//! Checks receipts in the format of C2SP tlog-proofs offline.
 
 use data_encoding::BASE64;
 
@@ -10,16 +10,16 @@ use crate::{
 };
 
 const FIRST_LINE: &str = "c2sp.org/tlog-proof@v1";
-/// A tree of 2^63 entries is not outgrown.
+/// The maximum number of hashes in a path, enough for a tree of 2^63 entries.
 const LONGEST_PATH: usize = 63;
 
-/// What a receipt proves: this leaf stands at this place in the tree that the checkpoint commits to.
+/// The statement that a receipt proves: this leaf is at this index in the checkpoint's tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Proven {
-    /// The entry's place.
+    /// The index of the entry.
     pub index: u64,
-    /// The entry's exact bytes.
+    /// The exact bytes of the entry's leaf.
     pub leaf: Vec<u8>,
     /// The checkpoint.
     pub checkpoint: Checkpoint,
@@ -29,7 +29,8 @@ pub struct Proven {
 ///
 /// # Errors
 ///
-/// When the receipt is malformed, is not signed by the key, is about another leaf, or does not prove its place.
+/// Returns an error if the receipt is malformed, is not signed by the key, is about another leaf,
+/// or its proof is invalid.
 pub fn verify_receipt(
     receipt: &str,
     key: &VerifierKey,
@@ -78,20 +79,20 @@ pub fn verify_receipt(
     Ok(Proven { index, leaf: leaf.to_vec(), checkpoint })
 }
 
-/// Why a receipt proves nothing.
+/// Explains why a receipt is not valid.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiptError {
-    /// It is not a tlog-proof.
+    /// The text is not a tlog-proof.
     #[error("not a receipt: {0}")]
     Form(&'static str),
-    /// Its checkpoint is not a signed note.
+    /// The checkpoint is not a signed note.
     #[error(transparent)]
     Note(#[from] NoteError),
-    /// Its checkpoint is malformed.
+    /// The checkpoint is malformed.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
-    /// It is of another log.
+    /// The receipt is of another log.
     #[error("the receipt is of log {actual}, not {expected}")]
     Origin {
         /// The key's name.
@@ -99,10 +100,10 @@ pub enum ReceiptError {
         /// The checkpoint's origin.
         actual: String,
     },
-    /// Its checkpoint is not signed by the key.
+    /// The key did not sign the checkpoint.
     #[error("the receipt's checkpoint is not signed by this key")]
     Signature,
-    /// It is about another leaf.
+    /// The receipt is about another leaf.
     #[error("the receipt is about another entry")]
     OtherLeaf,
     /// Neither the receipt nor the caller has the leaf.

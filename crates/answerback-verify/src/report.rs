@@ -1,25 +1,27 @@
-//! What the verifier found.
+//! The results of a verification.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How many failures and warnings of one kind are listed; the rest are counted.
+/// The maximum number of failures listed per level, and of entries per warning. Further ones are
+/// only counted.
 const LISTED: usize = 20;
 
-/// What is asked of a log, in this order.
+/// The levels of a verification, in order.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Every checkpoint is well formed, of this origin, and signed by the key in force.
+    /// Every checkpoint is well formed, has this origin, and is signed by the key in force.
     Signatures = 1,
-    /// The root over all leaves is the newest checkpoint's, and all that is derived from leaves agrees with them.
+    /// The root over all leaves matches the newest checkpoint, and all data derived from leaves
+    /// matches them.
     Root,
-    /// Each part matches its commitment; none is missing or extra.
+    /// Each part matches its commitment. No part is missing or extra.
     Content,
-    /// The tree extends every older checkpoint that is known.
+    /// The tree extends every known older checkpoint.
     Consistency,
-    /// The entries mean what they should.
+    /// The entries are consistent in meaning.
     Semantics,
 }
 
@@ -28,12 +30,12 @@ impl Level {
     pub const ALL: [Self; 5] =
         [Self::Signatures, Self::Root, Self::Content, Self::Consistency, Self::Semantics];
 
-    /// The level's number, 1 to 5.
+    /// Returns the level's number, 1 to 5.
     pub fn number(self) -> u8 {
         self as u8
     }
 
-    /// The exit code of a program when this is the lowest level that fails.
+    /// Returns a program's exit code if this is the lowest level that fails.
     pub fn exit_code(self) -> u8 {
         10 + self.number()
     }
@@ -55,21 +57,21 @@ impl fmt::Display for Level {
     }
 }
 
-/// One thing that does not hold.
+/// One failed check.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct VerifyFailure {
-    /// Which level fails by it.
+    /// The level that fails.
     pub level: Level,
-    /// The entry that it concerns; for a checkpoint, its size.
+    /// The index of the entry, or the size of the checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<u64>,
-    /// What differs.
+    /// The description of the failure.
     pub what: String,
-    /// What it should be.
+    /// The expected value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// What it is.
+    /// The actual value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual: Option<String>,
 }
@@ -101,79 +103,79 @@ impl fmt::Display for VerifyFailure {
     }
 }
 
-/// What one level found.
+/// The results of one level.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LevelReport {
-    /// Which level.
+    /// The level.
     pub level: Level,
-    /// Whether all of it held.
+    /// True if all checks passed.
     pub held: bool,
-    /// How many things were checked: checkpoints, entries, parts, older checkpoints, entries.
+    /// The number of checked objects: checkpoints, entries, parts, older checkpoints or entries.
     pub checked: u64,
-    /// How many failed.
+    /// The number of failures.
     pub failed: u64,
-    /// The first of those that failed.
+    /// The first failures.
     pub failures: Vec<VerifyFailure>,
 }
 
-/// Something that is no failure and that a reader should know.
+/// A notable fact that is not a failure.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Warning {
-    /// What it is.
+    /// The description of the warning.
     pub what: String,
-    /// How often it occurs.
+    /// The number of occurrences.
     pub count: u64,
-    /// The first entries that it concerns.
+    /// The first entries with this warning.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<u64>,
 }
 
-/// Where the trust in the first key comes from.
+/// The origin of the trust in the first key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum KeyTrust {
-    /// The caller gave the key.
+    /// The caller provided the key.
     Given,
-    /// The key was taken from the log itself: whoever wrote the log chose it.
+    /// The key was taken from the log itself, so the writer of the log chose it.
     FromLog,
 }
 
-/// All that verifying found.
+/// The complete result of a verification.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// Whether everything held.
+    /// True if all levels passed.
     pub valid: bool,
-    /// The log.
+    /// The origin of the log.
     pub origin: String,
-    /// The index of the first entry that is there.
+    /// The index of the first available entry.
     pub from: u64,
     /// The size of the tree.
     pub size: u64,
     /// The root over all leaves, in hexadecimal.
     pub root: String,
-    /// Where the key came from.
+    /// The origin of the trust in the key.
     pub key_trust: KeyTrust,
     /// The key in force at the end.
     pub vkey: String,
-    /// How many parts were erased with an entry that says so.
+    /// The number of missing parts that have an erasure entry.
     pub erased_parts: u64,
     /// The levels, lowest first.
     pub levels: Vec<LevelReport>,
-    /// What is no failure.
+    /// The warnings.
     pub warnings: Vec<Warning>,
 }
 
 impl Report {
-    /// The exit code of a program that verifies: 0, or that of the lowest level that failed.
+    /// Returns a program's exit code: 0, or the code of the lowest level that failed.
     pub fn exit_code(&self) -> u8 {
         self.levels.iter().find(|level| !level.held).map_or(0, |level| level.level.exit_code())
     }
 
-    /// The levels that failed, lowest first.
+    /// Returns the levels that failed, lowest first.
     pub fn failed_levels(&self) -> Vec<Level> {
         self.levels.iter().filter(|level| !level.held).map(|level| level.level).collect()
     }
@@ -222,7 +224,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Gathers failures and warnings, within bounds.
+/// Collects failures and warnings, up to a limit each.
 #[derive(Debug, Default)]
 pub(crate) struct FindingCollector {
     levels: [FoundFinding; 5],

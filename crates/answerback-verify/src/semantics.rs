@@ -1,4 +1,5 @@
-//! What entries mean together: time, requests and their answers, what was in force.
+//! Checks entries in relation to each other: times, requests and their responses, and the manifest
+//! and lock in force.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use crate::{
 
 const ORPHAN: &str = "request without an answer: the process may have been ended in between";
 
-/// The name of the part that holds the reading of the clock, where `ts` is ahead of it.
+/// The name of the part with the clock's reading, if `ts` is ahead of it.
 const OBSERVED: &[u8] = b"observed_ts";
 
 const AHEAD: &str = "entry whose ts is ahead of the clock: part observed_ts has its reading";
@@ -20,21 +21,21 @@ const AHEAD: &str = "entry whose ts is ahead of the clock: part observed_ts has 
 const ADOPTED: &str =
     "entry that adopts a log restored from an older copy: what was signed after that copy is gone";
 
-/// A request that waits for its answer.
+/// A request without a response so far.
 struct UnansweredRequest {
-    /// As it is spelled, which is one way only.
+    /// The id as text. A UUID has only one spelling in a leaf.
     request_id: Option<[u8; 36]>,
-    /// A rejected answer came: the request is no orphan.
+    /// True if a rejected response exists, so that the request is not reported as unanswered.
     rejected: bool,
 }
 
-/// What is remembered of the entries so far: one bit an entry, and the requests without an answer.
+/// The state needed from earlier entries: one bit per entry, and the unanswered requests.
 pub(crate) struct Semantics {
     from: u64,
-    /// How many entries came so far.
+    /// The number of entries so far.
     taken: u64,
     last_ts: Option<i64>,
-    /// Sorted rather than hashed: few wait at a time, and an index is compared faster than it is hashed.
+    /// Few requests are unanswered at a time, so a sorted map is faster than hashing.
     waiting: BTreeMap<u64, UnansweredRequest>,
     answered: Bits,
     governance: LoggedGovernance,
@@ -98,7 +99,7 @@ impl Semantics {
     }
 
     fn answer(&mut self, entry: &Entry<'_>, facts: &Facts, findings: &mut FindingCollector) {
-        // A reply to a request that did not come through the log has none.
+        // A reply has no index if its request did not come through the log.
         let Some(request) = facts.number(entry.leaf, Member::RequestIndex) else { return };
         if request < self.from {
             return findings
@@ -107,7 +108,7 @@ impl Semantics {
         let fail = |what: String| VerifyFailure::new(Level::Semantics, entry.index, what);
         let Some(waiting) = self.waiting.get_mut(&request) else {
             return match self.answered.has(request - self.from) {
-                // What comes after the answer was not given to anybody.
+                // A rejected response after the accepted one was not delivered.
                 true if facts.kind == Kind::Rejected => {}
                 true => findings.fail(fail(format!("request {request} is answered a second time"))),
                 false => findings.fail(fail(format!("entry {request} is not a request before it"))),
@@ -123,15 +124,15 @@ impl Semantics {
             waiting.rejected = true;
         } else {
             self.waiting.remove(&request);
-            // In a log that is whole the index is below the number of entries. In one that is not it may be anything,
-            // and memory must not follow it.
+            // In a valid log, the index is below the number of entries. In a tampered log it may be
+            // anything, and must not determine the memory use.
             if request - self.from < self.taken {
                 self.answered.set(request - self.from);
             }
         }
     }
 
-    /// Tells of requests that were never answered.
+    /// Reports requests that were never answered.
     pub(crate) fn finish(self, findings: &mut FindingCollector) {
         let orphans = self.waiting.iter().filter(|(_, waiting)| !waiting.rejected);
         for (index, _) in orphans {
@@ -140,7 +141,7 @@ impl Semantics {
     }
 }
 
-/// Checks the reading of the clock that an entry has. One that was erased is not checked.
+/// Checks the clock's reading in an entry. An erased reading is not checked.
 fn check_reading(entry: &Entry<'_>, ts: i64, findings: &mut FindingCollector) {
     findings.warn(entry.index, AHEAD);
     let Some(part) = entry.parts.iter().find(|part| part.name == OBSERVED) else { return };

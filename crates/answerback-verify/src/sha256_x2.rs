@@ -1,8 +1,9 @@
-//! SHA-256 of many messages, two at a time.
+//! Computes SHA-256 of many messages, two at a time.
 //!
-//! Each round of SHA-256 waits for the one before it, and a processor with instructions for it has room for twice as many
-//! as one message can give. So the blocks of two messages are taken by turns: the processor begins the second while it
-//! still waits for the first. What a block does to a state is the library's; in which order blocks come is ours.
+//! Each round of SHA-256 depends on the round before it. So one message uses only half of a
+//! processor's SHA instructions. Alternating between the blocks of two messages uses the rest: the
+//! processor starts the second while the first is pending. The library computes each block; this
+//! module only orders the blocks.
 
 use sha2::block_api::compress256;
 
@@ -13,7 +14,7 @@ const BLOCK: usize = 64;
 type Block = [u8; BLOCK];
 type HashState = [u32; 8];
 
-/// What a digest starts from (FIPS 180-4, 5.3.3).
+/// The initial hash value (FIPS 180-4, 5.3.3).
 const START: HashState = [
     0x6a09_e667,
     0xbb67_ae85,
@@ -25,18 +26,18 @@ const START: HashState = [
     0x5be0_cd19,
 ];
 
-/// The digests of messages, in their order.
+/// Computes the digests of messages, in order.
 pub(crate) fn digests<'a>(messages: impl Iterator<Item = &'a [u8]>) -> Vec<Hash> {
     two_at_a_time(messages, &[], |both| digest_two(both.map(PaddedMessage::whole)))
 }
 
-/// The commitments to the bytes of parts under their salts, which are HMAC-SHA-256, in the order of the parts.
+/// Computes the commitments to parts: HMAC-SHA-256 of the bytes with the salt as the key, in order.
 pub(crate) fn commitments(parts: &[Part<'_>]) -> Vec<Hash> {
     let nothing = Part { name: &[], salt: &[], bytes: &[] };
     two_at_a_time(parts.iter().copied(), nothing, commit_two)
 }
 
-/// An odd one at the end has nothing beside it.
+/// Processes items in pairs. An odd last item is paired with `nothing`.
 fn two_at_a_time<T: Copy>(
     items: impl Iterator<Item = T>,
     nothing: T,
@@ -53,7 +54,7 @@ fn two_at_a_time<T: Copy>(
     hashes
 }
 
-/// HMAC (RFC 2104): a digest keyed with the salt, and a digest of that, keyed with it, too.
+/// Computes two HMACs (RFC 2104): a hash keyed with the salt, and a keyed hash of the result.
 fn commit_two(parts: [Part<'_>; 2]) -> [Hash; 2] {
     let keys = parts.map(|part| key(part.salt));
     let [inner, outer] = [0x36, 0x5c].map(|pad| {
@@ -74,7 +75,7 @@ fn commit_two(parts: [Part<'_>; 2]) -> [Hash; 2] {
     keyed(outer, digests.each_ref().map(|digest| digest.as_bytes().as_slice()))
 }
 
-/// A salt as a key: filled up to a block, or its digest where it is longer than one.
+/// Converts a salt to an HMAC key: padded to one block, or hashed if it is longer.
 fn key(salt: &[u8]) -> Block {
     let mut key = [0; BLOCK];
     if salt.len() > BLOCK {
@@ -85,10 +86,10 @@ fn key(salt: &[u8]) -> Block {
     key
 }
 
-/// The rest of a message, and what the blocks before it have left.
+/// The rest of a message, with the hash state after the blocks before it.
 struct PaddedMessage<'a> {
     state: HashState,
-    /// The length of what came before.
+    /// The number of bytes already hashed.
     taken: u64,
     bytes: &'a [u8],
 }
@@ -98,8 +99,9 @@ impl<'a> PaddedMessage<'a> {
         Self { state: START, taken: 0, bytes }
     }
 
-    /// The blocks that the message fills. What is left goes to where it ends, with the mark and the length in bits; it
-    /// is written in place, since a block that was just moved has to be waited for.
+    /// Returns the message's full blocks and its final blocks. The final blocks contain the
+    /// remaining bytes, the end mark and the length in bits. They are written to `end` in place,
+    /// because reading a block that was just moved would stall.
     fn blocks<'e>(&self, end: &'e mut [Block; 2]) -> (&'a [Block], &'e [Block]) {
         let (blocks, rest) = self.bytes.as_chunks();
         let two = rest.len() + 1 + 8 > BLOCK;
@@ -128,7 +130,7 @@ fn digest_two([left, right]: [PaddedMessage<'_>; 2]) -> [Hash; 2] {
     })
 }
 
-/// Takes blocks of both by turns, as long as there are any of both.
+/// Compresses blocks of both messages alternately while both have blocks left, then the rest.
 fn compress_by_turns([left, right]: &mut [HashState; 2], [lefts, rights]: [&[Block]; 2]) {
     let both = lefts.len().min(rights.len());
     for (one, other) in lefts.iter().zip(rights) {
@@ -147,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    /// Test case 2 of RFC 4231.
+    /// Checks test case 2 of RFC 4231.
     #[test]
     fn commitments_are_hmac_sha_256() {
         let part = Part { name: &[], salt: b"Jefe", bytes: b"what do ya want for nothing?" };
@@ -157,7 +159,7 @@ mod tests {
         );
     }
 
-    /// Around every length at which another block is needed, beside longer and shorter ones.
+    /// Checks lengths around every block boundary, each paired with a shorter or longer message.
     #[test]
     fn digests_are_the_librarys_at_every_length() {
         let bytes = (0..=255).collect::<Vec<u8>>();

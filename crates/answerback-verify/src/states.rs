@@ -1,7 +1,9 @@
-//! Cases and retry states, which are rows outside the tree, against what entries record of them.
+//! Compares cases and retry states, which are rows outside the tree, with the entries that record
+//! them.
 //!
-//! An entry about a case has a part `effect` with what its transaction did to the rows. A row that differs was edited
-//! afterwards. Rows that no entry records, such as those of older programs, are counted and not checked.
+//! An entry about a case has a part `effect`, which records how its transaction changed the rows. A
+//! row that differs was edited later. Rows that no entry records, such as those of older programs,
+//! are counted but not checked.
 
 use std::collections::HashMap;
 
@@ -18,10 +20,12 @@ use crate::{
 /// The name of the part that records effects.
 const EFFECT: &[u8] = b"effect";
 
-/// How much earlier than its expiry a state may be gone, in milliseconds: the store's clock is not ours.
+/// The margin by which a state may be missing before its expiry, in milliseconds. It allows for
+/// different clocks of the store and the verifier.
 const CLOCK_MARGIN: i64 = 60_000;
 
-/// How much earlier than its case a state may expire, in milliseconds: the two are stamped one after the other.
+/// The margin by which a state may expire before its case, in milliseconds. The two are created one
+/// after the other.
 const EXPIRY_MARGIN: i64 = 1_000;
 
 const UNRECORDED: &str = "case whose state no entry records (an older program wrote it, or the entry was pruned): not checkable";
@@ -30,7 +34,7 @@ const ERASED: &str =
 const NO_TIME: &str =
     "blocked retry state that is missing and may have expired: give the time to check it";
 
-/// A part `effect`.
+/// The content of a part `effect`.
 #[derive(Deserialize)]
 struct Effects {
     #[serde(default)]
@@ -74,17 +78,17 @@ enum Phase {
     None,
 }
 
-/// A case as the newest entry about it leaves it.
+/// A case according to the newest entry about it.
 #[derive(Default)]
 struct KnownCase {
-    /// The newest entry about it.
+    /// The index of the newest entry about it.
     index: u64,
     content: Option<Hash>,
     row: Option<KnownRow>,
-    /// The word of the newest decision, where no effect says more.
+    /// The newest decision. It is checked only if no effect records more.
     decision: Option<String>,
     digest: Option<Hash>,
-    /// The SHA-256 of the retry key that it blocks.
+    /// The SHA-256 of the retry key that the case blocks.
     key: Option<Hash>,
 }
 
@@ -95,7 +99,7 @@ struct KnownRow {
     body: Hash,
 }
 
-/// A retry state as the newest entry about it leaves it.
+/// A retry state according to the newest entry about it.
 struct KnownAttempt {
     index: u64,
     case: String,
@@ -103,12 +107,12 @@ struct KnownAttempt {
     expires: i64,
 }
 
-/// What the entries so far record of cases and retry states.
+/// The cases and retry states that the entries so far record.
 #[derive(Default)]
 pub(crate) struct States {
     cases: HashMap<String, KnownCase>,
     attempts: HashMap<Hash, KnownAttempt>,
-    /// The newest entry that erased or pruned: content of rows that are older may be gone with it.
+    /// The newest entry that erased or pruned. It may have removed content of older rows.
     removal: Option<u64>,
 }
 
@@ -137,7 +141,7 @@ struct Submission {
 }
 
 impl Submission {
-    /// True if the words of a person are gone, as an erasure leaves them.
+    /// True if the person's words are missing, as after an erasure.
     fn is_wordless(&self) -> bool {
         self.by.is_none()
             && self.arguments.as_ref().is_none_or(serde_json::Value::is_null)
@@ -162,7 +166,7 @@ enum AttemptPhase {
 }
 
 impl States {
-    /// Takes up what an entry records.
+    /// Processes the effects that an entry records.
     pub(crate) fn take(
         &mut self,
         entry: &Entry<'_>,
@@ -185,7 +189,8 @@ impl States {
             known.index = entry.index;
             known.decision = Some(lossy(word));
             known.digest = facts.hash(entry.leaf, Member::Digest);
-            // An entry without an effect was written by an older program, which changed the rows.
+            // An entry without an effect was written by an older program, which also changed the
+            // rows.
             known.row = None;
             if let Some(key) = known.key.take() {
                 self.attempts.remove(&key);
@@ -216,8 +221,9 @@ impl States {
         }
     }
 
-    /// Checks the rows of the source. `now` is in microseconds; without it nothing is said of what may have expired
-    /// since the newest entry, which is of `last_ts`.
+    /// Checks the rows of the source. `now` is in microseconds, and `last_ts` is the time of the
+    /// newest entry. Without `now`, a missing state that may have expired since `last_ts` is only a
+    /// warning.
     pub(crate) fn finish(
         mut self,
         source: &mut dyn Source,
@@ -265,7 +271,7 @@ impl States {
         Ok(())
     }
 
-    /// Reports a retry state that should block a tool and is not there, unless it may have expired.
+    /// Reports a missing retry state that should block a tool, unless it may have expired.
     fn missing_attempt(
         &self,
         attempt: &KnownAttempt,
@@ -370,8 +376,8 @@ impl States {
         fail(findings, index, named("its state is not the one that the log records"));
     }
 
-    /// Crosses off a retry state that is as recorded. One that is not may have been opened anew after it expired, so
-    /// the row alone proves nothing.
+    /// Removes a retry state that matches its record from those to report. A state that differs may
+    /// have been created again after it expired, so the row alone proves nothing.
     fn check_attempt(&mut self, row: &StoredAttempt<'_>) {
         let key = Hash::of(row.key);
         let Some(known) = self.attempts.get(&key) else { return };

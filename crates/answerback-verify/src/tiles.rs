@@ -1,14 +1,15 @@
-//! Hash tiles as C2SP tlog-tiles lays them out: 256 hashes each, at every eighth level of the tree.
+//! Hash tiles as in C2SP tlog-tiles: 256 hashes each, at every eighth level of the tree.
 
 use crate::{
     hash::Hash,
     tree::{Frontier, root_of},
 };
 
-/// How many hashes a full tile has.
+/// The number of hashes in a full tile.
 pub(crate) const TILE_WIDTH: u64 = 256;
 
-/// Number and width of every tile of a level in a tree of a size, the partial one at the end included.
+/// Returns number and width of every tile of a level for a tree of this size, including the partial
+/// tile at the end.
 pub(crate) fn tiles_of(size: u64, level: u32) -> impl Iterator<Item = (u64, u64)> {
     let hashes = size.checked_shr(8 * level).unwrap_or(0);
     let full = (0..hashes / TILE_WIDTH).map(|number| (number, TILE_WIDTH));
@@ -17,20 +18,20 @@ pub(crate) fn tiles_of(size: u64, level: u32) -> impl Iterator<Item = (u64, u64)
     full.chain(partial)
 }
 
-/// What the tiles of a tree must be, remembered while the tree grows.
+/// Collects the expected content of the tiles while the tree grows.
 ///
-/// Of a full tile only its root is kept: 32 bytes for 256 entries. That is as good as the tile, for its hashes have
-/// this root only if they are the right ones.
+/// It stores only the root of each full tile: 32 bytes for 256 entries. That suffices, because only
+/// the correct hashes have this root.
 #[derive(Debug, Default)]
 pub(crate) struct TileRoots {
-    /// By level of tiles: the roots of the subtrees of height 8, 16, …
+    /// The roots of the subtrees of height 8, 16, …, one list per tile level.
     levels: Vec<Vec<Hash>>,
     /// The leaf hashes after the last full tile.
     tail: Vec<Hash>,
 }
 
 impl TileRoots {
-    /// Adds an entry to the tree and remembers the subtrees that it completes.
+    /// Appends an entry to the tree and stores the roots of the subtrees that it completes.
     pub(crate) fn push(&mut self, frontier: &mut Frontier, leaf: Hash) {
         self.tail.push(leaf);
         frontier.push_observed(leaf, |height, root| {
@@ -45,9 +46,8 @@ impl TileRoots {
         });
     }
 
-    /// The hash or the root that a tile must have, or nothing when the tree has no such tile.
-    ///
-    /// `tile` has the tile's hashes one after the other.
+    /// Checks the content of a tile against the tree. `tile` contains the tile's hashes,
+    /// concatenated.
     pub(crate) fn judge(&self, level: u64, number: u64, tile: &[u8]) -> TileVerdict {
         let hashes: Vec<Hash> =
             tile.chunks_exact(32).filter_map(|hash| Hash::try_from(hash).ok()).collect();
@@ -83,13 +83,14 @@ impl TileRoots {
         }
     }
 
-    /// The hash above a full tile, which the tree has computed already.
+    /// Returns the root of a full tile, which the tree has already computed.
     pub(crate) fn above(&self, level: u64, number: u64) -> Option<Hash> {
         let level = self.levels.get(usize::try_from(level).ok()?)?;
         level.get(usize::try_from(number).ok()?).copied()
     }
 
-    /// The root of the tree as it was at a size that fills its last tile.
+    /// Returns the root that the tree had at this size, if the size is a multiple of the tile
+    /// width.
     pub(crate) fn root_at(&self, size: u64) -> Option<Hash> {
         let full = self.levels.first().map_or(&[][..], Vec::as_slice);
         let count = usize::try_from(size / TILE_WIDTH).ok()?;
@@ -99,7 +100,7 @@ impl TileRoots {
     }
 }
 
-/// What is to be said of a tile.
+/// The result of checking a tile.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum TileVerdict {
     Right,

@@ -1,12 +1,12 @@
-//! The one form of time that a leaf has, as microseconds since 1970.
+//! Parses the one time format of a leaf to microseconds since 1970.
 
-/// Reads `YYYY-MM-DDTHH:MM:SS.ffffffZ`.
+/// Parses `YYYY-MM-DDTHH:MM:SS.ffffffZ`.
 pub(crate) fn micros(text: &[u8]) -> Option<i64> {
     let text: &[u8; 27] = text.try_into().ok()?;
     let separators =
         [text[4], text[7], text[10], text[13], text[16], text[19], text[26]] == *b"--T::.Z";
     let digits = [0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18, 20, 21, 22, 23, 24, 25];
-    // All are looked at before it is judged, so that there is one branch and not twenty.
+    // Check all digits before branching, so that there is one branch instead of twenty.
     let all_digits = digits.iter().fold(true, |all, at| all & text[*at].is_ascii_digit());
     if !separators || !all_digits {
         return None;
@@ -32,7 +32,8 @@ pub(crate) fn micros(text: &[u8]) -> Option<i64> {
     Some(seconds * 1_000_000 + number(20, 26))
 }
 
-/// Days between 1970-01-01 and a day of the Gregorian calendar. Years begin in March, so that the leap day is last.
+/// Returns the days from 1970-01-01 to a day of the Gregorian calendar. Its years start in March,
+/// so that the leap day comes last.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let day_of_year = (153 * month + 2) / 5 + day - 1;

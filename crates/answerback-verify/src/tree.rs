@@ -1,8 +1,10 @@
-//! The tree of RFC 6962, computed forward: a frontier of complete subtrees that grows by one entry at a time.
+//! Computes the tree of RFC 6962 forward, as a frontier of complete subtrees that grows one entry
+//! at a time.
 
 use crate::hash::Hash;
 
-/// The roots of the complete subtrees of a tree, largest first: all that is needed to go on, and to know the root.
+/// The roots of a tree's complete subtrees, largest first. They suffice to append entries and to
+/// compute the root.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Frontier {
     size: u64,
@@ -10,38 +12,40 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// The frontier of the empty tree.
+    /// Creates the frontier of the empty tree.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes up a tree of a size at the roots of its complete subtrees, largest first. `None` when their number is
-    /// not that of a tree of this size.
+    /// Creates a frontier from the roots of its complete subtrees, largest first. Returns `None` if
+    /// their number does not match the size.
     pub fn from_subtrees(size: u64, subtrees: Vec<Hash>) -> Option<Self> {
         (subtrees.len() == size.count_ones() as usize).then_some(Self { size, subtrees })
     }
 
-    /// How many entries the tree has.
+    /// Returns the number of entries in the tree.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The roots of the complete subtrees, largest first.
+    /// Returns the roots of the complete subtrees, largest first.
     pub fn subtrees(&self) -> &[Hash] {
         &self.subtrees
     }
 
-    /// Adds an entry by its leaf hash.
+    /// Appends an entry by its leaf hash.
     pub fn push(&mut self, leaf: Hash) {
         self.push_observed(leaf, |_, _| {});
     }
 
-    /// Adds an entry and tells of every complete subtree that this makes: its height and its root.
+    /// Appends an entry, and calls `complete` with the height and root of every subtree that it
+    /// completes.
     pub(crate) fn push_observed(&mut self, leaf: Hash, mut complete: impl FnMut(u32, Hash)) {
         let mut root = leaf;
         complete(0, root);
         for height in 1..=self.size.trailing_ones() {
-            // There are as many subtrees as ones in the size; each trailing one is a subtree to merge with.
+            // The size has one bit set per subtree. Each trailing one bit is a subtree to merge
+            // with.
             let Some(left) = self.subtrees.pop() else { break };
             root = Hash::of_node(&left, &root);
             complete(height, root);
@@ -50,7 +54,7 @@ impl Frontier {
         self.size += 1;
     }
 
-    /// The root of the tree.
+    /// Returns the root of the tree.
     pub fn root(&self) -> Hash {
         let mut subtrees = self.subtrees.iter().rev();
         let Some(&smallest) = subtrees.next() else { return Hash::of_nothing() };
@@ -58,7 +62,7 @@ impl Frontier {
     }
 }
 
-/// The root over leaf hashes.
+/// Computes the root over leaf hashes.
 pub fn root_of(leaves: impl IntoIterator<Item = Hash>) -> Hash {
     let mut frontier = Frontier::new();
     for leaf in leaves {
@@ -73,7 +77,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// The eight leaves that Certificate Transparency implementations test with.
+    /// The eight leaves that Certificate Transparency implementations use in tests.
     pub(crate) const LEAVES: [&str; 8] = [
         "",
         "00",
@@ -85,7 +89,7 @@ pub(crate) mod tests {
         "606162636465666768696a6b6c6d6e6f",
     ];
 
-    /// Their roots for the sizes 0 to 8.
+    /// The roots for the sizes 0 to 8.
     pub(crate) const ROOTS: [&str; 9] = [
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
         "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",

@@ -1,4 +1,4 @@
-//! The verifier: one pass over a log, in its order.
+//! The verifier: one pass over a log, in order.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -25,30 +25,30 @@ use crate::{
     tree::Frontier,
 };
 
-/// How far verifying has come.
+/// The progress of a verification.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct VerifyProgress {
-    /// Entries read.
+    /// The number of entries read so far.
     pub done: u64,
-    /// Entries that the source says it has.
+    /// The number of entries that the source claims to have.
     pub total: u64,
 }
 
-/// Verifies a log at all five levels.
+/// Verifies a log at all five levels. An invalid log is not an error; the [`Report`] describes it.
 ///
 /// # Errors
 ///
-/// When the source cannot be read to its end: then nothing can be said. A log that is not good is a [`Report`].
+/// Returns an error if the source cannot be read to its end, so that there is no result.
 pub fn verify(source: &mut dyn Source, options: &Options) -> Result<Report, SourceError> {
     verify_with_progress(source, options, &mut |_| {})
 }
 
-/// Verifies a log, and tells now and then how far it has come.
+/// Verifies a log and reports the progress.
 ///
 /// # Errors
 ///
-/// As [`verify`].
+/// Returns an error if [`verify`] would return an error.
 pub fn verify_with_progress(
     source: &mut dyn Source,
     options: &Options,
@@ -64,11 +64,11 @@ pub fn verify_with_progress(
 /// The newest of the log's own checkpoints so far.
 struct HeldCheckpoint {
     size: u64,
-    /// What is wrong with its root. At which level, shows when it is known whether a newer one follows.
+    /// The failure of its root, if any. The level depends on whether a newer checkpoint follows.
     wrong: Option<VerifyFailure>,
 }
 
-/// The state between two entries.
+/// The state of the verification between two entries.
 pub(crate) struct Fold {
     claims: Claims,
     origin: String,
@@ -76,13 +76,14 @@ pub(crate) struct Fold {
     witnesses: Vec<Demanded>,
     findings: FindingCollector,
     frontier: Frontier,
-    /// Not for an extract, whose tiles begin before it.
+    /// The expected tiles. `None` for a partial export, whose tiles start before its first entry.
     tiles: Option<TileRoots>,
     given: VecDeque<Given>,
     held: Option<HeldCheckpoint>,
-    /// The size up to which the tree is known to be right.
+    /// The size up to which the tree is known to be correct.
     last_good: u64,
-    /// Set when entries are missing in the middle: nothing after that has a place in the tree.
+    /// True if entries are missing in the middle, so that later entries have no known position in
+    /// the tree.
     broken: bool,
     keys: KeyChain,
     signatures: Signatures,
@@ -90,14 +91,14 @@ pub(crate) struct Fold {
     erasures: Erasures,
     states: States,
     now: Option<i64>,
-    /// Everything below this index may be missing.
+    /// The index below which entries may be missing.
     below: u64,
 }
 
 impl Fold {
     fn new(claims: Claims, options: &Options, threads: usize) -> Self {
         let mut findings = FindingCollector::default();
-        // The name of a key that the caller trusts is the origin that the caller means.
+        // If the caller trusts a key, the key's name is the expected origin.
         let origin =
             options.vkeys.first().map_or(claims.origin.clone(), |key| key.name().to_owned());
         if origin != claims.origin {
@@ -144,13 +145,13 @@ impl Fold {
         }
     }
 
-    /// Takes up the hash of an entry that was pruned.
+    /// Processes the hash of a pruned entry.
     pub(crate) fn pruned_hash(&mut self, hash: Hash) {
         self.check_given();
         self.grow(hash);
     }
 
-    /// Takes up the subtrees that stand for everything before the first entry.
+    /// Processes the subtrees that replace everything before the first entry.
     pub(crate) fn subtrees(&mut self, subtrees: &[Hash]) {
         self.tiles = None;
         match Frontier::from_subtrees(self.claims.from, subtrees.to_vec()) {
@@ -164,13 +165,13 @@ impl Fold {
         self.last_good = self.claims.from;
     }
 
-    /// Takes up a part that belongs to no entry.
+    /// Processes a part that belongs to no entry.
     pub(crate) fn stray_part(&mut self, index: u64, name: &[u8]) {
         let what = format!("part {}: it is extra, there is no such entry", shown(name));
         self.findings.fail(VerifyFailure::new(Level::Content, index, what));
     }
 
-    /// Takes up the next entry.
+    /// Processes the next entry.
     pub(crate) fn entry(&mut self, entry: &Entry<'_>, examined: Examined) {
         self.check_given();
         let expected = self.frontier.size();
@@ -209,7 +210,7 @@ impl Fold {
         }
     }
 
-    /// What an entry of its kind changes for the entries after it.
+    /// Processes an erasure, prune or config entry, which affects the entries around it.
     fn take_kind(&mut self, entry: &Entry<'_>, facts: &Facts) {
         match facts.kind {
             Kind::Erasure => self.erasures.take(entry, facts, self.claims.from, &mut self.findings),
@@ -243,7 +244,7 @@ impl Fold {
         }
     }
 
-    /// A change of keys, or a start that repeats the key.
+    /// Processes a key rotation, or a start entry that repeats the key.
     fn key(&mut self, entry: &Entry<'_>, facts: &Facts) {
         let Some(text) = facts.text(entry.leaf, Member::Vkey) else { return };
         let subject = facts.text(entry.leaf, Member::Subject);
@@ -267,7 +268,7 @@ impl Fold {
         }
     }
 
-    /// The first entry of a log says that it starts, and with which key.
+    /// Checks the first entry of a log, which must be a start with a key.
     fn check_start(&mut self, entry: &Entry<'_>, facts: Option<&Facts>) {
         let vkey = facts.and_then(|facts| {
             let start = facts.text(entry.leaf, Member::Subject) == Some(b"start");
@@ -288,7 +289,7 @@ impl Fold {
         }
     }
 
-    /// Takes up a checkpoint that the source holds.
+    /// Processes a checkpoint of the source.
     pub(crate) fn own_checkpoint(&mut self, note: &str, filed_under: Option<u64>) {
         self.check_given();
         let checkpoint = match Checkpoint::parse(note) {
@@ -321,7 +322,7 @@ impl Fold {
         }
     }
 
-    /// Takes up the checkpoints from outside whose tree is the one of now.
+    /// Processes the checkpoints from outside whose size the tree has reached.
     fn check_given(&mut self) {
         while let Some(given) =
             self.given.pop_front_if(|given| given.checkpoint.size <= self.frontier.size())
@@ -341,7 +342,7 @@ impl Fold {
         }
     }
 
-    /// Origin and signatures.
+    /// Checks a checkpoint's origin, cosignatures and signatures.
     fn present(&mut self, checkpoint: &Checkpoint, note: &str, label: &str, own: bool) {
         let size = checkpoint.size;
         if checkpoint.origin != self.origin {
@@ -355,7 +356,7 @@ impl Fold {
         self.signatures.check(presented, &mut self.keys, &mut self.findings);
     }
 
-    /// Notes which of the demanded witnesses signed a checkpoint.
+    /// Records which required witnesses signed a checkpoint.
     fn present_to_witnesses(&mut self, size: u64, note: &str, label: &str) {
         if self.witnesses.is_empty() {
             return;
@@ -376,7 +377,8 @@ impl Fold {
         }
     }
 
-    /// A witness vouches for the log as far as it signed. What came after is only the log's own word.
+    /// Reports witnesses that did not sign the whole log. A witness does not vouch for entries
+    /// after its last cosignature.
     fn finish_witnesses(&mut self) {
         let size = self.frontier.size();
         for Demanded { key, seen } in &self.witnesses {
@@ -396,12 +398,13 @@ impl Fold {
         }
     }
 
-    /// Compares a checkpoint with the tree as it is now.
+    /// Compares a checkpoint with the current tree.
     fn judge_root(&mut self, checkpoint: &Checkpoint, label: &str) -> Option<VerifyFailure> {
         let (size, found) = (checkpoint.size, self.frontier.size());
         let fail = |what: String| Some(VerifyFailure::new(Level::Root, size, what));
         if size < found {
-            // Older than the first entry of an extract; anything else was reported as out of order or misfiled.
+            // The checkpoint is older than the first entry of a partial export. Any other mismatch
+            // was already reported.
             if self.claims.from > 0 && size < self.claims.from {
                 self.findings
                     .warn(size, "stored checkpoint older than the first entry: not checkable");
@@ -425,7 +428,7 @@ impl Fold {
         None
     }
 
-    /// Judges what can only be judged at the end.
+    /// Runs the checks that need the whole log.
     fn finish(mut self, source: &mut dyn Source) -> Result<Report, SourceError> {
         self.check_given();
         for given in std::mem::take(&mut self.given) {
@@ -552,7 +555,8 @@ impl Fold {
         Ok(())
     }
 
-    /// A key that the caller trusts must be among the log's. Each of these has signed, or level 1 fails.
+    /// Checks that a trusted key is among the log's keys. Level 1 has checked that these keys
+    /// signed.
     fn finish_trust(&mut self) {
         if self.vkeys.is_empty() {
             let what = "the key was taken from the log itself: give --vkey to know who wrote it";

@@ -1,4 +1,4 @@
-//! An export as JSON lines: a first line, entries in order, checkpoints.
+//! Reads an export as JSON lines: a first line, entries in order, checkpoints.
 
 use std::{borrow::Cow, fs, path::Path};
 
@@ -43,12 +43,12 @@ struct SourceEntryLine<'a> {
     leaf: Cow<'a, str>,
     #[serde(borrow, default)]
     parts: Vec<PartLine<'a>>,
-    /// Other names for what the leaf says. Nothing is proven about them.
+    /// OpenTelemetry names for data in the leaf. The verifier does not check them.
     #[serde(default, rename = "otel")]
     _otel: Option<IgnoredAny>,
 }
 
-/// What every line with a checkpoint begins with; no other line does.
+/// The prefix of every checkpoint line, which no other line has.
 const CHECKPOINT: &[u8] = b"{\"checkpoint\":";
 
 /// An export as JSON lines.
@@ -61,11 +61,11 @@ pub struct JsonLines {
 }
 
 impl JsonLines {
-    /// Opens an export and reads what stands before its entries.
+    /// Opens an export and reads the lines before its entries.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or is not an export.
+    /// Returns an error if the file cannot be read or is not an export.
     pub fn open(path: &Path) -> Result<Self, SourceError> {
         let mut lines = Lines::open(path)?;
         let first = match lines.next() {
@@ -118,7 +118,7 @@ impl JsonLines {
     }
 }
 
-/// Finds where checkpoints begin, by halving: they all come after the entries.
+/// Finds the first checkpoint with a binary search, because all checkpoints follow the entries.
 fn first_checkpoint(path: &Path, lines: &mut Lines, from: u64) -> Result<u64, SourceError> {
     let length = fs::metadata(path).map_err(|error| SourceError::read(path, error))?.len();
     let (mut low, mut high) = (from, length);
@@ -135,7 +135,7 @@ fn first_checkpoint(path: &Path, lines: &mut Lines, from: u64) -> Result<u64, So
     lines.line_start(low)
 }
 
-/// Takes the line of an entry apart: index, leaf, parts.
+/// Parses the line of an entry: index, leaf, parts.
 fn decode(line: &[u8]) -> Result<(u64, Vec<u8>, Decoded), String> {
     let entry: SourceEntryLine<'_> = object(line)?;
     let index = decimal(entry.index.as_bytes()).ok_or("the index is not a number")?;

@@ -1,4 +1,4 @@
-//! The lines of exports, anchors and parts files.
+//! Reads the lines of exports, anchors and parts files.
 
 use std::{
     borrow::Cow,
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::{Part, SourceError};
 use crate::checkpoint::decimal;
 
-/// No line of an export is longer: entries with more content than this are not written.
+/// The maximum length of a line in bytes. The store does not write entries with more content.
 const LONGEST_LINE: u64 = 1 << 28;
 
 /// A part in a line.
@@ -35,7 +35,7 @@ pub(crate) struct CheckpointLine {
     pub(crate) checkpoint: String,
 }
 
-/// Parts of one entry, decoded.
+/// The decoded parts of one entry.
 #[derive(Default)]
 pub(super) struct Decoded {
     names: Vec<String>,
@@ -58,7 +58,7 @@ impl Decoded {
     }
 }
 
-/// Parses a line that is an object. (Serde would take a list for a struct, too.)
+/// Parses a line that contains an object. (Serde would also accept a list for a struct.)
 pub(crate) fn object<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, String> {
     if line.first() != Some(&b'{') {
         return Err("it is not an object".to_owned());
@@ -70,12 +70,13 @@ pub(super) fn bytes_of(text: &str) -> Option<Vec<u8>> {
     BASE64.decode(text.as_bytes()).ok()
 }
 
-/// The size that a checkpoint's note says, if it says one: what a merge with entries goes by.
+/// Returns the size in a checkpoint's note, if there is one. It determines the note's position
+/// among the entries.
 pub(super) fn size_of_note(note: &str) -> Option<u64> {
     decimal(note.split('\n').nth(1)?.as_bytes())
 }
 
-/// A file of lines, read one at a time into one buffer.
+/// Reads a file line by line into one buffer.
 pub(super) struct Lines {
     path: PathBuf,
     reader: BufReader<File>,
@@ -99,12 +100,12 @@ impl Lines {
         })
     }
 
-    /// Reads no line that begins at or after an offset.
+    /// Stops before the first line that starts at or after this offset.
     pub(super) fn with_end(self, end: u64) -> Self {
         Self { end, ..self }
     }
 
-    /// The next line without its line feed, or nothing at the end.
+    /// Returns the next line without its line feed, or `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>, SourceError> {
         self.offset += self.line.len() as u64;
         self.line.clear();
@@ -122,7 +123,7 @@ impl Lines {
         }
     }
 
-    /// Where the line that was read last begins.
+    /// Returns the offset of the last line that was read.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
@@ -134,9 +135,9 @@ impl Lines {
         sought.map(drop).map_err(|error| SourceError::read(&self.path, error))
     }
 
-    /// The first offset at or after `offset` where a line begins.
+    /// Returns the first offset at or after `offset` at which a line starts.
     pub(super) fn line_start(&mut self, offset: u64) -> Result<u64, SourceError> {
-        // A line begins at the front, or after a line feed: look from one byte before.
+        // A line starts at offset 0 or after a line feed, so look from one byte before.
         let Some(before) = offset.checked_sub(1) else { return Ok(0) };
         self.seek(before)?;
         let skipped =
@@ -144,7 +145,7 @@ impl Lines {
         Ok(before + skipped)
     }
 
-    /// Says that the line which was read last cannot be parsed.
+    /// Creates the error for the last line that was read.
     pub(super) fn malformed(&self, reason: impl ToString) -> SourceError {
         SourceError::malformed(&self.path, format!("line {}", self.number), reason)
     }
@@ -154,7 +155,7 @@ fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
     reader.skip_until(b'\n').map(|skipped| skipped as u64)
 }
 
-/// Checkpoints in lines, one ahead, so that they can be merged with entries.
+/// Reads checkpoint lines one ahead, so that they can be merged with entries.
 pub(super) struct CheckpointLines {
     lines: Lines,
     next: Option<(u64, String)>,
@@ -180,7 +181,8 @@ impl CheckpointLines {
     fn advance(&mut self) -> Result<(), SourceError> {
         let Some(line) = self.lines.next()?.map(object::<CheckpointLine>) else { return Ok(()) };
         let note = line.map_err(|reason| self.lines.malformed(reason))?.checkpoint;
-        // A note without a size is malformed: the verifier says so, at once.
+        // A note without a size is malformed. Pass it on immediately, so that the verifier reports
+        // it.
         self.next = Some((size_of_note(&note).unwrap_or(0), note));
         Ok(())
     }

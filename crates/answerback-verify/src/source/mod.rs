@@ -1,8 +1,8 @@
-//! Where a log is read from: the embedded store's file, the tables of the scale-out store, an export as JSON lines, a
-//! directory of tiles.
+//! The sources that a log can be read from: the SQLite store's file, the PostgreSQL store's tables,
+//! an export as JSON lines, or a directory of tiles.
 //!
-//! A source only reads. It gives what it holds as it stands, in order, and leaves every judgement to the verifier.
-//! The types here are open, so that other stores can be read too.
+//! A source only reads. It returns its data unchanged and in order, and leaves all checks to the
+//! verifier. The types are public, so that other stores can be read too.
 
 mod jsonl;
 mod lines;
@@ -29,33 +29,34 @@ use crate::hash::Hash;
 
 pub(crate) use lines::{CheckpointLine, object};
 
-/// What a source says of the log as a whole, before any of it is checked.
+/// The unverified statements of a source about the log as a whole.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Claims {
     /// The log's origin.
     pub origin: String,
-    /// The verifier key in force at the first entry that is there.
+    /// The verifier key in force at the first available entry.
     pub vkey: String,
-    /// The index of the first entry that is there.
+    /// The index of the first available entry.
     pub from: u64,
     /// The size of the tree.
     pub size: u64,
-    /// Whether an entry of the log must account for what is missing below `from`. An extract need not.
+    /// True if a prune entry must account for missing entries below `from`. A partial export needs
+    /// none.
     pub missing_needs_prune: bool,
     /// The head row of a store.
     pub head: Option<Head>,
-    /// Whether every full tile must be there, and which partial ones.
+    /// The hash tiles that must be present.
     pub tiles: TilesHeld,
 }
 
-/// Which hash tiles a source holds beside its entries.
+/// The hash tiles that a source has in addition to its entries.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum TilesHeld {
-    /// None: the export has entries only.
+    /// No tiles: the export contains only entries.
     None,
     /// All full tiles.
     Full,
-    /// All full tiles, and the partial one at the end of each level.
+    /// All full tiles, and the partial tile at the end of each level.
     FullAndPartial,
 }
 
@@ -68,77 +69,78 @@ pub struct Head {
     pub root: Vec<u8>,
     /// The time of the newest entry, in microseconds.
     pub last_ts: i64,
-    /// The verifier key that signs now.
+    /// The verifier key in force.
     pub signer: String,
 }
 
-/// One piece of a log.
+/// One record of a log.
 #[derive(Clone, Copy, Debug)]
 pub enum Record<'a> {
-    /// The leaf hash of the next entry, which itself was pruned.
+    /// The leaf hash of the next entry, which was pruned.
     PrunedHash(Hash),
-    /// The roots of the complete subtrees left of the first entry. They come before all entries.
+    /// The roots of the complete subtrees to the left of the first entry. They precede all entries.
     Subtrees(&'a [Hash]),
     /// The next entry.
     Entry(Entry<'a>),
-    /// A checkpoint. It comes after the last entry of its tree, or at the end if there is no such entry.
+    /// A checkpoint. It follows the last entry of its tree, or comes at the end if there is no such
+    /// entry.
     Checkpoint {
         /// The signed note.
         note: &'a str,
-        /// The size that the store files it under.
+        /// The size that the store records for it.
         filed_under: Option<u64>,
     },
-    /// A part that belongs to no entry that is there.
+    /// A part that belongs to no available entry.
     StrayPart {
-        /// The entry it is filed under.
+        /// The index of the entry that the store records for it.
         index: u64,
-        /// Its name.
+        /// The name of the part.
         name: &'a [u8],
     },
 }
 
-/// An entry with what lies beside it.
+/// An entry with its parts and columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
-    /// Its place in the log.
+    /// The index of the entry.
     pub index: u64,
-    /// Its exact bytes.
+    /// The exact bytes of the leaf.
     pub leaf: &'a [u8],
-    /// The parts that are there.
+    /// The available parts.
     pub parts: &'a [Part<'a>],
     /// The columns of a store.
     pub columns: Option<Columns<'a>>,
 }
 
-/// The content of a part, and its salt.
+/// The content of a part with its salt.
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
-    /// Its name.
+    /// The name of the part.
     pub name: &'a [u8],
     /// The key of its commitment.
     pub salt: &'a [u8],
-    /// Its exact bytes.
+    /// The exact bytes of the content.
     pub bytes: &'a [u8],
 }
 
-/// What a store repeats of a leaf, so that it can be searched.
+/// The columns in which a store repeats data of the leaf for searches.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns<'a> {
-    /// `ts`, in microseconds.
+    /// The member `ts`, in microseconds.
     pub ts: i64,
-    /// `kind`.
+    /// The member `kind`.
     pub kind: &'a [u8],
-    /// `agent_id`.
+    /// The member `agent_id`.
     pub agent: Option<&'a [u8]>,
-    /// `tool`.
+    /// The member `tool`.
     pub tool: Option<&'a [u8]>,
-    /// `outcome`.
+    /// The member `outcome`.
     pub outcome: Option<&'a [u8]>,
-    /// `request_id`, as 16 bytes.
+    /// The member `request_id`, as 16 bytes.
     pub request_id: Option<&'a [u8]>,
-    /// `response_id`, as 16 bytes.
+    /// The member `response_id`, as 16 bytes.
     pub response_id: Option<&'a [u8]>,
-    /// `reply_id`, as 16 bytes.
+    /// The member `reply_id`, as 16 bytes.
     pub reply_id: Option<&'a [u8]>,
     /// The leaf's hash.
     pub leaf_hash: &'a [u8],
@@ -147,17 +149,17 @@ pub struct Columns<'a> {
 /// A hash tile.
 #[derive(Clone, Copy, Debug)]
 pub struct Tile<'a> {
-    /// Its level.
+    /// The tile level.
     pub level: u64,
-    /// Its number in the level.
+    /// The number of the tile within its level.
     pub number: u64,
-    /// Its hashes, one after the other.
+    /// The hashes, concatenated.
     pub hashes: &'a [u8],
-    /// The hash above them, where the source repeats it.
+    /// The root of the tile, if the source stores it.
     pub root: Option<&'a [u8]>,
 }
 
-/// A row that a store has next to its log, which entries record the effects on.
+/// A row next to the log, which entries commit to.
 #[derive(Clone, Copy, Debug)]
 pub enum StoredState<'a> {
     /// A case.
@@ -166,61 +168,62 @@ pub enum StoredState<'a> {
     Attempt(StoredAttempt<'a>),
 }
 
-/// A case as its row stores it. A number that is not one is nothing.
+/// A case as its row stores it. A column with the wrong type is `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredCase<'a> {
-    /// Its id.
+    /// The id of the case.
     pub id: &'a [u8],
-    /// Whether it is marked as decided.
+    /// True if the row marks the case as decided.
     pub decided: Option<bool>,
-    /// When it expires, in milliseconds.
+    /// The expiry, in milliseconds.
     pub expires: Option<i64>,
-    /// Its revision.
+    /// The revision.
     pub revision: Option<i64>,
     /// The case as JSON.
     pub body: &'a [u8],
-    /// What the person is shown.
+    /// The content shown to the person.
     pub content: &'a [u8],
 }
 
-/// A retry state as its row stores it. A number that is not one is nothing.
+/// A retry state as its row stores it. A column with the wrong type is `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredAttempt<'a> {
-    /// Its key.
+    /// The retry key.
     pub key: &'a [u8],
-    /// When it expires, in milliseconds.
+    /// The expiry, in milliseconds.
     pub expires: Option<i64>,
-    /// Whether it is marked as blocked.
+    /// True if the row marks the state as blocked.
     pub blocked: Option<bool>,
     /// The state as JSON.
     pub state: &'a [u8],
 }
 
-/// A place that a log can be read from.
+/// Reads a log from one place.
 pub trait Source {
-    /// What the source says of the log as a whole.
+    /// Returns the unverified statements about the log as a whole.
     fn claims(&self) -> &Claims;
 
-    /// Reads the log once from front to back, with no more in memory than a piece of it.
+    /// Reads the log once from start to end, with only a part of it in memory.
     ///
     /// # Errors
     ///
-    /// When the source cannot be read, or is not what it claims to be.
+    /// Returns an error if the source cannot be read, or does not have the expected format.
     fn read(&mut self, visit: &mut dyn FnMut(Record<'_>)) -> Result<(), SourceError>;
 
-    /// Reads the hash tiles: level, number, hashes, and the hash above them where the source keeps it.
+    /// Reads the hash tiles with their levels and numbers, and with their roots if the source
+    /// stores them.
     ///
     /// # Errors
     ///
-    /// When the source cannot be read.
+    /// Returns an error if the source cannot be read.
     fn read_tiles(&mut self, visit: &mut dyn FnMut(Tile<'_>)) -> Result<(), SourceError>;
 
-    /// Reads the cases, then the retry states, that a store has next to its log. Returns false where there are no such
-    /// tables, as in an export.
+    /// Reads the cases, then the retry states, which a store has next to its log. Returns false if
+    /// there are no such tables, as in an export.
     ///
     /// # Errors
     ///
-    /// When the source cannot be read.
+    /// Returns an error if the source cannot be read.
     fn read_states(
         &mut self,
         _visit: &mut dyn FnMut(StoredState<'_>),
@@ -229,73 +232,73 @@ pub trait Source {
     }
 }
 
-/// Why a source could not be read. Nothing is said then about the log.
+/// Explains why a source could not be read. This says nothing about the log itself.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
     /// A file could not be read.
     #[error("cannot read {path}")]
     Read {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },
-    /// A file is there and is not a ledger.
+    /// A file exists but is not a ledger.
     #[error(
         "{path} is not a ledger: {reason}; expected the SQLite file of an embedded store, an export as JSON lines, \
          whose first line has \"answerback_ledger\":1, or a directory of tiles"
     )]
     NotALedger {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is missing or unknown.
+        /// The reason.
         reason: String,
     },
     /// A line or a bundle is malformed.
     #[error("{path}, {place}: {reason}")]
     Malformed {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// Where in it.
+        /// The position in the file.
         place: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// The database cannot be read.
+    /// The SQLite database cannot be read.
     #[cfg(feature = "sqlite")]
     #[error("cannot read {path}")]
     Database {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The database error.
         #[source]
         source: rusqlite::Error,
     },
-    /// The database's server does not answer, or not with what was asked for.
+    /// The database server does not respond, or returns an error.
     #[cfg(feature = "postgres")]
     #[error("cannot read {name} of the database")]
     Server {
-        /// Which schema.
+        /// The name of the schema.
         name: String,
-        /// Why.
+        /// The database error.
         #[source]
         source: ::postgres::Error,
     },
-    /// A database without a ledger in this place.
+    /// The schema of the database does not contain a ledger.
     #[cfg(feature = "postgres")]
     #[error("{name} of the database is not a ledger: {reason}")]
     NoLedger {
-        /// Which schema.
+        /// The name of the schema.
         name: String,
-        /// What is missing or unknown.
+        /// The reason.
         reason: String,
     },
-    /// The file is a database, and this program was built without support for it.
+    /// The file is an SQLite database, and this program was built without support for it.
     #[error("{path} is an SQLite file, which this build cannot read")]
     NoDatabase {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
     },
 }
@@ -314,11 +317,12 @@ impl SourceError {
     }
 }
 
-/// Opens whatever is at a path: a directory of tiles, the embedded store's file, or an export as JSON lines.
+/// Opens the source at a path: a directory of tiles, the SQLite store's file, or an export as JSON
+/// lines.
 ///
 /// # Errors
 ///
-/// When nothing can be read there, or it is none of these.
+/// Returns an error if the path cannot be read, or is none of these.
 pub fn open(path: &Path) -> Result<Box<dyn Source>, SourceError> {
     if path.is_dir() {
         return Ok(Box::new(TileDirectory::open(path)?));

@@ -1,7 +1,8 @@
-//! The scale-out store's tables in `PostgreSQL`, read in one transaction that sees one moment and changes nothing.
+//! Reads the `PostgreSQL` store's tables in one read-only transaction, which sees one consistent
+//! state.
 //!
-//! Replicas may go on writing meanwhile. Nothing here speaks TLS, and no table is read as a whole: a piece of the log is
-//! in memory at a time.
+//! Replicas can continue to write in the meantime. There is no TLS support. The tables are read
+//! page by page, so only a part of the log is in memory.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -16,7 +17,7 @@ use super::{
 use crate::hash::Hash;
 use crate::tiles::TILE_WIDTH;
 
-/// How many rows are read at a time.
+/// The number of rows that are read at a time.
 const PAGE: i64 = 256;
 
 /// A log in a schema of a `PostgreSQL` database.
@@ -27,12 +28,12 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Connects and begins the transaction that all reading happens in. The URL is one that the driver takes; the schema
-    /// is the log's own.
+    /// Connects and begins the transaction for all reads. The URL is one that the driver accepts;
+    /// the schema is the one of the log.
     ///
     /// # Errors
     ///
-    /// When the database cannot be read, or there is no ledger in the schema.
+    /// Returns an error if the database cannot be read, or the schema does not contain a ledger.
     pub fn open(url: &str, schema: &str) -> Result<Self, SourceError> {
         let name = format!("schema {schema}");
         let failed = |source| SourceError::Server { name: name.clone(), source };
@@ -81,7 +82,7 @@ fn claims(name: &str, client: &mut Client) -> Result<Claims, SourceError> {
     })
 }
 
-/// The driver says only `db error`; what the server said is in its source.
+/// Formats an error with the server's message. The driver's own text is only `db error`.
 fn said(error: &postgres::Error) -> String {
     let server = error.as_db_error().map(|server| server.message().to_owned());
     server.unwrap_or_else(|| error.to_string())
@@ -127,7 +128,7 @@ impl Source for Postgres {
     }
 }
 
-/// Gives the rows of cases and retry states, if the schema has both tables.
+/// Visits the rows of cases and retry states, if the schema has both tables.
 fn states(
     client: &mut Client,
     visit: &mut dyn FnMut(StoredState<'_>),
@@ -178,17 +179,17 @@ fn states(
     Ok(true)
 }
 
-/// A walk from front to back.
+/// A walk over the entries from start to end.
 struct EntryWalk<'a> {
     client: &'a mut Client,
     checkpoints: CheckpointCursor,
     visit: &'a mut dyn FnMut(Record<'_>),
 }
 
-/// Checkpoints in the order of their sizes, some of them at hand.
+/// A cursor over the checkpoints, ordered by size, with one page in memory.
 struct CheckpointCursor {
     notes: VecDeque<(i64, String)>,
-    /// The size of the last one that was read; none, when there are no more.
+    /// The size of the last checkpoint that was read, or `None` if there are no more.
     after: Option<i64>,
 }
 
@@ -207,7 +208,7 @@ impl EntryWalk<'_> {
         self.client.query(sql, values)
     }
 
-    /// Gives the leaf hashes of pruned entries, which the level-0 tiles keep.
+    /// Visits the leaf hashes of pruned entries, which the level-0 tiles contain.
     fn pruned(&mut self, from: u64) -> Result<(), postgres::Error> {
         self.checkpoints(0)?;
         let mut size = 0;
@@ -226,7 +227,7 @@ impl EntryWalk<'_> {
                 size += 1;
                 self.checkpoints(i64::try_from(size).unwrap_or(i64::MAX))?;
             }
-            // A tile that is cut short leaves a gap, which the verifier finds.
+            // A truncated tile leaves a gap, which the verifier reports.
             if size % TILE_WIDTH != 0 || size == before {
                 return Ok(());
             }
@@ -234,7 +235,7 @@ impl EntryWalk<'_> {
         Ok(())
     }
 
-    /// Gives entries with their parts, and each checkpoint after the last entry of its tree.
+    /// Visits the entries with their parts, and each checkpoint after the last entry of its tree.
     fn entries(&mut self) -> Result<(), postgres::Error> {
         let mut after = i64::MIN;
         loop {
@@ -277,7 +278,7 @@ impl EntryWalk<'_> {
         self.checkpoints(i64::MAX)
     }
 
-    /// Gives the checkpoints of trees up to this size, with the lines of witnesses behind them.
+    /// Visits the checkpoints of trees up to this size, with their cosignatures appended.
     fn checkpoints(&mut self, size: i64) -> Result<(), postgres::Error> {
         loop {
             while let Some((filed_under, note)) =
@@ -323,7 +324,8 @@ impl EntryWalk<'_> {
         rows.iter().map(part).collect()
     }
 
-    /// Tells of the parts behind the last entry, whatever they hold.
+    /// Reports the parts after the last entry. It reads only their names, so their content may have
+    /// any size.
     fn parts_beyond(&mut self, last: i64) -> Result<(), postgres::Error> {
         let mut after = (last, None::<String>);
         loop {
@@ -342,7 +344,7 @@ impl EntryWalk<'_> {
         }
     }
 
-    /// Tells of parts that belong to no entry.
+    /// Reports parts that belong to no entry.
     fn strays(&mut self, parts: &[HeldPart]) {
         for part in parts {
             (self.visit)(Record::StrayPart {
@@ -353,7 +355,7 @@ impl EntryWalk<'_> {
     }
 }
 
-/// A part as its row has it.
+/// A part as its row stores it.
 struct HeldPart {
     seq: i64,
     name: String,
@@ -367,12 +369,12 @@ impl HeldPart {
     }
 }
 
-/// A column that may be null, whatever the table says.
+/// Reads a column as nullable, even if the table declares it as not null.
 fn column<'a, T: FromSql<'a>>(row: &'a Row, place: usize) -> Result<Option<T>, postgres::Error> {
     row.try_get(place)
 }
 
-/// A number that cannot be negative; one that is stands beyond every log.
+/// Converts a number that should not be negative. A negative one becomes larger than any log.
 fn natural(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }

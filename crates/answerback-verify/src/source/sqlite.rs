@@ -1,6 +1,7 @@
-//! The embedded store's file, opened for reading only, in one read transaction.
+//! Reads the SQLite store's file in one read transaction.
 //!
-//! A writer may go on meanwhile: the transaction sees the log as it was when the file was opened.
+//! A writer can continue in the meantime. The transaction sees the log as it was when the file was
+//! opened.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::{hash::Hash, tiles::TILE_WIDTH};
 
-/// The embedded store's file.
+/// The file of an SQLite store.
 pub struct Sqlite {
     path: PathBuf,
     connection: Connection,
@@ -23,11 +24,11 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens the file and begins the transaction that all reading happens in.
+    /// Opens the file and begins the transaction for all reads.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or is not a ledger.
+    /// Returns an error if the file cannot be read or is not a ledger.
     pub fn open(path: &Path) -> Result<Self, SourceError> {
         let failed = |source| SourceError::Database { path: path.to_owned(), source };
         let connection = begin(path).map_err(failed)?;
@@ -36,13 +37,13 @@ impl Sqlite {
     }
 }
 
-/// Opens the file and pins what it holds now.
+/// Opens the file and fixes the state that is read.
 fn begin(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags(path, flags).and_then(pinned);
     match opened {
-        // A copy on a medium that cannot be written has no room for the shared memory of a write-ahead log. Without
-        // such a log nothing can be in flux, and the file is all there is.
+        // SQLite needs shared memory for a write-ahead log, which read-only media cannot provide.
+        // Without such a log, the file is complete and cannot change.
         Err(error)
             if matches!(
                 error.sqlite_error_code(),
@@ -56,11 +57,12 @@ fn begin(path: &Path) -> rusqlite::Result<Connection> {
     }
 }
 
-/// The first read decides which state of the file the transaction sees.
+/// Begins a transaction. Its first read determines which state of the file it sees.
 fn pinned(connection: Connection) -> rusqlite::Result<Connection> {
     connection.busy_timeout(std::time::Duration::from_secs(10))?;
-    // Every page is read once. What few there are stay where the processor has them at hand, and copying a page into
-    // them costs no more than the faults of a mapped file would, whose end somebody may cut off meanwhile.
+    // Every page is read only once, so a small cache suffices and stays in the processor's cache.
+    // Copying a page costs no more than the page faults of a mapped file. A mapped file would also
+    // crash the process if it were truncated.
     connection.execute_batch(
         "PRAGMA trusted_schema = OFF; PRAGMA mmap_size = 0; PRAGMA cache_size = -256; BEGIN",
     )?;
@@ -74,7 +76,7 @@ fn has_log(path: &Path) -> bool {
     std::fs::metadata(log).is_ok_and(|log| log.len() > 0)
 }
 
-/// A path as it stands in a `file:` URI.
+/// Escapes a path for a `file:` URI.
 fn escaped(path: &Path) -> String {
     let mut text = String::new();
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -169,7 +171,7 @@ impl Source for Sqlite {
     }
 }
 
-/// Gives the rows of cases and retry states, if the file has both tables.
+/// Visits the rows of cases and retry states, if the file has both tables.
 fn states(
     connection: &Connection,
     visit: &mut dyn FnMut(StoredState<'_>),
@@ -208,7 +210,7 @@ fn states(
     Ok(true)
 }
 
-/// Gives the leaf hashes of pruned entries, which the level-0 tiles keep.
+/// Visits the leaf hashes of pruned entries, which the level-0 tiles contain.
 fn pruned(
     connection: &Connection,
     from: u64,
@@ -239,7 +241,7 @@ fn pruned(
     Ok(())
 }
 
-/// Gives entries with their parts, and each checkpoint after the last entry of its tree.
+/// Visits the entries with their parts, and each checkpoint after the last entry of its tree.
 fn entries(
     connection: &Connection,
     from: u64,
@@ -296,7 +298,8 @@ fn entries(
     emit_checkpoints(&mut checkpoints, u64::MAX, visit)
 }
 
-/// Those that are kept, and the newest, which stands with the head, where it is not among them.
+/// The query of all checkpoints: the stored ones, and the newest one in the head unless it is also
+/// stored.
 macro_rules! known_checkpoints {
     () => {
         "SELECT size, note FROM checkpoint UNION ALL SELECT size, note FROM head WHERE note <> ''
@@ -304,12 +307,13 @@ macro_rules! known_checkpoints {
     };
 }
 
-/// How checkpoints are read: with the lines of witnesses, where there are any.
+/// Returns the query of checkpoints. It appends cosignatures if there are any.
 fn checkpoints_query(connection: &Connection) -> rusqlite::Result<&'static str> {
     let has_rows = |query| connection.query_row(query, [], |row| row.get::<_, bool>(0));
     let table = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'cosignature')";
     if has_rows(table)? && has_rows("SELECT EXISTS (SELECT 1 FROM cosignature)")? {
-        // Lines are joined behind the note as it is, whatever type somebody made of it.
+        // Lines are appended only where they exist. Otherwise the note stays unchanged, whatever
+        // type its value has.
         return Ok(concat!(
             "SELECT size, CASE WHEN EXISTS (SELECT 1 FROM cosignature c WHERE c.size = k.size)
              THEN note || (SELECT group_concat(line, '') FROM cosignature c WHERE c.size = k.size)
@@ -334,7 +338,7 @@ fn emit_checkpoints(
     Ok(())
 }
 
-/// Tells of the parts that are filed below an entry, or of all that are left.
+/// Reports the parts that are recorded for an index below this entry, or all remaining ones.
 fn emit_strays(
     parts: &mut RowCursor<'_>,
     entry: Option<u64>,
@@ -347,7 +351,7 @@ fn emit_strays(
     Ok(())
 }
 
-/// Rows in the order of their first column, with the next one at hand.
+/// A cursor over rows that are sorted by their first column, with the next row available.
 struct RowCursor<'a> {
     rows: Rows<'a>,
     next: Option<u64>,
@@ -376,10 +380,10 @@ impl<'a> RowCursor<'a> {
     }
 }
 
-/// As many parts are given without memory of their own: no entry of ours has more.
+/// The number of parts that are passed on without an allocation. No entry of the store has more.
 const FEW: usize = 4;
 
-/// The parts of one entry, copied out of rows that are gone after the next step.
+/// The parts of one entry, copied because a row is no longer available after the next step.
 #[derive(Default)]
 struct PartBuffer {
     bytes: Vec<u8>,
@@ -416,7 +420,8 @@ impl PartBuffer {
     }
 }
 
-/// The bytes of a text or a blob. The database does not insist on the type that a column declares.
+/// Returns the bytes of a text or a blob. The database does not enforce the declared type of a
+/// column.
 fn bytes(value: ValueRef<'_>) -> Option<&[u8]> {
     match value {
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(bytes),
@@ -428,7 +433,7 @@ fn lossy(bytes: Option<&[u8]>) -> String {
     String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
 }
 
-/// A number that cannot be negative; one that is stands beyond every log.
+/// Converts a number that should not be negative. A negative one becomes larger than any log.
 fn natural(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(row
         .get_ref(column)?

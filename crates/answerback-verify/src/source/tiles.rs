@@ -1,4 +1,5 @@
-//! A directory of C2SP tiles, with our `vkey`, `parts.jsonl` and `checkpoints.jsonl` beside them.
+//! Reads a directory of C2SP tiles with our additional files `vkey`, `parts.jsonl` and
+//! `checkpoints.jsonl`.
 
 use std::{
     fs, io,
@@ -38,7 +39,7 @@ impl TileDirectory {
     ///
     /// # Errors
     ///
-    /// When its checkpoint or key cannot be read.
+    /// Returns an error if its checkpoint or key cannot be read.
     pub fn open(root: &Path) -> Result<Self, SourceError> {
         let text = |name: &str| {
             let path = root.join(name);
@@ -77,7 +78,8 @@ impl TileDirectory {
     }
 }
 
-/// The first entry bundle that is there. Bundles below it were pruned, one after the other from the front.
+/// Returns the number of the first available entry bundle, with a binary search. Pruning removes
+/// bundles from the front, without gaps.
 fn first_bundle(root: &Path, size: u64) -> u64 {
     let (mut low, mut high) = (0, size / TILE_WIDTH);
     while low < high {
@@ -91,7 +93,7 @@ fn first_bundle(root: &Path, size: u64) -> u64 {
     low
 }
 
-/// `tile/LEVEL/x001/x234/067`, with `.p/WIDTH` for a partial tile.
+/// Returns the path `tile/LEVEL/x001/x234/067`, with `.p/WIDTH` for a partial tile.
 fn tile_path(root: &Path, level: &str, number: u64, width: u64) -> PathBuf {
     let mut name = format!("{:03}", number % 1000);
     let mut rest = number / 1000;
@@ -105,7 +107,7 @@ fn tile_path(root: &Path, level: &str, number: u64, width: u64) -> PathBuf {
     root.join("tile").join(level).join(name)
 }
 
-/// Splits a bundle into its leaves, each after its length in two bytes.
+/// Splits a bundle into its leaves. Each leaf follows its length in two bytes.
 fn leaves(mut bundle: &[u8]) -> Option<Vec<&[u8]>> {
     let mut leaves = Vec::new();
     while let Some((length, rest)) = bundle.split_first_chunk::<2>() {
@@ -129,7 +131,7 @@ impl Source for TileDirectory {
         let mut emit_checkpoints = |size: u64, visit: &mut dyn FnMut(Record<'_>)| {
             let Some(checkpoints) = &mut checkpoints else { return Ok(()) };
             while let Some(note) = checkpoints.up_to(size)? {
-                // The newest is `checkpoint`, which comes last.
+                // The newest checkpoint is in the file `checkpoint`, which is visited last.
                 if note != self.checkpoint {
                     visit(Record::Checkpoint { note: &note, filed_under: None });
                 }
@@ -190,7 +192,7 @@ impl Source for TileDirectory {
                     Ok(tile) => {
                         visit(Tile { level: u64::from(level), number, hashes: &tile, root: None });
                     }
-                    // That it is not there is for the verifier to say.
+                    // The verifier reports a missing tile.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     Err(error) => return Err(SourceError::read(&path, error)),
                 }
@@ -205,7 +207,7 @@ fn optional(path: &Path) -> Result<Option<Lines>, SourceError> {
     path.is_file().then(|| Lines::open(path)).transpose()
 }
 
-/// The lines of `parts.jsonl`, one ahead.
+/// Reads the lines of `parts.jsonl` one ahead.
 struct Parts {
     lines: Option<Lines>,
     next: Option<(u64, Decoded)>,

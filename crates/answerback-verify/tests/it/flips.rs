@@ -1,4 +1,4 @@
-//! One bit changed, anywhere: something must fail.
+//! Flips single bits everywhere: the verification must always fail.
 
 use std::num::NonZeroUsize;
 
@@ -13,7 +13,7 @@ fn on_one_thread() -> Options {
     Options::new().with_threads(NonZeroUsize::MIN)
 }
 
-/// Everything of a ledger that is bytes, by name.
+/// Returns all byte values of a ledger, with their names.
 fn pieces(ledger: &mut Ledger) -> Vec<(String, &mut [u8])> {
     let mut pieces: Vec<(String, &mut [u8])> = Vec::new();
     for row in &mut ledger.rows {
@@ -51,7 +51,7 @@ fn pieces(ledger: &mut Ledger) -> Vec<(String, &mut [u8])> {
     pieces
 }
 
-/// Flips a bit of every byte; `step` leaves some bytes out.
+/// Flips one bit in each byte. A `step` above 1 skips bytes.
 fn flip_all(good: &Ledger, step: usize) -> usize {
     let lengths: Vec<usize> =
         pieces(&mut good.clone()).iter().map(|(_, bytes)| bytes.len()).collect();
@@ -95,7 +95,8 @@ fn no_byte_of_tiles_can_change() {
     }
 }
 
-/// Notes are text: a flip that leaves no UTF-8 cannot even be stored as such.
+/// Checks flips in checkpoints. Notes are text, so a flip that breaks UTF-8 could not be stored and
+/// is converted.
 #[test]
 fn no_byte_of_a_checkpoint_can_change() {
     let good = sample::small();
@@ -113,7 +114,7 @@ fn no_byte_of_a_checkpoint_can_change() {
     }
 }
 
-/// An export that cannot be read is not judged; one that can must fail.
+/// Checks that a flipped export is either unreadable or fails the verification.
 #[test]
 fn no_byte_of_an_export_can_change() {
     let directory = tempfile::tempdir().unwrap();
@@ -140,7 +141,7 @@ fn no_byte_of_an_export_can_change() {
     assert!(unjudged > 100 && judged > 1_000, "{unjudged} {judged}");
 }
 
-/// Cutting an export anywhere shows too.
+/// Checks that truncating an export at any line is detected.
 #[test]
 fn no_export_can_be_cut() {
     let directory = tempfile::tempdir().unwrap();

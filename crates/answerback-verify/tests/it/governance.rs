@@ -1,4 +1,4 @@
-//! Agents and prompts against the manifest and the lock that the log holds.
+//! Checks agents and prompts against the manifest and the lock in the log.
 
 use answerback_verify::Options;
 
@@ -7,7 +7,7 @@ use crate::{
     support::{Writer, sample, sha256_hex, text, written::InMemory},
 };
 
-/// A log whose last response is right but for some members.
+/// Verifies a log whose last response has changed members, and returns the levels that failed.
 fn levels(change: impl FnOnce(&mut Vec<(&'static str, String)>)) -> Vec<u8> {
     let mut writer = Writer::new(7);
     sample::config(&mut writer, "manifest", sample::MANIFEST);
@@ -35,14 +35,14 @@ fn identity_is_that_of_manifest_and_lock() {
     assert_eq!(levels(|members| set(members, "agent_type", "archetype")), [5]);
     assert_eq!(levels(|members| set(members, "manifest_sha256", &zeros)), [5]);
     assert_eq!(levels(|members| set(members, "lock_sha256", &zeros)), [5]);
-    // What was refused may have the wrong prompt: that is why.
+    // A rejected response may have a wrong prompt, which may be the reason for the rejection.
     let refused = |members: &mut Vec<(&'static str, String)>| {
         set(members, "prompt_sha256", &zeros);
         members.retain(|(member, _)| *member != "verdict");
         members.push(("verdict", r#"{"failed":["GOV-HASH"],"result":"refused"}"#.to_owned()));
     };
     assert_eq!(levels(refused), [0_u8; 0]);
-    // Members that are not there are taken from what is in force.
+    // Missing members default to the manifest and lock in force.
     let unnamed = |members: &mut Vec<(&'static str, String)>| {
         members.retain(|(member, _)| !matches!(*member, "manifest_sha256" | "lock_sha256"));
     };

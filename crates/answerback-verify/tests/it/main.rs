@@ -1,5 +1,6 @@
-//! The verifier against ledgers that a third, tiny writer made: good ones, and ones that were tampered with.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+//! Tests the verifier against valid and tampered ledgers, which an independent small writer
+//! creates.
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -22,7 +23,7 @@ fn judge(source: &mut dyn Source, options: Options) -> Report {
     verify(source, &options.with_threads(NonZeroUsize::MIN)).unwrap()
 }
 
-/// The numbers of the levels that failed.
+/// Returns the numbers of the levels that failed.
 fn failed(report: &Report) -> Vec<u8> {
     report.failed_levels().into_iter().map(Level::number).collect()
 }

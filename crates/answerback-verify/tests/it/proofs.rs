@@ -1,4 +1,4 @@
-//! Proofs and roots against an independent implementation of RFC 6962.
+//! Checks proofs and roots against an independent implementation of RFC 6962.
 
 use answerback_verify::{Frontier, Hash, consistency_holds, inclusion_holds, root_of};
 use ct_merkle::mem_backed_tree::MemoryBackedTree;
@@ -8,7 +8,8 @@ fn hashes(proof: &[u8]) -> Vec<Hash> {
     proof.chunks_exact(32).map(|hash| Hash::try_from(hash).unwrap()).collect()
 }
 
-/// Every entry of every tree up to 200, and every pair of sizes up to 200; beyond that up to 1,000 by steps.
+/// Checks every entry and every pair of sizes for trees of up to 200 entries, and a sample for up
+/// to 1,000.
 #[test]
 fn proofs_of_another_implementation_hold_and_altered_ones_do_not() {
     let mut tree = MemoryBackedTree::<Sha256, Vec<u8>>::new();

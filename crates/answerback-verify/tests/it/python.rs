@@ -1,4 +1,5 @@
-//! The verifier of the docs, in Python: it must say of every log what this crate says, as far as it goes.
+//! Checks that the Python verifier in `docs` agrees with this crate, as far as it supports the same
+//! checks.
 
 use std::{path::Path, process::Command};
 
@@ -8,7 +9,7 @@ use crate::support::{Ledger, Writer, key, sample, sign, text, vkey};
 
 type Tampering = fn(&mut Ledger);
 
-/// Runs `docs/verify.py` and gives its exit code and what it printed.
+/// Runs `docs/verify.py` and returns its exit code and its output.
 fn python(arguments: &[&str]) -> (i32, String) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/verify.py");
     let output = Command::new("python3").arg(script).args(arguments).output().unwrap();
@@ -16,7 +17,7 @@ fn python(arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), String::from_utf8_lossy(&text).into_owned())
 }
 
-#[expect(clippy::print_stdout, reason = "a skipped test says so")]
+#[expect(clippy::print_stdout, reason = "reports a skipped test")]
 fn is_there() -> bool {
     let there = Command::new("python3")
         .arg("--version")
@@ -28,7 +29,7 @@ fn is_there() -> bool {
     there
 }
 
-/// Verifies an export and a file with both, and gives the exit code they agree on.
+/// Verifies an export and a file with both verifiers, and returns the exit code that they agree on.
 fn judged(ledger: &Ledger) -> i32 {
     let directory = tempfile::tempdir().unwrap();
     let (export, file) =

@@ -1,4 +1,4 @@
-//! Receipts: C2SP tlog-proofs.
+//! Tests receipts in the format of C2SP tlog-proofs.
 
 use std::fmt::Write as _;
 
@@ -54,7 +54,7 @@ fn receipts_that_prove_nothing_are_refused() {
     assert_eq!(verify_receipt(&good, &other, None), Err(ReceiptError::Signature));
     let elsewhere = VerifierKey::parse(&vkey("elsewhere", &key(7))).unwrap();
     assert!(matches!(verify_receipt(&good, &elsewhere, None), Err(ReceiptError::Origin { .. })));
-    // No byte can change, and nothing can be cut off.
+    // Every changed byte and every truncation must be detected.
     for at in 0..good.len() {
         let mut bytes = good.clone().into_bytes();
         bytes[at] ^= 1 << (at % 7);

@@ -1,4 +1,4 @@
-//! The same log from all sources, on one thread and on several.
+//! Verifies the same log from all sources, on one thread and on several.
 
 use std::{num::NonZeroUsize, path::Path};
 
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Verifies a ledger from a database file, JSON lines and tiles; the reports must agree.
+/// Verifies a ledger from a database file, JSON lines and tiles. The reports must agree.
 fn from_everywhere(ledger: &Ledger) -> Report {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
@@ -89,7 +89,7 @@ fn a_pruned_log_holds_everywhere() {
         assert_eq!((report.from, report.size), (512, 602));
         assert_eq!(report.root, data_encoding::HEXLOWER.encode(&whole));
     }
-    // Without the entry that accounts for it, the same is a loss.
+    // Without a prune entry, the same missing entries are a failure.
     let mut writer = Writer::new(7);
     for number in 0..600 {
         sample::request(&mut writer, number);
@@ -112,7 +112,7 @@ fn keys_can_change() {
     let report = from_everywhere(&writer.ledger);
     assert_eq!(report.vkey, crate::support::vkey(&writer.ledger.origin, &crate::support::key(8)));
     assert_eq!(report.key_trust, KeyTrust::Given);
-    // The key at the end can be trusted as well as the one at the start.
+    // Trusting the newest key works as well as trusting the first one.
     let newest = VerifierKey::parse(&report.vkey).unwrap();
     let report = judge(&mut InMemory::new(writer.ledger), Options::new().with_vkey(newest));
     assert_eq!(failed(&report), [0_u8; 0], "{report}");
@@ -136,7 +136,7 @@ fn anchors_and_notes_from_outside_are_compared() {
     let options = options.with_checkpoints("note", &ledger.checkpoints[1].1).unwrap();
     let report = judge(&mut InMemory::new(ledger.clone()), options);
     assert_eq!(failed(&report), [0_u8; 0], "{report}");
-    // Five older ones of its own, six of the anchor, one note.
+    // Five older checkpoints of the log, six of the anchor, one note.
     assert_eq!(report.levels[3].checked, 12);
     assert!(Options::new().with_checkpoints("x", "{}\n").is_err());
     assert!(Options::new().with_checkpoints("x", "not a note").is_err());

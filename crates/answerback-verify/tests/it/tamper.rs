@@ -1,4 +1,4 @@
-//! One tampering a line: what was done, and exactly which levels must fail.
+//! Applies one change per table row, and checks exactly which levels fail.
 
 use answerback_verify::{Options, VerifierKey, open};
 
@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// Changes one bit.
+/// Flips one bit.
 fn flip(bytes: &mut [u8], at: usize) {
     bytes[at] ^= 1;
 }
@@ -29,10 +29,11 @@ fn replace_note(ledger: &mut Ledger, place: usize, from: &str, to: &str) {
 type Tampering = fn(&mut Ledger);
 type Appending = fn(&mut Writer) -> u64;
 
-/// On the log of [`sample::every_kind`]: 15 entries, checkpoints of 3, 5, 7, 10, 13 and 15.
+/// Lists changes to the log of [`sample::every_kind`], which has 15 entries and checkpoints at
+/// sizes 3, 5, 7, 10, 13 and 15.
 const TAMPERINGS: &[(&str, Tampering, &[u8])] = &[
     ("nothing", |_| {}, &[]),
-    // Columns beside the leaf.
+    // Columns next to the leaf.
     ("ts column", |ledger| ledger.rows[4].ts += 1, &[2]),
     ("kind column", |ledger| flip(&mut ledger.rows[4].kind, 0), &[2]),
     ("agent column", |ledger| flip(ledger.rows[4].agent.as_mut().unwrap(), 0), &[2]),
@@ -44,7 +45,7 @@ const TAMPERINGS: &[(&str, Tampering, &[u8])] = &[
     ("response_id column", |ledger| flip(ledger.rows[4].response_id.as_mut().unwrap(), 9), &[2]),
     ("reply_id column", |ledger| flip(ledger.rows[4].reply_id.as_mut().unwrap(), 9), &[2]),
     ("leaf_hash column", |ledger| flip(&mut ledger.rows[4].leaf_hash, 31), &[2]),
-    // Leaves. Older checkpoints over the entry no longer fit either.
+    // Leaves. Older checkpoints over the entry do not match any more either.
     ("a value in an old leaf", |ledger| replace(ledger, 4, "success", "succesS"), &[2, 4]),
     ("a value in the newest leaf", |ledger| replace(ledger, 14, "stop", "lock"), &[2, 5]),
     ("a commitment", |ledger| replace(ledger, 4, "\"commit\":\"", "\"commit\":\"0"), &[2, 4, 5]),
@@ -91,7 +92,8 @@ const TAMPERINGS: &[(&str, Tampering, &[u8])] = &[
     (
         "entries far beyond the log",
         |ledger| {
-            // A request and its answer: the memory that is kept must not follow their indexes.
+            // A request and its response. The verifier's memory use must not depend on their
+            // indexes.
             ledger.rows.truncate(12);
             (ledger.rows[10].seq, ledger.rows[11].seq) = (1 << 62, (1 << 62) + 1);
             replace(
@@ -188,7 +190,7 @@ fn every_tampering_fails_at_its_levels() {
         assert_eq!(failed(&report), *expected, "{name}\n{report}");
         assert_eq!(report.exit_code(), expected.first().map_or(0, |level| 10 + level), "{name}");
         assert_eq!(report.valid, expected.is_empty());
-        // The file says the same, unless the database itself refuses such rows.
+        // The file must give the same result, unless the database rejects such rows.
         ledger.parts.sort_by(|left, right| (left.seq, &left.name).cmp(&(right.seq, &right.name)));
         let unique = ledger.rows.windows(2).all(|rows| rows[0].seq != rows[1].seq)
             && ledger.checkpoints.windows(2).all(|rows| rows[0].0 != rows[1].0);
@@ -201,7 +203,8 @@ fn every_tampering_fails_at_its_levels() {
     }
 }
 
-/// The newest checkpoint stands with the head, and need not be among those that are kept.
+/// Checks that the newest checkpoint is read from the head. It need not be in the table of
+/// checkpoints.
 #[test]
 fn the_newest_checkpoint_stands_with_the_head() {
     let directory = tempfile::tempdir().unwrap();
@@ -220,7 +223,8 @@ fn the_newest_checkpoint_stands_with_the_head() {
     }
 }
 
-/// What the forger appends to a log of his own making, under a key that he has; all proofs are right.
+/// Verifies a log that a forger extends with a valid key, so that all proofs are valid. Returns the
+/// levels that failed.
 fn written(entries: impl FnOnce(&mut Writer) -> u64) -> Vec<u8> {
     let mut writer = sample::every_kind();
     entries(&mut writer);
@@ -306,7 +310,8 @@ fn an_orphan_is_a_warning() {
     assert_eq!(orphans.indexes, [12]);
 }
 
-/// Replaying an old state, or making another history with the same key, only shows to whoever kept a checkpoint.
+/// Checks that replaying an old state, or forking the history with the same key, fails only against
+/// an earlier checkpoint.
 #[test]
 fn rollback_and_fork_show_against_a_checkpoint_from_outside() {
     let mut writer = sample::every_kind();
@@ -352,7 +357,7 @@ fn a_log_of_another_key_is_not_the_one_that_is_trusted() {
     assert_eq!(trust("elsewhere", 7), [1]);
 }
 
-/// A change of keys that the old key did not sign is a forgery, whoever signs the rest.
+/// Checks that a key rotation without the old key's signature is a forgery.
 #[test]
 fn a_forged_change_of_keys_fails() {
     let mut writer = sample::every_kind();
@@ -380,7 +385,7 @@ fn a_forged_change_of_keys_fails() {
     assert_eq!(resigned(&[&[7], &[8]]), [1], "the new key did not sign");
     assert_eq!(resigned(&[&[7, 8], &[7]]), [1], "the old key went on signing");
     assert_eq!(resigned(&[&[8, 7], &[8, 7]]), [0_u8; 0], "the order of signatures says nothing");
-    // Leaving out the checkpoint that both signed is no way around it.
+    // Removing the checkpoint that both keys signed must fail too.
     let mut thinned = writer.ledger.clone();
     thinned.checkpoints.remove(old);
     assert_eq!(judged(thinned), [1]);

@@ -1,7 +1,8 @@
-//! A tiny writer of ledgers, made from docs/ledger-format.md alone, to have something to verify.
+//! A small ledger writer, based only on docs/ledger-format.md, that creates test data for the
+//! verifier.
 //!
-//! It is neither the writer of the product nor the verifier's code: its tree is a stack of subtrees. Everything it
-//! makes lies open in [`Ledger`], so that tests can tamper with any of it before it is written down.
+//! It shares no code with the store or the verifier: its tree is a stack of subtrees. All data is
+//! public in [`Ledger`], so that tests can change any of it before it is written to a file.
 
 pub(crate) mod sample;
 pub(crate) mod written;
@@ -40,7 +41,7 @@ pub(crate) struct PartRow {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// All that is on disk, as data.
+/// Holds the complete data of a ledger.
 #[derive(Clone, Default)]
 pub(crate) struct Ledger {
     pub(crate) origin: String,
@@ -56,11 +57,11 @@ pub(crate) struct Ledger {
     pub(crate) root: Vec<u8>,
     pub(crate) last_ts: i64,
     pub(crate) minimum: u64,
-    /// All leaf hashes, pruned ones too: for tiles of an export and for proofs.
+    /// All leaf hashes, including pruned ones, for exported tiles and for proofs.
     pub(crate) hashes: Vec<Digest>,
 }
 
-/// A key made from one byte, so that every run makes the same log.
+/// Creates a key from one byte, so that every run creates the same log.
 pub(crate) fn key(seed: u8) -> SigningKey {
     SigningKey::from_bytes(&[seed; 32])
 }
@@ -97,7 +98,8 @@ pub(crate) fn node_hash(left: &Digest, right: &Digest) -> Digest {
     Sha256::digest([&[1], left.as_slice(), right].concat()).into()
 }
 
-/// The root by the definition of RFC 6962: split at the largest power of two below the size.
+/// Computes the root by the definition of RFC 6962, which splits at the largest power of two below
+/// the size.
 pub(crate) fn root(hashes: &[Digest]) -> Digest {
     match hashes {
         [] => Sha256::digest([]).into(),
@@ -109,7 +111,7 @@ pub(crate) fn root(hashes: &[Digest]) -> Digest {
     }
 }
 
-/// The inclusion path by the definition of RFC 6962.
+/// Computes the inclusion path by the definition of RFC 6962.
 pub(crate) fn inclusion(hashes: &[Digest], index: usize) -> Vec<Digest> {
     if hashes.len() < 2 {
         return Vec::new();
@@ -135,26 +137,26 @@ pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
     HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
-/// A value of a member, already in JSON.
+/// Formats the value of a member as a JSON string.
 pub(crate) fn text(value: impl AsRef<str>) -> String {
     format!("\"{}\"", value.as_ref())
 }
 
-/// `2026-11-15T18:MM:SS.ffffffZ`, for the first hours of a log.
+/// Formats a time as `2026-11-15THH:MM:SS.ffffffZ`, for the first 24 hours of a log.
 pub(crate) fn time(micros_after_start: i64) -> String {
     let (seconds, micros) = (micros_after_start / 1_000_000, micros_after_start % 1_000_000);
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     format!("2026-11-15T{hours:02}:{minutes:02}:{seconds:02}.{micros:06}Z")
 }
 
-/// 2026-11-15T00:00:00Z.
+/// The start of all logs: 2026-11-15T00:00:00Z.
 pub(crate) const START: i64 = 1_794_700_800_000_000;
 
-/// Writes a log entry by entry.
+/// Writes a log, one entry at a time.
 pub(crate) struct Writer {
     pub(crate) ledger: Ledger,
     keys: Vec<SigningKey>,
-    /// Keys that must sign the next checkpoint beside the newest.
+    /// The old keys that must also sign the next checkpoint.
     leaving: Vec<SigningKey>,
     stack: Vec<(u32, Digest)>,
     levels: Vec<Vec<Digest>>,
@@ -162,7 +164,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Begins a log with its start entry.
+    /// Starts a log with its start entry.
     pub(crate) fn new(seed: u8) -> Self {
         let origin = "answerback.local/0190c3a2-7f00-7000-8000-000000000001";
         let key = key(seed);
@@ -235,7 +237,7 @@ impl Writer {
         self.append_leaf(row, format!("{{{}}}", members.join(",")).into_bytes())
     }
 
-    /// Appends exact bytes.
+    /// Appends exact bytes as a leaf.
     pub(crate) fn append_leaf(&mut self, row: Row, leaf: Vec<u8>) -> u64 {
         let hash = leaf_hash(&leaf);
         self.ledger.last_ts = row.ts;
@@ -273,14 +275,14 @@ impl Writer {
         self.ledger.size += 1;
     }
 
-    /// The root of the log as it is.
+    /// Returns the current root of the log.
     pub(crate) fn root(&self) -> Digest {
         let mut nodes = self.stack.iter().rev().map(|(_, node)| *node);
         let Some(last) = nodes.next() else { return root(&[]) };
         nodes.fold(last, |right, left| node_hash(&left, &right))
     }
 
-    /// Signs the log as it is, and brings the head row up to date.
+    /// Signs the current log and updates the head row.
     pub(crate) fn checkpoint(&mut self) -> String {
         let root = self.root();
         let leaving = std::mem::take(&mut self.leaving);
@@ -292,7 +294,7 @@ impl Writer {
         note
     }
 
-    /// Changes the key.
+    /// Rotates to another key.
     pub(crate) fn rotate(&mut self, seed: u8) -> u64 {
         let next = key(seed);
         let vkey = vkey(&self.ledger.origin, &next);
@@ -303,7 +305,7 @@ impl Writer {
         index
     }
 
-    /// Erases a part, with the entry that says so.
+    /// Erases a part and appends the entry that records it.
     pub(crate) fn erase(&mut self, target: u64, part: &str) -> u64 {
         self.ledger.parts.retain(|row| row.seq != target || row.name != part.as_bytes());
         let members = [
@@ -314,7 +316,7 @@ impl Writer {
         self.append("erasure", &members, &[])
     }
 
-    /// Prunes everything below an index.
+    /// Prunes everything below an index and appends the entry that records it.
     pub(crate) fn prune(&mut self, below: u64) -> u64 {
         let root = root(&self.ledger.hashes[..usize::try_from(below).unwrap()]);
         self.ledger.rows.retain(|row| row.seq >= below);

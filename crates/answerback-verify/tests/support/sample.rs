@@ -1,4 +1,4 @@
-//! Logs to test with.
+//! Creates sample logs for tests.
 
 use super::{Ledger, Writer, sha256_hex, text};
 
@@ -35,7 +35,7 @@ pub(crate) fn request(writer: &mut Writer, number: u64) -> u64 {
     )
 }
 
-/// The members of a governed response that is right.
+/// Returns the members of a valid governed response.
 pub(crate) fn response_members(number: u64, request: u64) -> Vec<(&'static str, String)> {
     let claimed = r#"{"boundaries_respected":true,"constraints_followed":true,"quality_standards_met":true,"within_scope":true}"#;
     vec![
@@ -62,7 +62,7 @@ pub(crate) fn response(writer: &mut Writer, number: u64, request: u64) -> u64 {
     writer.append("response", &members, &[("response", b"{\"answer\":\"sunny\"}")])
 }
 
-/// A log with an entry of every kind, an orphan, and an erased part.
+/// Creates a log with an entry of every kind, an unanswered request, and an erased part.
 pub(crate) fn every_kind() -> Writer {
     let mut writer = Writer::new(7);
     config(&mut writer, "manifest", MANIFEST);
@@ -90,7 +90,7 @@ pub(crate) fn every_kind() -> Writer {
     writer.checkpoint();
     let third = request(&mut writer, 3);
     response(&mut writer, 3, third);
-    // Nobody answers this one.
+    // This request stays unanswered.
     request(&mut writer, 4);
     writer.checkpoint();
     writer.erase(third, "as_sent");
@@ -99,7 +99,7 @@ pub(crate) fn every_kind() -> Writer {
     writer
 }
 
-/// A log of many entries, one checkpoint for every `batch` of them.
+/// Creates a long log with a checkpoint after every `batch` entries.
 pub(crate) fn long(entries: u64, batch: u64) -> Ledger {
     let mut writer = Writer::new(7);
     while writer.ledger.size < entries {
@@ -121,7 +121,7 @@ pub(crate) fn ungoverned_response(writer: &mut Writer, request: u64) -> u64 {
     writer.append("response", &members, &[("response", b"{}")])
 }
 
-/// The smallest log that has a bit of everything: four entries, two checkpoints.
+/// Creates the smallest log that covers most features: four entries, two checkpoints.
 pub(crate) fn small() -> Ledger {
     let mut writer = Writer::new(7);
     writer.checkpoint();

@@ -1,4 +1,4 @@
-//! A ledger written down: as a database file, as JSON lines, as tiles; and read straight from memory.
+//! Writes a ledger to a database file, JSON lines or tiles, and reads it from memory.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -18,12 +18,12 @@ CREATE TABLE tile(level INTEGER NOT NULL, n INTEGER NOT NULL, root BLOB NOT NULL
 CREATE TABLE checkpoint(size INTEGER PRIMARY KEY, note TEXT NOT NULL);
 ";
 
-/// Text that may have been tampered with until it is no UTF-8.
+/// Converts bytes to text. They may not be valid UTF-8 after tampering.
 fn loose(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A database file that is being written.
+/// Writes a database file.
 pub(crate) struct SqliteWriter {
     connection: rusqlite::Connection,
 }
@@ -31,7 +31,7 @@ pub(crate) struct SqliteWriter {
 impl SqliteWriter {
     pub(crate) fn create(path: &Path) -> Self {
         let connection = rusqlite::Connection::open(path).unwrap();
-        // Pages as the store has them.
+        // Use the same page size as the store.
         connection
             .execute_batch(
                 "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;",
@@ -41,7 +41,7 @@ impl SqliteWriter {
         Self { connection }
     }
 
-    /// Writes down what came since the last time, in one transaction, and takes it out of the ledger's memory.
+    /// Writes the new rows in one transaction, and removes them from the ledger's memory.
     pub(crate) fn append(&self, ledger: &mut Ledger) {
         let transaction = self.connection.unchecked_transaction().unwrap();
         {
@@ -231,7 +231,8 @@ impl Ledger {
     }
 }
 
-/// A ledger read from memory as the embedded store would give it: for tests that tamper thousands of times.
+/// Reads a ledger from memory as the embedded store would, for tests that tamper thousands of
+/// times.
 pub(crate) struct InMemory {
     ledger: Ledger,
     claims: Claims,
