@@ -1,8 +1,9 @@
-//! Reads the lines that `appender` printed and looks for each entry in the store, which the verifier judges first.
+//! Checks that a store contains every entry that `appender` printed. The verifier checks the store
+//! first.
 //!
-//! Of an entry that was erased the part must be gone, and its text from the files of the store, once a writer had them.
-//! Usage: `acknowledged STORE KEY [ANCHOR] < LINES`
-#![expect(clippy::print_stdout, reason = "it is a program for scripts")]
+//! The part of an erased entry must be gone, and after a writer has run, its text must be in no
+//! file of the store. Usage: `acknowledged STORE KEY [ANCHOR] < LINES`
+#![expect(clippy::print_stdout, reason = "scripts read the output")]
 
 use std::error::Error;
 use std::io::{BufRead, Write};
@@ -11,7 +12,7 @@ use std::path::Path;
 use answerback_store::{Export, Settings, Store};
 use answerback_verify::{Options, open as read, verify};
 
-/// A file, or the URL of a PostgreSQL database.
+/// Opens a store file or the URL of a PostgreSQL database.
 fn open(store: &str, settings: Settings) -> Result<Store, Box<dyn Error>> {
     #[cfg(feature = "postgres")]
     if store.starts_with("postgres") {
@@ -20,7 +21,7 @@ fn open(store: &str, settings: Settings) -> Result<Store, Box<dyn Error>> {
     Ok(Store::open_sqlite(store, settings)?)
 }
 
-/// Holds the log against the verifier, which shares no code with what wrote it.
+/// Exports the log and checks it with the verifier, which shares no code with the store.
 fn judge(store: &Store) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let export = folder.path().join("export.jsonl");
@@ -52,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             erased.push((index.parse::<u64>()?, text.to_owned()));
             continue;
         }
-        // A line that was cut off is not an acknowledgement.
+        // A truncated line is not an acknowledgment.
         let Some((index, hash)) = line.split_once(' ').filter(|(_, hash)| hash.len() == 64) else {
             continue;
         };
@@ -69,11 +70,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             );
         }
     }
-    // The last handle that goes removes what an interrupted one left in the files.
+    // Dropping the last handle finishes a scrub that an interrupted process left.
     drop(store);
     if let Some(folder) = folder.filter(|_| !erased.is_empty()) {
         for file in std::fs::read_dir(folder)?.filter_map(Result::ok) {
-            // What was heard is in the folder, too, and is none of the store's files.
+            // The folder also contains the printed lines, which are not a file of the store.
             let name = file.file_name().to_string_lossy().into_owned();
             let bytes = std::fs::read(file.path())?;
             let holds = |text: &[u8]| bytes.windows(text.len()).any(|window| window == text);

@@ -1,9 +1,12 @@
-//! Appends entries as fast as the store takes them and prints the index of each one that is acknowledged.
+//! Appends entries as fast as the store accepts them, and prints the index of each acknowledged
+//! entry.
 //!
-//! The crash tests kill it at random: whatever it printed must be in the store afterwards.
-//! Usage: `appender STORE KEY COUNT IN_FLIGHT [ANCHOR [rotate | erase | prune]]`. With `rotate` the key is changed half-way.
-//! With `erase` each entry is erased again, retry states are swept away after every commit, and it ends when its input does.
-//! With `prune` all that can go is pruned at the end; it reads a line of its input before each step but the first.
+//! The crash tests kill it at a random moment. Every entry that it printed must be in the store
+//! afterward. Usage: `appender STORE KEY COUNT IN_FLIGHT [ANCHOR [rotate | erase | prune]]`.
+//!
+//! With `rotate`, it rotates the key half-way. With `erase`, it erases each entry again and sweeps
+//! retry states after every commit, and it ends at the end of its input. With `prune`, it prunes as
+//! much as possible at the end, and reads a line of input before each step except the first.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -18,7 +21,7 @@ use answerback_ledger::{Draft, Token};
 use answerback_store::{Appended, Settings, Store, Ticket};
 use serde_json::json;
 
-/// A file, or the URL of a PostgreSQL database.
+/// Opens a store file or the URL of a PostgreSQL database.
 fn open(store: &str, settings: Settings) -> Result<Store, Box<dyn Error>> {
     #[cfg(feature = "postgres")]
     if store.starts_with("postgres") {
@@ -71,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prunes all that can go, step by step, and waits in between.
+/// Prunes as much as possible, and waits for a line of input after each step.
 fn prune(store: &Store) -> Result<(), Box<dyn Error>> {
     let mut said = Ok(());
     store.prune(store.head()?.size, &mut |step| {
@@ -81,7 +84,7 @@ fn prune(store: &Store) -> Result<(), Box<dyn Error>> {
     said
 }
 
-/// Keeps what a failing call leaves behind, for the sweep to find.
+/// Stores the retry state of a failing call, which the sweep then removes.
 fn count_attempt(store: &Store) -> Result<(), Box<dyn Error>> {
     let ticket = store.write(|transaction| {
         let key = RetryKey::of_conversation("appender", "appender");

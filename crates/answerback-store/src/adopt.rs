@@ -1,7 +1,8 @@
-//! Going on with a log that was restored from an older copy.
+//! Adopts a log that was restored from an older copy.
 //!
-//! A writer refuses to sign behind its anchor, because that would be a second history. An operator whose backup is all
-//! that is left can adopt it: an entry records what the anchor remembered, and the anchor starts anew from there.
+//! A writer refuses to sign a log that is behind its anchor, because that would create a second
+//! history. If a backup is the only copy left, an operator can adopt it. An entry then records the
+//! anchored checkpoints, and the anchors restart from that entry.
 
 use std::sync::Arc;
 
@@ -19,26 +20,27 @@ use crate::transaction::Log;
 use crate::work::RunningTransaction;
 use crate::{Settings, StoreError};
 
-/// The name of the part that records what an anchor remembered.
+/// The name of the part that records the anchored checkpoints.
 const ROLLBACK: &str = "rollback";
 
-/// A log that was adopted.
+/// The result of adopting a log.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Adopted {
-    /// The entry that says so.
+    /// The index of the entry that records the rollback.
     pub index: u64,
-    /// How many entries the log had.
+    /// The number of entries in the log before the adoption.
     pub size: u64,
-    /// How many entries the anchor that differed most remembered.
+    /// The largest anchored size among the anchors that differed.
     pub anchored: u64,
-    /// Where each anchor that differed has what it remembered, in its own words.
+    /// One text per anchor that differed, which says where the anchor's old content is backed up.
     pub kept: Vec<String>,
 }
 
-/// Records that the log is behind its anchors, or differs from them, and starts these anchors anew.
+/// Records that the log is behind its anchors or differs from them, and restarts these anchors.
 ///
-/// Whatever ends it between the two leaves a log that is not written to: the same call again goes on.
+/// If it is interrupted between the two steps, the log still rejects writes. Repeat the call to
+/// complete it.
 pub(crate) fn adopt(opener: &Arc<dyn Opener>, settings: &Settings) -> Result<Adopted, StoreError> {
     let mut chain = Chain::open_unanchored(opener.as_ref(), settings)?;
     let mut diverged = Vec::new();
@@ -50,7 +52,7 @@ pub(crate) fn adopt(opener: &Arc<dyn Opener>, settings: &Settings) -> Result<Ado
         let found = anchor::check(&anchored, &chain.origin, size, |size| root_at(size, &hashes))?;
         match found {
             Ok(()) => {}
-            // Another log is named by mistake, and no state of this one.
+            // The anchor belongs to another log. That is a configuration mistake, not a rollback.
             Err(stranger @ Divergence::Stranger { .. }) => return Err(stranger.into()),
             Err(_) => diverged.push((anchor, anchored)),
         }
@@ -85,7 +87,7 @@ pub(crate) fn adopt(opener: &Arc<dyn Opener>, settings: &Settings) -> Result<Ado
     Ok(Adopted { index, size, anchored, kept })
 }
 
-/// A checkpoint of an anchor as the entry records it.
+/// Formats an anchored checkpoint for the entry.
 fn line(anchored: &Checkpoint) -> serde_json::Value {
     json!({"size": anchored.size().to_string(), "root": anchored.root().to_string()})
 }

@@ -1,12 +1,12 @@
 use answerback::retry::State;
 
-/// A retry state with the revision to compare when it is swapped.
+/// A stored retry state with its revision, which a swap compares.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct KeptAttempt {
-    /// What is remembered of the key.
+    /// The retry state of the key.
     pub state: State,
-    /// Goes up with every swap.
+    /// The revision, which increases with every swap.
     pub revision: u64,
 }
 

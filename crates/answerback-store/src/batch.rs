@@ -1,4 +1,4 @@
-//! One transaction: many units, one checkpoint, one commit.
+//! Runs one transaction: many units of work, one checkpoint, one commit.
 
 use std::error::Error;
 use std::iter;
@@ -17,32 +17,33 @@ use crate::transaction::Log;
 use crate::work::{ANSWERS, CLOCK_TOLERANCE, Gathered, RunningTransaction};
 use crate::{Head, Settings, StoreError};
 
-/// The most bytes of one transaction: what comes after waits for the next.
+/// The size in bytes at which a transaction is full. The remaining jobs go into the next
+/// transaction.
 const LARGEST: usize = 4 << 20;
 
-/// How often a transaction that lost against another is run again.
+/// The maximum number of attempts for a transaction that conflicts or loses its connection.
 const TRIES: usize = 5;
 
-/// What became of a transaction.
+/// The result of a committed transaction.
 pub(crate) struct UnitOutcome {
-    /// The checkpoint that covers it.
+    /// The size and root of the checkpoint that covers the transaction.
     pub(crate) size: u64,
     pub(crate) root: Hash,
-    /// How each of the jobs that were run ended, in order.
+    /// The outcome of each job that was run, in order.
     pub(crate) outcomes: Vec<Result<(), StoreError>>,
-    /// What failed after the commit: it takes nothing back, but this connection is not to be used again.
+    /// A failure after the commit. It reverts nothing, but this connection must not be used again.
     pub(crate) broken: Option<EngineError>,
 }
 
-/// Why nothing of a transaction counts.
+/// The error of a transaction that was not committed.
 pub(crate) struct Failed {
     pub(crate) error: StoreError,
-    /// Whether the chain has to be opened again.
+    /// True if the chain must be opened again.
     pub(crate) poisons: bool,
 }
 
 impl Chain {
-    /// Runs jobs until there are no more or the transaction is full, and commits.
+    /// Runs jobs until none are left or the transaction is full, and commits.
     pub(crate) fn run(
         &mut self,
         jobs: &mut [Box<dyn WriterJob>],
@@ -56,7 +57,8 @@ impl Chain {
                     tries += 1;
                 }
                 Err((failure, error)) => {
-                    // Nobody knows what the connection holds after a failure; only a lock that was not had is harmless.
+                    // The state of the connection is unknown after a failure. Only a lock or
+                    // conflict error leaves it usable.
                     let poisons =
                         !matches!(failure, Some(EngineFailure::Locked | EngineFailure::Conflict));
                     return Err(Failed { error, poisons });
@@ -90,7 +92,7 @@ impl Chain {
         done
     }
 
-    /// Everything between taking the lock and the acknowledgement.
+    /// Does everything between taking the lock and the acknowledgment.
     fn fill(
         &mut self,
         head: &Head,
@@ -111,7 +113,8 @@ impl Chain {
             let start = Draft::config(Subject::Start).with_verifier_key(&head.signer);
             work.append(&start).map_err(own)?;
         }
-        // The reading is logged when the clock falls behind, and again when it steps back from there.
+        // The clock entry is logged when the clock falls behind, and again when it steps back
+        // further.
         let behind = work.is_clock_behind().then_some(now);
         let is_step = behind.is_some_and(|now| {
             self.behind_at.is_none_or(|before| now < before.saturating_sub(CLOCK_TOLERANCE))
@@ -123,7 +126,7 @@ impl Chain {
         let mut outcomes = Vec::with_capacity(jobs.len());
         for job in jobs {
             work.begin_unit();
-            // A unit is a caller's code: when it panics, it alone has failed.
+            // A unit is a caller's code. A panic fails only that unit.
             let run = panic::catch_unwind(AssertUnwindSafe(|| job.run(&mut work)));
             let outcome =
                 run.unwrap_or_else(|_| Err(StoreError::unit("the unit of work panicked")));
@@ -166,8 +169,8 @@ impl Chain {
         Ok(UnitOutcome { size, root, outcomes, broken })
     }
 
-    /// Puts a new key, which the log names now, into its file's place: under the lock, so that the file beside it is
-    /// nobody else's. Where that cannot be done, the next start or the next change of the key does it.
+    /// Moves a new key, which the log now names, into the key file. The lock ensures that no other
+    /// process uses `FILE.next`. If this fails, the next start or the next rotation moves it.
     fn settle_key(&mut self) {
         if let Ok(Some(head)) = self.engine.begin() {
             let _ = self.key_file.holding(&head.signer);
@@ -175,7 +178,7 @@ impl Chain {
         self.engine.rollback();
     }
 
-    /// The tree with what was gathered, and its checkpoint.
+    /// Computes the tree that includes the new entries, and signs its checkpoint.
     fn stage(&self, head: &Head, gathered: &Gathered) -> Result<Staged, StoreError> {
         let mut head = Head {
             last_ts: gathered.last_ts,
@@ -190,7 +193,7 @@ impl Chain {
         }
         head.size = head.frontier.size();
         head.root = head.frontier.root();
-        // The first checkpoint that a new key signs carries both signatures.
+        // The old and the new key both sign the checkpoint that introduces the new key.
         let keys: Vec<_> = iter::once(&self.key).chain(&gathered.next_key).collect();
         if let Some(key) = &gathered.next_key {
             head.signer = key.verifier();
@@ -215,7 +218,8 @@ impl Chain {
             engine.save_stream(name, stream)?;
         }
         let note = staged.note.as_ref().map(ToString::to_string);
-        // The newest one covers all before it. Kept for good are some on the way, and those that a new key needs.
+        // The newest checkpoint covers all earlier ones. Store permanently only those that complete
+        // a tile or introduce a key.
         let is_kept = !staged.tiles.is_empty() || gathered.next_key.is_some();
         if let Some(note) = note.as_ref().filter(|_| is_kept) {
             engine.keep_checkpoint(staged.head.size, note)?;
@@ -230,7 +234,7 @@ impl Chain {
     }
 }
 
-/// The log as it will be.
+/// The state of the log after the commit.
 struct Staged {
     head: Head,
     edge: Edge,
@@ -238,7 +242,7 @@ struct Staged {
     note: Option<Note>,
 }
 
-/// A failure that is not the engine's.
+/// Wraps an error that does not come from the engine.
 fn own(error: StoreError) -> (Option<EngineFailure>, StoreError) {
     (None, error)
 }

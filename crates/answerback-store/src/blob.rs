@@ -1,4 +1,4 @@
-/// A blob that is to be written: content under its own digest.
+/// A blob to be written. Its key is the digest of its content.
 #[derive(Debug)]
 pub(crate) struct BlobRow<'a> {
     pub(crate) digest: [u8; 32],

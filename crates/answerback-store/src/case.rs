@@ -3,37 +3,37 @@ use answerback::{Timestamp, UuidV7};
 
 use crate::engine::{EngineError, EngineResult};
 
-/// A case with what the store keeps beside it.
+/// A case with the data that the store holds for it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CaseRecord {
     /// The case itself.
     pub case: Case,
-    /// When it came in.
+    /// The time at which the case was created.
     pub created: Timestamp,
-    /// What the person is shown, in the caller's own form. Empty once it was erased.
+    /// The content shown to the person, in the caller's own format. It is empty after an erasure.
     pub content: Vec<u8>,
-    /// What only the caller can read, such as encrypted originals. Gone when the case is decided, unless the caller keeps
-    /// something else with it then, and when its time is over.
+    /// Data that only the caller can read, such as encrypted originals. It is removed when the case
+    /// is decided or expires. The caller may store other private data with a decided case.
     pub private: Option<Vec<u8>>,
-    /// What it belongs to, such as [`crate::entry_reference`].
+    /// The object that the case belongs to, such as [`crate::entry_reference`].
     pub reference: Option<String>,
 }
 
-/// Where a case stands, for a list.
+/// The status of a case, as a list filter.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "a case waits, was decided, or lapsed")]
+#[expect(clippy::exhaustive_enums, reason = "a case is waiting, decided or expired")]
 pub enum CaseStatus {
-    /// It waits, open or put off.
+    /// The case is open or deferred, and has not expired.
     #[default]
     Waiting,
-    /// Somebody decided.
+    /// A person decided the case.
     Decided,
-    /// It lapsed undecided.
+    /// The case expired without a decision.
     Lapsed,
 }
 
-/// A case's kind as a store keeps it.
+/// Returns the stored word for a case's kind.
 pub(crate) const fn kind_word(kind: CaseKind) -> &'static str {
     match kind {
         CaseKind::Proposal => "proposal",
@@ -42,14 +42,14 @@ pub(crate) const fn kind_word(kind: CaseKind) -> &'static str {
     }
 }
 
-/// A case as a store keeps it, without what people said of it.
+/// Removes the text that people wrote from the stored JSON of a case.
 pub(crate) fn without_words(body: &str) -> EngineResult<String> {
     let damaged = |error: serde_json::Error| EngineError::damaged(error.to_string());
     let case: Case = serde_json::from_str(body).map_err(damaged)?;
     serde_json::to_string(&case.without_words()).map_err(damaged)
 }
 
-/// Which cases a list holds.
+/// Selects the cases of a list.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[must_use]
 pub struct CaseFilter {
@@ -58,13 +58,13 @@ pub struct CaseFilter {
 }
 
 impl CaseFilter {
-    /// Only cases that stand so.
+    /// Selects only cases with this status.
     pub const fn with_status(mut self, status: CaseStatus) -> Self {
         self.status = Some(status);
         self
     }
 
-    /// Only cases of this kind.
+    /// Selects only cases of this kind.
     pub const fn with_kind(mut self, kind: CaseKind) -> Self {
         self.kind = Some(kind);
         self
@@ -77,7 +77,7 @@ impl CaseFilter {
 pub struct CasePage {
     /// The cases.
     pub cases: Vec<CaseRecord>,
-    /// Where the next page goes on, when there is one.
+    /// The cursor of the next page, or `None` on the last page.
     pub next: Option<UuidV7>,
 }
 

@@ -1,7 +1,8 @@
-//! The chain that this process writes: the connection, the key, the right edge of the tree, the anchors.
+//! The log as this process writes it: the connection, the key, the right edge of the tree and the
+//! anchors.
 //!
-//! Opening it checks what a crash, a bad disk or an old backup could have left behind; the writer opens
-//! it the same way after any failure.
+//! Opening it checks for damage that a crash, a bad disk or an old backup may have caused. The
+//! writer reopens it the same way after a failure.
 
 use std::error::Error;
 
@@ -15,7 +16,7 @@ use crate::scrub::Scrub;
 use crate::stats::Counters;
 use crate::{Head, Settings, StoreError};
 
-/// How many entries of others are followed one by one.
+/// The maximum number of entries of other processes that are followed one by one.
 const FURTHEST: u64 = 16 * 1024;
 
 pub(crate) struct Chain {
@@ -24,23 +25,23 @@ pub(crate) struct Chain {
     pub(crate) key_file: KeyFile,
     pub(crate) key: SigningKey,
     pub(crate) anchors: Vec<Box<dyn Anchor>>,
-    /// The tree as this process last knew it.
+    /// The tree as this process last saw it.
     pub(crate) edge: Edge,
     pub(crate) frontier: Frontier,
-    /// The last reading of the clock, if it was behind the newest entry.
+    /// The last clock reading, if it was behind the newest entry.
     pub(crate) behind_at: Option<i64>,
-    /// Whether erased content may still be in the files.
+    /// Tracks whether erased content may still be in the files.
     pub(crate) scrub: Scrub,
 }
 
 impl Chain {
-    /// Opens the store and checks its tail, its newest checkpoint and its anchors.
+    /// Opens the store and checks its newest entries, its newest checkpoint and its anchors.
     pub(crate) fn open(opener: &dyn Opener, settings: &Settings) -> Result<Self, StoreError> {
         let anchors = settings.anchors.iter().map(|make| make()).collect();
         Self::open_with(opener, settings, anchors)
     }
 
-    /// Opens a store that is there without asking its anchors, and checks the rest.
+    /// Opens an existing store and checks everything except the anchors.
     pub(crate) fn open_unanchored(
         opener: &dyn Opener,
         settings: &Settings,
@@ -73,7 +74,7 @@ impl Chain {
                 return Err(error);
             }
         };
-        // A new log's first entry is written by the first batch, before anything else.
+        // The first batch writes the first entry of a new log before anything else.
         if is_new {
             engine.commit()?;
         } else {
@@ -94,7 +95,7 @@ impl Chain {
         Ok(chain)
     }
 
-    /// Takes up what a process erased that could not scrub the files itself.
+    /// Schedules a scrub if another process erased content and could not scrub the files itself.
     pub(crate) fn look_for_erased(&mut self) -> EngineResult<()> {
         if !self.engine.is_scrubbed()? {
             self.scrub.remember();
@@ -102,7 +103,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Scrubs the files, where that is due. While somebody reads an older state of them it is put off.
+    /// Scrubs the files if a scrub is due. An open reader of an older state delays it.
     pub(crate) fn scrub_if_due(&mut self) -> EngineResult<()> {
         if self.scrub.is_due() {
             let scrubbed = self.engine.scrub();
@@ -112,7 +113,8 @@ impl Chain {
         Ok(())
     }
 
-    /// Follows what other processes appended since, and holds the head against the tree.
+    /// Appends the entries of other processes to the tree in memory, and checks the head against
+    /// it.
     pub(crate) fn catch_up(&mut self, head: &Head) -> Result<(), StoreError> {
         let known = self.edge.size();
         if head.size < known {
@@ -122,7 +124,8 @@ impl Chain {
             )));
         }
         if head.size - known > FURTHEST || head.minimum > known {
-            // Too far to follow leaf by leaf: the tree is read anew, and must begin with what we know.
+            // There are too many entries to follow one by one. Read the tree again and check that
+            // it extends the known one.
             let hashes = Hashes::of(self.engine.as_mut());
             let begins_alike = root_at(known, &hashes)? == self.frontier.root();
             if !begins_alike {
@@ -148,12 +151,13 @@ impl Chain {
         Ok(())
     }
 
-    /// Hands the newest checkpoint to the anchors. One that fails does not stop the log, and shows.
+    /// Passes the newest checkpoint to the anchors. A failing anchor does not stop the log; it is
+    /// counted and reported.
     pub(crate) fn anchor(&mut self, note: &Note, now: i64, counters: &Counters) {
         self.each_anchor(counters, |anchor| anchor.record(note, now));
     }
 
-    /// Lets the anchors remember what they left out.
+    /// Makes the anchors store the checkpoints that they skipped.
     pub(crate) fn close_anchors(&mut self, counters: &Counters) {
         self.each_anchor(counters, |anchor| anchor.close());
     }
@@ -178,7 +182,7 @@ pub(crate) struct OpenedChain {
     is_new: bool,
 }
 
-/// A log that is there: everything that can be checked without reading all of it.
+/// Checks an existing log as far as possible without reading all of it.
 pub(crate) fn examine(
     engine: &mut dyn Engine,
     settings: &Settings,
@@ -209,7 +213,7 @@ pub(crate) fn examine(
     Ok(OpenedChain { origin, key, edge, frontier: head.frontier.clone(), is_new: false })
 }
 
-/// The entries right of the last full tile, hashed anew.
+/// Hashes the entries to the right of the last full tile again and compares the hashes.
 fn check_tail(engine: &mut dyn Engine, head: &Head) -> Result<(), StoreError> {
     let from = (head.size - head.size % answerback_ledger::tile::WIDTH).max(head.minimum);
     let stored = engine.leaf_hashes(from..head.size)?;
@@ -266,7 +270,7 @@ fn check_anchor(
     Ok(())
 }
 
-/// A store without a log: names it and makes its key.
+/// Creates the log in an empty store, with its origin and its key.
 fn create(
     engine: &mut dyn Engine,
     settings: &Settings,
@@ -298,7 +302,7 @@ fn create(
     Ok(OpenedChain { origin, key, edge, frontier, is_new: true })
 }
 
-/// An error with what caused it, in one line.
+/// Formats an error with its causes on one line.
 fn with_causes(error: &dyn Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();
@@ -310,7 +314,7 @@ fn with_causes(error: &dyn Error) -> String {
     line
 }
 
-/// Reads a verifier key that the store keeps.
+/// Parses a verifier key from the store.
 pub(crate) fn stored_key(text: &str) -> Result<VerifierKey, StoreError> {
     VerifierKey::parse(text).map_err(|error| StoreError::Damaged(error.to_string()))
 }

@@ -1,5 +1,5 @@
-//! What a store promises, as functions. Each engine runs all of them.
-#![expect(clippy::unwrap_used, reason = "a broken promise is a panic of the test")]
+//! The guarantees of a store, as test functions. Each engine runs all of them.
+#![expect(clippy::unwrap_used, reason = "a violated guarantee panics the test")]
 
 mod content;
 mod log;
@@ -7,13 +7,13 @@ mod operation;
 
 use crate::{Settings, Store, StoreError};
 
-/// Opens the store of a name with changed settings, and creates it the first time.
+/// Opens the store with this name and changed settings. The first call creates the store.
 pub type Open<'a> = &'a dyn Fn(&str, &dyn Fn(Settings) -> Settings) -> Result<Store, StoreError>;
 
-/// A promise and its name.
+/// A guarantee with its name.
 pub type Promise = (&'static str, fn(Open<'_>));
 
-/// All promises.
+/// All guarantees.
 pub const PROMISES: &[Promise] = &[
     ("the first entry is the start", log::the_first_entry_is_the_start),
     ("what is appended is durable and proven", log::what_is_appended_is_durable_and_proven),
@@ -39,7 +39,7 @@ pub const PROMISES: &[Promise] = &[
     ("an anchor that fails shows", operation::an_anchor_that_fails_shows),
 ];
 
-/// Holds an engine to all promises, each on a store of its own.
+/// Checks that an engine meets all guarantees, each on a separate store.
 pub fn conformance(open: Open<'_>) {
     for (_, promise) in PROMISES {
         promise(open);

@@ -1,7 +1,8 @@
 //! The effects of a unit of work on cases and retry states, as an entry of the ledger records them.
 //!
-//! The tables of cases and retry states are outside the tree. A part named [`EFFECT`] commits to what a unit did to
-//! them, so that a verifier notices rows that were edited or deleted later. `docs/ledger-format.md` has the format.
+//! The tables of cases and retry states are outside the tree. A part named [`EFFECT`] commits to
+//! the changes that a unit made there. A verifier can then detect rows that were edited or deleted
+//! later. `docs/ledger-format.md` specifies the format.
 
 use answerback::case::{Case, CaseState};
 use answerback::retry::{RetryKey, State};
@@ -14,40 +15,40 @@ use crate::StoreError;
 /// The name of the part that records effects.
 pub(crate) const EFFECT: &str = "effect";
 
-/// The effects that no entry of the unit records yet.
+/// Collects the effects that no entry of the unit records yet.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Effects {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     cases: Vec<CaseEffect>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     attempts: Vec<AttemptEffect>,
-    /// The first change, for an entry of its own if the unit appends no other.
+    /// The first change. It gets an entry of its own if the unit appends no suitable entry.
     #[serde(skip)]
     first: Option<Change>,
 }
 
-/// A case as a unit left it.
+/// The state of a case after a unit.
 #[derive(Debug, Serialize)]
 struct CaseEffect {
     id: String,
     revision: u64,
     status: &'static str,
-    /// Unix time in milliseconds.
+    /// The expiry as Unix time in milliseconds.
     expires: i64,
     /// SHA-256 of the case as its row stores it.
     body_sha256: Digest,
-    /// SHA-256 of what the person is shown.
+    /// SHA-256 of the content shown to the person.
     content_sha256: Digest,
 }
 
-/// A retry state that is, or was, blocked by a case.
+/// A retry state that a case blocks or blocked.
 #[derive(Debug, Serialize)]
 struct AttemptEffect {
     case: String,
-    /// SHA-256 of the retry key, so that no name of a conversation is recorded.
+    /// SHA-256 of the retry key. The key itself could contain the name of a conversation.
     key_sha256: Digest,
     phase: Phase,
-    /// Unix time in milliseconds.
+    /// The expiry as Unix time in milliseconds.
     expires: i64,
 }
 
@@ -55,17 +56,17 @@ struct AttemptEffect {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Phase {
-    /// Blocked until a person decides.
+    /// The state is blocked until a person decides.
     Blocked,
-    /// A person rejected the call; nothing runs until the state expires.
+    /// A person rejected the call. Nothing runs until the state expires.
     Stopped,
     /// The model may try again.
     Open,
-    /// There is no state any more.
+    /// The state no longer exists.
     None,
 }
 
-/// The subject of an entry that only records effects.
+/// The subject of an entry that records only effects.
 #[derive(Debug)]
 enum Change {
     /// A case was opened or decided.
@@ -74,19 +75,19 @@ enum Change {
     Release(UuidV7),
 }
 
-/// The block that a stored retry state was under when a unit last read it.
+/// The case that blocked a stored retry state when a unit last read it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Block {
-    /// The case that blocks it.
+    /// The id of the blocking case.
     pub(crate) case: UuidV7,
-    /// When the state expires.
+    /// The time at which the retry state expires.
     pub(crate) expires: Timestamp,
 }
 
 impl Block {
-    /// The block of a state, if a case blocks it.
+    /// Returns the block of a retry state, if a case blocks it.
     pub(crate) fn of(state: &State) -> Option<Self> {
-        // Building the escalation is work that only blocked states are worth.
+        // Building an escalation is expensive, so do it only for blocked states.
         let escalation = state.is_blocked().then(|| state.escalation()).flatten()?;
         Some(Self { case: escalation.id, expires: state.expires() })
     }
@@ -97,13 +98,13 @@ impl Effects {
         self.cases.is_empty() && self.attempts.is_empty()
     }
 
-    /// True if the effects hold a change of this case.
+    /// True if the effects include a change of this case.
     pub(crate) fn has_case(&self, case: &UuidV7) -> bool {
         let id = case.as_str().to_ascii_lowercase();
         self.cases.iter().any(|effect| effect.id == id)
     }
 
-    /// Notes a case, with what the person is shown, as the unit leaves it.
+    /// Records the state of a case after the unit, with the content shown to the person.
     pub(crate) fn note_case(&mut self, case: &Case, content: &[u8]) -> Result<(), StoreError> {
         let body = serde_json::to_vec(case).map_err(StoreError::unit)?;
         self.cases.push(CaseEffect {
@@ -122,12 +123,12 @@ impl Effects {
         Ok(())
     }
 
-    /// Notes that a case blocks a retry state until the case expires.
+    /// Records that a case blocks a retry state until the case expires.
     pub(crate) fn note_block(&mut self, case: &Case, key: &RetryKey) {
         self.push_attempt(&case.id, key, Phase::Blocked, case.expires);
     }
 
-    /// Notes what became of a retry state that a case blocked.
+    /// Records the new state of a retry state that a case blocked.
     pub(crate) fn note_attempt(&mut self, before: &Block, key: &RetryKey, after: Option<&State>) {
         let (phase, expires) = match after {
             None => (Phase::None, before.expires),
@@ -148,17 +149,18 @@ impl Effects {
         });
     }
 
-    /// True if an entry of this kind may carry effects. A verifier looks for them in no other.
+    /// True if an entry of this kind may contain effects. A verifier ignores effects in other
+    /// kinds.
     pub(crate) const fn fit(kind: Kind) -> bool {
         matches!(kind, Kind::Escalation | Kind::Decision)
     }
 
-    /// The bytes of the part.
+    /// Returns the content of the part.
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, StoreError> {
         serde_json::to_vec(self).map_err(StoreError::unit)
     }
 
-    /// The entry that carries the effects if the unit appended none that could.
+    /// Creates the entry that records the effects if the unit appended no suitable entry.
     pub(crate) fn draft(&self) -> Result<Option<Draft>, StoreError> {
         let id = |case: &UuidV7| Id::try_from(case).map_err(StoreError::unit);
         Ok(match &self.first {

@@ -1,4 +1,5 @@
-//! What a database must do: rows in and out, under one transaction. Everything else is shared.
+//! The interface to a database: it reads and writes rows in one transaction. All other code is
+//! shared.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -21,23 +22,24 @@ use crate::{
     Totals,
 };
 
-/// What a failure of an engine means for the writer.
+/// Classifies a failure of an engine by its consequence for the writer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum EngineFailure {
-    /// Somebody else holds the lock; nothing happened.
+    /// Another connection holds the lock. Nothing was written.
     Locked,
-    /// The transaction lost against another one and can be run again.
+    /// The transaction conflicts with another one and can be run again.
     Conflict,
-    /// The connection went before the commit was sent: nothing happened, and it can be run again on another.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a file has no connection"))]
+    /// The connection was lost before the commit was sent. Nothing was written, and the transaction
+    /// can run again on a new connection.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite has no connection"))]
     Lost,
-    /// Reading or writing failed: nothing that this connection says can be believed any more.
+    /// Reading or writing failed. The connection cannot be trusted any more.
     Broken,
-    /// A row breaks a rule of the tables, ours or somebody else's; nothing of its statement happened.
+    /// A row violates a constraint of the tables. The statement had no effect.
     Refused,
-    /// The rows do not fit together.
+    /// The stored rows are inconsistent.
     Damaged,
-    /// What is there is not for this program: another's, or of a version that it does not know.
+    /// The tables are of another program or of an unknown version.
     Unfit,
 }
 
@@ -61,7 +63,7 @@ impl EngineError {
         Self::new(EngineFailure::Damaged, what.into())
     }
 
-    /// Tables of a version that this program does not know.
+    /// Creates the error for tables of an unknown version.
     pub(crate) fn of_version(found: &str, known: i64) -> Self {
         let remedy = match found.parse::<i64>() {
             Ok(found) if found > known => "it needs a newer program",
@@ -96,7 +98,7 @@ impl From<EngineError> for StoreError {
     }
 }
 
-/// An entry that is to be written.
+/// An entry to be written.
 #[derive(Clone, Debug)]
 pub(crate) struct EntryRow {
     pub(crate) index: u64,
@@ -108,7 +110,7 @@ pub(crate) struct EntryRow {
     pub(crate) reply_id: Option<Id>,
 }
 
-/// The entries that carry a request's id: the request itself, and its answer.
+/// The entries with the same request id: the request and its response.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Linked {
     pub(crate) request: Option<u64>,
@@ -116,7 +118,7 @@ pub(crate) struct Linked {
 }
 
 impl Linked {
-    /// Takes the next entry with the id: a request that comes again can be answered again.
+    /// Adds the next entry with the id. A repeated request can be answered again.
     pub(crate) fn push(&mut self, kind: Kind, index: u64) {
         match kind {
             Kind::Request => *self = Self { request: Some(index), answer: None },
@@ -126,7 +128,7 @@ impl Linked {
     }
 }
 
-/// What a unit will look for in the log, as far as that is known before it runs.
+/// Holds the ids that a unit will look up in the log, as far as they are known before it runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Foreseen {
     pub(crate) request: Option<Id>,
@@ -134,59 +136,64 @@ pub(crate) struct Foreseen {
     pub(crate) reply: Option<Id>,
 }
 
-/// Hands row after row to what it is given.
+/// A source of rows: it calls the given function with one row after another.
 pub(crate) type Rows<'a> =
     &'a mut dyn FnMut(&mut dyn FnMut(Vec<SqlCell>) -> EngineResult<()>) -> EngineResult<()>;
 
-/// Makes connections of one store.
+/// Opens connections to one store.
 pub(crate) trait Opener: Send + Sync {
-    /// A connection that writes, with the tables in place.
+    /// Opens a connection for writing, and creates the tables if necessary.
     fn writer(&self) -> EngineResult<Box<dyn Engine>>;
-    /// A connection that only reads.
+    /// Opens a connection for reading.
     fn reader(&self) -> EngineResult<Box<dyn EngineRead>>;
-    /// Runs what uses a connection that only reads, or lets go of one, wherever the caller is.
+    /// Runs code that uses or drops a reading connection, on a thread where the driver may block.
     fn aside(&self, act: &mut dyn FnMut()) {
         act();
     }
 }
 
-/// What is read. Between `begin_read` and `end_read` it is one moment of the store.
+/// Reads from a store. All reads between `begin_read` and `end_read` see the same state.
 pub(crate) trait EngineRead: Send {
     fn begin_read(&mut self) -> EngineResult<()>;
     fn end_read(&mut self) -> EngineResult<()>;
 
-    /// A setting of the log: format, origin, vkey, signer. `None` also when there is no log yet.
+    /// Returns a setting of the log: format, origin, vkey or signer. Returns `None` also if there
+    /// is no log yet.
     fn meta(&mut self, key: &str) -> EngineResult<Option<String>>;
     fn head(&mut self) -> EngineResult<Option<Head>>;
-    /// `count` hashes of a tile level, within one tile.
+    /// Returns `count` hashes of a tile level, within one tile.
     fn hashes(&mut self, level: u8, from: u64, count: u64) -> EngineResult<Vec<Hash>>;
-    /// The stored hashes of these leaves.
+    /// Returns the stored hashes of these leaves.
     fn leaf_hashes(&mut self, indexes: Range<u64>) -> EngineResult<Vec<Hash>>;
-    /// The bytes of a leaf.
+    /// Returns the bytes of a leaf.
     fn leaf(&mut self, index: u64) -> EngineResult<Option<Vec<u8>>>;
     fn time_at(&mut self, index: u64) -> EngineResult<Option<i64>>;
     fn parts(&mut self, index: u64) -> EngineResult<Vec<Part>>;
-    /// The beginnings of entries' parts, at most so many bytes of each, by entry and in the order of the leaf.
+    /// Returns the first `longest` bytes of each part, with the index of its entry. Sorts by entry,
+    /// then by the order in the leaf.
     fn contents(&mut self, within: Range<u64>, longest: usize)
     -> EngineResult<Vec<(u64, Vec<u8>)>>;
-    /// Leaves within the range that are as the filter says, times and text aside.
+    /// Returns the leaves in the range that match the filter. It ignores the filter's times and
+    /// text.
     fn leaves(
         &mut self,
         filter: &Filter,
         within: Range<u64>,
         limit: usize,
     ) -> EngineResult<Vec<(u64, Vec<u8>)>>;
-    /// The checkpoints of larger trees than this, smallest first.
+    /// Returns the checkpoints of trees larger than this, smallest first.
     fn checkpoints(&mut self, above: u64, limit: usize) -> EngineResult<Vec<String>>;
     fn newest_checkpoint(&mut self) -> EngineResult<Option<String>>;
-    /// What witnesses signed under checkpoints of these sizes: size and signature line, by size.
+    /// Returns the cosignatures of checkpoints of these sizes, as size and signature line, ordered
+    /// by size.
     fn cosignatures(&mut self, sizes: RangeInclusive<u64>) -> EngineResult<Vec<(u64, String)>>;
-    /// Each witness, with the largest size it signed.
+    /// Returns each witness with the largest size that it cosigned.
     fn witnessed(&mut self) -> EngineResult<Vec<(String, u64)>>;
     fn totals(&mut self) -> EngineResult<Totals>;
 
     fn linked(&mut self, request: Id) -> EngineResult<Linked>;
-    /// The first entry of one of the kinds with this response id, or this reply id.
+    /// Returns the first entry of one of these kinds that has this response id, or without one this
+    /// reply id.
     fn same(
         &mut self,
         kinds: &[Kind],
@@ -195,9 +202,9 @@ pub(crate) trait EngineRead: Send {
     ) -> EngineResult<Option<u64>>;
 
     fn attempt(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<KeptAttempt>>;
-    /// What is kept under a key in the place of a retry state.
+    /// Returns the note that is stored under a retry key in place of a retry state.
     fn note(&mut self, key: &str, now: Timestamp) -> EngineResult<Option<String>>;
-    /// What the text of a retry state comes from.
+    /// Returns the references to the entries from which the text of a retry state comes.
     fn attempt_sources(&mut self, key: &str) -> EngineResult<Vec<String>>;
     fn case(&mut self, id: &UuidV7) -> EngineResult<Option<CaseRecord>>;
     fn cases(
@@ -207,50 +214,50 @@ pub(crate) trait EngineRead: Send {
         now: Timestamp,
         limit: usize,
     ) -> EngineResult<Vec<CaseRecord>>;
-    /// Events after this one that are kept, of one stream or all.
+    /// Returns stored events after this one, of one stream or of all streams.
     fn events(
         &mut self,
         after: u64,
         stream: Option<&str>,
         limit: usize,
     ) -> EngineResult<Vec<Event>>;
-    /// The first event from which on all are kept.
+    /// Returns the first sequence number from which all events are stored.
     fn event_minimum(&mut self) -> EngineResult<u64>;
     fn stream(&mut self, name: &str) -> EngineResult<Option<StreamDigest>>;
-    /// Streams that have events, the one with the newest event first.
+    /// Returns streams that have stored events, with the most recently active stream first.
     fn streams(&mut self, filter: StreamFilter<'_>, limit: usize) -> EngineResult<Vec<StreamInfo>>;
-    /// The names of streams that begin so, from behind, and below a name.
+    /// Returns the names of streams with this prefix that sort before `below`, in descending order.
     fn stream_names(
         &mut self,
         beginning: &str,
         below: Option<&str>,
         limit: usize,
     ) -> EngineResult<Vec<String>>;
-    /// The newest events of a stream that are kept, newest first.
+    /// Returns the newest stored events of a stream, newest first.
     fn newest_events(&mut self, stream: &str, limit: usize) -> EngineResult<Vec<Event>>;
     fn blob(&mut self, digest: &Digest) -> EngineResult<Option<Vec<u8>>>;
-    /// Whether no file of the store holds what was erased.
+    /// True if no file of the store still contains erased content.
     fn is_scrubbed(&mut self) -> EngineResult<bool> {
         Ok(true)
     }
 }
 
-/// What is written. Between `begin` and `commit` the engine holds the lock on the head.
+/// Writes to a store. Between `begin` and `commit` the engine holds the lock on the head.
 pub(crate) trait Engine: EngineRead {
-    /// Takes the lock and reads the head under it. `None`: there is no log yet.
+    /// Takes the lock and reads the head. Returns `None` if there is no log yet.
     fn begin(&mut self) -> EngineResult<Option<Head>>;
-    /// The engine's own clock as it was under the lock, where it has one that all its writers share.
+    /// Returns the engine's clock as read under the lock, if all its writers share one clock.
     fn now(&self) -> Option<i64> {
         None
     }
-    /// What the units of the transaction will look for with [`EngineRead::linked`] and [`EngineRead::same`], all at once:
-    /// for an engine that is a way off.
+    /// Looks up the results of [`EngineRead::linked`] and [`EngineRead::same`] for all units of the
+    /// transaction at once. A remote engine saves round trips this way.
     fn foresee(&mut self, _kinds: &[Kind], _foreseen: &[Foreseen]) -> EngineResult<()> {
         Ok(())
     }
-    /// Where the log was moved to, as it was when the head was read under the lock.
+    /// Returns the store that the log was moved to, as read with the head under the lock.
     fn moved(&mut self) -> EngineResult<Option<String>>;
-    /// What an operator should know about how durable this engine is.
+    /// Returns warnings for the operator about the durability of this engine.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
@@ -258,29 +265,31 @@ pub(crate) trait Engine: EngineRead {
     fn savepoint(&mut self) -> EngineResult<()>;
     fn release(&mut self) -> EngineResult<()>;
     fn rollback_to_savepoint(&mut self) -> EngineResult<()>;
-    /// Durable when it returns.
+    /// Commits the transaction. The data is durable when the call returns.
     fn commit(&mut self) -> EngineResult<()>;
     fn rollback(&mut self);
-    /// Notes, in the transaction that erases, that the files of the store have to be scrubbed: whoever writes to it
-    /// sees to that, when this process is gone, too.
+    /// Records in the erasing transaction that the files must be scrubbed. If this process ends,
+    /// the next writer does it.
     fn want_scrub(&mut self) -> EngineResult<()> {
         Ok(())
     }
-    /// After content was erased and committed: makes sure that no file of the store holds it, and waits for nobody.
-    /// `false` when somebody still reads the old state and it has to be tried again.
+    /// Makes sure that no file of the store contains erased content, after the erasure was
+    /// committed. It does not wait for readers. It returns `false` if a reader still sees the old
+    /// state, and must be called again later.
     fn scrub(&mut self) -> EngineResult<bool>;
 
     fn append_entries(&mut self, rows: &[EntryRow]) -> EngineResult<()>;
     fn append_tiles(&mut self, tiles: &[Tile]) -> EngineResult<()>;
-    /// Keeps a checkpoint for good, unless it is kept already.
+    /// Stores a checkpoint permanently, unless it is already stored.
     fn keep_checkpoint(&mut self, size: u64, note: &str) -> EngineResult<()>;
-    /// Writes the head, with the newest checkpoint where it is a new one.
+    /// Writes the head, together with the newest checkpoint if there is a new one.
     fn save_head(&mut self, head: &Head, note: Option<&str>) -> EngineResult<()>;
-    /// Keeps a witness's signature line with the kept checkpoint of this size, unless it is there.
-    #[cfg_attr(not(feature = "witness"), expect(dead_code, reason = "only witnesses sign so"))]
+    /// Stores a witness's signature line for the stored checkpoint of this size, unless it is
+    /// already there.
+    #[cfg_attr(not(feature = "witness"), expect(dead_code, reason = "only witnesses need it"))]
     fn put_cosignature(&mut self, size: u64, signer: &str, line: &str) -> EngineResult<()>;
 
-    /// All rows of a table as they are.
+    /// Reads all rows of a table without conversion.
     fn dump(
         &mut self,
         table: &SqlTable,
@@ -288,16 +297,16 @@ pub(crate) trait Engine: EngineRead {
     ) -> EngineResult<()> {
         Err(EngineError::unmoving(table, "from"))
     }
-    /// Takes rows that another engine dumped; `rows` hands each of them over. Says how many.
+    /// Writes rows that another engine dumped and returns their number. `rows` supplies the rows.
     fn load(&mut self, table: &SqlTable, _rows: Rows<'_>) -> EngineResult<u64> {
         Err(EngineError::unmoving(table, "to"))
     }
-    /// Says in the store that the log goes on elsewhere.
+    /// Marks the store as moved: the log continues in another store.
     fn mark_moved(&mut self, to: &str) -> EngineResult<()> {
         Err(EngineError::damaged(format!("this kind of store cannot be moved to {to}")))
     }
 
-    /// Swaps the state when the stored revision is the expected one (`None`: there is none).
+    /// Swaps the retry state if the stored revision equals `expected` (`None`: no state exists).
     fn swap_attempt(
         &mut self,
         key: &str,
@@ -305,7 +314,8 @@ pub(crate) trait Engine: EngineRead {
         state: Option<&State>,
         now: Timestamp,
     ) -> EngineResult<bool>;
-    /// Keeps a text under a key in the place of a retry state, and forgets what the one before came from.
+    /// Stores a note under a retry key in place of a retry state, and removes the references of the
+    /// previous value.
     fn keep_note(
         &mut self,
         key: &str,
@@ -313,41 +323,45 @@ pub(crate) trait Engine: EngineRead {
         expires: Timestamp,
         now: Timestamp,
     ) -> EngineResult<()>;
-    /// Notes what the text of a retry state comes from, where there is one.
+    /// Records the reference from which the text of a retry state comes, if the state exists.
     fn attempt_from(&mut self, key: &str, reference: &str) -> EngineResult<()>;
-    /// Drops what lapsed, and beyond the cap what lapses soonest, blocked ones never. Says how many.
+    /// Removes expired states, then those that expire soonest until the cap is met. The cap never
+    /// removes blocked states. Returns the number of removed states.
     fn sweep_attempts(&mut self, now: Timestamp, most: u64) -> EngineResult<u64>;
     fn put_case(&mut self, record: &CaseRecord) -> EngineResult<bool>;
-    /// Swaps the case when the stored revision is the expected one.
+    /// Swaps the case if the stored revision equals `expected`.
     fn swap_case(&mut self, case: &Case, expected: u64) -> EngineResult<bool>;
-    /// Notes what a case's text comes from: what people said of it, or else what they are shown.
+    /// Records the reference from which a case's text comes. `said` marks the words of people;
+    /// otherwise it is the content shown to them.
     fn case_from(&mut self, id: &UuidV7, reference: &str, said: bool) -> EngineResult<()>;
     fn set_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> EngineResult<()>;
-    /// Forgets what was private to cases whose time is over.
+    /// Removes the private data of expired cases.
     fn sweep_cases(&mut self, now: Timestamp) -> EngineResult<u64>;
     fn append_events(&mut self, events: &[Event]) -> EngineResult<()>;
     fn save_stream(&mut self, name: &str, stream: &StreamDigest) -> EngineResult<()>;
-    /// Removes events from one on and below another, but those of our own streams, and notes from where on they are
-    /// whole.
+    /// Removes the events in this range, except those of our own streams. It also records the first
+    /// sequence number from which all events are stored.
     fn prune_events(&mut self, within: Range<u64>) -> EngineResult<u64>;
     fn put_blob(&mut self, blob: &BlobRow<'_>) -> EngineResult<()>;
 
     fn erase_part(&mut self, index: u64, name: &str) -> EngineResult<bool>;
-    /// Erases the content of events and blobs that belong to this, and of cases and retry states that come from it.
+    /// Erases the content of events and blobs with this reference, and of cases and retry states
+    /// that come from it.
     fn erase_references(&mut self, reference: &str) -> EngineResult<()>;
-    /// Removes entries and parts below this index; tiles and checkpoints stay. Says how many entries.
+    /// Removes entries and parts below this index and returns the number of removed entries. Tiles
+    /// and checkpoints stay.
     fn prune_entries(&mut self, below: u64) -> EngineResult<u64>;
 }
 
-/// Hashes that were read with their places, up to the first that is missing: what lies behind a gap would stand in
-/// another's place.
+/// Returns the hashes up to the first missing index. A hash after a gap would take another one's
+/// position.
 pub(crate) fn without_gap(rows: Vec<(i64, Hash)>, from: u64) -> Vec<Hash> {
     let is_next = |(place, (found, _)): &(u64, (i64, Hash))| u64::try_from(*found) == Ok(*place);
     (from..).zip(rows).take_while(is_next).map(|(_, (_, hash))| hash).collect()
 }
 
-/// A kind of hash reader over whatever reads: the tree asks through a shared reference. A proof asks for several
-/// pieces of one tile, so a tile is read once.
+/// Reads hashes of the tree from a store connection. The tree requires a shared reference, hence
+/// the `RefCell`. It caches whole tiles, because a proof needs several ranges of the same tile.
 pub(crate) struct Hashes<'a> {
     read: RefCell<&'a mut dyn EngineRead>,
     tiles: RefCell<HashMap<(u8, u64), Vec<Hash>>>,

@@ -1,4 +1,4 @@
-//! Erasing and pruning: what may go, and the entry that says that it went.
+//! Erases parts and prunes entries, and appends the entries that record it.
 
 use answerback_ledger::leaf::Basis;
 use answerback_ledger::tile::WIDTH;
@@ -10,23 +10,23 @@ use crate::engine::Hashes;
 use crate::transaction::{Appended, Log, entry_reference};
 use crate::work::RunningTransaction;
 
-/// A part that was erased.
+/// The result of erasing a part.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Erased {
-    /// The entry that says so.
+    /// The entry that records the erasure.
     pub entry: Appended,
 }
 
-/// Entries that were pruned.
+/// The result of pruning entries.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Pruned {
-    /// The entry that says so.
+    /// The entry that records the pruning.
     pub entry: Appended,
-    /// Entries below this index are gone.
+    /// The index below which all entries are removed.
     pub below: u64,
-    /// How many went this time.
+    /// The number of entries removed by this call.
     pub removed: u64,
 }
 
@@ -44,11 +44,13 @@ pub(crate) fn erase(
     Ok(Erased { entry: work.append(&Draft::erasure(index, part, basis))? })
 }
 
-/// The most entries that one transaction removes: others wait for the lock meanwhile.
+/// The maximum number of entries that one transaction removes. Other writers wait for the lock in
+/// the meantime.
 const STEP: u64 = 16 * WIDTH;
 
-/// Removes the oldest entries below a full tile, a step of them: the tile keeps their hashes, so every proof about the
-/// rest holds. Each step is a prune of its own, with its entry, so that whatever ends the work leaves a whole log.
+/// Removes at most [`STEP`] of the oldest entries, up to a multiple of the tile width. The tiles
+/// retain their hashes, so every proof about the remaining entries stays valid. Each step appends
+/// its own prune entry, so an interruption leaves a consistent log.
 pub(crate) fn prune(work: &mut RunningTransaction<'_>, below: u64) -> Result<Pruned, StoreError> {
     let below = below - below % WIDTH;
     let size = work.size() - work.entries.len() as u64;

@@ -7,13 +7,13 @@ use answerback_ledger::anchor::{AnchorError, Divergence};
 use answerback_ledger::key::KeyError;
 use answerback_ledger::leaf::LeafError;
 
-/// Why the store did not do what it was asked.
+/// Explains why a store operation failed.
 ///
-/// It can be cloned, because everything that was in a batch fails with it.
+/// The error can be cloned, because a failed batch returns it to every caller in the batch.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Too much waits already. Nothing was written.
+    /// The queue is full. Nothing was written.
     #[error("the store's queue is full; try again later")]
     Busy,
     /// The store was closed. Nothing was written.
@@ -22,25 +22,26 @@ pub enum StoreError {
     /// Another process held the write lock for too long. Nothing was written.
     #[error("another process keeps the store locked; try again later")]
     Locked,
-    /// The commit failed: what was in it may be on the disk or not.
+    /// The commit failed. It is unknown whether its data is on the disk.
     #[error("the store could not be written, and whether the entry is in it is not known: {0}")]
     InDoubt(Arc<dyn Error + Send + Sync>),
-    /// An earlier failure: nothing is acknowledged until the store was opened and verified again.
+    /// An earlier operation failed. The store acknowledges nothing until it was reopened and
+    /// checked.
     #[error("the store failed and is not usable yet: {0}")]
     Poisoned(Arc<dyn Error + Send + Sync>),
     /// The engine failed. Nothing was written.
     #[error("the store could not be used: {0}")]
     Engine(Arc<dyn Error + Send + Sync>),
-    /// A rule of the tables keeps a row out. Nothing was written.
+    /// A row violates a constraint of the tables. Nothing was written.
     #[error("the store refused a row: {0}")]
     Refused(Arc<dyn Error + Send + Sync>),
-    /// What is stored does not fit together.
+    /// The stored data is inconsistent.
     #[error("the store is damaged: {0}; verify it and restore a good copy")]
     Damaged(String),
     /// The store differs from its anchor. Nothing is signed.
     #[error(transparent)]
     Diverged(#[from] Divergence),
-    /// The log goes on in another store. This one can be read.
+    /// The log continues in another store. This store can still be read.
     #[error("the log was moved to {0}; name that store in the configuration")]
     Moved(String),
     /// The key cannot be used.
@@ -49,49 +50,49 @@ pub enum StoreError {
     /// The anchor cannot be used.
     #[error(transparent)]
     Anchor(Arc<AnchorError>),
-    /// The store does not fit the configuration or this program.
+    /// The store does not match the configuration or this program.
     #[error("{0}")]
     Unfit(String),
-    /// A leaf that the format refuses.
+    /// The format does not allow the leaf.
     #[error("the entry is not one: {0}")]
     Leaf(#[from] LeafError),
-    /// The request has an answer already.
+    /// The request already has a response.
     #[error("the request at {request} is answered by the entry at {answer}")]
     AlreadyAnswered {
         /// The index of the request.
         request: u64,
-        /// The index of its answer.
+        /// The index of the response.
         answer: u64,
     },
-    /// There is no such thing.
+    /// The requested object does not exist.
     #[error("the store has no {0}")]
     Missing(String),
-    /// A decision that does not hold.
+    /// The decision is not valid for the case.
     #[error(transparent)]
     Decision(#[from] DecisionError),
-    /// Something is larger than the store takes.
+    /// An object is larger than the store allows.
     #[error("{what} has {size} bytes; the store takes at most {most}")]
     TooLarge {
-        /// What it is.
+        /// The kind of object.
         what: &'static str,
-        /// Its size.
+        /// The object's size in bytes.
         size: usize,
-        /// The most that is taken.
+        /// The maximum size in bytes.
         most: usize,
     },
-    /// A unit of work gave up of its own accord. Nothing of it was written.
+    /// A unit of work returned its own error. Nothing of it was written.
     #[error("{0}")]
     Unit(Arc<dyn Error + Send + Sync>),
 }
 
 impl StoreError {
-    /// A unit's own reason to give up.
+    /// Creates the error of a unit of work that fails for its own reason.
     pub fn unit(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Unit(Arc::from(error.into()))
     }
 
-    /// Returns the reason without internal detail, for readers who are not the operator: no address, path or words of a
-    /// database are in it. The detail is what the error displays, and belongs in the log.
+    /// Returns the reason without internal detail, for readers other than the operator. It contains
+    /// no address, path or database message. The full text of the error belongs in the log.
     pub fn public_message(&self) -> Cow<'static, str> {
         match self {
             Self::InDoubt(_) => {
@@ -118,12 +119,12 @@ impl StoreError {
         }
     }
 
-    /// Whether the same call may succeed a little later.
+    /// True if the same call may succeed a little later.
     pub const fn is_temporary(&self) -> bool {
         matches!(self, Self::Busy | Self::Locked | Self::Poisoned(_))
     }
 
-    /// Whether the store failed, as against the caller's own unit.
+    /// True if the store failed, and not the caller's own unit.
     pub const fn is_failure_of_the_store(&self) -> bool {
         !matches!(
             self,

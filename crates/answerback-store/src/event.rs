@@ -1,25 +1,25 @@
 use answerback::Timestamp;
 use sha2::{Digest, Sha256};
 
-/// Streams whose names begin so are our own: what happened to cases and artifacts. Their events are a memory, so pruning
-/// leaves them.
+/// The prefix of our own streams, which record the history of cases and artifacts. Pruning does not
+/// remove their events.
 pub const OWN_STREAMS: &str = "answerback/";
 
-/// One event of the sequence that viewers follow.
+/// One event in the sequence that viewers follow.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Event {
-    /// Its place, counted from 1 without holes.
+    /// The sequence number, starting at 1 without gaps.
     pub seq: u64,
-    /// When it was written.
+    /// The time at which the event was written.
     pub time: Timestamp,
-    /// The stream it belongs to.
+    /// The name of the event's stream.
     pub stream: String,
-    /// What it is.
+    /// The kind of the event.
     pub kind: String,
-    /// What it belongs to, such as [`crate::entry_reference`].
+    /// The object that the event belongs to, such as [`crate::entry_reference`].
     pub reference: Option<String>,
-    /// Its content. `None` once it was erased.
+    /// The content. It is `None` after an erasure.
     pub body: Option<Vec<u8>>,
 }
 
@@ -39,13 +39,13 @@ impl Event {
     }
 }
 
-/// Events that are no longer kept.
+/// A range of events that are no longer stored.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_structs, reason = "a gap is two ends")]
+#[expect(clippy::exhaustive_structs, reason = "a gap has exactly two ends")]
 pub struct Gap {
-    /// The first that is missing.
+    /// The sequence number of the first missing event.
     pub from: u64,
-    /// The last that is missing.
+    /// The sequence number of the last missing event.
     pub to: u64,
 }
 
@@ -53,15 +53,15 @@ pub struct Gap {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct EventPage {
-    /// What is missing before the first event of the page.
+    /// The range of events that are missing before the page, if any.
     pub gap: Option<Gap>,
     /// The events, oldest first.
     pub events: Vec<Event>,
-    /// Where to read on: everything up to here was seen.
+    /// The cursor for the next page: the sequence number up to which this page covers all events.
     pub after: u64,
 }
 
-/// Where the next page of streams goes on, and which names it leaves out.
+/// Selects the streams of a list and the position of the page.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[must_use]
 pub struct StreamFilter<'f> {
@@ -70,32 +70,32 @@ pub struct StreamFilter<'f> {
 }
 
 impl<'f> StreamFilter<'f> {
-    /// Leaves out the names that begin so.
+    /// Excludes streams whose names have this prefix.
     pub const fn without(mut self, beginning: &'f str) -> Self {
         self.without = beginning;
         self
     }
 
-    /// Only streams whose newest event lies before this one.
+    /// Selects only streams whose newest event comes before this one.
     pub const fn before(mut self, seq: Option<u64>) -> Self {
         self.before = seq;
         self
     }
 }
 
-/// A stream of the list.
+/// A stream in a list of streams.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct StreamInfo {
-    /// Its name.
+    /// The name of the stream.
     pub name: String,
-    /// How many events it has had.
+    /// The number of events that the stream ever had.
     pub events: u64,
-    /// The digest over them.
+    /// The digest over all its events.
     pub digest: [u8; 32],
-    /// Whether it has ended.
+    /// True if the stream has ended.
     pub is_ended: bool,
-    /// The sequence number of its newest event; 0, where none of them is kept.
+    /// The sequence number of its newest event, or 0 if none is stored.
     pub newest: u64,
 }
 
@@ -106,7 +106,7 @@ impl StreamInfo {
     }
 }
 
-/// What is kept of a stream: how many events, and the digest over them.
+/// The stored state of a stream: the number of its events and the digest over them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct StreamDigest {
     pub(crate) count: u64,
@@ -119,7 +119,7 @@ impl StreamDigest {
         Self { count: 0, digest: [0; 32], ended: false }
     }
 
-    /// The stream with one event more: a chain, so that its end says how it went.
+    /// Adds one event. The digest is a hash chain, so the end event commits to all events.
     pub(crate) fn push(&mut self, kind: &str, body: &[u8]) {
         let mut hash = Sha256::new_with_prefix(self.digest);
         hash.update((kind.len() as u64).to_be_bytes());

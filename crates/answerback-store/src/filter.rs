@@ -1,6 +1,6 @@
 use answerback_ledger::{Hash, Id, Kind, Leaf, Part};
 
-/// Which entries a list holds. Everything that is named must hold.
+/// Selects the entries of a list. An entry must match all given criteria.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[must_use]
 pub struct Filter {
@@ -17,61 +17,61 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Entries of this agent.
+    /// Selects entries of this agent.
     pub fn with_agent(mut self, agent: impl Into<String>) -> Self {
         self.agent = Some(agent.into());
         self
     }
 
-    /// Entries about this tool.
+    /// Selects entries about this tool.
     pub fn with_tool(mut self, tool: impl Into<String>) -> Self {
         self.tool = Some(tool.into());
         self
     }
 
-    /// Entries with this outcome.
+    /// Selects entries with this outcome.
     pub fn with_outcome(mut self, outcome: impl Into<String>) -> Self {
         self.outcome = Some(outcome.into());
         self
     }
 
-    /// Entries of this kind.
+    /// Selects entries of this kind.
     pub const fn with_kind(mut self, kind: Kind) -> Self {
         self.kind = Some(kind);
         self
     }
 
-    /// Entries from this time on, in microseconds since 1970.
+    /// Selects entries at or after this time, in microseconds since 1970.
     pub const fn since(mut self, micros: i64) -> Self {
         self.since = Some(micros);
         self
     }
 
-    /// Entries before this time, in microseconds since 1970.
+    /// Selects entries before this time, in microseconds since 1970.
     pub const fn until(mut self, micros: i64) -> Self {
         self.until = Some(micros);
         self
     }
 
-    /// The request with this id, and what answers it.
+    /// Selects the request with this id and the entries that answer it.
     pub const fn with_request_id(mut self, id: Id) -> Self {
         self.request_id = Some(id);
         self
     }
 
-    /// The response with this id.
+    /// Selects the response with this id.
     pub const fn with_response_id(mut self, id: Id) -> Self {
         self.response_id = Some(id);
         self
     }
 
-    /// The newest first, instead of the oldest.
+    /// Sorts the newest entry first instead of the oldest.
     pub const fn newest_first(mut self) -> Self {
         self.newest_first = true;
         self
     }
 
-    /// Entries whose parts hold all of these words. It needs the index for full text.
+    /// Selects entries whose parts contain all of these words. It requires the full-text index.
     pub fn with_text(mut self, text: impl Into<String>) -> Self {
         self.text = Some(text.into());
         self
@@ -79,7 +79,7 @@ impl Filter {
 }
 
 impl Filter {
-    /// Whether a leaf is as the filter says, text aside.
+    /// True if a leaf matches all criteria except the text.
     pub(crate) fn admits(&self, leaf: &Leaf) -> bool {
         let text = |wanted: &Option<String>, name: &str| {
             wanted.as_deref().is_none_or(|wanted| leaf.text(name) == Some(wanted))
@@ -98,20 +98,20 @@ impl Filter {
     }
 }
 
-/// A part as it is kept. Its commitment is computed from the bytes, so it can be held against the leaf.
+/// A stored part. Its commitment is computed from its bytes and can be compared with the leaf.
 pub type KeptPart = Part;
 
 /// An entry of the log.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// Its index.
+    /// The index of the entry.
     pub index: u64,
-    /// Its leaf.
+    /// The leaf of the entry.
     pub leaf: Leaf,
     /// The leaf's hash.
     pub hash: Hash,
-    /// Its parts, as far as they were asked for and are still there.
+    /// The parts that were requested and are still stored.
     pub parts: Vec<KeptPart>,
 }
 
@@ -119,9 +119,9 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EntryPage {
-    /// The entries, in the order that was asked for, without their parts.
+    /// The entries in the requested order, without their parts.
     pub entries: Vec<Entry>,
-    /// Where the next page goes on, when there is one: also where this one has fewer entries than were asked for, because
-    /// looking for more would have taken too long.
+    /// The cursor of the next page, or `None` at the end of the list. A page may have fewer entries
+    /// than requested and still have a cursor, because a search stops after a time limit.
     pub next: Option<u64>,
 }

@@ -5,12 +5,12 @@ use crate::engine::Foreseen;
 use crate::ticket::{Committed, Promise, Ticket, ticket};
 use crate::work::RunningTransaction;
 
-/// A unit of work on its way through the writer.
+/// A unit of work in the writer's queue.
 pub(crate) trait WriterJob: Send {
     fn foreseen(&self) -> Foreseen;
-    /// Runs the unit. It may be run again when the transaction could not be committed.
+    /// Runs the unit. It may run again if the transaction could not be committed.
     fn run(&mut self, work: &mut RunningTransaction<'_>) -> Result<(), StoreError>;
-    /// Answers the ticket: with the value once it is durable, or with why not.
+    /// Completes the ticket with the value after the commit, or with the error.
     fn finish(self: Box<Self>, outcome: Result<(u64, Hash), StoreError>);
 }
 

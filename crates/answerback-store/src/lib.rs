@@ -1,14 +1,16 @@
-//! Where the ledger lives, and what must change together with it: retry states, cases, events, blobs.
+//! Stores the ledger and the data that changes together with it: retry states, cases, events and
+//! blobs.
 //!
-//! A [`Store`] is a handle that any thread or task may hold. Its writing goes through one thread a
-//! process, which groups what waits into one transaction, signs one checkpoint, and acknowledges after
-//! the commit is on the disk. Several processes may share one store: each batch takes the write lock
-//! and reads the head inside, so there is one chain whoever writes.
+//! A [`Store`] is a handle that any thread or task may hold. Each process has one writer thread. It
+//! groups waiting units of work into one transaction, signs one checkpoint, and acknowledges after
+//! the commit is on the disk. Several processes may share one store. Each batch takes the write
+//! lock and reads the head under it, so there is always one chain.
 //!
-//! [`Transaction`] is what a unit of work sees. The engine is SQLite in one file (feature `sqlite`), or
-//! PostgreSQL for any number of machines (feature `postgres`); [`migrate`] moves a log from the one to the
-//! other. Everything that is not SQL lies outside of them, and `conformance` (feature) holds any engine to the
-//! same promises. Reads and waiting block: async callers await a [`Ticket`] and move reads aside.
+//! A unit of work uses a [`Transaction`]. The engine is SQLite in one file (feature `sqlite`), or
+//! PostgreSQL for any number of machines (feature `postgres`). [`migrate`] moves a log from SQLite
+//! to PostgreSQL. The engines contain only SQL; all other code is shared. `conformance` (feature)
+//! tests that an engine meets the same guarantees. Reads and waiting block. Async callers await a
+//! [`Ticket`] and run reads on a blocking thread.
 #![warn(missing_docs)]
 
 mod adopt;

@@ -1,4 +1,4 @@
-//! Moving a log to another store: the same origin, key, root and proofs on another engine.
+//! Moves a log to another store. Origin, key, root and proofs stay the same.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::store::OpenText;
 use crate::table::{SqlCell, TABLES};
 use crate::{Filter, Head, Settings, Store, StoreError};
 
-/// How often progress is told, in rows.
+/// The number of rows between two progress reports.
 const STEP: u64 = 1000;
 
-/// Rows of `meta` that are about the source itself.
+/// The rows of `meta` that describe the source store itself and are not copied.
 const STAYING: [&str; 3] = ["moved", "scrub_wanted", "scrub_done"];
 
-/// Where a log is moved to: a place that holds none yet.
+/// The store that a log is moved to. It must not contain a log.
 pub struct Target {
     opener: Arc<dyn Opener>,
     text: OpenText,
@@ -28,12 +28,13 @@ pub struct Target {
 }
 
 impl Target {
-    /// A schema of a PostgreSQL database, named as in [`Store::open_postgres`]. The settings are those with
-    /// which the store is opened from now on: the same key, and the same anchors.
+    /// Creates a target in a schema of a PostgreSQL database, which the URL names as in
+    /// [`Store::open_postgres`]. Pass the settings that the store uses from now on: the same key
+    /// and the same anchors.
     ///
     /// # Errors
     ///
-    /// When the URL is not one.
+    /// Returns an error if the URL is invalid.
     #[cfg(feature = "postgres")]
     pub fn postgres(url: &str, settings: Settings) -> Result<Self, StoreError> {
         let opener = crate::postgres::PostgresOpener::new(url, &settings)?;
@@ -48,33 +49,36 @@ impl std::fmt::Debug for Target {
     }
 }
 
-/// How far a move is.
+/// The progress of a move.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The table that is copied, or `check` while the tree is hashed anew.
+    /// The name of the table that is being copied, or `check` while the tree is hashed again.
     pub step: &'static str,
-    /// How many rows of it are done.
+    /// The number of rows done in this step.
     pub done: u64,
-    /// How many there are, where that is known.
+    /// The total number of rows in this step, if known.
     pub of: Option<u64>,
 }
 
-/// Moves a log with everything beside it, and gives the store it is in now.
+/// Moves a log with all its tables, and returns the new store.
 ///
-/// The source is locked for writing meanwhile. All rows are copied in one transaction of the target, and the
-/// tree is hashed anew from what the target holds: root, tiles, newest checkpoint, key and anchors must
-/// agree before anything counts. Then the source is marked as moved, which every writer of it reads under
-/// its lock, so no one appends to both; then the target is committed, and a `config` entry with the subject
-/// `migrate` is its first of its own. A copy of the source that lacks the mark is behind the anchor as soon
-/// as that has taken a checkpoint of the target, and does not sign.
+/// The source is locked for writing during the move. All rows are copied in one transaction of the
+/// target. The tree is then hashed again from the target's rows. Root, tiles, newest checkpoint,
+/// key and anchors must match before the target is committed.
 ///
-/// Whatever interrupts it leaves nothing of the log in the target. Between the mark and the commit that
-/// means a source that is closed and a target that is empty: the same move again goes on from there.
+/// The source is marked as moved first. Every writer of the source reads this mark under its lock,
+/// so the log never grows in both stores. Then the target is committed, and its first new entry is
+/// a `config` entry with the subject `migrate`. A copy of the source without the mark is behind the
+/// anchor once the anchor has a checkpoint of the target. It then refuses to sign.
+///
+/// An interruption leaves no log in the target. Between the mark and the commit, it leaves the
+/// source closed and the target empty. Repeat the same move to complete it.
 ///
 /// # Errors
 ///
-/// When the target holds a log, the source was moved elsewhere, or what was copied does not fit together.
+/// Returns an error if the target contains a log, the source was moved elsewhere, or the copied
+/// data is inconsistent.
 pub fn migrate(
     from: &Store,
     to: Target,
@@ -108,7 +112,7 @@ fn move_log(
     }
     match target.begin()? {
         None => {}
-        // Everything was done but the entry that says so.
+        // An earlier move did everything except appending the `migrate` entry.
         Some(there) if moved.is_some() && (there.size, there.root) == (head.size, head.root) => {
             source.rollback();
             target.rollback();
@@ -123,13 +127,13 @@ fn move_log(
     }
     copy(source, target, &head, progress)?;
     check(target, &head, progress)?;
-    // What the log was when it moved stays to be seen.
+    // Store the last checkpoint before the move permanently.
     if let Some(note) = source.newest_checkpoint()? {
         target.keep_checkpoint(head.size, &note)?;
     }
     let anchors: Vec<_> = to.settings.anchors.iter().map(|make| make()).collect();
     examine(target, &to.settings, &KeyFile::new(&to.settings.key), &head, &anchors)?;
-    // In this order: when it ends in between, no one appends to either.
+    // This order ensures that an interruption leaves no store that accepts entries.
     source.mark_moved(&to.name)?;
     source.commit()?;
     Ok(target.commit()?)
@@ -146,7 +150,8 @@ fn copy(
         let mut done = 0;
         let loaded = target.load(table, &mut |sink| {
             source.dump(table, &mut |row| {
-                // The source may bear the mark of an earlier try, and what is to be done with its own files.
+                // The source may contain the mark of an earlier attempt, and scrub requests for its
+                // own files.
                 let stays = |name: &&str| row.first() == Some(&SqlCell::Text((*name).to_owned()));
                 if table.name == "meta" && STAYING.iter().any(stays) {
                     return Ok(());
@@ -170,7 +175,7 @@ fn copy(
     Ok(())
 }
 
-/// Hashes the tree anew from the target's own rows and holds it against the source's head.
+/// Hashes the tree again from the target's rows and compares it with the source's head.
 fn check(
     target: &mut dyn Engine,
     head: &Head,

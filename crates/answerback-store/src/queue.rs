@@ -1,4 +1,4 @@
-//! The bounded queue in front of the writer. A full one is an answer, not a wait.
+//! The bounded queue in front of the writer. A push to a full queue fails instead of waiting.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::StoreError;
 use crate::job::WriterJob;
 
-/// The most units of one transaction.
+/// The maximum number of units in one transaction.
 const BATCH: usize = 1024;
 
 pub(crate) struct Queue {
@@ -22,7 +22,7 @@ struct QueuedJob {
     jobs: VecDeque<(usize, Box<dyn WriterJob>)>,
     bytes: usize,
     is_closed: bool,
-    /// Whether the writer sleeps. Waking one that does not is a call into the system for nothing.
+    /// True if the writer thread is asleep. Waking a running thread would waste a system call.
     is_asleep: bool,
 }
 
@@ -41,7 +41,7 @@ impl Queue {
         if waiting.is_closed {
             return Err(StoreError::Closed);
         }
-        // One unit always fits, however heavy.
+        // An empty queue accepts a unit of any weight.
         let is_full = waiting.jobs.len() >= self.most_units
             || !waiting.jobs.is_empty() && waiting.bytes + weight > self.most_bytes;
         if is_full {
@@ -57,7 +57,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Puts jobs back that a transaction had no room for, in front of the others.
+    /// Puts jobs that did not fit into a transaction back at the front of the queue.
     pub(crate) fn put_back(&self, jobs: Vec<Box<dyn WriterJob>>) {
         let mut waiting = self.lock();
         for job in jobs.into_iter().rev() {
@@ -65,8 +65,8 @@ impl Queue {
         }
     }
 
-    /// What waits, at most a batch of it. Empty when nothing came in this time; `None` once it is closed
-    /// and empty.
+    /// Takes at most one batch of waiting jobs. The batch is empty if no job arrived within
+    /// `patience`. Returns `None` if the queue is closed and empty.
     pub(crate) fn take(&self, patience: Duration) -> Option<Vec<Box<dyn WriterJob>>> {
         let mut waiting = self.lock();
         if waiting.jobs.is_empty() && !waiting.is_closed {

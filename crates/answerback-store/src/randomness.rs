@@ -1,19 +1,19 @@
-//! Random bytes of this machine, many fetched at a time: a recorded call needs five times a few of them, and each time
-//! would be a call into the system.
+//! A pool of random bytes from the operating system. A recorded call needs a few bytes five times,
+//! and the pool saves a system call each time.
 
 use std::cell::RefCell;
 use std::io;
 
-/// How many bytes are fetched at a time.
+/// The number of bytes fetched at a time.
 const FETCHED: usize = 1024;
 
-/// Whoever wants more than this at once gets them from the system itself.
+/// The maximum number of bytes taken from the pool. Larger requests go to the system directly.
 const MOST: usize = 64;
 
-/// What a thread has fetched and not given out.
+/// The random bytes that a thread has fetched and not used yet.
 struct Pool {
     bytes: [u8; FETCHED],
-    /// How many of them, at the end, nobody has had yet.
+    /// The number of unused bytes, which are at the end of the array.
     left: usize,
 }
 
@@ -21,16 +21,16 @@ thread_local! {
     static POOL: RefCell<Pool> = const { RefCell::new(Pool { bytes: [0; FETCHED], left: 0 }) };
 }
 
-/// Fills bytes with randomness that nobody else is given.
+/// Fills the slice with random bytes that are used only once.
 ///
 /// # Errors
 ///
-/// When the machine has none.
+/// Returns an error if the system has no randomness.
 pub fn fill_random(wanted: &mut [u8]) -> io::Result<()> {
     if wanted.len() > MOST {
         return fetch(wanted);
     }
-    // A thread that ends has no pool any more.
+    // A thread that is ending no longer has a pool.
     let pooled = POOL.try_with(|pool| pool.try_borrow_mut().ok().map(|mut pool| pool.give(wanted)));
     pooled.ok().flatten().unwrap_or_else(|| fetch(wanted))
 }
@@ -42,7 +42,7 @@ fn fetch(bytes: &mut [u8]) -> io::Result<()> {
 impl Pool {
     fn give(&mut self, wanted: &mut [u8]) -> io::Result<()> {
         if self.left < wanted.len() {
-            // Nothing of a failed try is given out.
+            // Mark the pool as empty first, so that the bytes of a failed fetch are never used.
             self.left = 0;
             fetch(&mut self.bytes)?;
             self.left = FETCHED;
@@ -50,7 +50,7 @@ impl Pool {
         let start = FETCHED - self.left;
         let given = &mut self.bytes[start..start + wanted.len()];
         wanted.copy_from_slice(given);
-        // What was given out is the caller's secret alone.
+        // Erase the bytes from the pool, so that only the caller has them.
         given.fill(0);
         self.left -= wanted.len();
         Ok(())

@@ -1,4 +1,4 @@
-//! Reading: a pool of connections, and what is computed from rows.
+//! Reads from the store: a pool of connections, and results computed from rows.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,10 +9,10 @@ use answerback_ledger::{Checkpoint, Hash, Leaf, Note, Receipt};
 use crate::engine::{EngineRead, Hashes, Opener};
 use crate::{Entry, EntryPage, EventPage, Filter, Gap, Head, StoreError, StreamInfo};
 
-/// How many connections are kept for the next reader.
+/// The maximum number of idle connections in the pool.
 const IDLE: usize = 4;
 
-/// How many entries are looked at for one page of a filter by text.
+/// The maximum number of entries that a page of a text search examines.
 pub(crate) const LOOKS: usize = 1 << 14;
 
 pub(crate) struct Readers {
@@ -29,14 +29,14 @@ impl Readers {
         self.opener.as_ref()
     }
 
-    /// Runs something on one moment of the store.
+    /// Runs a function on one consistent state of the store.
     pub(crate) fn read<T>(
         &self,
         act: impl FnOnce(&mut dyn EngineRead) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let (mut act, mut result) = (Some(act), None);
         self.opener.aside(&mut || result = act.take().map(|act| self.read_here(act)));
-        // It was run, for nothing else is done with it.
+        // `aside` always runs the closure, so the error below does not occur.
         result.unwrap_or_else(|| Err(StoreError::unit("nothing was read")))
     }
 
@@ -51,7 +51,7 @@ impl Readers {
         };
         read.begin_read()?;
         let result = act(read.as_mut());
-        // A connection that does not end its transaction is not used again.
+        // A connection that failed to end its transaction is dropped.
         if read.end_read().is_ok() {
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
             if idle.len() < IDLE {
@@ -74,7 +74,7 @@ pub(crate) fn head(read: &mut dyn EngineRead) -> Result<Head, StoreError> {
     read.head()?.ok_or_else(|| StoreError::Missing("log yet".to_owned()))
 }
 
-/// An entry with its parts.
+/// Reads an entry with its parts.
 pub(crate) fn entry(read: &mut dyn EngineRead, index: u64) -> Result<Option<Entry>, StoreError> {
     let Some(bytes) = read.leaf(index)? else { return Ok(None) };
     let mut entry = parsed(index, &bytes)?;
@@ -88,7 +88,8 @@ fn parsed(index: u64, bytes: &[u8]) -> Result<Entry, StoreError> {
     Ok(Entry { index, hash: leaf.hash(), leaf, parts: Vec::new() })
 }
 
-/// The indexes that a page may hold: what is kept, past the cursor, within the times.
+/// Returns the indexes that a page may contain: stored entries after the cursor within the filter's
+/// times.
 fn within(
     read: &mut dyn EngineRead,
     head: &Head,
@@ -103,7 +104,7 @@ fn within(
             range.start = range.start.max(cursor.saturating_add(1));
         }
     }
-    // Times rise with the index, so both ends are found by halving.
+    // Times increase with the index, so a binary search finds both ends.
     if let Some(since) = filter.since {
         range.start = range.start.max(first_at(read, head, since)?);
     }
@@ -113,7 +114,7 @@ fn within(
     Ok(range)
 }
 
-/// The first entry at this time or later.
+/// Returns the first entry at or after this time.
 fn first_at(read: &mut dyn EngineRead, head: &Head, micros: i64) -> Result<u64, StoreError> {
     let (mut low, mut high) = (head.minimum, head.size);
     while low < high {
@@ -135,7 +136,7 @@ pub(crate) fn entries(
 ) -> Result<EntryPage, StoreError> {
     let head = head(read)?;
     let range = within(read, &head, filter, cursor)?;
-    // One more than asked for tells whether there is a next page.
+    // One extra row shows whether there is a next page.
     let rows = read.leaves(filter, range, limit.saturating_add(1))?;
     page(rows, limit)
 }
@@ -148,8 +149,8 @@ fn page(mut rows: Vec<(u64, Vec<u8>)>, limit: usize) -> Result<EntryPage, StoreE
     Ok(EntryPage { entries: entries?, next })
 }
 
-/// Entries that an index for full text found, as far as the rest of the filter admits them. At most so many are looked
-/// at for it.
+/// Returns the entries that the full-text index finds and that match the other criteria. It
+/// examines about `most` entries at most.
 pub(crate) fn entries_found(
     read: &mut dyn EngineRead,
     filter: &Filter,
@@ -176,14 +177,15 @@ pub(crate) fn entries_found(
     }
     let looked = if filter.newest_first { range.end } else { range.start.saturating_sub(1) };
     let mut page = page(rows, limit)?;
-    // Looking ended before the log did: the next page goes on from there, however few this one has.
+    // The search stopped before the end of the log. The next page continues there, even if this
+    // page has few entries.
     if page.next.is_none() && !range.is_empty() && looks >= most {
         page.next = Some(looked);
     }
     Ok(page)
 }
 
-/// The receipt of an entry, against the newest checkpoint.
+/// Creates the receipt of an entry against the newest checkpoint.
 pub(crate) fn receipt(read: &mut dyn EngineRead, index: u64) -> Result<Receipt, StoreError> {
     let missing = || StoreError::Missing(format!("entry {index}"));
     let leaf = read.leaf(index)?.ok_or_else(missing)?;
@@ -208,7 +210,7 @@ pub(crate) fn consistency(
     Ok(consistency_proof(old, new, &Hashes::of(read))?)
 }
 
-/// The root of the tree when it had this size.
+/// Returns the root that the tree had at this size.
 pub(crate) fn root(read: &mut dyn EngineRead, size: u64) -> Result<Hash, StoreError> {
     let has = head(read)?.size;
     if size > has {
@@ -217,13 +219,13 @@ pub(crate) fn root(read: &mut dyn EngineRead, size: u64) -> Result<Hash, StoreEr
     Ok(root_at(size, &Hashes::of(read))?)
 }
 
-/// The newest checkpoint, with what witnesses signed under it.
+/// Returns the newest checkpoint with its cosignatures.
 pub(crate) fn newest_checkpoint(read: &mut dyn EngineRead) -> Result<Option<Note>, StoreError> {
     let note = read.newest_checkpoint()?.map(|note| parsed_note(&note)).transpose()?;
     Ok(cosigned(read, note.into_iter().collect())?.pop())
 }
 
-/// The checkpoints of larger trees than this, smallest first, with what witnesses signed under them.
+/// Returns the checkpoints of trees larger than this with their cosignatures, smallest first.
 pub(crate) fn checkpoints(
     read: &mut dyn EngineRead,
     above: u64,
@@ -234,7 +236,7 @@ pub(crate) fn checkpoints(
     cosigned(read, notes?)
 }
 
-/// Adds what witnesses signed to checkpoints, which come in the order of their sizes.
+/// Adds the cosignatures to checkpoints, which must be sorted by size.
 fn cosigned(read: &mut dyn EngineRead, mut notes: Vec<Note>) -> Result<Vec<Note>, StoreError> {
     let damaged = |error: String| StoreError::Damaged(format!("a checkpoint: {error}"));
     let sizes: Result<Vec<u64>, _> = notes
@@ -256,7 +258,7 @@ pub(crate) fn parsed_note(text: &str) -> Result<Note, StoreError> {
     Note::parse(text).map_err(|error| StoreError::Damaged(format!("a checkpoint: {error}")))
 }
 
-/// A stream as the list has it.
+/// Returns a stream as lists show it.
 pub(crate) fn stream(
     read: &mut dyn EngineRead,
     name: &str,
@@ -276,10 +278,11 @@ pub(crate) fn events(
     let minimum = read.event_minimum()?;
     let next = after.saturating_add(1);
     let gap = (next < minimum).then_some(Gap { from: next, to: minimum - 1 });
-    // What pruning leaves of our own streams lies in the gap: who reads one of them sees it, who reads all does not.
+    // Events of our own streams survive pruning and lie inside the gap. A reader of one stream gets
+    // them; a reader of all streams does not.
     let from = gap.filter(|_| stream.is_none()).map_or(after, |gap| gap.to);
     let events = read.events(from, stream, limit)?;
-    // A page that is not full saw everything there is.
+    // A page that is not full covers everything up to the newest event.
     let after = match events.last() {
         Some(last) if events.len() == limit => last.seq,
         _ => newest.max(after),
@@ -294,7 +297,8 @@ mod tests {
     use super::*;
     use crate::{Settings, Store};
 
-    /// However little is looked at for a page, its end leads on, and all that is there is found once.
+    /// Checks that a search with a small limit still finds every entry exactly once over several
+    /// pages.
     #[test]
     fn looking_that_ends_early_says_where_it_goes_on() {
         let folder = tempfile::tempdir().unwrap();

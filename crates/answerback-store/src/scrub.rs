@@ -1,9 +1,9 @@
 use std::time::{Duration, Instant};
 
-/// The first and the longest pause before files are scrubbed again that somebody still read.
+/// The first and the longest pause before the next attempt to scrub files that a reader still uses.
 const BACK_OFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
 
-/// When files that may hold erased content are scrubbed, if they have to be.
+/// Schedules the next scrub of files that may contain erased content.
 #[derive(Debug)]
 pub(crate) struct Scrub {
     due: Option<Instant>,
@@ -17,17 +17,18 @@ impl Default for Scrub {
 }
 
 impl Scrub {
-    /// Something was erased: it is due at once.
+    /// Schedules a scrub immediately, because this process erased content.
     pub(crate) fn want(&mut self) {
         *self = Self { due: Some(Instant::now()), ..Self::default() };
     }
 
-    /// Something was erased by somebody else: it is due, unless it was put off.
+    /// Schedules a scrub because another process erased content. A scrub that is already scheduled
+    /// keeps its time.
     pub(crate) fn remember(&mut self) {
         self.due.get_or_insert_with(Instant::now);
     }
 
-    /// Makes what was put off due.
+    /// Makes a delayed scrub due immediately.
     pub(crate) fn hurry(&mut self) {
         self.due = self.due.map(|_| Instant::now());
     }
@@ -36,7 +37,7 @@ impl Scrub {
         self.due.is_some_and(|due| due <= Instant::now())
     }
 
-    /// Takes what came of it.
+    /// Updates the schedule with the result of an attempt.
     pub(crate) fn tried(&mut self, is_scrubbed: bool) {
         if is_scrubbed {
             *self = Self::default();

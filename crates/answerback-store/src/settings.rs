@@ -6,15 +6,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub use answerback::config::OnFailure;
 use answerback_ledger::Anchor;
 
-/// Gives the time, in microseconds since 1970.
+/// Returns the time in microseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
-/// Fills bytes with randomness, or fails.
+/// Fills the slice with random bytes, or fails.
 pub type Random = Arc<dyn Fn(&mut [u8]) -> std::io::Result<()> + Send + Sync>;
 
 type MakeAnchor = Arc<dyn Fn() -> Box<dyn Anchor> + Send + Sync>;
 
-/// How a store is opened.
+/// Configures how a store is opened.
 ///
 /// ```
 /// use answerback_store::{OnFailure, Settings};
@@ -41,13 +41,13 @@ pub struct Settings {
     pub(crate) sweep_every: Duration,
     pub(crate) full_text: bool,
     pub(crate) clock: Clock,
-    /// Whether the clock is this machine's, so that an engine may put its own in its place.
+    /// True if the clock is the system clock. An engine may then use its own clock instead.
     pub(crate) is_system_clock: bool,
     pub(crate) random: Random,
 }
 
 impl Settings {
-    /// The defaults, with the key in this file, which is created on first use.
+    /// Creates the default settings with the key in this file. The file is created on first use.
     pub fn new(key: impl Into<PathBuf>) -> Self {
         Self {
             key: key.into(),
@@ -69,19 +69,19 @@ impl Settings {
         }
     }
 
-    /// The name of the log. Without it, `answerback.local/UUID`.
+    /// Sets the name of the log. The default is `answerback.local/UUID`.
     pub fn with_origin(mut self, origin: impl Into<String>) -> Self {
         self.origin = Some(origin.into());
         self
     }
 
-    /// Adds an anchor that is a file outside the store's folder.
+    /// Adds an anchor in a file, which should be outside the store's folder.
     pub fn with_anchor_file(self, path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         self.with_anchor(move || Box::new(answerback_ledger::FileAnchor::new(path.clone())))
     }
 
-    /// Adds an anchor of another kind. It is made anew each time the store is opened.
+    /// Adds another kind of anchor. The store calls `make` each time it opens.
     pub fn with_anchor(
         mut self,
         make: impl Fn() -> Box<dyn Anchor> + Send + Sync + 'static,
@@ -90,71 +90,72 @@ impl Settings {
         self
     }
 
-    /// Adds a witness, which is asked to sign checkpoints as long as the store is open. One that does not answer
-    /// shows in the figures, and holds nobody up.
+    /// Adds a witness. While the store is open, the witness is asked to cosign checkpoints. A
+    /// witness that fails is reported in the statistics and delays nothing.
     #[cfg(feature = "witness")]
     pub fn with_witness(mut self, witness: crate::Witness) -> Self {
         self.witnesses.push(witness);
         self
     }
 
-    /// What becomes of an answer that could not be recorded.
+    /// Sets whether a reply that could not be recorded is sent or withheld.
     pub const fn with_on_failure(mut self, on_failure: OnFailure) -> Self {
         self.on_failure = on_failure;
         self
     }
 
-    /// How many units, and bytes of them, may wait.
+    /// Sets the maximum number of units in the queue, and their maximum total size in bytes.
     pub const fn with_queue(mut self, units: usize, bytes: usize) -> Self {
         self.queue_units = units;
         self.queue_bytes = bytes;
         self
     }
 
-    /// How many units may wait; the bytes of them stay as they are.
+    /// Sets the maximum number of units in the queue, and leaves the maximum size unchanged.
     pub const fn with_queue_units(mut self, units: usize) -> Self {
         self.queue_units = units;
         self
     }
 
-    /// How long another process may hold the write lock.
+    /// Sets how long the store waits for another process to release the write lock.
     pub const fn with_lock_timeout(mut self, timeout: Duration) -> Self {
         self.lock_timeout = timeout;
         self
     }
 
-    /// The largest blob, in bytes.
+    /// Sets the maximum size of a blob in bytes.
     pub const fn with_largest_blob(mut self, bytes: usize) -> Self {
         self.largest_blob = bytes;
         self
     }
 
-    /// The most retry states that are kept. A blocked one is never dropped for an open one.
+    /// Sets the maximum number of stored retry states. The limit never removes a blocked state.
     pub const fn with_most_attempts(mut self, attempts: u64) -> Self {
         self.most_attempts = attempts;
         self
     }
 
-    /// How often what lapsed is removed: retry states, what was private to a case.
+    /// Sets how often expired data is removed: retry states and the private data of cases.
     pub const fn with_sweep_every(mut self, pause: Duration) -> Self {
         self.sweep_every = pause;
         self
     }
 
-    /// Whether this process builds the index for full text.
+    /// Sets whether this process fills the full-text index.
     pub const fn with_full_text(mut self, full_text: bool) -> Self {
         self.full_text = full_text;
         self
     }
 
-    /// Another clock. Without one, a store that several machines share goes by its database's.
+    /// Sets another clock. By default, a store that several machines share uses the clock of its
+    /// database.
     pub fn with_clock(mut self, clock: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         self.clock = Arc::new(clock);
         self.is_system_clock = false;
         self
     }
 
-    /// Another source of randomness.
+    /// Sets another source of random bytes.
     pub fn with_random(
         mut self,
         random: impl Fn(&mut [u8]) -> std::io::Result<()> + Send + Sync + 'static,

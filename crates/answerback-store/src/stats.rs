@@ -4,28 +4,28 @@ use std::sync::{Mutex, PoisonError};
 
 use answerback_ledger::Kind;
 
-/// Whether the store can be written, as far as it was tried.
+/// The health of the store, as of the last attempt to write.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "whoever waits for it has to know each")]
+#[expect(clippy::exhaustive_enums, reason = "a caller must handle each state")]
 pub enum Health {
-    /// It can.
+    /// Writing works.
     #[default]
     Good,
     /// Another process held the write lock for too long.
     Locked,
-    /// It failed, and is opened and verified anew before anything is acknowledged.
+    /// Writing failed. The store is reopened and checked before it acknowledges anything.
     Poisoned {
-        /// Why.
+        /// The reason of the failure.
         reason: String,
     },
 }
 
 impl Health {
-    /// Whether the store can be written; why not, otherwise.
+    /// Checks whether the store can be written.
     ///
     /// # Errors
     ///
-    /// When it cannot.
+    /// Returns an error if it cannot be written. The error is the reason.
     pub fn check(&self) -> Result<(), String> {
         match self {
             Self::Good => Ok(()),
@@ -35,14 +35,13 @@ impl Health {
     }
 }
 
-/// Figures of this process's handle, since it was opened.
+/// Holds the statistics of this process's handle since it was opened.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub struct Stats {
     pub health: Health,
-    /// What an operator should know about how durable the store is, and which anchors fail just now. Empty when there
-    /// is nothing.
+    /// Warnings about the durability of the store, and about anchors that currently fail.
     pub warnings: Vec<String>,
     pub entries: u64,
     pub units: u64,
@@ -53,32 +52,32 @@ pub struct Stats {
     pub poisonings: u64,
     pub anchor_failures: u64,
     pub witness_failures: u64,
-    /// Why the witnesses that did not sign last time did not. Empty when all did.
+    /// The errors of the witnesses whose last cosignature failed. Empty if all of them signed.
     pub witness_trouble: Vec<String>,
     pub clock_steps: u64,
-    /// Answers that were withheld because they could not be recorded.
+    /// The number of replies withheld because they could not be recorded.
     pub withheld: u64,
-    /// Answers that were delivered although they could not be recorded.
+    /// The number of replies sent although they could not be recorded.
     pub unrecorded: u64,
-    /// Units that wait now.
+    /// The number of units in the queue.
     pub waiting: u64,
-    /// The next entry that the index for full text takes.
+    /// The index of the next entry that the full-text index will read.
     pub text_position: u64,
 }
 
-/// How much a log holds.
+/// Counts the content of a log.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Totals {
-    /// The kinds of entries that are kept, with how many there are of each.
+    /// The number of stored entries of each kind.
     pub kinds: BTreeMap<Kind, u64>,
-    /// The bytes of their leaves.
+    /// The total size of their leaves in bytes.
     pub leaf_bytes: u64,
-    /// How many parts are kept.
+    /// The number of stored parts.
     pub parts: u64,
-    /// The bytes of these parts.
+    /// The total size of these parts in bytes.
     pub part_bytes: u64,
-    /// How many checkpoints are kept.
+    /// The number of stored checkpoints.
     pub checkpoints: u64,
 }
 
@@ -154,7 +153,7 @@ impl Counters {
         *kept = trouble;
     }
 
-    /// Keeps what the anchors say until they say something else; tells of it when that begins or ends.
+    /// Stores the errors of the anchors, and logs when they change.
     pub(crate) fn set_anchors_failing(&self, reasons: Vec<String>) {
         let mut kept = self.anchors_failing.lock().unwrap_or_else(PoisonError::into_inner);
         if *kept == reasons {
@@ -171,14 +170,14 @@ impl Counters {
         self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Keeps how writing went until it goes otherwise; tells of it when that begins or ends.
+    /// Stores the health, and logs when it changes.
     pub(crate) fn set_health(&self, health: Health) {
         let mut kept = self.health.lock().unwrap_or_else(PoisonError::into_inner);
         if *kept == health {
             return;
         }
         match health.check() {
-            // As loud as its failure is heard: who saw that wants to see this.
+            // Log the recovery at a level that an operator who saw the failure also sees.
             Ok(()) => tracing::warn!("the store is written again"),
             Err(reason) => tracing::error!(reason, "the store cannot be written"),
         }
@@ -197,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps events as lines: level, then the fields.
+    /// Records log events as lines: the level, then the fields.
     #[derive(Default)]
     struct Lines(Mutex<Vec<String>>);
 

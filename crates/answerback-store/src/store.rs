@@ -28,14 +28,16 @@ use crate::{
     KeptAttempt, OnFailure, Settings, Stats, StoreError, StreamFilter, StreamInfo, Ticket, Totals,
 };
 
-/// The weight of a unit that does not say what it weighs.
+/// The assumed weight of a unit whose size is unknown, in bytes.
 const WEIGHT: usize = 4096;
 
-/// Opens the index for full text. Without `true` only when it is there.
+/// Opens the full-text index. Creates it if the argument is `true`; otherwise returns `None` if it
+/// does not exist.
 pub(crate) type OpenText =
     Box<dyn Fn(bool) -> EngineResult<Option<Box<dyn TextIndex>>> + Send + Sync>;
 
-/// A handle on a store. Clones share one writer; when the last one goes, the writer finishes and ends.
+/// A handle to a store. Clones share one writer. Dropping the last handle lets the writer finish
+/// its queue and end.
 ///
 /// ```
 /// use answerback_ledger::{Draft, Token};
@@ -76,7 +78,7 @@ impl StoreInner {
         let threads =
             std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
-            // The last handle may be dropped by the writer itself, inside a unit.
+            // The writer thread itself may drop the last handle, inside a unit.
             if thread.thread().id() != std::thread::current().id() {
                 thread.thread().unpark();
                 let _ = thread.join();
@@ -86,16 +88,17 @@ impl StoreInner {
 }
 
 impl Store {
-    /// Ends the writer, when it has written what it was given. Who still has a handle writes nothing any more.
+    /// Stops the writer after it has finished its queue. Other handles can no longer write.
     pub fn close(&self) {
         self.0.close();
     }
 
-    /// Opens the embedded store in this file, and creates log and key on first use.
+    /// Opens the SQLite store in this file, and creates log and key on first use.
     ///
     /// # Errors
     ///
-    /// When the file cannot be used, what it holds does not fit together, or it is behind its anchor.
+    /// Returns an error if the file cannot be used, its content is inconsistent, or the log is
+    /// behind its anchor.
     #[cfg(feature = "sqlite")]
     pub fn open_sqlite(path: impl AsRef<Path>, settings: Settings) -> Result<Self, StoreError> {
         let opener = crate::sqlite::SqliteOpener::new(path.as_ref(), settings.lock_timeout);
@@ -103,12 +106,14 @@ impl Store {
         Self::open(Arc::new(opener), text, settings)
     }
 
-    /// Goes on with the store in this file although it is behind its anchors, or differs from them, because it was
-    /// restored from an older copy. An entry records what they remembered, and they start anew.
+    /// Adopts the store in this file although it is behind its anchors or differs from them,
+    /// because it was restored from an older copy. An entry records the anchored checkpoints, and
+    /// the anchors restart.
     ///
     /// # Errors
     ///
-    /// When there is no log, it agrees with its anchors, or an anchor cannot start anew.
+    /// Returns an error if there is no log, the log matches its anchors, or an anchor cannot
+    /// restart.
     #[cfg(feature = "sqlite")]
     pub fn adopt_sqlite(
         path: impl AsRef<Path>,
@@ -118,11 +123,11 @@ impl Store {
         crate::adopt::adopt(&(Arc::new(opener) as Arc<dyn Opener>), settings)
     }
 
-    /// Opens the embedded store in this file to read only: no log is created, nothing is signed.
+    /// Opens the SQLite store in this file for reading. It creates no log and signs nothing.
     ///
     /// # Errors
     ///
-    /// When there is no store.
+    /// Returns an error if the store does not exist.
     #[cfg(feature = "sqlite")]
     pub fn read_sqlite(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let settings = Settings::new("");
@@ -136,12 +141,14 @@ impl Store {
 
     /// Opens the store in this PostgreSQL database, and creates tables, log and key on first use.
     ///
-    /// The URL may name a schema of the database, `?schema=NAME`; without it, `answerback`. A schema holds
-    /// one log. Any number of processes may share it, on one machine or many, with one key.
+    /// The URL may name a schema of the database with `?schema=NAME`; the default is `answerback`.
+    /// A schema holds one log. Any number of processes on any number of machines may share it, with
+    /// the same key.
     ///
     /// # Errors
     ///
-    /// When the database cannot be used, what it holds does not fit together, or it is behind its anchor.
+    /// Returns an error if the database cannot be used, its content is inconsistent, or the log is
+    /// behind its anchor.
     #[cfg(feature = "postgres")]
     pub fn open_postgres(url: &str, settings: Settings) -> Result<Self, StoreError> {
         let opener = crate::postgres::PostgresOpener::new(url, &settings)?;
@@ -149,23 +156,26 @@ impl Store {
         Self::open(Arc::new(opener), text, settings)
     }
 
-    /// Goes on with the store in this database although it is behind its anchors, or differs from them, because it was
-    /// restored from an older copy. An entry records what they remembered, and they start anew.
+    /// Adopts the store in this database although it is behind its anchors or differs from them,
+    /// because it was restored from an older copy. An entry records the anchored checkpoints, and
+    /// the anchors restart.
     ///
     /// # Errors
     ///
-    /// When there is no log, it agrees with its anchors, or an anchor cannot start anew.
+    /// Returns an error if there is no log, the log matches its anchors, or an anchor cannot
+    /// restart.
     #[cfg(feature = "postgres")]
     pub fn adopt_postgres(url: &str, settings: &Settings) -> Result<crate::Adopted, StoreError> {
         let opener = crate::postgres::PostgresOpener::new(url, settings)?;
         crate::adopt::adopt(&(Arc::new(opener) as Arc<dyn Opener>), settings)
     }
 
-    /// Opens the store in this PostgreSQL database to read only: no table is created, nothing is signed.
+    /// Opens the store in this PostgreSQL database for reading. It creates no table and signs
+    /// nothing.
     ///
     /// # Errors
     ///
-    /// When there is no store.
+    /// Returns an error if the store does not exist.
     #[cfg(feature = "postgres")]
     pub fn read_postgres(url: &str) -> Result<Self, StoreError> {
         let settings = Settings::new("");
@@ -177,7 +187,7 @@ impl Store {
         Ok(store)
     }
 
-    /// What makes connections of this store.
+    /// Returns the opener of connections to this store.
     pub(crate) fn opener(&self) -> &dyn Opener {
         self.0.readers.opener()
     }
@@ -223,13 +233,14 @@ impl Store {
         #[cfg(feature = "witness")]
         store.follow_witnesses()?;
         if is_new {
-            // The first entry of a log is its start; a batch without units writes it.
+            // The first entry of a log records its start. A batch without units writes it.
             store.write(|_| Ok(()))?.wait()?;
         }
         Ok(store)
     }
 
-    /// Asks witnesses to sign what this store appends, in a thread that nobody waits for.
+    /// Starts a thread that asks witnesses to cosign the checkpoints of this store. Closing the
+    /// store does not wait for this thread.
     #[cfg(feature = "witness")]
     fn follow_witnesses(&self) -> Result<(), StoreError> {
         let (witnesses, stop) = (self.0.settings.witnesses.clone(), Arc::clone(&self.0.stop));
@@ -252,12 +263,13 @@ impl Store {
         }
     }
 
-    /// Asks a witness to sign the newest checkpoint, and keeps its cosignature with it. It blocks for as long as
-    /// the witness may take, and touches the writer only to keep what came.
+    /// Asks a witness to cosign the newest checkpoint, and stores the cosignature. It blocks until
+    /// the witness responds or times out. It uses the writer only to store the cosignature.
     ///
     /// # Errors
     ///
-    /// When the witness cannot be reached, does not sign, or has seen another history than this log's.
+    /// Returns an error if the witness cannot be reached, does not sign, or has seen another
+    /// history than this log's.
     #[cfg(feature = "witness")]
     pub fn ask_witness(
         &self,
@@ -274,14 +286,14 @@ impl Store {
     }
 }
 
-/// Writing.
+/// Writes to the store.
 impl Store {
-    /// Hands a unit of work to the writer. It runs in a transaction of its own as far as failing goes,
-    /// may be run again before it is answered, and is durable when the ticket says so.
+    /// Queues a unit of work for the writer. The unit fails independently of other units, and may
+    /// run more than once. Its changes are durable when the ticket completes.
     ///
     /// # Errors
     ///
-    /// When the queue is full or the store is closed: the unit will not run.
+    /// Returns an error if the queue is full or the store is closed. The unit does not run.
     pub fn write<T: Send + 'static>(
         &self,
         unit: impl FnMut(&mut dyn Transaction) -> Result<T, StoreError> + Send + 'static,
@@ -289,11 +301,12 @@ impl Store {
         self.write_weighing(WEIGHT, unit)
     }
 
-    /// As [`Self::write`], for a unit that holds this many bytes while it waits.
+    /// Queues a unit of work that holds this many bytes in memory. Otherwise it works as
+    /// [`Self::write`].
     ///
     /// # Errors
     ///
-    /// When the queue is full or the store is closed: the unit will not run.
+    /// Returns an error if the queue is full or the store is closed. The unit does not run.
     pub fn write_weighing<T: Send + 'static>(
         &self,
         weight: usize,
@@ -306,37 +319,39 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// When the queue is full or the store is closed.
+    /// Returns an error if the queue is full or the store is closed.
     pub fn append(&self, draft: Draft) -> Result<Ticket<Appended>, StoreError> {
         let (weight, foreseen) = (draft.weight(), foreseen(&draft));
         self.hand_foreseeing(weight, foreseen, move |work| work.append(&draft))
     }
 
-    /// A part with a salt of its own, for a draft. It commits to the bytes here, not in the writer.
+    /// Creates a part with its own salt for a draft. The commitment is computed here and not on the
+    /// writer thread.
     ///
     /// # Errors
     ///
-    /// When the name is not a token, or there is no randomness.
+    /// Returns an error if the name is not a token, or there is no randomness.
     pub fn part(&self, name: &str, bytes: impl Into<Arc<[u8]>>) -> Result<Part, StoreError> {
         let name = Token::new(name).map_err(StoreError::unit)?;
         Ok(Part::new(name, Salt::new(self.0.settings.random()?), bytes))
     }
 
-    /// Erases a part of an entry, and what belongs to the entry in events, cases, blobs and retry states.
-    /// When the ticket is answered, the content is in none of the store's files, unless somebody still
-    /// reads an older state of it: [`Self::is_scrubbed`] says so. Then whoever writes to the store removes it once they
-    /// are done.
+    /// Erases a part of an entry, and the content of events, cases, blobs and retry states that
+    /// reference the entry. When the ticket completes, no file of the store contains the content,
+    /// unless a reader still uses an older state. [`Self::is_scrubbed`] reports this. A later
+    /// writer then removes it when the reader is done.
     ///
     /// # Errors
     ///
-    /// When the queue is full or the store is closed.
+    /// Returns an error if the queue is full or the store is closed.
     pub fn erase(
         &self,
         index: u64,
         part: Token,
         basis: Basis,
     ) -> Result<Ticket<Erased>, StoreError> {
-        // First out of the index: whoever fills it follows the erasure's entry, but may not run.
+        // Remove the text from the index first. The process that fills the index would see the
+        // erasure entry, but it may not be running.
         let held = self
             .entry(index)?
             .is_some_and(|entry| entry.parts.iter().any(|held| *held.name() == part));
@@ -347,15 +362,16 @@ impl Store {
         self.hand(WEIGHT, move |work| erase(work, index, &part, basis))
     }
 
-    /// Removes entries below an index, rounded down to a multiple of 256. Exporting them first is the
-    /// caller's duty. All proofs about the rest hold.
+    /// Removes entries below an index, rounded down to a multiple of 256. The caller should export
+    /// them first. All proofs about the remaining entries stay valid.
     ///
-    /// It goes step by step, so that others can write in between, and tells of each. Whatever ends it between two steps
-    /// leaves a log that begins later, and the same call again goes on. It blocks until all is done.
+    /// It works in steps, so that other units can write in between, and calls `progress` after each
+    /// step. An interruption between two steps leaves a valid log. Repeat the call to continue. The
+    /// call blocks until all steps are done.
     ///
     /// # Errors
     ///
-    /// When there is nothing to remove, the queue is full, or the store fails.
+    /// Returns an error if there is nothing to remove, the queue is full, or the store fails.
     pub fn prune(
         &self,
         below: u64,
@@ -373,15 +389,16 @@ impl Store {
         }
     }
 
-    /// Removes events below a sequence number, but those of [our own streams](crate::OWN_STREAMS); readers are told of the
-    /// gap. What is kept of a stream beside its events stays. Gives how many went.
+    /// Removes events below a sequence number, except those of [our own
+    /// streams](crate::OWN_STREAMS). Readers get the range as a [`crate::Gap`]. The count and
+    /// digest of each stream stay. The ticket returns the number of removed events.
     ///
     /// # Errors
     ///
-    /// When the queue is full or the store is closed.
+    /// Returns an error if the queue is full or the store is closed.
     pub fn prune_events(&self, below: u64) -> Result<Ticket<u64>, StoreError> {
         self.hand(WEIGHT, move |work| {
-            // The newest one stays, so that the sequence never starts again.
+            // The newest event stays, so that the sequence never restarts.
             let below = below.min(work.event_seq());
             let minimum = work.read(|engine| engine.event_minimum())?;
             if below <= minimum {
@@ -392,28 +409,29 @@ impl Store {
         })
     }
 
-    /// Changes to a new key: an entry names it, and the next checkpoint carries both signatures.
+    /// Rotates to a new key. An entry names the key, and both keys sign the next checkpoint. The
+    /// ticket fails if the key cannot be written or another rotation is in the same batch.
     ///
     /// # Errors
     ///
-    /// When the queue is full; as the ticket's answer, when the key cannot be written, or somebody else changes it at
-    /// the same time.
+    /// Returns an error if the queue is full or the store is closed.
     pub fn rotate_key(&self) -> Result<Ticket<Appended>, StoreError> {
         let settings = self.0.settings.clone();
         self.hand(WEIGHT, move |work| rotate(work, &settings))
     }
 
-    /// What to do with an answer whose record failed: `Ok` delivers it, and it is counted; the error
-    /// withholds it. A unit's own refusal is never waved through.
+    /// Decides whether to send a reply whose record failed. With [`OnFailure::Open`] it counts the
+    /// reply as unrecorded and returns `Ok`. It never excuses a unit's own error.
     ///
     /// # Errors
     ///
-    /// The error itself, unless the configuration is [`OnFailure::Open`].
+    /// Returns an error if the reply must be withheld. It is the same error that was passed in.
     pub fn excuse(&self, error: StoreError) -> Result<(), StoreError> {
         let open = self.0.settings.on_failure == OnFailure::Open;
         if open && error.is_failure_of_the_store() {
             Counters::add(&self.0.counters.unrecorded, 1);
-            // Who withholds an answer says so; this one is given as if nothing were the matter.
+            // The caller reports a withheld reply. A reply that is sent looks normal, so log it
+            // here.
             tracing::warn!(reason = %error, "something goes on unrecorded, because on_failure is open");
             return Ok(());
         }
@@ -444,65 +462,66 @@ impl Store {
     }
 }
 
-/// Reading. Everything here blocks for as long as the disk takes.
+/// Reads from the store. Every method blocks for the duration of the disk access.
 impl Store {
-    /// The head of the log.
+    /// Returns the head of the log.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn head(&self) -> Result<Head, StoreError> {
         self.read(reading::head)
     }
 
-    /// The name of the log.
+    /// Returns the name of the log.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn origin(&self) -> Result<String, StoreError> {
         self.read(|read| {
             read.meta("origin")?.ok_or_else(|| StoreError::Damaged("it has no origin".to_owned()))
         })
     }
 
-    /// The key in force.
+    /// Returns the key in force.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn verifier_key(&self) -> Result<VerifierKey, StoreError> {
         self.head().map(|head| head.signer)
     }
 
-    /// The file of the key that signs; none, where the store was opened to read.
+    /// Returns the path of the signing key, or `None` if the store was opened for reading.
     pub fn key_file(&self) -> Option<&Path> {
         Some(self.0.settings.key.as_path()).filter(|path| !path.as_os_str().is_empty())
     }
 
-    /// The key in force at the first entry that is there, from which all later ones follow.
+    /// Returns the key in force at the first stored entry. A verifier derives all later keys from
+    /// it.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn first_key(&self) -> Result<VerifierKey, StoreError> {
         self.read(|read| stored_key(&read.meta("vkey")?.unwrap_or_default()))
     }
 
-    /// An entry with those of its parts that are still there.
+    /// Returns an entry with its stored parts.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn entry(&self, index: u64) -> Result<Option<Entry>, StoreError> {
         self.read(|read| reading::entry(read, index))
     }
 
-    /// Entries as the filter says, from the cursor of the page before on.
+    /// Returns entries that match the filter, after the cursor of the previous page.
     ///
     /// # Errors
     ///
-    /// When they cannot be read.
+    /// Returns an error if they cannot be read.
     pub fn entries(
         &self,
         filter: &Filter,
@@ -518,20 +537,20 @@ impl Store {
         self.read(|read| reading::entries_found(read, filter, cursor, limit, LOOKS, &mut find))
     }
 
-    /// The checkpoints of larger trees than this, smallest first.
+    /// Returns the checkpoints of trees larger than this, smallest first.
     ///
     /// # Errors
     ///
-    /// When they cannot be read.
+    /// Returns an error if they cannot be read.
     pub fn checkpoints(&self, above: u64, limit: usize) -> Result<Vec<Note>, StoreError> {
         self.read(|read| reading::checkpoints(read, above, limit))
     }
 
-    /// The newest checkpoint.
+    /// Returns the newest checkpoint.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn checkpoint(&self) -> Result<Note, StoreError> {
         self.read(|read| {
             let note = reading::newest_checkpoint(read)?;
@@ -539,87 +558,88 @@ impl Store {
         })
     }
 
-    /// Each witness that signed a checkpoint, as `NAME+ID`, with the largest size it signed.
+    /// Returns each witness that cosigned a checkpoint as `NAME+ID`, with the largest size that it
+    /// cosigned.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if they cannot be read.
     pub fn witnessed(&self) -> Result<Vec<(String, u64)>, StoreError> {
         self.read(|read| Ok(read.witnessed()?))
     }
 
-    /// The proof that an entry is in the log, against the newest checkpoint.
+    /// Returns the proof that an entry is in the log, against the newest checkpoint.
     ///
     /// # Errors
     ///
-    /// When there is no such entry, or it was pruned.
+    /// Returns an error if the entry does not exist or was pruned.
     pub fn receipt(&self, index: u64) -> Result<Receipt, StoreError> {
         self.read(|read| reading::receipt(read, index))
     }
 
-    /// The root of the log's tree when it had this size.
+    /// Returns the root that the log's tree had at this size.
     ///
     /// # Errors
     ///
-    /// When it never had so many entries.
+    /// Returns an error if the log is smaller than this size.
     pub fn root(&self, size: u64) -> Result<Hash, StoreError> {
         self.read(|read| reading::root(read, size))
     }
 
-    /// The proof that the log of the new size goes on from that of the old size.
+    /// Returns the proof that the log of the new size extends the log of the old size.
     ///
     /// # Errors
     ///
-    /// When it never had so many entries.
+    /// Returns an error if the log is smaller than the new size.
     pub fn consistency(&self, old: u64, new: u64) -> Result<Vec<Hash>, StoreError> {
         self.read(|read| reading::consistency(read, old, new))
     }
 
-    /// Hashes of a tile level, for exports: at level 0 of leaves, above that of full tiles below. They lie
-    /// within one tile.
+    /// Returns hashes of a tile level for exports, within one tile. Level 0 contains the hashes of
+    /// leaves; each higher level contains the roots of the full tiles below.
     ///
     /// # Errors
     ///
-    /// When they are not there.
+    /// Returns an error if a hash is missing.
     pub fn hashes(&self, level: u8, from: u64, count: u64) -> Result<Vec<Hash>, StoreError> {
         use answerback_ledger::tree::HashReader;
         self.read(|read| Ok(crate::engine::Hashes::of(read).hashes(level, from, count)?))
     }
 
-    /// What is remembered of a retry key.
+    /// Returns the retry state of a key.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn attempt(&self, key: &RetryKey) -> Result<Option<KeptAttempt>, StoreError> {
         let now = self.now();
         self.read(|read| Ok(read.attempt(key.as_str(), now)?))
     }
 
-    /// What is noted under a name.
+    /// Returns the note with this name.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn note(&self, name: &str) -> Result<Option<String>, StoreError> {
         let now = self.now();
         self.read(|read| Ok(read.note(&note_key(name), now)?))
     }
 
-    /// The case with this id.
+    /// Returns the case with this id.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn case(&self, id: &UuidV7) -> Result<Option<CaseRecord>, StoreError> {
         self.read(|read| Ok(read.case(id)?))
     }
 
-    /// Cases as the filter says, oldest first, after the cursor of the page before.
+    /// Returns cases that match the filter, oldest first, after the cursor of the previous page.
     ///
     /// # Errors
     ///
-    /// When they cannot be read.
+    /// Returns an error if they cannot be read.
     pub fn cases(
         &self,
         filter: &CaseFilter,
@@ -632,11 +652,11 @@ impl Store {
         })
     }
 
-    /// Events after a sequence number, of one stream or all.
+    /// Returns events after a sequence number, of one stream or of all streams.
     ///
     /// # Errors
     ///
-    /// When they cannot be read.
+    /// Returns an error if they cannot be read.
     pub fn events(
         &self,
         after: u64,
@@ -646,11 +666,11 @@ impl Store {
         self.read(|read| reading::events(read, after, stream, limit))
     }
 
-    /// Streams that have events, the one with the newest event first.
+    /// Returns streams that have stored events, with the most recently active stream first.
     ///
     /// # Errors
     ///
-    /// When they cannot be read.
+    /// Returns an error if they cannot be read.
     pub fn streams(
         &self,
         filter: StreamFilter<'_>,
@@ -659,20 +679,22 @@ impl Store {
         self.read(|read| Ok(read.streams(filter, limit)?))
     }
 
-    /// The stream with this name. How many events it had and the digest over them stay when the events are gone.
+    /// Returns the stream with this name. The number of its events and their digest remain after
+    /// the events are removed.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn stream(&self, name: &str) -> Result<Option<StreamInfo>, StoreError> {
         self.read(|read| reading::stream(read, name))
     }
 
-    /// The names of streams that begin so, from behind, and below a name where one is given.
+    /// Returns the names of streams with this prefix in descending order. If `below` is given, only
+    /// names that sort before it.
     ///
     /// # Errors
     ///
-    /// When they cannot be read.
+    /// Returns an error if they cannot be read.
     pub fn stream_names(
         &self,
         beginning: &str,
@@ -682,29 +704,30 @@ impl Store {
         self.read(|read| Ok(read.stream_names(beginning, below, limit)?))
     }
 
-    /// The newest events of a stream that are kept, newest first.
+    /// Returns the newest stored events of a stream, newest first.
     ///
     /// # Errors
     ///
-    /// When they cannot be read.
+    /// Returns an error if they cannot be read.
     pub fn newest_events(&self, stream: &str, limit: usize) -> Result<Vec<Event>, StoreError> {
         self.read(|read| Ok(read.newest_events(stream, limit)?))
     }
 
-    /// The first event from which on all are kept.
+    /// Returns the first sequence number from which all events are stored.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn event_minimum(&self) -> Result<u64, StoreError> {
         self.read(|read| Ok(read.event_minimum()?))
     }
 
-    /// The entry that is the response or rejection with this `response_id`, or else with this `reply_id`.
+    /// Returns the index of the response or rejection with this `response_id`, or else with this
+    /// `reply_id`.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn reply_index(&self, id: Id) -> Result<Option<u64>, StoreError> {
         const KINDS: [Kind; 2] = [Kind::Response, Kind::Rejected];
         self.read(|read| match read.same(&KINDS, Some(id), None)? {
@@ -713,55 +736,56 @@ impl Store {
         })
     }
 
-    /// The bytes with this digest.
+    /// Returns the blob with this digest.
     ///
     /// # Errors
     ///
-    /// When they cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
         self.read(|read| Ok(read.blob(digest)?))
     }
 
-    /// Figures of this handle and its clones.
+    /// Returns the statistics of this handle and its clones.
     pub fn stats(&self) -> Stats {
         self.0.counters.read()
     }
 
-    /// How much the log holds.
+    /// Counts the content of the log.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn totals(&self) -> Result<Totals, StoreError> {
         self.read(|read| Ok(read.totals()?))
     }
 
-    /// Throws the index for full text away and builds it anew. Gives how many entries it has seen.
+    /// Clears the full-text index and rebuilds it. Returns the number of entries that it has read.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn rebuild_text(&self) -> Result<u64, StoreError> {
         self.text()?.clear()?;
         self.update_text()
     }
 
-    /// Whether nothing that was erased is in the store's files, those of the index for full text among them. What lies
-    /// in the files of a database's server is not known here.
+    /// True if the store's files and those of the full-text index contain no erased content. It
+    /// cannot check the files of a database server.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn is_scrubbed(&self) -> Result<bool, StoreError> {
         let text = (self.0.text)(false)?.map_or(Ok(true), |mut text| text.is_scrubbed())?;
         Ok(text && self.read(|read| Ok(read.is_scrubbed()?))?)
     }
 
-    /// Brings the index for full text up to the newest entry. Gives how many entries it has seen.
+    /// Updates the full-text index to the newest entry. Returns the number of entries that it has
+    /// read.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn update_text(&self) -> Result<u64, StoreError> {
         let mut index = self.text()?;
         while step(index.as_mut(), &self.0.readers, STEP)?.is_some() {}
@@ -769,12 +793,13 @@ impl Store {
         Ok(index.position()?)
     }
 
-    /// Brings the index for full text nearer to the newest entry, by at most so many steps of 256 entries. Gives how many
-    /// entries it has seen. For whoever cannot wait for all of it, in a process that fills it anyway.
+    /// Advances the full-text index by at most `steps` steps of 256 entries, and returns the number
+    /// of entries that it has read. Use it in a process that fills the index anyway, if the caller
+    /// cannot wait for a full update.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn advance_text(&self, steps: usize) -> Result<u64, StoreError> {
         let mut index = self.text()?;
         for _ in 0..steps {
@@ -785,11 +810,12 @@ impl Store {
         Ok(index.position()?)
     }
 
-    /// How many entries the index for full text has seen; `None` when there is no index.
+    /// Returns the number of entries that the full-text index has read, or `None` if there is no
+    /// index.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     pub fn text_position(&self) -> Result<Option<u64>, StoreError> {
         let index = (self.0.text)(false)?;
         index.map(|mut index| Ok(index.position()?)).transpose()

@@ -1,6 +1,6 @@
-//! The tables that all engines have alike, for moving a store from one to another row by row.
+//! Defines the tables that all engines share, for moving a store row by row.
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum SqlColumn {
     Int,
@@ -9,11 +9,11 @@ pub(crate) enum SqlColumn {
     Bytes,
 }
 
-/// A value of a row.
+/// A value in a row.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[cfg_attr(
     not(feature = "sqlite"),
-    expect(dead_code, reason = "the embedded store is what a log is moved from")
+    expect(dead_code, reason = "a log is only moved from SQLite")
 )]
 pub(crate) enum SqlCell {
     Null,
@@ -31,7 +31,7 @@ pub(crate) struct SqlTable {
 }
 
 impl SqlTable {
-    /// The names of the columns, as SQL lists them.
+    /// Returns the column names as an SQL list.
     pub(crate) fn list(&self) -> String {
         let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
         names.join(", ")
@@ -40,7 +40,8 @@ impl SqlTable {
 
 use SqlColumn::{Bool, Bytes, Int, Text};
 
-/// All of a store but what is made from it, in an order in which references are met.
+/// Lists all tables except those that can be rebuilt. Each table comes after the tables that it
+/// references.
 pub(crate) const TABLES: &[SqlTable] = &[
     SqlTable { name: "meta", columns: &[("key", Text), ("value", Text)] },
     SqlTable {

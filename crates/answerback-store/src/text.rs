@@ -1,4 +1,5 @@
-//! The index for full text: a second file that can be thrown away, filled from the log by a thread.
+//! The full-text index. It is separate from the log, can be rebuilt, and a thread fills it from the
+//! log.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,39 +15,40 @@ use crate::scrub::Scrub;
 use crate::stats::Counters;
 use crate::{Filter, Head, StoreError};
 
-/// How often the thread looks how far the log is.
+/// The interval at which the thread compares the index with the log.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// How many entries whoever waits for them indexes at a time.
+/// The number of entries that a caller indexes at a time.
 pub(crate) const STEP: u64 = 256;
 
-/// How many entries the thread indexes at a time: what a transaction costs beside its entries is shared by more.
+/// The number of entries that the thread indexes at a time. A larger step spreads the cost of a
+/// transaction over more entries.
 const LARGE_STEP: u64 = 1024;
 
-/// While the log grows, as many entries wait to be indexed …
+/// The maximum number of entries that wait to be indexed while the log grows.
 const MOST_WAITING: u64 = 2048;
 
-/// … or for as long.
+/// The maximum time that entries wait to be indexed while the log grows.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// Entries whose text is read at a time.
+/// The number of entries whose text is read at a time.
 const READ_AT_ONCE: u64 = 64;
 
-/// A step with so much text is large enough, in bytes.
+/// The amount of text, in bytes, that ends a step early.
 const LARGEST: usize = 4 << 20;
 
-/// The most text of one part that is indexed, in bytes.
+/// The maximum length of one part's indexed text, in bytes.
 const LONGEST: usize = 256 * 1024;
 
-/// What an index must do.
+/// The interface to a full-text index.
 pub(crate) trait TextIndex: Send {
-    /// The next entry that is to be indexed.
+    /// Returns the index of the next entry to index.
     fn position(&mut self) -> EngineResult<u64>;
-    /// Takes a step, all at once.
+    /// Applies a step in one transaction.
     fn advance(&mut self, step: &IndexStep) -> EngineResult<()>;
-    /// Removes an entry at once.
+    /// Removes an entry immediately.
     fn remove(&mut self, index: u64) -> EngineResult<()>;
-    /// Entries within the range whose text has all words.
+    /// Returns the entries in the range whose text contains all words.
     fn find(
         &mut self,
         words: &str,
@@ -54,55 +56,55 @@ pub(crate) trait TextIndex: Send {
         newest_first: bool,
         limit: usize,
     ) -> EngineResult<Vec<u64>>;
-    /// Throws everything away.
+    /// Removes everything and resets the position.
     fn clear(&mut self) -> EngineResult<()>;
-    /// Whether no file of the index holds what was removed from it.
+    /// True if no file of the index still contains removed text.
     fn is_scrubbed(&mut self) -> EngineResult<bool> {
         Ok(true)
     }
-    /// Makes sure of that, and waits for nobody. `false` when somebody still reads the old state and it has to be tried
-    /// again.
+    /// Makes sure that no file of the index contains removed text. It does not wait for readers. It
+    /// returns `false` if a reader still sees the old state, and must be called again later.
     fn scrub(&mut self) -> EngineResult<bool> {
         Ok(true)
     }
 }
 
-/// What the next entries of the log mean for the index.
+/// The changes to the index for the next entries of the log.
 #[derive(Debug, Default)]
 pub(crate) struct IndexStep {
-    /// The texts of entries that the index has not seen.
+    /// The texts of entries that the index has not read yet.
     pub(crate) add: BTreeMap<u64, String>,
-    /// What is left of entries that it has seen and that lost text since.
+    /// The remaining texts of indexed entries that lost a part.
     pub(crate) replace: BTreeMap<u64, String>,
-    /// Whether something was erased, so that no trace of it may stay.
+    /// True if text was erased, so that the files must be scrubbed.
     pub(crate) erases: bool,
-    /// Entries below this one were pruned.
+    /// The index below which all entries were pruned.
     pub(crate) below: u64,
-    /// The next entry that is to be indexed.
+    /// The index of the next entry to index.
     pub(crate) position: u64,
 }
 
-/// How far the index is, and the log.
+/// The position of the index and the size of the log.
 #[derive(Debug, Default)]
 struct Backlog {
     position: u64,
     size: u64,
-    /// Whether something is to be taken out of the index.
+    /// True if the new entries include an erasure or a pruning.
     erases: bool,
 }
 
-/// When the index is brought up to date: not in the middle of a busy moment, where calls need the processor, and not much
-/// later either.
+/// Decides when to update the index. It avoids busy moments, when calls need the processor, but
+/// limits the delay.
 #[derive(Debug, Default)]
 struct Pace {
     size: u64,
-    /// Since when something waits.
+    /// The time since which entries have been waiting.
     since: Option<Instant>,
     hurries: bool,
 }
 
 impl Pace {
-    /// Whether it is time, with this waiting now.
+    /// True if the index should be updated now, given this backlog.
     fn is_time(&mut self, backlog: &Backlog, now: Instant) -> bool {
         let is_quiet = backlog.size == std::mem::replace(&mut self.size, backlog.size);
         let waiting = backlog.size.saturating_sub(backlog.position);
@@ -110,7 +112,7 @@ impl Pace {
             (self.since, self.hurries) = (None, false);
             return false;
         }
-        // It stays so until it is done, also where a first try fails.
+        // The flag stays set until the index is up to date, even if an attempt fails.
         self.hurries |= backlog.erases;
         let since = *self.since.get_or_insert(now);
         is_quiet
@@ -120,7 +122,7 @@ impl Pace {
     }
 }
 
-/// Fills an index until told to stop.
+/// Fills an index until the store is closed.
 pub(crate) fn follow(
     mut index: Box<dyn TextIndex>,
     readers: &Readers,
@@ -133,7 +135,8 @@ pub(crate) fn follow(
             let backlog = look(index.as_mut(), readers, pace.size)?;
             counters.text_position.store(backlog.position, Ordering::Relaxed);
             if pace.is_time(&backlog, Instant::now()) {
-                // Once begun, to the end: what was erased meanwhile is among the next entries.
+                // Continue to the newest entry, because the next entries may erase text that was
+                // just indexed.
                 while let Some(position) = step(index.as_mut(), readers, LARGE_STEP)? {
                     counters.text_position.store(position, Ordering::Relaxed);
                     look_after(index.as_mut(), &mut scrub)?;
@@ -145,7 +148,7 @@ pub(crate) fn follow(
             Ok::<_, StoreError>(look_after(index.as_mut(), &mut scrub)?)
         };
         let reason = fill().err().map(|error| error.to_string());
-        // Told when it begins or changes, not at every try.
+        // Log only when the error occurs or changes, not at every attempt.
         if let Some(reason) = reason.as_ref().filter(|reason| trouble.as_ref() != Some(*reason)) {
             tracing::warn!(%reason, "the index for full text is not filled");
         }
@@ -154,7 +157,7 @@ pub(crate) fn follow(
     }
 }
 
-/// How far the index is behind the log, of which so many entries were looked at before.
+/// Compares the index with the log. It checks only entries from `looked_at` on for erasures.
 fn look(
     index: &mut dyn TextIndex,
     readers: &Readers,
@@ -173,7 +176,7 @@ fn look(
     })
 }
 
-/// Scrubs the files of the index where that is due, whoever removed something from it.
+/// Scrubs the files of the index if a scrub is due, no matter which process removed text.
 fn look_after(index: &mut dyn TextIndex, scrub: &mut Scrub) -> EngineResult<()> {
     if !index.is_scrubbed()? {
         scrub.remember();
@@ -184,7 +187,8 @@ fn look_after(index: &mut dyn TextIndex, scrub: &mut Scrub) -> EngineResult<()> 
     Ok(())
 }
 
-/// Indexes the next entries, at most so many. `None` when there are none.
+/// Indexes at most `most` of the next entries and returns the new position. Returns `None` if there
+/// are none.
 pub(crate) fn step(
     index: &mut dyn TextIndex,
     readers: &Readers,
@@ -213,7 +217,7 @@ pub(crate) fn step(
                 step.erases = true;
                 match kind {
                     Kind::Prune => step.below = step.below.max(named),
-                    // What the index has not seen was read as it is now.
+                    // The step has read these entries after their erasure.
                     _ if named >= from => {}
                     _ => {
                         let left = texts(read, named..named + 1)?.remove(&named);
@@ -231,7 +235,7 @@ pub(crate) fn step(
     Ok(Some(step.position))
 }
 
-/// The text of entries' parts, as far as they are text.
+/// Returns the text of the parts of entries. Invalid UTF-8 is replaced.
 fn texts(
     read: &mut dyn EngineRead,
     within: Range<u64>,
@@ -239,7 +243,7 @@ fn texts(
     let mut texts: BTreeMap<u64, String> = BTreeMap::new();
     for (index, bytes) in read.contents(within, LONGEST)? {
         let text = texts.entry(index).or_default();
-        // Nearly all of it is text, which is seen faster than what is wrong with it would be found.
+        // Nearly all content is valid UTF-8, and checking it is faster than a lossy conversion.
         match std::str::from_utf8(&bytes) {
             Ok(whole) => text.push_str(whole),
             Err(_) => text.push_str(&String::from_utf8_lossy(&bytes)),
@@ -264,7 +268,8 @@ mod tests {
         assert!(!pace.is_time(&behind(4, 4), at(250)));
         assert!(pace.is_time(&behind(4, 4), at(500)));
         assert!(!pace.is_time(&behind(0, 4), at(750)));
-        // Calls without end: at last what came first has waited long enough, counted anew after it was done.
+        // Calls keep arriving. The first one has waited long enough after ten seconds, and the wait
+        // restarts after the update.
         for step in 0..40 {
             assert!(!pace.is_time(&behind(step + 1, 5 + step), at(1000 + step * 250)), "{step}");
         }
@@ -274,7 +279,7 @@ mod tests {
         // Very many calls.
         assert!(pace.is_time(&behind(MOST_WAITING, 3000), at(30_250)));
         assert!(!pace.is_time(&behind(0, 3000), at(30_500)));
-        // What was erased does not wait, nor after a failure.
+        // An erasure does not wait, and neither does the attempt after a failure.
         assert!(pace.is_time(&Backlog { erases: true, ..behind(1, 3001) }, at(31_000)));
         assert!(pace.is_time(&behind(2, 3002), at(31_250)));
         assert!(!pace.is_time(&behind(0, 3002), at(31_500)));

@@ -7,13 +7,13 @@ use answerback_ledger::Hash;
 
 use crate::StoreError;
 
-/// What a unit gave, once it is durable.
+/// The result of a unit of work after its commit.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Committed<T> {
-    /// What the unit returned.
+    /// The value that the unit returned.
     pub value: T,
-    /// The size of the log in the checkpoint that covers it.
+    /// The size of the log in the checkpoint that covers the unit.
     pub size: u64,
     /// The root in that checkpoint.
     pub root: Hash,
@@ -21,9 +21,9 @@ pub struct Committed<T> {
 
 type CommitResult<T> = Result<Committed<T>, StoreError>;
 
-/// The promise of an answer: a thread can [wait](Self::wait) for it, a task can await it.
+/// A future result of a unit of work. A thread can [wait](Self::wait) for it; a task can await it.
 ///
-/// Dropping it takes nothing back: the unit is written all the same.
+/// Dropping the ticket does not cancel the unit.
 #[must_use = "a unit is durable when its ticket says so"]
 #[derive(Debug)]
 pub struct Ticket<T>(Arc<TicketState<T>>);
@@ -38,11 +38,13 @@ struct TicketState<T> {
 struct TicketSlot<T> {
     answer: Option<CommitResult<T>>,
     waker: Option<Waker>,
-    /// Whether a thread sleeps until there is an answer. Most tickets of a busy store are filled before anybody waits.
+    /// True if a thread sleeps until the result arrives. On a busy store most tickets complete
+    /// before a caller waits.
     is_waited_for: bool,
 }
 
-/// The writer's end. When it is dropped without an answer, the answer is that the store is closed.
+/// The writer's end of a ticket. If it is dropped without a result, the ticket fails with
+/// [`StoreError::Closed`].
 pub(crate) struct Promise<T>(Option<Arc<TicketState<T>>>);
 
 pub(crate) fn ticket<T>() -> (Promise<T>, Ticket<T>) {
@@ -52,7 +54,8 @@ pub(crate) fn ticket<T>() -> (Promise<T>, Ticket<T>) {
 }
 
 impl<T> TicketState<T> {
-    // A thread that panicked while it held the lock left a whole slot behind: each change is one assignment.
+    // A poisoned lock is safe to use: each change of the slot is a single assignment, so a panic
+    // leaves it consistent.
     fn lock(&self) -> MutexGuard<'_, TicketSlot<T>> {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -88,11 +91,11 @@ impl<T> Drop for Promise<T> {
 }
 
 impl<T> Ticket<T> {
-    /// Blocks until the unit is durable, or was refused.
+    /// Blocks until the unit is durable or has failed.
     ///
     /// # Errors
     ///
-    /// When the unit was not written, or is in doubt.
+    /// Returns an error if the unit was not written, or it is unknown whether it was.
     pub fn wait(self) -> CommitResult<T> {
         let mut slot = self.0.lock();
         loop {
@@ -104,11 +107,11 @@ impl<T> Ticket<T> {
         }
     }
 
-    /// Blocks for at most this long. The ticket comes back when there is no answer yet.
+    /// Blocks for at most `timeout`. If there is no result yet, it returns the ticket.
     ///
     /// # Errors
     ///
-    /// The ticket itself, when the time passed.
+    /// Returns the ticket itself if the timeout expired.
     pub fn wait_for(self, timeout: Duration) -> Result<CommitResult<T>, Self> {
         let until = Instant::now() + timeout;
         let mut slot = self.0.lock();

@@ -1,4 +1,4 @@
-//! What a unit of work may do. All of it happens together or not at all.
+//! The operations of a unit of work. They are committed together or not at all.
 
 use answerback::case::{Case, Submission};
 use answerback::retry::{RetryKey, State};
@@ -7,17 +7,17 @@ use answerback_ledger::{Draft, Hash, Id};
 
 use crate::{CaseRecord, Entry, Event, KeptAttempt, StoreError};
 
-/// Where a draft became an entry. It counts once the unit's ticket says that it is durable.
+/// The place of an appended entry in the log. It is final when the unit's ticket completes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Appended {
-    /// The entry's index.
+    /// The index of the entry.
     pub index: u64,
     /// The hash of its leaf.
     pub leaf_hash: Hash,
-    /// Its time, in microseconds since 1970.
+    /// The time of the entry, in microseconds since 1970.
     pub micros: i64,
-    /// Whether the entry was there already: the same response came again.
+    /// True if the entry already existed, because the same response was appended before.
     pub is_repeated: bool,
 }
 
@@ -27,61 +27,63 @@ impl Appended {
     }
 }
 
-/// The reference by which events, cases, blobs and retry states belong to an entry, so that erasing or
-/// pruning the entry takes their content along.
+/// Returns the reference to an entry. Events, cases, blobs and retry states use it. Erasing or
+/// pruning the entry also erases their content.
 pub fn entry_reference(index: u64) -> String {
     format!("entry/{index}")
 }
 
-/// The reference by which events belong to a case: they go with what people said of it.
+/// Returns the reference to a case. Erasing the words of people on the case also erases the events
+/// with this reference.
 pub fn case_reference(id: &UuidV7) -> String {
     format!("case/{}", id.as_str().to_ascii_lowercase())
 }
 
-/// The audit log.
+/// Appends to and reads the audit log.
 pub trait Log {
-    /// Appends an entry. The ledger gives it its time, and a response the index of its request. Where the clock reads
-    /// much earlier than the newest entry, the entry has its reading in a part, `observed_ts`.
+    /// Appends an entry. The ledger adds the time, and for a response the index of its request. If
+    /// the clock is far behind the newest entry, the part `observed_ts` records its reading.
     ///
-    /// A response or rejection whose `response_id` (or, without one, whose `reply_id`) is in the log is
-    /// not appended again: the entry that is there is given.
+    /// A response or rejection is not appended again if its `response_id` is already in the log, or
+    /// without one its `reply_id`. The existing entry is returned instead.
     ///
     /// # Errors
     ///
-    /// When the format refuses the draft, or the request it answers is answered already.
+    /// Returns an error if the format does not allow the draft, or its request is already answered.
     fn append(&mut self, draft: &Draft) -> Result<Appended, StoreError>;
 
-    /// The entry that has the `response_id` of a draft (or, without one, its `reply_id`) already, with those of its parts
-    /// that are still there. Whether it says the same is for the caller to see.
+    /// Returns the existing entry with the `response_id` of a draft, or without one with its
+    /// `reply_id`. It includes the entry's stored parts. The caller must check whether the content
+    /// is the same.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if the entry cannot be read.
     fn recorded(&mut self, draft: &Draft) -> Result<Option<Entry>, StoreError>;
 
-    /// The index of the request with this id.
+    /// Returns the index of the request with this id.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     fn request_index(&mut self, id: Id) -> Result<Option<u64>, StoreError>;
 }
 
-/// The states of the retry tracker: load, step, compare and swap.
+/// Stores the states of the retry tracker, with compare and swap.
 pub trait RetryStates {
-    /// What is remembered of a key, unless it lapsed.
+    /// Returns the retry state of a key, unless it has expired.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     fn attempt(&mut self, key: &RetryKey) -> Result<Option<KeptAttempt>, StoreError>;
 
-    /// Swaps a state in, or out with `None`, when the kept revision is the expected one; `None` expects
-    /// that nothing is kept. Says whether it did.
+    /// Replaces the state, or removes it with `None`, if the stored revision equals `expected`.
+    /// `None` expects that no state exists. Returns true if the swap succeeded.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// Returns an error if the state cannot be written.
     fn swap_attempt(
         &mut self,
         key: &RetryKey,
@@ -89,38 +91,40 @@ pub trait RetryStates {
         state: Option<&State>,
     ) -> Result<bool, StoreError>;
 
-    /// Notes an entry, as [`entry_reference`] names it, that a kept state tells something of: erasing or pruning the
-    /// entry takes the state along. The first call's own record is noted with the state.
+    /// Records that a stored state contains text from an entry, which [`entry_reference`] names.
+    /// Erasing or pruning the entry removes the state. A swap records the entry of the first call
+    /// automatically.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// Returns an error if the reference cannot be written.
     fn attempt_from(&mut self, key: &RetryKey, reference: &str) -> Result<(), StoreError>;
 
-    /// The entries that a kept state tells something of.
+    /// Returns the references to the entries whose text a stored state contains.
     ///
     /// # Errors
     ///
-    /// When they cannot be read.
+    /// Returns an error if they cannot be read.
     fn attempt_sources(&mut self, key: &RetryKey) -> Result<Vec<String>, StoreError>;
 }
 
-/// What is remembered for a while under a name. It lapses, and is counted among the states of the retry tracker, of which
-/// there are so many at most.
+/// Stores named texts for a limited time. They expire, and count toward the maximum number of retry
+/// states.
 pub trait Notes {
-    /// What is noted under a name, unless it lapsed.
+    /// Returns the note with this name, unless it has expired.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     fn note(&mut self, name: &str) -> Result<Option<String>, StoreError>;
 
-    /// Notes a text under a name, in the place of what was noted there, until a time. Where it tells what an entry tells,
-    /// as [`entry_reference`] names it, erasing or pruning that takes it along.
+    /// Stores a note under a name until it expires, and replaces an earlier one. If it contains
+    /// text from an entry, pass the entry's [`entry_reference`]. Erasing or pruning the entry then
+    /// removes the note.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// Returns an error if the note cannot be written.
     fn keep_note(
         &mut self,
         name: &str,
@@ -130,7 +134,7 @@ pub trait Notes {
     ) -> Result<(), StoreError>;
 }
 
-/// A case that comes in.
+/// A new case to be stored.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct NewCase {
@@ -143,7 +147,7 @@ pub struct NewCase {
 }
 
 impl NewCase {
-    /// A case with what the person is shown.
+    /// Creates a new case with the content shown to the person.
     pub fn new(case: Case, content: impl Into<Vec<u8>>) -> Self {
         Self {
             case,
@@ -155,70 +159,77 @@ impl NewCase {
         }
     }
 
-    /// The retry state that the case blocks from this unit on. The log records it, so that deleting the state shows.
+    /// Sets the retry state that the case blocks from this unit on. The log records it, so that
+    /// deleting the state is detectable.
     pub fn with_blocked_key(mut self, key: &RetryKey) -> Self {
         self.blocked = Some(key.clone());
         self
     }
 
-    /// What only the caller can read, kept until the case is decided or lapses.
+    /// Sets data that only the caller can read. It is stored until the case is decided or expires.
     pub fn with_private(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.private = Some(bytes.into());
         self
     }
 
-    /// What it belongs to, such as [`entry_reference`].
+    /// Sets the object that the case belongs to, such as [`entry_reference`].
     pub fn with_reference(mut self, reference: impl Into<String>) -> Self {
         self.reference = Some(reference.into());
         self
     }
 
-    /// Something else that its content tells of, in the same form: erasing or pruning that takes the content along.
+    /// Adds a reference to another entry whose text the content contains. Erasing or pruning that
+    /// entry erases the content.
     pub fn with_source(mut self, reference: impl Into<String>) -> Self {
         self.sources.push(reference.into());
         self
     }
 }
 
-/// What waits for people.
+/// Stores the cases that wait for people.
 pub trait Cases {
-    /// Keeps a new case. A case with this id that is there already stays as it is, and is given. The next entry about a
-    /// case in this unit records it, or else an entry of its own.
+    /// Stores a new case. If a case with this id already exists, it stays unchanged and is
+    /// returned. The next entry about a case in this unit records the new case; otherwise the store
+    /// appends an entry for it.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// Returns an error if the case cannot be written.
     fn put_case(&mut self, new: &NewCase) -> Result<CaseRecord, StoreError>;
 
-    /// The case with this id.
+    /// Returns the case with this id.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if it cannot be read.
     fn case(&mut self, id: &UuidV7) -> Result<Option<CaseRecord>, StoreError>;
 
-    /// Keeps other private bytes with a case, or none: of a decided one, too, until its time is over.
+    /// Replaces or removes the private data of a case. A decided case can have private data until
+    /// it expires.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// Returns an error if the data cannot be written.
     fn keep_private(&mut self, id: &UuidV7, private: Option<&[u8]>) -> Result<(), StoreError>;
 
-    /// Notes the entry, as [`entry_reference`] names it, that has what a person said about a case: erasing or pruning
-    /// the entry takes the words along.
+    /// Records the entry that contains a person's words on a case, which [`entry_reference`] names.
+    /// Erasing or pruning the entry erases the words.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// Returns an error if the reference cannot be written.
     fn said_in(&mut self, id: &UuidV7, reference: &str) -> Result<(), StoreError>;
 
-    /// Decides a case by the rule of [`answerback::case::decide`]: the first decision wins, and the very
-    /// same one again is answered alike. The decision's entry in the log is the caller's to append, in
-    /// the same unit, and to name with [`Self::said_in`]. What was private comes with the record this last time.
+    /// Decides a case by the rules of [`answerback::case::decide`]. The first decision wins, and
+    /// repeating the same decision returns the same result. The returned record includes the
+    /// private data one last time.
+    ///
+    /// The caller must append the decision's entry in the same unit, and name it with
+    /// [`Self::said_in`].
     ///
     /// # Errors
     ///
-    /// When there is no such case or the decision does not hold.
+    /// Returns an error if the case does not exist or the decision is not valid.
     fn decide_case(
         &mut self,
         id: &UuidV7,
@@ -226,13 +237,13 @@ pub trait Cases {
     ) -> Result<CaseRecord, StoreError>;
 }
 
-/// The sequence that viewers follow.
+/// Stores the sequence of events that viewers follow.
 pub trait EventLog {
-    /// Appends an event and gives its sequence number, which counts without holes.
+    /// Appends an event and returns its sequence number. The sequence has no gaps.
     ///
     /// # Errors
     ///
-    /// When the stream has ended.
+    /// Returns an error if the stream has ended.
     fn append_event(
         &mut self,
         stream: &str,
@@ -241,47 +252,50 @@ pub trait EventLog {
         body: &[u8],
     ) -> Result<u64, StoreError>;
 
-    /// Ends a stream with an event that holds the digest over all its events. Ending it again does nothing.
+    /// Ends a stream with an event that contains the digest over all its events. Ending it again
+    /// has no effect.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if the stream cannot be read.
     fn end_stream(
         &mut self,
         stream: &str,
         reference: Option<&str>,
     ) -> Result<Option<u64>, StoreError>;
 
-    /// The newest events of a stream that are kept, newest first, with those of this transaction.
+    /// Returns the newest stored events of a stream, newest first, including those of this
+    /// transaction.
     ///
     /// # Errors
     ///
-    /// When they cannot be read.
+    /// Returns an error if they cannot be read.
     fn newest_events(&mut self, stream: &str, limit: usize) -> Result<Vec<Event>, StoreError>;
 }
 
-/// Content by its digest.
+/// Stores content under its digest.
 pub trait Blobs {
-    /// Keeps bytes under their SHA-256.
+    /// Stores bytes under their SHA-256 digest.
     ///
     /// # Errors
     ///
-    /// When they are too many.
+    /// Returns an error if there are too many bytes.
     fn put_blob(&mut self, bytes: &[u8], reference: Option<&str>) -> Result<Digest, StoreError>;
 
-    /// The bytes with this digest.
+    /// Returns the blob with this digest.
     ///
     /// # Errors
     ///
-    /// When they cannot be read.
+    /// Returns an error if it cannot be read.
     fn blob(&mut self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError>;
 }
 
-/// All of the store in one transaction.
+/// Combines all operations on the store in one transaction.
 ///
-/// A unit of work may be run more than once before its ticket is answered, and what it did in a run
-/// that failed is gone. So it should change nothing else.
+/// A unit of work may run more than once before its ticket completes, and the changes of a failed
+/// run are rolled back. So a unit should not change anything else.
 pub trait Transaction: Log + RetryStates + Notes + Cases + EventLog + Blobs {
-    /// The time of this transaction by the ledger's clock: not before the newest entry, unless the clock was set back.
+    /// Returns the time of this transaction by the ledger's clock. It is not before the newest
+    /// entry, unless the clock was set back.
     fn now(&self) -> Timestamp;
 }

@@ -1,4 +1,5 @@
-//! A transaction while it runs: rows that wait in memory, and the engine for the rest.
+//! A running transaction. Entries and events are held in memory until the end; everything else goes
+//! to the engine.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,10 +17,10 @@ use crate::event::{Event, StreamDigest};
 use crate::transaction::{Blobs, Cases, EventLog, Log, NewCase, Notes, RetryStates, Transaction};
 use crate::{Appended, CaseRecord, Entry, Head, KeptAttempt, Settings, StoreError};
 
-/// The kinds that are one answer: what was accepted, and what was refused.
+/// The kinds of entries that answer a request: accepted and rejected responses.
 pub(crate) const ANSWERS: &[Kind] = &[Kind::Response, Kind::Rejected];
 
-/// What appending a draft will look for.
+/// Returns the ids that appending a draft will look up.
 pub(crate) fn foreseen(draft: &Draft) -> Foreseen {
     if !ANSWERS.contains(&draft.kind()) {
         return Foreseen::default();
@@ -29,10 +30,11 @@ pub(crate) fn foreseen(draft: &Draft) -> Foreseen {
     Foreseen { request: draft.request_id(), response, reply }
 }
 
-/// How far the clock may be behind the newest entry before the difference is recorded, in microseconds.
+/// The maximum time that the clock may be behind the newest entry before the difference is
+/// recorded, in microseconds.
 pub(crate) const CLOCK_TOLERANCE: i64 = 5_000_000;
 
-/// The name of the part that holds the reading of the clock, where `ts` is ahead of it.
+/// The name of the part with the clock's reading, if `ts` is ahead of it.
 const OBSERVED: &str = "observed_ts";
 
 pub(crate) struct RunningTransaction<'a> {
@@ -41,31 +43,31 @@ pub(crate) struct RunningTransaction<'a> {
     size: u64,
     last_ts: i64,
     now: i64,
-    /// True if the clock reads much earlier than the newest entry: one of the two readings was wrong.
+    /// True if the clock is far behind the newest entry, so that one of the two readings is wrong.
     is_clock_behind: bool,
     event_seq: u64,
     pub(crate) entries: Vec<EntryRow>,
     events: Vec<Event>,
-    /// Streams that were touched, as they are now.
+    /// The streams that this transaction changed, with their new states.
     streams: BTreeMap<String, StreamDigest>,
-    /// Bytes that wait in memory.
+    /// The size of the data held in memory, in bytes.
     pub(crate) weight: usize,
     is_dirty: bool,
-    /// Whether the files must be cleaned after the commit.
+    /// True if the files must be scrubbed after the commit.
     pub(crate) scrub: bool,
     pub(crate) minimum: u64,
     pub(crate) next_key: Option<SigningKey>,
-    /// A failure of the engine, which no unit can wave away.
+    /// A failure of the engine. It fails the whole batch, even if a unit ignores it.
     pub(crate) broken: Option<EngineError>,
     unit: Unit,
 }
 
-/// What units did, to be written in one go.
+/// The rows of all units, to be written together.
 pub(crate) struct Gathered {
     pub(crate) entries: Vec<EntryRow>,
     pub(crate) events: Vec<Event>,
     pub(crate) streams: BTreeMap<String, StreamDigest>,
-    /// Whether something was written past these rows.
+    /// True if the engine has already written other rows.
     pub(crate) is_dirty: bool,
     pub(crate) scrub: bool,
     pub(crate) next_key: Option<SigningKey>,
@@ -74,7 +76,7 @@ pub(crate) struct Gathered {
     pub(crate) minimum: u64,
 }
 
-/// What the running unit would have to take back.
+/// The state to restore if the running unit fails.
 #[derive(Default)]
 struct Unit {
     has_savepoint: bool,
@@ -86,7 +88,7 @@ struct Unit {
     minimum: u64,
     streams: Vec<(String, Option<StreamDigest>)>,
     effects: Effects,
-    /// The retry state that was read last, and the block it was under.
+    /// The retry state that was read last, with the case that blocks it.
     last_read: Option<(RetryKey, Option<Block>)>,
 }
 
@@ -136,7 +138,7 @@ impl<'a> RunningTransaction<'a> {
         self.event_seq
     }
 
-    /// How many entries the log has with those that wait.
+    /// Returns the number of entries in the log, including those of this transaction.
     pub(crate) fn size(&self) -> u64 {
         self.size + self.entries.len() as u64
     }
@@ -154,7 +156,7 @@ impl<'a> RunningTransaction<'a> {
         };
     }
 
-    /// Appends an entry for the effects of the unit that none of its own entries records.
+    /// Appends an entry for the effects that none of the unit's own entries records.
     pub(crate) fn record_effects(&mut self) -> Result<(), StoreError> {
         match self.unit.effects.draft()? {
             Some(draft) => self.append(&draft).map(drop),
@@ -162,25 +164,25 @@ impl<'a> RunningTransaction<'a> {
         }
     }
 
-    /// True if the clock reads much earlier than the newest entry of the log was stamped.
+    /// True if the clock is far behind the newest entry of the log.
     pub(crate) const fn is_clock_behind(&self) -> bool {
         self.is_clock_behind
     }
 
-    /// Appends an entry that says what the clock reads.
+    /// Appends an entry with the clock's reading.
     pub(crate) fn append_clock(&mut self) -> Result<Appended, StoreError> {
         let reading = Timestamp::from_unix_micros(self.now);
         self.push_entry(&Draft::config(Subject::Clock).with_claimed_time(reading), None)
     }
 
-    /// A part with a salt of its own.
+    /// Creates a part with its own salt.
     pub(crate) fn part(&self, name: &str, bytes: Vec<u8>) -> Result<Part, StoreError> {
         let name = Token::new(name).map_err(StoreError::unit)?;
         Ok(Part::new(name, Salt::new(self.settings.random()?), bytes))
     }
 
-    /// A draft with the parts that the store itself adds: the effects of the unit, and the reading of the clock where
-    /// the entry's own time is ahead of it.
+    /// Adds the parts that the store itself records: the effects of the unit, and the clock's
+    /// reading if the entry's time is ahead of it.
     fn completed<'d>(&mut self, draft: &'d Draft) -> Result<Cow<'d, Draft>, StoreError> {
         let mut draft = Cow::Borrowed(draft);
         if Effects::fit(draft.kind()) && !self.unit.effects.is_empty() {
@@ -190,7 +192,8 @@ impl<'a> RunningTransaction<'a> {
         if !self.is_clock_behind {
             return Ok(draft);
         }
-        // A manifest or a lock has exactly one part, so an entry before it has the reading.
+        // A manifest or lock entry has exactly one part, so a separate entry before it records the
+        // reading.
         if draft.kind() == Kind::Config && !draft.parts().is_empty() {
             self.append_clock()?;
             return Ok(draft);
@@ -219,7 +222,7 @@ impl<'a> RunningTransaction<'a> {
         Ok(Appended::new(index, hash, micros, false))
     }
 
-    /// Keeps what the unit did, or takes it back.
+    /// Confirms the changes of the unit, or rolls them back.
     pub(crate) fn end_unit(&mut self, keep: bool) -> EngineResult<()> {
         let unit = std::mem::take(&mut self.unit);
         if keep {
@@ -238,7 +241,7 @@ impl<'a> RunningTransaction<'a> {
         if unit.has_savepoint { self.engine.rollback_to_savepoint() } else { Ok(()) }
     }
 
-    /// Does something with the engine that a unit may have to take back.
+    /// Writes through the engine, with a savepoint so that the unit can be rolled back.
     pub(crate) fn write<T>(
         &mut self,
         act: impl FnOnce(&mut dyn Engine) -> EngineResult<T>,
@@ -261,7 +264,7 @@ impl<'a> RunningTransaction<'a> {
         self.note(done)
     }
 
-    /// Remembers a failure after which the whole batch is void.
+    /// Records a failure that invalidates the whole batch.
     fn note<T>(&mut self, outcome: EngineResult<T>) -> Result<T, StoreError> {
         outcome.map_err(|error| {
             if !matches!(error.failure, EngineFailure::Damaged | EngineFailure::Refused) {
@@ -279,9 +282,9 @@ impl<'a> RunningTransaction<'a> {
         Ok(linked)
     }
 
-    /// The entry that is this answer already.
+    /// Returns the existing entry of the same response, if there is one.
     fn repeated(&mut self, draft: &Draft) -> Result<Option<Appended>, StoreError> {
-        // A reply's id counts where the answer has none of its own.
+        // A reply id counts only if the draft has no response id.
         let Foreseen { response, reply, .. } = foreseen(draft);
         if response.is_none() && reply.is_none() {
             return Ok(None);
@@ -391,7 +394,8 @@ impl RetryStates for RunningTransaction<'_> {
 }
 
 impl RunningTransaction<'_> {
-    /// The block that a stored retry state is under, read again only where the unit did not read it before.
+    /// Returns the case that blocks a stored retry state. It reads the state again only if the unit
+    /// did not read it last.
     fn block_before(
         &mut self,
         key: &RetryKey,
@@ -406,7 +410,7 @@ impl RunningTransaction<'_> {
         }
     }
 
-    /// True if the store holds this case. A caller may use retry states without cases.
+    /// True if the store contains this case. A caller may use retry states without cases.
     fn is_case(&mut self, case: &UuidV7) -> Result<bool, StoreError> {
         Ok(self.unit.effects.has_case(case) || self.case(case)?.is_some())
     }
@@ -433,7 +437,7 @@ impl Notes for RunningTransaction<'_> {
     }
 }
 
-/// Where a note lies among the retry states, whose keys begin otherwise.
+/// Returns the key of a note in the table of retry states. Retry keys never start with this prefix.
 pub(crate) fn note_key(name: &str) -> String {
     format!("note/{name}")
 }
@@ -495,7 +499,7 @@ impl Cases for RunningTransaction<'_> {
     }
 }
 
-/// A reference as every engine can keep it: not each of them has NUL in text.
+/// Checks that a reference contains no NUL, which not every engine can store in text.
 fn kept_reference(reference: &str) -> Result<&str, StoreError> {
     if reference.contains('\0') {
         return Err(StoreError::unit("a reference holds no NUL"));
@@ -511,7 +515,7 @@ impl EventLog for RunningTransaction<'_> {
         reference: Option<&str>,
         body: &[u8],
     ) -> Result<u64, StoreError> {
-        // Not every engine can keep it in text.
+        // Not every engine can store NUL in text.
         if [stream, kind, reference.unwrap_or_default()].iter().any(|text| text.contains('\0')) {
             return Err(StoreError::unit("an event's stream, kind and reference hold no NUL"));
         }
@@ -549,7 +553,8 @@ impl EventLog for RunningTransaction<'_> {
 }
 
 impl RunningTransaction<'_> {
-    /// A stream as it is now, remembered for the unit's way back.
+    /// Returns the current state of a stream, and saves the old state in case the unit is rolled
+    /// back.
     fn touched(&mut self, name: &str) -> Result<StreamDigest, StoreError> {
         let waiting = self.streams.get(name).cloned();
         let state = match &waiting {
@@ -603,8 +608,9 @@ impl Blobs for RunningTransaction<'_> {
 
 impl Transaction for RunningTransaction<'_> {
     fn now(&self) -> Timestamp {
-        // Entries of one transaction are a microsecond apart, which is no reason to differ from them. Where the clock is
-        // far behind, its reading counts: what expires in 15 minutes must not wait until the clock has caught up.
+        // Entries of one transaction are a microsecond apart, so the newest may be slightly ahead
+        // of the clock; use its time then. If the clock is far behind, use the clock: a timeout of
+        // 15 minutes must not wait until it catches up.
         let now = if self.is_clock_behind { self.now } else { self.now.max(self.last_ts) };
         Timestamp::from_unix_micros(now)
     }

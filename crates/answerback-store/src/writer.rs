@@ -1,4 +1,4 @@
-//! The one thread of a process that writes.
+//! The writer thread, of which each process has one.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,10 +14,10 @@ use crate::queue::Queue;
 use crate::stats::Counters;
 use crate::{Health, Settings, StoreError};
 
-/// How long the writer waits for work before it looks after other things.
+/// The time that the writer waits for work before it does maintenance.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The first and the longest pause before a store that failed is opened again.
+/// The first and the longest pause before a failed store is reopened.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(10));
 
 pub(crate) struct LogWriter {
@@ -29,7 +29,7 @@ pub(crate) struct LogWriter {
     pub(crate) swept: Instant,
 }
 
-/// A store that failed: why, and when it is tried again.
+/// The error of a failed store, and the time of the next attempt to open it.
 pub(crate) struct Poison {
     reason: StoreError,
     pause: Duration,
@@ -56,7 +56,7 @@ impl LogWriter {
         }
         if let Ok(chain) = &mut self.chain {
             chain.close_anchors(&self.counters);
-            // Once more, however short ago it was put off; what is left then waits for the next writer.
+            // Try a delayed scrub once more. If it fails, the next writer does it.
             let scrubbed = chain.look_for_erased().and_then(|()| {
                 chain.scrub.hurry();
                 chain.scrub_if_due()
@@ -94,7 +94,7 @@ impl LogWriter {
         }
     }
 
-    /// Notes that writing failed.
+    /// Records that writing failed.
     fn fail(&mut self, error: &StoreError, poisons: bool) {
         if poisons {
             self.poison(error.clone(), BACK_OFF.0);
@@ -105,7 +105,7 @@ impl LogWriter {
         }
     }
 
-    /// Takes a failure that no unit waits to hear of.
+    /// Handles a failure outside of any unit.
     fn failed(&mut self, error: EngineError) {
         let poisons = !matches!(error.failure, EngineFailure::Locked | EngineFailure::Conflict);
         if poisons {
@@ -123,11 +123,11 @@ impl LogWriter {
 
     fn poison(&mut self, reason: StoreError, pause: Duration) {
         self.counters.set_health(Health::Poisoned { reason: reason.to_string() });
-        // The connection goes with the chain: what it has in its cache is not believed any more.
+        // Dropping the chain also drops the connection, whose cache cannot be trusted any more.
         self.chain = Err(Poison::new(reason, pause));
     }
 
-    /// Opens a store that failed anew, if its pause is over.
+    /// Reopens a failed store if its pause is over.
     fn heal(&mut self) -> Result<(), StoreError> {
         let Err(Poison { reason, pause, until }) = &self.chain else { return Ok(()) };
         if Instant::now() < *until {
@@ -147,8 +147,9 @@ impl LogWriter {
         }
     }
 
-    /// Tries a store that failed, so that it is known to be well again before somebody needs it: who is told that it
-    /// is not ready sends nothing that would find out. A full disk can be read, so it has to be written to.
+    /// Writes to a failed store to find out whether it works again, before a caller needs it. A
+    /// client that sees the store as not ready sends no requests that would show it. Reading is not
+    /// enough, because a full disk can still be read.
     fn prove(&mut self) {
         if self.counters.health() == Health::Good || self.heal().is_err() {
             return;
@@ -163,7 +164,7 @@ impl LogWriter {
         }
     }
 
-    /// Nobody waits: time for what can wait.
+    /// Does maintenance while the queue is empty.
     fn idle(&mut self) {
         self.prove();
         if let Ok(chain) = &mut self.chain {
@@ -174,7 +175,7 @@ impl LogWriter {
         }
     }
 
-    /// Removes what lapsed, now and then.
+    /// Removes expired data at the configured interval.
     fn sweep(&mut self) {
         if self.swept.elapsed() < self.settings.sweep_every {
             return;
@@ -194,7 +195,7 @@ impl LogWriter {
     }
 }
 
-/// Writes the head as it is.
+/// Writes the head unchanged.
 fn touch(engine: &mut dyn Engine) -> EngineResult<()> {
     if let Some(head) = engine.begin()? {
         engine.save_head(&head, None)?;

@@ -20,7 +20,7 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_unix_millis(seconds * 1000)
 }
 
-/// A clock that is set by hand, in seconds.
+/// Sets the clock to a value that the test controls, in seconds.
 fn by_hand(clock: &Arc<AtomicI64>) -> impl Fn(Settings) -> Settings {
     let clock = Arc::clone(clock);
     move |settings| {
@@ -29,7 +29,7 @@ fn by_hand(clock: &Arc<AtomicI64>) -> impl Fn(Settings) -> Settings {
     }
 }
 
-/// The state after one more failing call.
+/// Returns the retry state after one more failing call.
 fn stepped(state: Option<State>, now: Timestamp) -> State {
     let arguments = json!({"path": 1});
     let findings = [ValidationError::new("VAL-002", Severity::Error)];
@@ -52,7 +52,7 @@ pub(super) fn attempts_compare_and_swap(open: Open<'_>) {
     };
     let first = stepped(None, at(1000));
     assert!(swap(None, Some(first.clone())));
-    // Somebody was faster.
+    // Another writer has already stored a state.
     assert!(!swap(None, Some(first.clone())));
     let kept = store.attempt(&key).unwrap().unwrap();
     assert_eq!(kept.state, first);
@@ -61,7 +61,7 @@ pub(super) fn attempts_compare_and_swap(open: Open<'_>) {
     assert!(swap(Some(kept.revision), Some(second.clone())));
     let again = store.attempt(&key).unwrap().unwrap();
     assert!(again.state == second && again.revision > kept.revision);
-    // What lapsed is not there, and does not stand in the way.
+    // An expired state is not returned, and does not block a new one.
     clock.store(1000 + 10 * 24 * 3600, Ordering::Relaxed);
     assert_eq!(store.attempt(&key).unwrap(), None);
     assert!(swap(None, Some(stepped(None, at(1000 + 10 * 24 * 3600)))));
@@ -70,8 +70,9 @@ pub(super) fn attempts_compare_and_swap(open: Open<'_>) {
     assert_eq!(store.attempt(&key).unwrap(), None);
 }
 
-/// What the writer does every minute: what lapsed goes, then what lapses soonest until the cap is met. What is
-/// blocked until a person looks at it stays.
+/// Checks the sweep that the writer runs every minute. It removes expired states, then those that
+/// expire soonest until the cap is met. The cap never removes a state that is blocked until a
+/// person decides.
 pub(super) fn attempts_are_swept(open: Open<'_>) {
     let store = open("swept", &by_hand(&Arc::new(AtomicI64::new(1000)))).unwrap();
     let key = |name: &str| RetryKey::of_conversation("thread", name);
@@ -89,7 +90,7 @@ pub(super) fn attempts_are_swept(open: Open<'_>) {
         }
         state
     };
-    // The later a state was made, the later it lapses.
+    // A state that was made later expires later.
     let names = ["first", "second", "third", "fourth"];
     for (name, seconds) in names.iter().zip(1000..) {
         put(name, stepped(None, at(seconds)));
@@ -107,7 +108,7 @@ pub(super) fn attempts_are_swept(open: Open<'_>) {
     assert_eq!(left().len(), 5);
     assert_eq!(sweep(at(1000), 3), 2);
     assert_eq!(left(), ["third", "fourth", "blocked"]);
-    // A cap that only what is blocked exceeds drops all the others, and that one not.
+    // If blocked states alone exceed the cap, all others are removed and the blocked ones stay.
     assert_eq!(sweep(at(1000), 0), 2);
     assert_eq!(left(), ["blocked"]);
     let expires = store.attempt(&key("blocked")).unwrap().unwrap().state.expires();
@@ -130,7 +131,7 @@ pub(super) fn notes_lapse(open: Open<'_>) {
     let told = Some(entry_reference(entry.index));
     assert_eq!(store.note("a").unwrap(), None);
     assert_eq!(keep("a", "first", 2000, told.clone()).as_deref(), Some("first"));
-    // What takes its place has nothing to do with what it told.
+    // A note that replaces another one does not inherit its references.
     assert_eq!(keep("a", "second", 2000, None).as_deref(), Some("second"));
     keep("b", "told", 3000, told);
     assert_eq!(store.note("b").unwrap().as_deref(), Some("told"));
@@ -169,7 +170,7 @@ pub(super) fn the_first_decision_wins(open: Open<'_>) {
     };
     let approve = Submission::about(&first.case, Decision::Approve).with_by("one");
     let decided = decide(approve.clone()).unwrap();
-    // What was private comes along this one time.
+    // The decision returns the private data once more.
     assert_eq!(decided.private.as_deref(), Some(b"sealed".as_slice()));
     let kept = store.case(&first.case.id).unwrap().unwrap();
     assert_eq!((kept.case.decision(), &kept.private), (Some(&Decision::Approve), &None));
@@ -209,7 +210,8 @@ pub(super) fn the_first_decision_wins(open: Open<'_>) {
     assert!(matches!(unknown, Err(StoreError::Missing(_))));
 }
 
-/// Erasing an entry takes along what a case says that comes from it, and leaves what does not.
+/// Checks that erasing an entry also erases the content of cases that comes from it, and nothing
+/// else.
 pub(super) fn a_case_goes_with_what_it_comes_from(open: Open<'_>) {
     let store = open("told", &|settings| settings).unwrap();
     let part = store.part("seen", *b"words").unwrap();
@@ -242,7 +244,7 @@ pub(super) fn a_case_goes_with_what_it_comes_from(open: Open<'_>) {
             transaction.append_event("notes", "note", Some(&case_reference(&id)), b"note")?;
             cases.push(id);
         }
-        // Who has no part in it keeps its state.
+        // A retry state without such a reference stays.
         let key = RetryKey::of_conversation("thread", "other");
         transaction.swap_attempt(&key, None, Some(&stepped(None, transaction.now())))?;
         transaction.attempt_from(&key, &references[0])?;
@@ -263,7 +265,8 @@ pub(super) fn a_case_goes_with_what_it_comes_from(open: Open<'_>) {
     let said = |number: usize| serde_json::to_string(&case(number).case).unwrap();
     assert!(said(0).contains("the answer") && said(1).contains("somebody"));
     assert_eq!(notes(), [true, true]);
-    // What was said goes; what is shown stays, and an open case can still be decided.
+    // The person's words are erased. The shown content stays, and an open case can still be
+    // decided.
     erase(indexes[2]);
     for number in [0, 1] {
         assert!(!said(number).contains("the answer") && !said(number).contains("somebody"));
@@ -273,7 +276,7 @@ pub(super) fn a_case_goes_with_what_it_comes_from(open: Open<'_>) {
     assert_eq!((case(0).private, notes()), (None, vec![false, false]));
     let key = RetryKey::of_conversation("thread", "other");
     assert!(store.attempt(&key).unwrap().is_some());
-    // The first of several attempts is in what is shown, too.
+    // The shown content also comes from the first of several attempts.
     erase(indexes[0]);
     for number in [0, 1] {
         assert_eq!((case(number).content, case(number).private), (Vec::new(), None));
@@ -294,7 +297,7 @@ pub(super) fn events_count_without_holes(open: Open<'_>) {
     let tickets: Vec<_> = (0..40)
         .map(|number| publish(if number % 4 == 0 { "one" } else { "two" }, number.to_string()))
         .collect();
-    // A unit that fails leaves no hole.
+    // A unit that fails does not leave a gap.
     let failing = store.write(|transaction| {
         transaction.append_event("one", "row", None, b"never")?;
         Err::<(), _>(StoreError::unit("no"))
@@ -353,7 +356,7 @@ pub(super) fn events_count_without_holes(open: Open<'_>) {
         Ok(newest.iter().map(|event| event.seq).collect::<Vec<_>>())
     });
     assert_eq!(within.unwrap().wait().unwrap().value, [43, 40]);
-    // Of our own streams everything is kept: it is a memory, not news.
+    // Pruning leaves our own streams alone, because their events are a record.
     publish("answerback/own", String::new()).wait().unwrap();
     publish("two", String::new()).wait().unwrap();
     assert_eq!(store.prune_events(20).unwrap().wait().unwrap().value, 19);

@@ -103,7 +103,7 @@ pub(super) fn a_response_finds_its_request(open: Open<'_>) {
         store.entry(first.index).unwrap().unwrap().leaf.index("request_index"),
         Some(request.index)
     );
-    // The same response again is the entry that is there.
+    // Appending the same response again returns the existing entry.
     let again = append(answer).unwrap();
     assert!(again.is_repeated && !first.is_repeated);
     assert_eq!(
@@ -112,15 +112,15 @@ pub(super) fn a_response_finds_its_request(open: Open<'_>) {
     );
     let second = append(Draft::response().with_request_id(id(1)).with_response_id(id(3)));
     assert!(matches!(second, Err(StoreError::AlreadyAnswered { .. })), "{second:?}");
-    // What was refused does not answer.
+    // A rejected response does not count as the answer to its request.
     append(Draft::request().with_request_id(id(4))).unwrap();
     append(Draft::rejected().with_request_id(id(4)).with_response_id(id(5))).unwrap();
     append(Draft::response().with_request_id(id(4)).with_response_id(id(6))).unwrap();
-    // A reply without an id of a response counts by its own.
+    // A reply without a response id is identified by its reply id.
     let reply = Draft::response().with_reply_id(id(7));
     let kept = append(reply.clone()).unwrap();
     assert_eq!(append(reply).unwrap().index, kept.index);
-    // All of it within one unit.
+    // The same holds within one unit.
     let both = store
         .write(|transaction| {
             let request = transaction.append(&Draft::request().with_request_id(id(8)))?;
@@ -175,7 +175,7 @@ pub(super) fn entries_are_found(open: Open<'_>) {
         .map(|entry| entry.leaf.micros())
         .collect();
     assert_eq!(count(Filter::default().since(times[5]).until(times[9])), 4);
-    // Page by page, in both directions.
+    // Pages work in both directions.
     for filter in
         [Filter::default().with_tool("odd"), Filter::default().with_tool("odd").newest_first()]
     {
@@ -191,7 +191,7 @@ pub(super) fn entries_are_found(open: Open<'_>) {
         assert_eq!(seen.len(), 10);
         assert!(seen.is_sorted() || seen.iter().rev().is_sorted());
     }
-    // Full text, once it was built.
+    // Full-text search works after the index was built.
     assert_eq!(store.rebuild_text().unwrap(), 21);
     assert_eq!(count(Filter::default().with_text("word7")), 1);
     assert_eq!(count(Filter::default().with_text("common").with_tool("even")), 10);
@@ -291,7 +291,7 @@ pub(super) fn pruning_keeps_proofs(open: Open<'_>) {
         assert!(store.receipt(index).unwrap().verify(&key).is_ok(), "{index}");
     }
     assert!(store.receipt(3).is_err());
-    // The hashes of what went are in the tiles.
+    // The tiles contain the hashes of pruned entries.
     assert!(!store.consistency(300, size).unwrap().is_empty());
     assert!(matches!(store.prune(600, &mut |_| ()), Err(StoreError::Missing(_))));
     assert_eq!(store.entries(&Filter::default(), None, 1).unwrap().entries[0].index, 512);

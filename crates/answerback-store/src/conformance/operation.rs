@@ -11,7 +11,7 @@ use crate::{Filter, Health, OnFailure, StoreError, Ticket};
 
 pub(super) fn a_failing_unit_takes_back_only_itself(open: Open<'_>) {
     let store = open("failing", &|settings| settings).unwrap();
-    // The writer is held up, so that all of this is one batch.
+    // Block the writer, so that all units go into one batch.
     let (release, released) = mpsc::channel::<()>();
     let released = Mutex::new(released);
     let hold = store.write(move |_| {
@@ -81,7 +81,8 @@ pub(super) fn a_full_queue_is_an_answer(open: Open<'_>) {
         [store.append(Draft::request()).unwrap(), store.append(Draft::request()).unwrap()];
     let full = store.append(Draft::request()).unwrap_err();
     assert!(matches!(full, StoreError::Busy) && full.is_temporary());
-    // Open by configuration: the answer goes out, and it shows. A unit's own refusal does not.
+    // With `on_failure` set to open, the reply is sent and the failure is counted. A unit's own
+    // error is not excused.
     assert!(store.excuse(full).is_ok());
     assert!(store.excuse(StoreError::unit("no")).is_err());
     release.send(()).unwrap();
@@ -109,7 +110,7 @@ pub(super) fn a_key_is_changed_by_an_entry(open: Open<'_>) {
     assert_eq!(leaf.text("vkey"), Some(new.to_string().as_str()));
     let first = store.checkpoints(rotated.value.index, 1).unwrap().remove(0);
     assert_eq!((first.is_signed_by(&old), first.is_signed_by(&new)), (Ok(true), Ok(true)));
-    // Another handle that still has the old key takes up the new one.
+    // Another handle that still has the old key switches to the new one.
     filled(&other, 1);
     let newest = store.checkpoint().unwrap();
     assert_eq!((newest.is_signed_by(&old), newest.is_signed_by(&new)), (Ok(false), Ok(true)));
@@ -119,11 +120,12 @@ pub(super) fn a_key_is_changed_by_an_entry(open: Open<'_>) {
     assert_eq!(store.entries(&Filter::default(), None, 9).unwrap().entries.len(), 6);
 }
 
-/// However many change the key at once, one after the other does, and the file always holds the key in force.
+/// Checks that concurrent rotations run one after the other, and that the file always contains the
+/// key in force.
 pub(super) fn keys_are_changed_one_after_the_other(open: Open<'_>) {
     const EACH: usize = 6;
     let store = open("rotating", &|settings| settings).unwrap();
-    // The writer is held up, so that both are in one batch.
+    // Block the writer, so that both rotations are in one batch.
     let (release, released) = mpsc::channel::<()>();
     let released = Mutex::new(released);
     let hold = store.write(move |_| {
@@ -163,7 +165,7 @@ pub(super) fn keys_are_changed_one_after_the_other(open: Open<'_>) {
     filled(&open("rotating", &|settings| settings).unwrap(), 1);
 }
 
-/// An anchor that remembers what it is told to.
+/// An anchor that always returns the same checkpoint.
 struct Remembers(Checkpoint);
 
 impl Anchor for Remembers {
@@ -198,7 +200,7 @@ pub(super) fn a_store_behind_its_anchor_does_not_sign(open: Open<'_>) {
     assert!(forked.to_string().contains("history was rewritten"), "{forked}");
 }
 
-/// An anchor that fails while it is told to.
+/// An anchor that fails while a flag is set.
 struct Failing(Arc<AtomicBool>);
 
 impl Anchor for Failing {
@@ -219,7 +221,8 @@ impl Anchor for Failing {
     }
 }
 
-/// The log goes on, and whoever asks is told until the anchor is written again.
+/// Checks that the log continues without its anchor, and that a warning is reported until the
+/// anchor is written again.
 pub(super) fn an_anchor_that_fails_shows(open: Open<'_>) {
     let fails = Arc::new(AtomicBool::new(false));
     let store = open("unanchored", &|settings| {
@@ -234,7 +237,7 @@ pub(super) fn an_anchor_that_fails_shows(open: Open<'_>) {
     filled(&store, 1);
     filled(&store, 1);
     let stats = store.stats();
-    // It may have been tried once more meanwhile, since nobody waited.
+    // The anchor may have been tried once more in the meantime.
     assert!(stats.anchor_failures >= 2 && stats.health == Health::Good);
     let said = [
         quiet.warnings.clone(),

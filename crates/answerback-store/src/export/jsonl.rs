@@ -8,7 +8,7 @@ use super::{ExportError, ExportProgress, PAGE, Span, checkpoints, leaves, otel, 
 use crate::engine::{EngineRead, Hashes};
 use crate::{Filter, StoreError};
 
-/// Writes a part of the log as JSON lines.
+/// Writes a range of the log as JSON lines.
 pub(super) fn write(
     read: &mut dyn EngineRead,
     span: &Span,

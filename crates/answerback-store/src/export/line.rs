@@ -1,4 +1,4 @@
-//! The lines of exports.
+//! The lines of export files.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use data_encoding::BASE64;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// The first line.
+/// The first line of an export.
 #[derive(Serialize)]
 pub(super) struct FirstLine<'a> {
     pub(super) answerback_ledger: u8,
@@ -19,7 +19,7 @@ pub(super) struct FirstLine<'a> {
     pub(super) size: u64,
 }
 
-/// What stands left of the first entry.
+/// The line with the subtree hashes to the left of the first entry.
 #[derive(Serialize)]
 pub(super) struct RangeLine {
     pub(super) range: RangeOf,
@@ -32,7 +32,7 @@ pub(super) struct RangeOf {
     pub(super) hashes: Vec<String>,
 }
 
-/// An entry.
+/// The line of an entry.
 #[derive(Serialize)]
 pub(super) struct EntryLine {
     #[serde(serialize_with = "decimal")]
@@ -44,7 +44,7 @@ pub(super) struct EntryLine {
     pub(super) otel: Option<Map<String, Value>>,
 }
 
-/// The content of an entry, in a file of its own.
+/// The content of an entry, which a tiles export writes to a separate file.
 #[derive(Serialize)]
 pub(super) struct PartsLine {
     #[serde(serialize_with = "decimal")]
@@ -70,7 +70,7 @@ impl PartOf {
     }
 }
 
-/// A checkpoint.
+/// The line of a checkpoint.
 #[derive(Serialize)]
 pub(super) struct CheckpointLine<'a> {
     pub(super) checkpoint: &'a str,
@@ -82,7 +82,7 @@ pub(super) fn write(output: &mut dyn Write, line: &impl Serialize) -> io::Result
     output.write_all(b"\n")
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires this signature")]
 fn decimal<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(number)
 }

@@ -1,8 +1,9 @@
-//! Exports: the log in forms that others can read and verify, as `docs/ledger-format.md` has them.
+//! Exports the log in formats that others can read and verify. `docs/ledger-format.md` specifies
+//! them.
 //!
-//! An export is written from one moment of the store, entry by entry, so it needs no more memory than a
-//! page of entries, and appending goes on meanwhile. While it runs, content that is erased stays in the
-//! database's files; it goes when the export is done.
+//! An export reads one consistent state of the store, one page of entries at a time. It needs
+//! little memory, and appending continues in the meantime. While an export runs, erased content
+//! stays in the database's files. It is removed after the export.
 
 mod jsonl;
 mod line;
@@ -21,10 +22,10 @@ use crate::engine::EngineRead;
 use crate::reading;
 use crate::{Filter, Store, StoreError};
 
-/// How many entries are read at a time.
+/// The number of entries that are read at a time.
 const PAGE: usize = 256;
 
-/// What of the log an export as JSON lines has, and in which words.
+/// The options of an export: its range, and whether it includes OpenTelemetry attributes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[must_use]
 pub struct Export {
@@ -34,51 +35,52 @@ pub struct Export {
 }
 
 impl Export {
-    /// Everything that is kept.
+    /// Creates options to export all stored entries.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Leaves out the entries below this index. Their hashes go along, so that the root can be computed.
+    /// Leaves out the entries below this index. The export includes their subtree hashes, so that
+    /// the root can be computed.
     pub const fn with_from(mut self, index: u64) -> Self {
         self.from = Some(index);
         self
     }
 
-    /// Ends with the first checkpoint over at least this many entries.
+    /// Ends the export with the first checkpoint over at least this many entries.
     pub const fn with_size(mut self, size: u64) -> Self {
         self.size = Some(size);
         self
     }
 
-    /// Adds to each entry what OpenTelemetry calls its members. Verifiers pass it over.
+    /// Adds the OpenTelemetry attributes of each entry. Verifiers ignore them.
     pub const fn with_otel(mut self, otel: bool) -> Self {
         self.otel = otel;
         self
     }
 }
 
-/// What was exported.
+/// The range that was exported.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Exported {
-    /// The index of the first entry that is in it.
+    /// The index of the first exported entry.
     pub from: u64,
     /// The size of the tree.
     pub size: u64,
 }
 
-/// How far an export has come.
+/// The progress of an export.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ExportProgress {
-    /// Entries that were written.
+    /// The number of entries written so far.
     pub done: u64,
-    /// Entries that there are to write.
+    /// The total number of entries to write.
     pub total: u64,
 }
 
-/// Why an export was not written, or not to its end.
+/// Explains why an export failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -91,41 +93,41 @@ pub enum ExportError {
     /// A file of a directory could not be written.
     #[error("cannot write {path}")]
     File {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },
-    /// The Parquet file could not be made.
+    /// The Parquet file could not be written.
     #[cfg(feature = "parquet")]
     #[error("the Parquet file could not be written")]
     Parquet(#[from] ::parquet::errors::ParquetError),
-    /// The directory is in use.
+    /// The directory is not empty.
     #[error("{0} is not empty; name a directory that is empty or not there yet")]
     NotEmpty(PathBuf),
-    /// The log has no such entries.
+    /// The log does not have the requested entries.
     #[error(
         "there is nothing to export from entry {from} to size {size}: the log keeps the entries {} to {}",
         kept.start, kept.end.saturating_sub(1)
     )]
     Range {
-        /// The first entry that was asked for.
+        /// The first requested entry.
         from: u64,
-        /// The size that was asked for.
+        /// The requested size.
         size: u64,
-        /// The entries that are kept.
+        /// The range of entries that are stored.
         kept: Range<u64>,
     },
-    /// The end that was asked for leaves out why content is missing.
+    /// The export would end before an erasure entry that explains missing content.
     #[error(
         "a part of entry {target} was erased by entry {erasure}, which lies behind the end that was \
          asked for: a verifier would miss it; export at least {} entries", erasure + 1
     )]
     ErasedLater {
-        /// The entry that lost a part.
+        /// The index of the entry whose part was erased.
         target: u64,
-        /// The entry that says so.
+        /// The index of the entry that records the erasure.
         erasure: u64,
     },
 }
@@ -147,7 +149,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// When the store cannot be read, the output cannot be written, or the log has no such entries.
+    /// Returns an error if the store cannot be read, the output cannot be written, or the log does
+    /// not have such entries.
     pub fn export_jsonl(
         &self,
         export: Export,
@@ -157,12 +160,14 @@ impl Store {
         self.export(export, |read, span| jsonl::write(read, span, export.otel, output, progress))
     }
 
-    /// Exports everything that is kept as a C2SP tlog-tiles directory, with content and checkpoints beside
-    /// it. Its `checkpoint` is written last: a directory without one is not complete.
+    /// Exports all stored entries as a C2SP tlog-tiles directory, with additional files for content
+    /// and checkpoints. The file `checkpoint` is written last, so a directory without it is
+    /// incomplete.
     ///
     /// # Errors
     ///
-    /// When the store cannot be read, or the directory is not empty or cannot be written.
+    /// Returns an error if the store cannot be read, or the directory is not empty or cannot be
+    /// written.
     pub fn export_tiles(
         &self,
         directory: impl AsRef<Path>,
@@ -172,12 +177,14 @@ impl Store {
         self.export(Export::new(), |read, span| tiles::write(read, span, directory, progress))
     }
 
-    /// Exports entries as a Parquet file, a column for each member of the leaf and each OpenTelemetry attribute.
-    /// The leaf's exact bytes are in it and the checkpoint is in its metadata, so it can be verified; content is not.
+    /// Exports entries as a Parquet file, with a column for each member of the leaf and each
+    /// OpenTelemetry attribute. The file contains the leaf's exact bytes, and its metadata the
+    /// checkpoint, so it can be verified. It does not contain content.
     ///
     /// # Errors
     ///
-    /// When the store cannot be read, the output cannot be written, or the log has no such entries.
+    /// Returns an error if the store cannot be read, the output cannot be written, or the log does
+    /// not have such entries.
     #[cfg(feature = "parquet")]
     pub fn export_parquet(
         &self,
@@ -188,7 +195,7 @@ impl Store {
         self.export(export, |read, span| parquet::write(read, span, output, progress))
     }
 
-    /// Runs an export on one moment of the store.
+    /// Runs an export on one consistent state of the store.
     fn export(
         &self,
         export: Export,
@@ -199,20 +206,20 @@ impl Store {
                 write(read, &span)?;
                 Ok(Exported { from: span.from, size: span.size })
             });
-            // Not an error of reading: the transaction ends as after any other reading.
+            // Return the export's error as a value, so that the read transaction ends normally.
             Ok(exported)
         })?
     }
 }
 
-/// The part of the log that is exported, and what stands above it.
+/// The range of the log to export, with its origin, key and checkpoint.
 struct Span {
     origin: String,
     /// The key in force at `from`.
     vkey: String,
     from: u64,
     size: u64,
-    /// The checkpoint over all of it.
+    /// The checkpoint over the whole range.
     newest: String,
 }
 
@@ -244,7 +251,8 @@ impl Span {
         })
     }
 
-    /// Content that was erased behind the end would be missing without a reason.
+    /// Fails if an entry after the end erased content in the range. A verifier would find content
+    /// missing without an explanation.
     fn check_erasures(
         &self,
         read: &mut dyn EngineRead,
@@ -262,7 +270,7 @@ impl Span {
     }
 }
 
-/// The key that the newest of these entries to name one brought.
+/// Returns the key that the newest key entry in this range introduces, if there is one.
 fn key_at(read: &mut dyn EngineRead, entries: Range<u64>) -> Result<Option<String>, ExportError> {
     let mut key = None;
     let configs = Filter::default().with_kind(Kind::Config);
@@ -279,7 +287,7 @@ fn key_at(read: &mut dyn EngineRead, entries: Range<u64>) -> Result<Option<Strin
 type EntryVisitor<'a> =
     dyn FnMut(u64, Vec<u8>, &mut dyn EngineRead) -> Result<(), ExportError> + 'a;
 
-/// Visits the leaves of a range, a page at a time.
+/// Visits the leaves of a range, one page at a time.
 fn leaves(
     read: &mut dyn EngineRead,
     filter: &Filter,
@@ -297,7 +305,7 @@ fn leaves(
     Ok(())
 }
 
-/// Visits the checkpoints over more than `above` entries and at most `size`, oldest first.
+/// Visits the checkpoints over more than `above` and at most `size` entries, oldest first.
 fn checkpoints(
     read: &mut dyn EngineRead,
     mut above: u64,

@@ -1,4 +1,4 @@
-//! What OpenTelemetry's conventions for generative AI call the members of a leaf.
+//! Maps the members of a leaf to OpenTelemetry's conventions for generative AI.
 
 use answerback_ledger::{Kind, Leaf};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 const OPERATION: &str = "gen_ai.operation.name";
 const ERROR: &str = "error.type";
 
-/// Members of a leaf and the attributes that mean the same.
+/// Pairs each member of a leaf with the attribute of the same meaning.
 const NAMES: [(&str, &str); 6] = [
     ("agent_id", "gen_ai.agent.id"),
     ("agent_version", "gen_ai.agent.version"),
@@ -16,20 +16,20 @@ const NAMES: [(&str, &str); 6] = [
     ("tool", "gen_ai.tool.name"),
 ];
 
-/// Every attribute that an entry can have.
+/// Returns the names of all attributes that an entry can have.
 #[cfg(feature = "parquet")]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     std::iter::once(OPERATION).chain(NAMES.map(|(_, attribute)| attribute)).chain([ERROR])
 }
 
-/// The attributes of an entry. Nothing is in them that is not in the leaf.
+/// Returns the attributes of an entry. They contain only data from the leaf.
 pub(super) fn attributes(leaf: &Leaf) -> Map<String, Value> {
     let mut attributes = Map::new();
     if let Some(operation) = operation(leaf) {
         attributes.insert(OPERATION.to_owned(), operation.into());
     }
     for (member, attribute) in NAMES {
-        // An id is a tool call's only where there is a tool.
+        // A request id is a tool call id only if the entry names a tool.
         let is_tool = attribute == "gen_ai.tool.call.id" && !is_about_tool(leaf);
         if let Some(text) = leaf.text(member).filter(|_| !is_tool) {
             attributes.insert(attribute.to_owned(), text.into());

@@ -1,4 +1,4 @@
-//! A Parquet file: a row an entry, a column a member.
+//! Writes a Parquet file with a row per entry and a column per member.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::{ExportError, ExportProgress, Span, leaves, otel, parsed};
 use crate::Filter;
 use crate::engine::EngineRead;
 
-/// How many entries a row group has: what is kept in memory at a time.
+/// The number of entries in a row group, which is held in memory.
 const GROUP: usize = 8192;
 
 /// The members of a leaf that are text.
@@ -49,11 +49,11 @@ const TEXTS: [&str; 25] = [
     "root",
 ];
 
-/// The members of a leaf that are numbers, as such or as decimal text.
+/// The members of a leaf that are numbers or numbers written as decimal text.
 const NUMBERS: [&str; 6] =
     ["request_index", "attempt", "max_attempts", "revision", "target_index", "below"];
 
-/// An entry while it becomes a row.
+/// The data of one row.
 struct ParquetRow {
     index: u64,
     leaf: Leaf,
@@ -61,7 +61,7 @@ struct ParquetRow {
     attributes: Map<String, Value>,
 }
 
-/// A column: its name, and where its value comes from.
+/// A column with its name and the source of its values.
 struct ParquetColumn {
     name: String,
     source: ColumnSource,
@@ -75,16 +75,16 @@ enum ColumnSource {
     Kind,
     Text(&'static str),
     Number(&'static str),
-    /// What was found of a governed response.
+    /// The verification result of a governed response.
     Verdict,
-    /// The codes of what was wrong, in one text with spaces between.
+    /// The error codes, separated by spaces.
     Codes,
-    /// The bytes of all parts, erased ones included.
+    /// The total length of all parts in bytes, including erased parts.
     ContentBytes,
     Attribute(&'static str),
 }
 
-/// The columns in their order.
+/// Returns the columns in order.
 fn columns() -> Vec<ParquetColumn> {
     let column = |name: &str, source| ParquetColumn { name: name.to_owned(), source };
     let mut columns = vec![
@@ -196,7 +196,7 @@ impl ParquetColumn {
     }
 }
 
-/// The values that are there, and for each row whether it has one.
+/// Splits optional values into the present values and a definition level (0 or 1) per row.
 fn there<T>(values: impl Iterator<Item = Option<T>>) -> (Vec<T>, Vec<i16>) {
     let mut levels = Vec::new();
     let values =
@@ -204,7 +204,7 @@ fn there<T>(values: impl Iterator<Item = Option<T>>) -> (Vec<T>, Vec<i16>) {
     (values, levels)
 }
 
-/// Writes a part of the log as a Parquet file.
+/// Writes a range of the log as a Parquet file.
 pub(super) fn write(
     read: &mut dyn EngineRead,
     span: &Span,

@@ -22,7 +22,7 @@ pub(super) fn write(
     hash_tiles(read, span.size, &directory)?;
     entries(read, span, &directory, progress)?;
     let mut output = directory.output("checkpoints.jsonl")?;
-    // All of them: the tiles reach back to the first entry, whatever was pruned.
+    // Write all checkpoints: the tiles reach back to the first entry even after pruning.
     checkpoints(read, 0, span.size, &mut |note| {
         Ok(line::write(&mut output, &CheckpointLine { checkpoint: note })?)
     })?;
@@ -30,7 +30,7 @@ pub(super) fn write(
     directory.file("checkpoint", span.newest.as_bytes())
 }
 
-/// Every hash tile of a tree, the partial ones at its right edge included.
+/// Writes every hash tile of the tree, including the partial tiles at its right edge.
 fn hash_tiles(
     read: &mut dyn EngineRead,
     size: u64,
@@ -52,7 +52,7 @@ fn hash_tiles(
     Ok(())
 }
 
-/// The bundles of entries, and their content beside them.
+/// Writes the bundles of entries, and their content to `parts.jsonl`.
 fn entries(
     read: &mut dyn EngineRead,
     span: &Span,
@@ -83,7 +83,7 @@ fn entries(
     Ok(output.flush()?)
 }
 
-/// A tile's width, which is at most 256.
+/// Converts a tile's width, which is at most 256.
 fn narrow(width: u64) -> u16 {
     u16::try_from(width).unwrap_or(u16::MAX)
 }
@@ -93,7 +93,7 @@ struct Directory<'a> {
 }
 
 impl<'a> Directory<'a> {
-    /// A directory that nobody else uses.
+    /// Creates the directory, which must be empty if it exists.
     fn create(root: &'a Path) -> Result<Self, ExportError> {
         let failed = |source| ExportError::File { path: root.to_owned(), source };
         fs::create_dir_all(root).map_err(failed)?;

@@ -1,14 +1,16 @@
-//! The scale-out store: one schema of a PostgreSQL database, shared by any number of processes.
+//! The PostgreSQL store: one schema of a database, shared by any number of processes.
 //!
-//! Every batch takes the row of the head `FOR UPDATE`, reads it, appends and commits: the lock on that row
-//! is the order of the log, so replicas need no leader and keep nothing that they could disagree about.
-//! It keeps to what PostgreSQL and databases that speak like it have in common: no advisory locks, no
-//! LISTEN, no sequences.
+//! Every batch locks the row of the head with `FOR UPDATE`, reads it, appends and commits. The lock
+//! on this row determines the order of the log. So replicas need no leader and have no state of
+//! their own that could diverge. The store uses only features that PostgreSQL and compatible
+//! databases share: no advisory locks, no LISTEN, no sequences.
 //!
-//! A log has a schema of its own, not a column with its name: the tables are those of the embedded store,
-//! rights are granted and a log is dropped as a whole, and no query can mix two logs.
+//! Each log has its own schema instead of a column with its name. The tables are the same as in
+//! SQLite, an operator can grant rights on a log or drop it as a whole, and no query can mix two
+//! logs.
 //!
-//! There is no TLS here: [`session::PostgresSession::connect`] is the one place where a connector for it goes.
+//! There is no TLS support. A TLS connector would be added in
+//! [`session::PostgresSession::connect`].
 
 mod read;
 mod schema;
@@ -23,11 +25,11 @@ use crate::store::OpenText;
 use crate::{Settings, StoreError};
 use session::{PostgresConnection, PostgresSession};
 
-/// Takes the URL of a store in PostgreSQL apart: the URL as a driver takes it, and the schema that the log lies in.
+/// Splits the URL of a PostgreSQL store into the URL for the driver and the schema of the log.
 ///
 /// # Errors
 ///
-/// When it is none, or asks for TLS.
+/// Returns an error if the URL is invalid or asks for TLS.
 pub fn postgres_place(url: &str) -> Result<(String, String), StoreError> {
     session::split(url).map_err(StoreError::Unfit)
 }
@@ -39,12 +41,12 @@ impl PostgresOpener {
         PostgresSession::parse(url, settings).map(Self).map_err(StoreError::Unfit)
     }
 
-    /// What names the store to people: no password in it.
+    /// Returns the display name of the store, which contains no password.
     pub(crate) fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// What opens the index for full text, which lies in the same schema.
+    /// Returns the function that opens the full-text index, which is in the same schema.
     pub(crate) fn text(&self) -> OpenText {
         let session = self.0.clone();
         Box::new(move |_| text::open(&session).map(Some))
@@ -65,7 +67,8 @@ impl Opener for PostgresOpener {
         Ok(Box::new(engine))
     }
 
-    /// The driver waits on a runtime of its own, and one within another is refused: a task steps out of its own first.
+    /// Steps out of the caller's async runtime. The driver blocks on its own runtime, which panics
+    /// inside another one.
     fn aside(&self, act: &mut dyn FnMut()) {
         use tokio::runtime::{Handle, RuntimeFlavor};
         match Handle::try_current().map(|handle| handle.runtime_flavor()) {
@@ -82,15 +85,16 @@ impl From<postgres::Error> for EngineError {
                 EngineFailure::Conflict
             }
             Some(&SqlState::LOCK_NOT_AVAILABLE) => EngineFailure::Locked,
-            // The server ends the connection: it shuts down, somebody ended the backend, or it idled too long.
+            // The server closed the connection: it shut down, an administrator ended the session,
+            // or it was idle too long.
             Some(code) if ["57P01", "57P02", "57P03", "25P03"].contains(&code.code()) => {
                 EngineFailure::Lost
             }
             Some(code) => match code.code().get(..2) {
                 Some("08") => EngineFailure::Lost,
-                // A value that is none, or a constraint.
+                // An invalid value or a violated constraint.
                 Some("22" | "23") => EngineFailure::Refused,
-                // A page that is not what was written.
+                // An internal error, such as a damaged page.
                 Some("XX") => EngineFailure::Damaged,
                 _ => EngineFailure::Broken,
             },
@@ -101,14 +105,14 @@ impl From<postgres::Error> for EngineError {
     }
 }
 
-/// Whether the connection is gone, as against an answer that could not be read.
+/// True if the connection is lost, as opposed to an unreadable response.
 fn is_lost(error: &postgres::Error) -> bool {
     let source = std::error::Error::source(error);
     let io = source.and_then(|source| source.downcast_ref::<std::io::Error>());
     error.is_closed() || io.is_some()
 }
 
-/// The driver says only `db error`; what the server said is in its source.
+/// Formats an error with the server's message. The driver's own text is only `db error`.
 fn said(error: &postgres::Error) -> String {
     match (error.as_db_error(), std::error::Error::source(error)) {
         (Some(server), _) => format!("{} ({})", server.message(), server.code().code()),
@@ -117,22 +121,23 @@ fn said(error: &postgres::Error) -> String {
     }
 }
 
-/// A number as the database keeps it. What we count does not reach 2^63.
+/// Converts a number for the database. Our counters never reach 2^63.
 fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A number that the database kept.
+/// Converts a number from the database.
 fn uint(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// A limit as the database takes it.
+/// Converts a limit for the database.
 fn limit(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Text that the database can hold: it has no NUL. Asked first, since an error would end the transaction.
+/// Checks that a text contains no NUL, which the database cannot store. Checking first avoids an
+/// error that would end the transaction.
 fn text(text: &str) -> EngineResult<&str> {
     if text.contains('\0') {
         return Err(EngineError::damaged("the database cannot keep text that holds a NUL"));

@@ -41,9 +41,10 @@ impl PostgresConnection {
         Ok(without_gap(placed.collect::<EngineResult<_>>()?, from))
     }
 
-    /// Looks up what the units of a transaction will ask for, in one way to the server for each kind of id.
+    /// Looks up the ids of all units of a transaction, in one round trip for each kind of id.
     ///
-    /// That an id is not null follows from the list, but only what is said lets the planner use the index.
+    /// The lists contain no null, but the planner uses the partial index only if the query says `IS
+    /// NOT NULL`.
     pub(super) fn look_ahead(&mut self, kinds: &[Kind], foreseen: &[Foreseen]) -> EngineResult<()> {
         fn ids(ids: impl Iterator<Item = Option<Id>>) -> Vec<Id> {
             ids.flatten().collect()
@@ -66,7 +67,7 @@ impl PostgresConnection {
                 let kind: Kind = row.try_get::<_, &str>(1)?.parse().map_err(damaged)?;
                 found.push((uint(row.try_get(2)?), kind, id(row.try_get(0)?)?));
             }
-            // Sorted here: the server might walk the whole log in its order instead.
+            // Sort here. With `ORDER BY`, the server might scan the whole log in index order.
             found.sort_unstable_by_key(|(index, ..)| *index);
             for (index, kind, request) in found {
                 ahead.linked.entry(request).or_default().push(kind, index);
@@ -101,7 +102,7 @@ impl PostgresConnection {
         Ok(())
     }
 
-    /// The head with what is read together with it: the clock, and where the log went.
+    /// Reads the head together with the clock and the mark of a moved log.
     pub(super) fn read_head(&mut self) -> EngineResult<Option<Head>> {
         let row = self.row(
             "SELECT size, frontier, root, last_ts, minimum, event_seq,
@@ -157,7 +158,7 @@ impl EngineRead for PostgresConnection {
         const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
         self.is_begun = true;
         match self.client.batch_execute(BEGIN).map_err(EngineError::from) {
-            // A connection that lay idle may have gone meanwhile.
+            // An idle connection may have been lost in the meantime.
             Err(error) if error.failure == EngineFailure::Lost => {
                 self.reconnect()?;
                 self.is_begun = true;
@@ -191,7 +192,7 @@ impl EngineRead for PostgresConnection {
             let bytes: &[u8] = row.try_get(0)?;
             return bytes.chunks(Hash::BYTES).map(hash).collect();
         }
-        // Right of the last full tile: leaves, or the roots of the tiles below.
+        // To the right of the last full tile, read leaf hashes or the roots of the tiles below.
         let Some(below) = level.checked_sub(1) else { return self.leaf_hashes(from..from + count) };
         self.hashes_of(
             "SELECT n, root FROM tile WHERE level = $1 AND n >= $2 AND n < $3 ORDER BY n",
@@ -312,7 +313,7 @@ impl EngineRead for PostgresConnection {
 
     fn totals(&mut self) -> EngineResult<Totals> {
         let mut totals = Totals::default();
-        // A sum of integers is a numeric, which has no type of ours.
+        // A sum of bigints is a numeric, for which the driver has no Rust type here.
         let kinds = self.rows(
             "SELECT kind, count(*), sum(octet_length(leaf))::bigint FROM entry GROUP BY kind",
             &[],
@@ -380,7 +381,7 @@ impl EngineRead for PostgresConnection {
         let rows = self.rows(sql, &[&id.as_bytes().as_slice(), &kinds])?;
         let found: Vec<i64> =
             rows.iter().map(|row| Ok(row.try_get(0)?)).collect::<EngineResult<_>>()?;
-        // The least is taken here: asked for it, the server might walk the whole log in its order.
+        // Take the minimum here. With `min()`, the server might scan the whole log in index order.
         Ok(found.into_iter().min().map(uint))
     }
 

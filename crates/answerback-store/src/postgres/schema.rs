@@ -2,10 +2,11 @@ use postgres::Client;
 
 use crate::engine::{EngineError, EngineFailure, EngineResult};
 
-/// The version of the tables. A program that does not know it does not touch them.
+/// The version of the tables. A program does not use tables of an unknown version.
 const VERSION: i64 = 4;
 
-/// How often the tables are looked for again after somebody else made them at the same time.
+/// The maximum number of attempts to create the tables when other processes create them at the same
+/// time.
 const TRIES: usize = 8;
 
 const TABLES: &str = "
@@ -77,8 +78,8 @@ CREATE TABLE text_words(seq BIGINT PRIMARY KEY, words TSVECTOR NOT NULL);
 CREATE INDEX text_words_words ON text_words USING gin(words);
 ";
 
-/// What keeps accidents away from the log. Whoever means harm can drop them, and is found by the tree.
-/// Pruning says in its own transaction below which index entries may go.
+/// Triggers that protect the log against accidental changes. An attacker can drop them, but the
+/// tree reveals changes. A pruning transaction sets the index below which it may delete entries.
 const GUARDS: &str = "
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION 'rows of % are neither changed nor deleted', TG_TABLE_NAME; END $$;
@@ -96,7 +97,7 @@ CREATE TRIGGER checkpoint_change BEFORE UPDATE OR DELETE OR TRUNCATE ON checkpoi
   EXECUTE FUNCTION refuse_change();
 ";
 
-/// Makes the tables on first use. Several processes may try at once: one of them does it.
+/// Creates the tables on first use. Several processes may try at once; one of them succeeds.
 pub(super) fn prepare(client: &mut Client, schema: &str) -> EngineResult<()> {
     let mut tries = 0;
     while !is_there(client, schema)? {
@@ -111,7 +112,7 @@ pub(super) fn prepare(client: &mut Client, schema: &str) -> EngineResult<()> {
     Ok(())
 }
 
-/// Fails when there is no store.
+/// Fails if there is no store.
 pub(super) fn check(client: &mut Client, schema: &str) -> EngineResult<()> {
     if is_there(client, schema)? {
         return Ok(());
@@ -120,7 +121,8 @@ pub(super) fn check(client: &mut Client, schema: &str) -> EngineResult<()> {
     Err(EngineError::new(EngineFailure::Broken, error))
 }
 
-/// Whether the schema has our tables. Those of others are left alone.
+/// True if the schema contains our tables. It fails if the schema contains other tables or another
+/// version.
 fn is_there(client: &mut Client, schema: &str) -> EngineResult<bool> {
     let names = client.query(
         "SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = $1",
@@ -144,7 +146,7 @@ fn is_there(client: &mut Client, schema: &str) -> EngineResult<bool> {
     Err(EngineError::of_version(&version, VERSION))
 }
 
-/// All in one transaction, so that half a schema is never seen.
+/// Creates everything in one transaction, so that no process sees a partial schema.
 fn create(client: &mut Client, schema: &str) -> EngineResult<()> {
     client.batch_execute(&format!(
         "BEGIN; CREATE SCHEMA IF NOT EXISTS {schema}; {TABLES} {GUARDS}

@@ -10,19 +10,19 @@ use super::uint;
 use crate::engine::{EngineError, EngineFailure, EngineResult, Linked};
 use crate::{Random, Settings};
 
-/// The oldest PostgreSQL that is supported, as `server_version_num` counts.
+/// The oldest supported PostgreSQL version, in the format of `server_version_num`.
 const OLDEST: i64 = 150_000;
 
-/// The schema of a URL that names none.
+/// The schema for a URL that names none.
 const SCHEMA: &str = "answerback";
 
-/// How long to rest before the server is tried again.
+/// The pause before the next attempt to reach the server.
 const REST: Duration = Duration::from_millis(50);
 
 /// A parameter of a query.
 pub(super) type Parameter<'a> = &'a (dyn ToSql + Sync);
 
-/// How to connect.
+/// The configuration of a connection to PostgreSQL.
 #[derive(Clone)]
 pub(crate) struct PostgresSession {
     config: Config,
@@ -35,7 +35,7 @@ pub(crate) struct PostgresSession {
 impl PostgresSession {
     pub(super) fn parse(url: &str, settings: &Settings) -> Result<Self, String> {
         let (url, schema) = split(url)?;
-        // What the driver says of a URL can hold a piece of it, and so a password.
+        // The driver's error may quote a part of the URL, and so a password.
         let unfit =
             |_| "the store's URL is not one of PostgreSQL: postgresql://USER@HOST:PORT/DATABASE";
         let mut config: Config = url.parse().map_err(unfit)?;
@@ -55,8 +55,8 @@ impl PostgresSession {
         Ok(Self { config, schema, name, lock_timeout, random })
     }
 
-    /// A connection whose tables are those of the schema. Nothing here speaks TLS, and a URL that asks for it was
-    /// refused.
+    /// Connects and sets the schema for all queries. It does not use TLS; `split` has rejected URLs
+    /// that ask for it.
     pub(super) fn connect(&self) -> EngineResult<Client> {
         let mut client = self.config.connect(NoTls).map_err(|error| {
             EngineError::new(
@@ -66,9 +66,10 @@ impl PostgresSession {
         })?;
         let lock = self.lock_timeout.as_millis().max(1);
         let idle = self.longest_idle().as_millis();
-        // A replica that vanished with the lock in its hands loses it to the idle limit. And a plan that was made
-        // while the log was small outlives that: every table has the index that its queries need, so none is
-        // ever read as a whole. Compiling such small queries costs more than running them.
+        // The idle limit releases the lock of a replica that vanished while holding it. Sequential
+        // scans are off because a query plan from when the log was small may stay cached; every
+        // table has the indexes that its queries need. JIT compilation of such small queries costs
+        // more than running them.
         client.batch_execute(&format!(
             "SET search_path = {}; SET lock_timeout = {lock};
              SET idle_in_transaction_session_timeout = {idle}; SET enable_seqscan = off;
@@ -78,13 +79,14 @@ impl PostgresSession {
         Ok(client)
     }
 
-    /// How long the server lets a transaction idle whose client it believes to be there.
+    /// Returns the time after which the server ends an idle transaction of a client that still
+    /// seems connected.
     fn longest_idle(&self) -> Duration {
         (2 * self.lock_timeout).max(Duration::from_secs(10))
     }
 }
 
-/// Takes `schema=NAME` out of a URL; the driver does not know it.
+/// Removes `schema=NAME` from a URL, because the driver does not know it, and returns both.
 pub(super) fn split(url: &str) -> Result<(String, String), String> {
     if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
         return Err("the store's URL begins with postgresql://".to_owned());
@@ -94,7 +96,7 @@ pub(super) fn split(url: &str) -> Result<(String, String), String> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         match pair.split_once('=') {
             Some(("schema", name)) => schema = name,
-            // A URL that asks for TLS is never answered in plain.
+            // Never use a plain connection for a URL that asks for TLS.
             Some(("sslmode", mode @ ("require" | "verify-ca" | "verify-full"))) => {
                 return Err(format!(
                     "the store's URL asks for TLS (sslmode={mode}), which is not spoken here: connect through a tunnel \
@@ -113,24 +115,25 @@ pub(super) fn split(url: &str) -> Result<(String, String), String> {
     Ok((format!("{before}{question}{}", rest.join("&")), schema.to_owned()))
 }
 
-/// One connection, which is made anew when it was lost.
+/// One connection, which is reopened if it is lost.
 pub(crate) struct PostgresConnection {
     pub(super) session: PostgresSession,
     pub(super) client: Client,
     statements: HashMap<String, Statement>,
-    /// Whether a transaction was begun and not ended.
+    /// True between the start and the end of a transaction.
     pub(super) is_begun: bool,
-    /// Which writer this is, and how many of its batches were sent.
+    /// The random id of this writer. `batch` counts the batches that it sent.
     pub(super) writer: String,
     pub(super) batch: u64,
-    /// What was read together with the head under the lock.
+    /// The server's clock, read together with the head under the lock. `moved` was read at the same
+    /// time.
     pub(super) now: Option<i64>,
     pub(super) moved: Option<String>,
     pub(super) warnings: Vec<String>,
     pub(super) ahead: Ahead,
 }
 
-/// What was looked up for the units of a transaction before they run.
+/// The results of the lookups for the units of a transaction, before the units run.
 #[derive(Default)]
 pub(super) struct Ahead {
     pub(super) linked: HashMap<Id, Linked>,
@@ -154,21 +157,23 @@ impl PostgresConnection {
         })
     }
 
-    /// What a connection that writes needs beside the tables.
+    /// Prepares a connection for writing: gives it a writer id, checks durability and removes old
+    /// writer rows.
     pub(super) fn prepare_to_write(&mut self) -> EngineResult<()> {
         let mut bytes = [0; 16];
         (self.session.random)(&mut bytes)
             .map_err(|error| EngineError::new(EngineFailure::Broken, error))?;
         self.writer = answerback::Hex(&bytes).to_string();
         self.make_durable()?;
-        // Whoever is in doubt asks within seconds; what is a day old nobody asks for.
+        // A writer with an unknown commit checks its row within seconds, so rows older than a day
+        // are not needed.
         self.client.batch_execute(
             "DELETE FROM writer WHERE ts < extract(epoch FROM clock_timestamp())::bigint - 86400",
         )?;
         Ok(())
     }
 
-    /// Sees to it that a commit is on the disk when the server says so, as far as a session can.
+    /// Makes commits durable as far as a session can, and collects warnings about server settings.
     fn make_durable(&mut self) -> EngineResult<()> {
         let row = self.client.query_one(
             "SELECT current_setting('server_version_num')::bigint, current_setting('fsync'),
@@ -188,7 +193,7 @@ impl PostgresConnection {
         Ok(())
     }
 
-    /// Makes the connection anew, for as long as others may hold the lock.
+    /// Reopens the connection. It retries for as long as other writers may hold the lock.
     pub(super) fn reconnect(&mut self) -> EngineResult<()> {
         let until = Instant::now() + self.session.lock_timeout;
         self.is_begun = false;
@@ -237,25 +242,25 @@ impl PostgresConnection {
         Ok(self.client.execute(&statement, parameters)?)
     }
 
-    /// Takes the lock on the log, in a transaction of its own.
+    /// Begins a transaction and takes the lock on the log.
     ///
-    /// The head is read by the next statement, not by this one: what a statement sees beside the row it
-    /// waited for is older than the wait.
+    /// The next statement reads the head, not this one. A statement that waits for a lock sees
+    /// other rows as they were before the wait.
     pub(super) fn lock(&mut self) -> EngineResult<()> {
         self.is_begun = true;
-        // The row of the tables' version stands in for a head that is not there yet.
+        // The row with the tables' version replaces a head that does not exist yet.
         Ok(self.client.batch_execute(
             "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM head WHERE id = 0 FOR UPDATE;
              SELECT 1 FROM meta WHERE key = 'tables' AND NOT EXISTS (SELECT 1 FROM head WHERE id = 0) FOR UPDATE",
         )?)
     }
 
-    /// The connection went while a commit was under way: finds out what became of it.
+    /// Finds out whether a commit succeeded after the connection was lost.
     ///
-    /// The transaction held the lock on the log. Whoever gets that lock knows that it has ended, and then
-    /// its writer's row says how.
+    /// The transaction held the lock on the log. A connection that gets the lock knows that the
+    /// transaction has ended. The row of the writer then says whether it was committed.
     pub(super) fn resolve(&mut self, lost: EngineError) -> EngineResult<()> {
-        // As long as the server may keep the lock for a transaction whose commit did not reach it.
+        // The server may hold the lock this long for a transaction whose commit did not arrive.
         let until = Instant::now() + self.session.longest_idle() + self.session.lock_timeout;
         loop {
             match self.newest_batch() {
@@ -278,7 +283,7 @@ impl PostgresConnection {
     }
 }
 
-/// What an operator should know.
+/// Returns warnings about server settings that weaken durability.
 fn warnings(fsync: &str, full_page_writes: &str, synchronous: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     if fsync != "on" {

@@ -5,13 +5,15 @@ use super::{int, limit, schema, uint};
 use crate::engine::{EngineError, EngineFailure, EngineResult};
 use crate::text::{IndexStep, TextIndex};
 
-/// The most text of one entry that is indexed, in bytes: a `tsvector` holds less than a megabyte.
+/// The maximum length of one entry's indexed text, in bytes. A `tsvector` must be smaller than one
+/// megabyte.
 const LONGEST: usize = 128 * 1024;
 
-/// An index of words in two tables beside the log. It keeps no text, only which words there are.
+/// A word index in two tables of the same schema. It stores which words an entry contains, but not
+/// the text.
 struct WordIndex {
     engine: PostgresConnection,
-    /// The position from which the next step was read.
+    /// The position that the next step starts from.
     from: u64,
 }
 
@@ -22,7 +24,7 @@ pub(super) fn open(session: &PostgresSession) -> EngineResult<Box<dyn TextIndex>
 }
 
 impl WordIndex {
-    /// Runs something in a transaction, and says what it gave once that is committed.
+    /// Runs a function in a transaction and returns its result after the commit.
     fn in_transaction<T>(
         &mut self,
         act: impl FnOnce(&mut PostgresConnection) -> EngineResult<T>,
@@ -37,7 +39,8 @@ impl WordIndex {
 
 impl TextIndex for WordIndex {
     fn position(&mut self) -> EngineResult<u64> {
-        // The thread that fills the index lives as long as the store; its connection may not.
+        // The thread that fills the index lives as long as the store. Its connection may be lost
+        // earlier.
         if self.engine.client.is_closed() {
             self.engine.reconnect()?;
         }
@@ -51,8 +54,8 @@ impl TextIndex for WordIndex {
     fn advance(&mut self, step: &IndexStep) -> EngineResult<()> {
         let from = int(self.from);
         self.in_transaction(|engine| {
-            // Several processes may fill the index. Only the first moves it on: what another read before that
-            // may have been erased meanwhile.
+            // Several processes may fill the index. Only the first one advances the position. The
+            // text that another process read before may have been erased since.
             let moved = engine.execute(
                 "UPDATE text_position SET next = $1 WHERE id = 0 AND next = $2",
                 &[&int(step.position), &from],
@@ -86,7 +89,7 @@ impl TextIndex for WordIndex {
         most: usize,
     ) -> EngineResult<Vec<u64>> {
         let order = if newest_first { "DESC" } else { "ASC" };
-        // Plain: what somebody types is not a query language.
+        // Use plain text search, because user input must not be parsed as query syntax.
         let sql = format!(
             "SELECT seq FROM text_words WHERE words @@ plainto_tsquery('simple', $1)
              AND seq >= $2 AND seq < $3 ORDER BY seq {order} LIMIT $4"

@@ -32,7 +32,7 @@ fn optional(value: Option<&str>) -> EngineResult<Option<&str>> {
     value.map(text).transpose()
 }
 
-/// One of the ids of each row.
+/// Returns one kind of id for each row.
 fn ids(rows: &[EntryRow], id: impl Fn(&EntryRow) -> Option<&Id>) -> Vec<Option<&[u8]>> {
     rows.iter().map(|row| id(row).map(|id| id.as_bytes().as_slice())).collect()
 }
@@ -92,7 +92,8 @@ impl Engine for PostgresConnection {
     fn commit(&mut self) -> EngineResult<()> {
         self.batch += 1;
         self.is_begun = false;
-        // In one message with the commit, so that knowing what became of it costs no way to the server.
+        // Record the batch in the same message as the commit. Then the outcome can be looked up
+        // later without an extra round trip now.
         let committed = self.client.batch_execute(&format!(
             "INSERT INTO writer VALUES ('{}', {}, extract(epoch FROM clock_timestamp())::bigint)
              ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, ts = excluded.ts; COMMIT",
@@ -101,7 +102,7 @@ impl Engine for PostgresConnection {
         match committed.map_err(EngineError::from) {
             Err(lost) if lost.failure == EngineFailure::Lost => self.resolve(lost),
             Err(error) => {
-                // The server answered, so the transaction has failed and waits for its end.
+                // The server responded, so the transaction failed and still needs a rollback.
                 self.is_begun = true;
                 Err(error)
             }
@@ -111,14 +112,15 @@ impl Engine for PostgresConnection {
 
     fn rollback(&mut self) {
         if self.is_begun && !self.client.is_closed() {
-            // When even this fails, the connection is lost, and with it the transaction.
+            // If the rollback fails, the connection is lost, and the server discards the
+            // transaction.
             let _ = self.client.batch_execute("ROLLBACK");
         }
         self.is_begun = false;
     }
 
     fn scrub(&mut self) -> EngineResult<bool> {
-        // Dead rows are the server's: its vacuum removes them, and a client cannot reach its files.
+        // The server's vacuum removes dead rows. A client cannot access the server's files.
         Ok(true)
     }
 
@@ -247,12 +249,12 @@ impl Engine for PostgresConnection {
         if kept != expected {
             return Ok(false);
         }
-        // What lapsed goes with what is known of it.
+        // Deleting an expired state also deletes its references.
         if kept.is_none() || state.is_none() {
             self.execute("DELETE FROM attempt WHERE key = $1", &[&key])?;
         }
         let Some(state) = state else { return Ok(true) };
-        // A revision is never used twice for a key, also when its state was dropped in between.
+        // A revision is never reused for a key, even if its state was removed in between.
         let revision = micros(now).max(kept.map_or(0, int) + 1);
         self.execute(
             "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES ($1, $2, $3, $4, $5)
@@ -435,7 +437,7 @@ impl Engine for PostgresConnection {
 
     fn prune_entries(&mut self, below: u64) -> EngineResult<u64> {
         self.erase_of("SELECT 'entry/' || seq FROM entry WHERE seq < $1", &int(below))?;
-        // The first entry that stays may be under another key than the first of all.
+        // The first remaining entry may be signed by a newer key than the first entry of the log.
         self.execute(
             "UPDATE meta SET value = coalesce((
                SELECT convert_from(leaf, 'UTF8')::json ->> 'vkey' FROM entry
@@ -447,7 +449,7 @@ impl Engine for PostgresConnection {
         let allow = format!("SET LOCAL answerback.prune_below = '{}'", int(below));
         self.client.batch_execute(&allow)?;
         let removed = self.execute("DELETE FROM entry WHERE seq < $1", &[&int(below)])?;
-        // What was looked up may be among it.
+        // The cached lookups may include removed entries.
         self.ahead = Ahead::default();
         self.client.batch_execute("SET LOCAL answerback.prune_below = ''")?;
         Ok(uint(int(removed)))
@@ -455,9 +457,11 @@ impl Engine for PostgresConnection {
 }
 
 impl PostgresConnection {
-    /// Erases the content of everything that belongs to or comes from what the query names.
+    /// Erases the content of everything with a reference that the query returns, and of cases and
+    /// retry states that come from it.
     fn erase_of(&mut self, references: &str, wanted: Parameter<'_>) -> EngineResult<()> {
-        // That a reference is not null follows, but only what is said lets the planner use the index.
+        // The references are never null, but the planner uses the partial index only if the query
+        // says `IS NOT NULL`.
         let told = format!("ref IS NOT NULL AND ref IN ({references})");
         self.execute(&format!("UPDATE event SET body = NULL WHERE {told}"), &[wanted])?;
         self.execute(
@@ -467,7 +471,7 @@ impl PostgresConnection {
             ),
             &[wanted],
         )?;
-        // What people said of a case may quote what they were shown, so it goes with either.
+        // A person's words may quote the shown content, so they are erased together with it.
         let cases = self.rows(
             &format!(
                 "SELECT id, body FROM case_record WHERE id IN (SELECT id FROM case_source WHERE {told})"
@@ -489,7 +493,7 @@ impl PostgresConnection {
             format!(
                 "DELETE FROM attempt WHERE key IN (SELECT key FROM attempt_source WHERE {told})"
             ),
-            // A blob that something else holds as well stays.
+            // A blob that has another reference stays.
             format!(
                 "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {told})
                  AND NOT EXISTS (SELECT 1 FROM blob_ref AS other WHERE other.sha256 = blob.sha256
@@ -512,7 +516,7 @@ fn typed(column: SqlColumn) -> Type {
     }
 }
 
-/// A cell for the driver, which wants a null to have a type too.
+/// Converts a cell for the driver. The driver also needs a type for null.
 fn value(cell: SqlCell, kind: &Type) -> Box<dyn ToSql + Sync> {
     match cell {
         SqlCell::Int(number) => Box::new(number),

@@ -1,4 +1,4 @@
-//! The store's rows as they are, for a move to another engine.
+//! Reads the store's rows without conversion, for a move to another engine.
 
 use rusqlite::types::ValueRef;
 

@@ -1,15 +1,18 @@
-//! Which entries carry an id.
+//! The index of entries by their ids.
 //!
-//! Ids are random. An index over entries would change a page of its own for nearly every id of every batch: more bytes than
-//! the entries themselves have, and more with every entry that is there already. So ids are indexed late, and twice:
+//! Ids are random. A plain index would change a separate page for nearly every id of a batch. That
+//! costs more bytes than the entries themselves, and the cost grows with the log. So ids are
+//! indexed late, in three stages:
 //!
-//! - the *newest* are in no table. Whoever writes has them in memory, read from the entries themselves, which any
-//!   process may have written; whoever only reads looks through those entries.
-//! - [`TOGETHER`] entries later they go into the *young* table, in order: each of its pages changes once for many ids.
-//! - When that is large, a stretch of it moves into the *old* one with each step, and the next stretch with the next:
-//!   of the old table, however large it is, only the pages of that stretch change.
+//! - The *newest* ids are in no table. A writer reads them from the entries of all processes and
+//!   holds them in memory. A reader scans those entries.
+//! - After [`TOGETHER`] entries they go into the *young* table in sorted order. Each of its pages
+//!   then changes once for many ids.
+//! - When the young table is large, each step moves one range of ids into the *old* table, and the
+//!   next step the next range. So only the pages of that range change, however large the old table
+//!   is.
 //!
-//! What a table says is only where to look: an entry that was found has its ids in its own row.
+//! The tables only say where to look. The row of the entry itself contains the ids.
 
 use std::collections::BTreeSet;
 use std::ops::{Bound, Range};
@@ -20,12 +23,12 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{SqliteConnection, int, uint};
 use crate::engine::{EngineError, EngineResult, EntryRow};
 
-/// How many entries wait for the young table. More would be a longer wait for whoever comes then, and more to read for
-/// who looks for an id and does not write.
+/// The number of entries whose ids are collected before they go into the young table. A larger
+/// number makes the step that writes them longer. It also makes a reader scan more entries.
 const TOGETHER: u64 = if cfg!(test) { 16 } else { 4096 };
 
-/// How many ids the young table holds before they begin to move on. The more there are, the narrower is the stretch of
-/// the old table that moves; and the more pages of this one change with each step.
+/// The number of ids in the young table above which ids move to the old table. A larger number
+/// means a smaller range of the old table per step, but more changed pages of the young table.
 const YOUNG: i64 = if cfg!(test) { 100 } else { 200_000 };
 
 pub(super) const TABLES: &str = "
@@ -38,10 +41,10 @@ CREATE TABLE id_state(
 INSERT INTO id_state VALUES (0, 0, 0, x'', 0);
 ";
 
-/// The first version of the tables that has these, and the one before, whose indexes they replace.
+/// The first version with these tables. They replace the indexes of the version before it.
 pub(super) const SINCE: i64 = 5;
 
-/// Brings the tables of the version before up to date.
+/// Upgrades the tables of the previous version.
 pub(super) fn upgrade(connection: &Connection) -> EngineResult<()> {
     connection.execute_batch(TABLES)?;
     connection.execute_batch(
@@ -56,18 +59,19 @@ pub(super) fn upgrade(connection: &Connection) -> EngineResult<()> {
     Ok(())
 }
 
-/// An id, and the entry that has it.
+/// An id with the index of its entry.
 type IdRow = (Id, u64);
 
-/// The ids of the newest entries, for whoever writes.
+/// Holds the ids of the newest entries for a writer.
 #[derive(Debug, Default)]
 pub(super) struct Newest {
-    /// The entries that they are of: from the first that is in no table.
+    /// The range of entries that these ids come from. It starts at the first entry that is in no
+    /// table.
     entries: Range<u64>,
     ids: BTreeSet<IdRow>,
-    /// What the running transaction adds.
+    /// The ids that the running transaction adds.
     added: Vec<IdRow>,
-    /// The entries as they are when the running transaction is committed.
+    /// The range of entries after the running transaction commits.
     next: Option<Range<u64>>,
 }
 
@@ -93,14 +97,16 @@ impl Newest {
     }
 }
 
-/// The ids by which an entry is looked for. A reply's own counts where the answer has none.
+/// Returns the ids by which an entry can be found. A reply id counts only if the entry has no
+/// response id.
 fn carried(row: &EntryRow) -> impl Iterator<Item = IdRow> {
     let reply = row.reply_id.filter(|_| row.response_id.is_none());
     [row.request_id, row.response_id, reply].into_iter().flatten().map(|id| (id, row.index))
 }
 
 impl SqliteConnection {
-    /// The entries that may carry an id, in order: all that do, and perhaps some that have it as another one's.
+    /// Returns the entries that may have an id, in order. The list is complete, but may include
+    /// entries with the id in another column.
     pub(super) fn entries_with(&mut self, id: Id) -> EngineResult<Vec<u64>> {
         let mut found = if self.is_writer {
             self.follow()?;
@@ -111,7 +117,7 @@ impl SqliteConnection {
             found.extend(self.newest.with(id));
             found
         } else if self.has_id_tables()? {
-            // One statement, so that nothing moves meanwhile.
+            // One statement reads one state, so no id can move in the meantime.
             self.seqs(
                 "SELECT seq FROM id_young WHERE id = ?1 UNION ALL SELECT seq FROM id_old WHERE id = ?1
                  UNION ALL SELECT seq FROM entry WHERE seq >= (SELECT indexed FROM id_state)
@@ -130,13 +136,15 @@ impl SqliteConnection {
         self.rows(sql, [id.as_bytes()], |row| Ok(uint(row.get(0)?)))
     }
 
-    /// Whether the tables are there: a file that nobody has written to since may be of a version without.
+    /// True if the id tables exist. A file that was not written since an upgrade may have an older
+    /// version.
     fn has_id_tables(&self) -> EngineResult<bool> {
         let version: Option<i64> = self.column("PRAGMA user_version", [])?;
         Ok(version.is_some_and(|version| version >= SINCE))
     }
 
-    /// Takes up the ids of entries that are written with the running transaction. When many wait, they go into their table.
+    /// Adds the ids of the entries that the running transaction writes. If enough have been
+    /// collected, they go into the young table.
     pub(super) fn append_ids(&mut self, rows: &[EntryRow]) -> EngineResult<()> {
         let Some(last) = rows.last() else { return Ok(()) };
         self.follow()?;
@@ -150,9 +158,9 @@ impl SqliteConnection {
         Ok(())
     }
 
-    /// Takes up what other processes appended since.
+    /// Adds the ids of entries that other processes appended.
     fn follow(&mut self) -> EngineResult<()> {
-        // Only who appends moves ids: where nobody did, they are where they were.
+        // Only appending moves ids between tables. If no entry was appended, nothing has moved.
         if self.newest.entries.end == self.size {
             return Ok(());
         }
@@ -168,7 +176,7 @@ impl SqliteConnection {
         Ok(())
     }
 
-    /// The ids of entries, from their rows.
+    /// Reads the ids of entries from their rows.
     fn ids_of(&self, entries: Range<u64>) -> EngineResult<Vec<IdRow>> {
         let rows: Vec<(i64, [Option<Vec<u8>>; 3])> = self.rows(
             "SELECT seq, request_id, response_id, iif(response_id IS NULL, reply_id, NULL) FROM entry
@@ -187,11 +195,12 @@ impl SqliteConnection {
         Ok(carried)
     }
 
-    /// Puts the newest ids into the young table, and about as many of that into the old one.
+    /// Writes the newest ids into the young table, and moves about as many ids from it into the old
+    /// table.
     fn age(&self, indexed: u64) -> EngineResult<()> {
         let mut added = self.newest.added.clone();
         added.extend(&self.newest.ids);
-        // In the table's order: each page is looked for, changed and left once.
+        // Insert in the table's order, so that each page is changed only once.
         added.sort_unstable();
         let mut insert = self
             .connection
@@ -202,13 +211,14 @@ impl SqliteConnection {
         }
         self.execute("UPDATE id_state SET indexed = ?1, young = ?2", params![int(indexed), young])?;
         if young > YOUNG {
-            // A little more than came, so that it does not grow.
+            // Move slightly more ids than were added, so that the young table does not grow.
             self.move_on(added.len() + added.len() / 4)?;
         }
         Ok(())
     }
 
-    /// Moves so many ids behind those that moved last into the old table; at the end it begins again.
+    /// Moves the next `count` ids into the old table, starting after the last moved id. At the end
+    /// of the young table it starts over.
     fn move_on(&self, count: usize) -> EngineResult<()> {
         let stretch: Option<(Vec<u8>, i64)> = self
             .connection
@@ -243,7 +253,7 @@ impl SqliteConnection {
         Ok(())
     }
 
-    /// Forgets the ids of entries left of one, which are still there.
+    /// Removes the ids of entries below this index. The entries must still exist.
     pub(super) fn prune_ids(&mut self, below: u64) -> EngineResult<()> {
         let mut gone = self.ids_of(0..below)?;
         gone.sort_unstable();
@@ -254,7 +264,7 @@ impl SqliteConnection {
             self.execute("DELETE FROM id_old WHERE id = ?1 AND seq = ?2", carried)?;
         }
         self.execute("UPDATE id_state SET young = young - ?1", [int(young)])?;
-        // Those in memory are read again from the entries that stay.
+        // The ids in memory are read again from the remaining entries.
         self.newest = Newest::default();
         Ok(())
     }
@@ -271,7 +281,7 @@ mod tests {
     use super::{TOGETHER, YOUNG};
     use crate::{Appended, Filter, Settings, Store, StoreError};
 
-    /// A file that several stores have open, as several processes have.
+    /// A store file that several stores have open, like several processes.
     struct Desk {
         folder: tempfile::TempDir,
         stores: Vec<Store>,
@@ -298,7 +308,7 @@ mod tests {
             Connection::open(self.file()).unwrap()
         }
 
-        /// Appends by one store after the other.
+        /// Appends entries through the stores in turn.
         fn append(&self, draft: Draft) -> Result<Appended, StoreError> {
             let turn = usize::try_from(self.stores[0].head().unwrap().size).unwrap();
             self.stores[turn / 3 % self.stores.len()]
@@ -309,7 +319,7 @@ mod tests {
         }
     }
 
-    /// Ids in no order; a reply's own have the time in front and so an order.
+    /// Returns an id without order. A reply id starts with its number, and so has an order.
     fn id(number: u64) -> Id {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
@@ -325,7 +335,8 @@ mod tests {
 
     const REQUEST: u64 = 1_000_000;
 
-    /// The answer to a request: under an id of its own, the request's, or a reply's.
+    /// Creates the response to a request. Its id is its own response id, its request's id or a
+    /// reply id.
     fn answer(number: u64) -> Draft {
         let draft = Draft::response().with_request_id(id(REQUEST + number));
         let draft = draft.with_outcome(&Token::new("ok").unwrap());
@@ -344,7 +355,8 @@ mod tests {
         }
     }
 
-    /// Requests and their answers, the answers some way behind. Gives where each answer is.
+    /// Appends requests and, 40 requests later, their responses. Returns the index of each
+    /// response.
     fn tell(desk: &Desk, count: u64) -> BTreeMap<u64, u64> {
         let mut answers = BTreeMap::new();
         for number in 0..count + 40 {
@@ -382,7 +394,7 @@ mod tests {
             assert_found(store, &answers);
         }
         assert_found(&Store::read_sqlite(desk.file()).unwrap(), &answers);
-        // What came before is known to whoever comes later, and by what it is known, it is not said twice.
+        // A newly opened store finds the older entries, and repeating a response appends nothing.
         let desk = Desk { stores: vec![desk.open()], folder: desk.folder };
         for number in [0, 1, 2, 150, 151, 152, 397, 398, 399] {
             let again = desk.append(answer(number)).unwrap();
@@ -416,7 +428,7 @@ mod tests {
             UNION SELECT iif(response_id IS NULL, reply_id, NULL), seq FROM entry)
             WHERE request_id IS NOT NULL AND seq < (SELECT indexed FROM id_state)";
         assert_eq!(young + old, count(&desk, all));
-        // What is pruned is in neither.
+        // Pruned ids are in neither table.
         desk.stores[0].prune(512, &mut |_| ()).unwrap();
         let left = "SELECT count(*) FROM (SELECT seq FROM id_young UNION ALL SELECT seq FROM id_old) WHERE seq < 512";
         assert_eq!(count(&desk, left), 0);
@@ -429,7 +441,7 @@ mod tests {
         }
     }
 
-    /// As a program of the version before left it.
+    /// Changes the file back to the previous version of the tables.
     fn make_older(file: &Path) {
         let older = Connection::open(file).unwrap();
         let sql = "DROP TABLE id_young; DROP TABLE id_old; DROP TABLE id_state;
@@ -458,7 +470,8 @@ mod tests {
         desk.stores.push(desk.open());
         assert_found(&desk.stores[0], &answers);
         assert!(desk.append(answer(7)).unwrap().is_repeated);
-        // One of each request, and of its answer one or, where that has an id of its own or of a reply, two.
+        // Each request has one id. Each response has its request's id, and 33 of them also an id of
+        // their own.
         assert_eq!(count(&desk, "SELECT count(*) FROM id_old"), 50 + 50 + 17 + 16);
         assert_eq!(count(&desk, "SELECT count(*) FROM pragma_index_list('entry')"), 0);
     }

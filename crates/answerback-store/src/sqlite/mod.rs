@@ -20,8 +20,8 @@ use answerback_ledger::VerifierKey;
 use crate::engine::{Engine, EngineError, EngineFailure, EngineRead, EngineResult, Opener};
 use crate::store::OpenText;
 
-/// The first version without the bug by which a write and a checkpoint of two connections that
-/// coincide can lose a commit.
+/// The first SQLite version without a bug that can lose a commit. The bug occurs when one
+/// connection writes while another one runs a checkpoint.
 const OLDEST_SQLITE: i32 = 3_051_003;
 
 pub(crate) struct SqliteOpener {
@@ -29,19 +29,20 @@ pub(crate) struct SqliteOpener {
     lock_timeout: Duration,
 }
 
-/// How often content was erased, and up to which of these times no file holds it any more: rows of `meta`.
+/// The rows of `meta` that count erasures: how many were made, and how many of them no file
+/// contains any more.
 pub(crate) const SCRUB_WANTED: &str = "scrub_wanted";
 pub(crate) const SCRUB_DONE: &str = "scrub_done";
 
-/// One connection. It writes when it was opened so.
+/// One connection to the file, for reading or for writing.
 pub(crate) struct SqliteConnection {
     pub(super) connection: Connection,
     pub(super) lock_timeout: Duration,
-    /// The key in force as it was last read: taking one apart costs more than reading its row.
+    /// The key in force as last read. The cache saves parsing the key each time.
     pub(super) signer: Option<(String, VerifierKey)>,
-    /// Where the log went, as it was last read with the head.
+    /// The store that the log was moved to, as last read with the head.
     pub(super) moved: Option<String>,
-    /// How many entries there were then.
+    /// The number of entries as last read with the head.
     pub(super) size: u64,
     pub(super) is_writer: bool,
     newest: ids::Newest,
@@ -64,7 +65,7 @@ impl SqliteOpener {
         }
     }
 
-    /// What opens the index for full text, in a second file beside the store.
+    /// Returns the function that opens the full-text index, in a second file next to the store.
     pub(crate) fn text(&self) -> OpenText {
         let mut path = self.path.clone().into_os_string();
         path.push("-text");
@@ -88,8 +89,9 @@ impl Opener for SqliteOpener {
     }
 }
 
-/// Writes what was committed back into the file and empties the log beside it, where old content would stay. Nobody is
-/// waited for: `false` when somebody still reads an older state, or writes.
+/// Writes committed pages back into the file and truncates the write-ahead log, which could still
+/// contain erased content. It does not wait: it returns `false` if another connection reads an
+/// older state or writes.
 fn truncate_log(connection: &Connection, lock_timeout: Duration) -> EngineResult<bool> {
     connection.busy_timeout(Duration::ZERO)?;
     let busy: Result<i64, _> =
@@ -111,14 +113,15 @@ fn connect(path: &Path, flags: OpenFlags, lock_timeout: Duration) -> EngineResul
         .map_err(|error| named(path, &error))?;
     connection.busy_timeout(lock_timeout)?;
     connection.set_prepared_statement_cache_capacity(64);
-    // A plan never depends on what is bound: else every statement with a bound LIMIT is compiled anew each time.
+    // Keeps query plans independent of bound values. Otherwise SQLite would recompile every
+    // statement with a bound LIMIT each time.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON;")?;
     Ok(connection)
 }
 
-/// Makes the file for this user alone, before SQLite would make it for whoever the system lets. What lies beside it
-/// has its mode. Where that cannot be done, SQLite says why.
+/// Creates the file with access for this user only, before SQLite creates it with the default mode.
+/// SQLite gives the files next to it the same mode. If this fails, SQLite reports the error.
 fn make_private(path: &Path) {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -134,7 +137,8 @@ fn named(path: &Path, error: &rusqlite::Error) -> EngineError {
 impl From<rusqlite::Error> for EngineError {
     fn from(error: rusqlite::Error) -> Self {
         let failure = match error.sqlite_error_code() {
-            // Somebody recovers the log after a crash, or was faster: worth another try.
+            // Another connection recovers the log after a crash, or committed first. The
+            // transaction can be retried.
             Some(ErrorCode::DatabaseBusy)
                 if matches!(
                     error.sqlite_error().map(|error| error.extended_code),
@@ -151,19 +155,19 @@ impl From<rusqlite::Error> for EngineError {
     }
 }
 
-/// The ids that parts of an entry can have: 256 times its index, and the part's place in the leaf, which has no room
-/// for so many.
+/// Returns the range of ids for the parts of an entry: 256 times its index plus the part's
+/// position. A leaf cannot hold that many parts.
 pub(super) fn part_ids(index: u64) -> Range<i64> {
     let first = int(index).saturating_mul(256);
     first..first.saturating_add(256)
 }
 
-/// A number as SQLite keeps it. What we count does not reach 2^63.
+/// Converts a number for SQLite. Our counters never reach 2^63.
 pub(super) fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A number that SQLite kept.
+/// Converts a number from SQLite.
 pub(super) fn uint(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }

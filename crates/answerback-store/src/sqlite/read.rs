@@ -39,7 +39,7 @@ impl SqliteConnection {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Leaves of a stretch that are as the filter says.
+    /// Returns the leaves of a range that match the filter.
     fn leaves_within(
         &mut self,
         filter: &Filter,
@@ -74,7 +74,7 @@ impl SqliteConnection {
     }
 }
 
-/// Numbers as SQLite takes a list of them.
+/// Formats numbers as a JSON array, which `json_each` reads as a list.
 fn json_list(numbers: &[u64]) -> String {
     let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
     format!("[{}]", numbers.join(","))
@@ -84,7 +84,7 @@ fn hash(bytes: &[u8]) -> EngineResult<Hash> {
     Hash::try_from(bytes).map_err(|error| EngineError::damaged(error.to_string()))
 }
 
-/// Hashes in their places, up to the first that is missing.
+/// Parses hashes with their indexes, and returns those up to the first missing index.
 fn placed(rows: Vec<(i64, Vec<u8>)>, from: u64) -> EngineResult<Vec<Hash>> {
     let rows = rows.into_iter().map(|(place, bytes)| Ok((place, hash(&bytes)?)));
     Ok(without_gap(rows.collect::<EngineResult<_>>()?, from))
@@ -176,7 +176,7 @@ impl EngineRead for SqliteConnection {
         if let Some(bytes) = bytes {
             return bytes.chunks(Hash::BYTES).map(hash).collect();
         }
-        // Right of the last full tile: leaves, or the roots of the tiles below.
+        // To the right of the last full tile, read leaf hashes or the roots of the tiles below.
         let Some(below) = level.checked_sub(1) else { return self.leaf_hashes(from..from + count) };
         let rows: Vec<(i64, Vec<u8>)> = self.rows(
             "SELECT n, root FROM tile WHERE level = ?1 AND n >= ?2 AND n < ?3 ORDER BY n",
@@ -236,7 +236,7 @@ impl EngineRead for SqliteConnection {
         within: Range<u64>,
         limit: usize,
     ) -> EngineResult<Vec<(u64, Vec<u8>)>> {
-        // An id says more exactly where to look.
+        // An id finds entries more precisely than the index of agents and tools.
         let has_id = filter.request_id.is_some() || filter.response_id.is_some();
         let mut stretches = if has_id { vec![within] } else { self.stretches(filter, &within)? };
         if filter.newest_first {

@@ -3,7 +3,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use super::ids;
 use crate::engine::{EngineError, EngineFailure, EngineResult};
 
-/// The version of the tables. A program that does not know it does not touch them.
+/// The version of the tables. A program does not use tables of an unknown version.
 const VERSION: i64 = 5;
 
 const TABLES: &str = "
@@ -66,7 +66,8 @@ CREATE TABLE blob_ref(
 CREATE INDEX blob_ref_sha256 ON blob_ref(sha256);
 ";
 
-/// What keeps accidents away from the log. Whoever means harm can drop them, and is found by the tree.
+/// Triggers that protect the log against accidental changes. An attacker can drop them, but the
+/// tree reveals changes.
 pub(super) const GUARDS: &str = "
 CREATE TRIGGER entry_update BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, 'entries are not changed'); END;
 CREATE TRIGGER entry_delete BEFORE DELETE ON entry BEGIN SELECT RAISE(ABORT, 'entries are not deleted'); END;
@@ -76,9 +77,9 @@ CREATE TRIGGER checkpoint_update BEFORE UPDATE ON checkpoint BEGIN SELECT RAISE(
 CREATE TRIGGER checkpoint_delete BEFORE DELETE ON checkpoint BEGIN SELECT RAISE(ABORT, 'checkpoints are not deleted'); END;
 ";
 
-/// Makes a connection that writes what it must be, and the tables on first use.
+/// Configures a connection for writing, and creates the tables on first use.
 pub(super) fn prepare(connection: &Connection) -> EngineResult<()> {
-    // The size of a page counts only before the first table.
+    // The page size takes effect only before the first table is created.
     connection.execute_batch("PRAGMA page_size = 8192;")?;
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode != "wal" {

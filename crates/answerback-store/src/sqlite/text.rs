@@ -8,16 +8,16 @@ use super::{connect, int, truncate_log, uint};
 use crate::engine::EngineResult;
 use crate::text::{IndexStep, TextIndex};
 
-/// An index in FTS5. It keeps a copy of the text, so that an entry can be removed without it. Nothing is ranked, so the
-/// lengths of texts are not kept.
+/// A full-text index with FTS5. It stores a copy of the text, so that it can remove an entry whose
+/// text is already erased. It does not store the lengths of texts, because results are not ranked.
 struct Fts {
     connection: Connection,
     lock_timeout: Duration,
-    /// The position from which the next step was read.
+    /// The position that the next step starts from.
     from: u64,
 }
 
-/// As in the store itself: who removes text says so, and who comes later sees to it.
+/// Counts removals of text as the store does, so that a later process can finish the scrub.
 const WANT_SCRUB: &str = "UPDATE scrub SET wanted = wanted + 1";
 
 pub(super) fn open(
@@ -30,10 +30,10 @@ pub(super) fn open(
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags, lock_timeout)?;
-    // The size of a page counts only before the first table.
+    // The page size takes effect only before the first table is created.
     connection.execute_batch("PRAGMA page_size = 8192;")?;
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
-    // It is made from the log and can be made again: losing the last seconds of it costs nothing.
+    // The index can be rebuilt from the log, so losing the last seconds is harmless.
     connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(
@@ -60,8 +60,8 @@ impl TextIndex for Fts {
     fn advance(&mut self, step: &IndexStep) -> EngineResult<()> {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Several processes may fill the index. Only the first moves it on: what another read before that may have been
-        // erased meanwhile.
+        // Several processes may fill the index. Only the first one advances the position. The text
+        // that another process read before may have been erased since.
         let moved = transaction.execute(
             "UPDATE position SET next = ?1 WHERE next = ?2",
             [int(step.position), int(self.from)],
@@ -106,7 +106,7 @@ impl TextIndex for Fts {
         newest_first: bool,
         limit: usize,
     ) -> EngineResult<Vec<u64>> {
-        // Each word in quotes: what somebody types is not a query language.
+        // Quote each word, because user input must not be parsed as query syntax.
         let quoted = |word: &str| format!("\"{}\"", word.replace('"', "\"\""));
         let query: Vec<String> = words.split_whitespace().map(quoted).collect();
         if query.is_empty() {
@@ -168,7 +168,8 @@ mod tests {
         IndexStep { add, position, ..IndexStep::default() }
     }
 
-    /// One process reads entries and rests; another indexes them and their erasure; then the first goes on.
+    /// Checks two processes: one reads entries and pauses. The other one indexes them and then
+    /// their erasure, before the first one continues.
     #[test]
     fn a_slow_process_does_not_write_erased_text_back() {
         let folder = tempfile::tempdir().unwrap();
@@ -188,7 +189,7 @@ mod tests {
         assert_eq!(fast.find("marmalade", 0..9, false, 9).unwrap(), Vec::<u64>::new());
         assert_eq!(fast.find("toast", 0..9, false, 9).unwrap(), [1]);
         assert_eq!((slow.position().unwrap(), fast.position().unwrap()), (3, 3));
-        // The slow one goes on from there.
+        // The slow process continues from the new position.
         slow.advance(&step(&[(3, "honey")], 4)).unwrap();
         assert_eq!(fast.find("honey", 0..9, false, 9).unwrap(), [3]);
         assert!(slow.scrub().unwrap() && fast.is_scrubbed().unwrap());

@@ -1,7 +1,8 @@
-//! Which agents and tools each full tile of entries has.
+//! The index of the agents and tools that each full tile of entries contains.
 //!
-//! An index over entries would be one more page to write with every entry, at a random place. This one is written once
-//! for 256 of them; who looks for a tool reads the tiles that have it, and what lies right of the last full one.
+//! An index over entries would write one more page at a random place for every entry. This index is
+//! written once per 256 entries. A search for a tool reads the tiles that contain it, and the
+//! entries to the right of the last full tile.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,7 +15,7 @@ use crate::Filter;
 use crate::engine::EngineResult;
 
 impl SqliteConnection {
-    /// Takes up what the entries of a tile have, which are all written.
+    /// Adds the agents and tools of a full tile, whose entries are all written.
     pub(super) fn append_facets(&self, tile: u64) -> EngineResult<()> {
         let within = params![int(tile), int(tile * WIDTH), int((tile + 1) * WIDTH)];
         self.execute(
@@ -27,13 +28,13 @@ impl SqliteConnection {
         Ok(())
     }
 
-    /// Forgets the tiles left of an entry.
+    /// Removes the tiles to the left of an entry.
     pub(super) fn prune_facets(&self, below: u64) -> EngineResult<()> {
         self.execute("DELETE FROM facet WHERE n < ?1", [int(below / WIDTH)])?;
         Ok(())
     }
 
-    /// The stretches of a range, in order, outside of which no entry has the filter's agent and tool.
+    /// Returns the parts of a range, in order, that can contain the filter's agent and tool.
     pub(super) fn stretches(
         &self,
         filter: &Filter,

@@ -72,13 +72,13 @@ impl Engine for SqliteConnection {
     fn rollback(&mut self) {
         self.newest.rollback();
         if !self.connection.is_autocommit() {
-            // When even this fails, the connection is dropped next.
+            // If the rollback fails, the connection is dropped next.
             let _ = self.connection.execute_batch("ROLLBACK");
         }
     }
 
     fn scrub(&mut self) -> EngineResult<bool> {
-        // Read first: what is erased from now on is not covered.
+        // Read the count first: this scrub does not cover erasures after this point.
         let wanted = self.meta(SCRUB_WANTED)?;
         if !truncate_log(&self.connection, self.lock_timeout)? {
             return Ok(false);
@@ -207,12 +207,12 @@ impl Engine for SqliteConnection {
         if kept != expected {
             return Ok(false);
         }
-        // What lapsed goes with what is known of it.
+        // Deleting an expired state also deletes its references.
         if kept.is_none() || state.is_none() {
             self.execute("DELETE FROM attempt WHERE key = ?1", [key])?;
         }
         let Some(state) = state else { return Ok(true) };
-        // A revision is never used twice for a key, also when its state was dropped in between.
+        // A revision is never reused for a key, even if its state was removed in between.
         let revision = micros(now).max(kept.map_or(0, int) + 1);
         self.execute(
             "INSERT INTO attempt(key, revision, expires, blocked, state) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -393,7 +393,7 @@ impl Engine for SqliteConnection {
 
     fn prune_entries(&mut self, below: u64) -> EngineResult<u64> {
         self.erase_of("SELECT 'entry/' || seq FROM entry WHERE seq < ?1", int(below))?;
-        // The first entry that stays may be under another key than the first of all.
+        // The first remaining entry may be signed by a newer key than the first entry of the log.
         self.execute(
             "UPDATE meta SET value = coalesce((
                SELECT json_extract(CAST(leaf AS TEXT), '$.vkey') FROM entry
@@ -413,7 +413,8 @@ impl Engine for SqliteConnection {
 }
 
 impl SqliteConnection {
-    /// Erases the content of everything that belongs to or comes from what the query names.
+    /// Erases the content of everything with a reference that the query returns, and of cases and
+    /// retry states that come from it.
     fn erase_of(&self, references: &str, value: impl rusqlite::ToSql + Copy) -> EngineResult<()> {
         let value: [&dyn rusqlite::ToSql; 1] = [&value];
         let told = format!("ref IN ({references})");
@@ -425,7 +426,7 @@ impl SqliteConnection {
             ),
             value,
         )?;
-        // What people said of a case may quote what they were shown, so it goes with either.
+        // A person's words may quote the shown content, so they are erased together with it.
         let cases: Vec<(String, String)> = self.rows(
             &format!(
                 "SELECT id, body FROM case_record WHERE id IN (SELECT id FROM case_source WHERE {told})"
@@ -445,7 +446,7 @@ impl SqliteConnection {
             format!(
                 "DELETE FROM attempt WHERE key IN (SELECT key FROM attempt_source WHERE {told})"
             ),
-            // A blob that something else holds as well stays.
+            // A blob that has another reference stays.
             format!(
                 "DELETE FROM blob WHERE sha256 IN (SELECT sha256 FROM blob_ref WHERE {told})
                  AND NOT EXISTS (SELECT 1 FROM blob_ref AS other WHERE other.sha256 = blob.sha256

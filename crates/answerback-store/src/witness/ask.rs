@@ -1,4 +1,4 @@
-//! Asking a witness until it has signed the newest checkpoint, or it is clear that it does not.
+//! Asks a witness to cosign the newest checkpoint, with retries.
 
 use std::sync::Arc;
 
@@ -13,25 +13,26 @@ use crate::queue::Queue;
 use crate::reading::{self, Readers};
 use crate::stats::Counters;
 
-/// How often the size that the witness has seen may turn out to be another.
+/// The maximum number of attempts if the witness reports another size than expected.
 const TRIES: usize = 4;
 
-/// What a line of signature weighs in the queue.
+/// The weight of a signature line in the queue, in bytes.
 const WEIGHT: usize = 1024;
 
-/// What a witness signed.
+/// A checkpoint that a witness cosigned.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Witnessed {
     /// The size of the log in the checkpoint.
     pub size: u64,
-    /// When it signed, in seconds since 1970, by its own clock.
+    /// The time of the cosignature in seconds since 1970, by the witness's own clock.
     pub time: u64,
     /// The checkpoint with its cosignature.
     pub note: Note,
 }
 
-/// What asking needs of a store, without keeping the store open.
+/// Holds the parts of a store that a request to a witness needs. It does not prevent the store from
+/// closing.
 pub(crate) struct CosignatureRequest {
     pub(crate) readers: Arc<Readers>,
     pub(crate) queue: Arc<Queue>,
@@ -39,7 +40,8 @@ pub(crate) struct CosignatureRequest {
 }
 
 impl CosignatureRequest {
-    /// The newest checkpoint with what witnesses signed, and the largest size that this witness signed.
+    /// Returns the newest checkpoint with its cosignatures, its size, and the largest size that
+    /// this witness cosigned.
     pub(super) fn newest(&self, witness: &Witness) -> Result<(Note, u64, u64), StoreError> {
         let signer = witness.key().signer();
         self.readers.read(|read| {
@@ -64,12 +66,12 @@ impl CosignatureRequest {
             };
             match witness.add_checkpoint(old, &proof, &note)? {
                 Answer::Signed(lines) => return self.keep(witness, &note, size, &lines),
-                // It has seen this size, with another root.
+                // The witness has seen this size with another root.
                 Answer::Seen(seen) if seen == old => {
                     return Err(WitnessError::Inconsistent { seen });
                 }
                 Answer::Seen(seen) => {
-                    // Another process may have shown it a newer checkpoint than the one we hold.
+                    // Another process may have sent the witness a newer checkpoint than ours.
                     (note, size, _) = self.newest(witness)?;
                     if seen > size {
                         return Err(WitnessError::Ahead { seen, size });
@@ -81,7 +83,7 @@ impl CosignatureRequest {
         Err(WitnessError::Busy)
     }
 
-    /// Verifies the cosignature and keeps it with the checkpoint.
+    /// Verifies the cosignature and stores it with the checkpoint.
     fn keep(
         &self,
         witness: &Witness,
@@ -94,13 +96,14 @@ impl CosignatureRequest {
         let cosigned = cosigned.map_err(|_| WitnessError::Answer("no signature lines"))?;
         let cosignature = key.cosignature(&cosigned).map_err(|_| WitnessError::Forged)?;
         let cosignature = cosignature.ok_or(WitnessError::Unsigned)?;
-        // Of what came, only the line that was verified is kept.
+        // Store only the verified line of the response.
         let line = cosignature.line;
         let (signer, own) = (key.signer(), note.to_string());
         let note = note.with_signatures(&line).map_err(|_| WitnessError::Forged)?;
         let (job, ticket) = job(Foreseen::default(), move |work| {
             work.write(|engine| {
-                // Where another witness's line stands in it, it is kept already, without.
+                // If the note contains another witness's line, the checkpoint is already stored
+                // without it.
                 engine.keep_checkpoint(size, &own)?;
                 engine.put_cosignature(size, &signer, &line)
             })
@@ -111,55 +114,55 @@ impl CosignatureRequest {
     }
 }
 
-/// Why there is no cosignature.
+/// Explains why there is no cosignature.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WitnessError {
-    /// It does not answer, or not in time.
+    /// The witness does not respond in time.
     #[error("it cannot be reached: {0}")]
     Unreachable(String),
-    /// It does not know the log.
+    /// The witness does not know the log.
     #[error("it does not know this log; give its operator the log's key")]
     UnknownLog,
-    /// It knows the log by another key.
+    /// The witness knows the log by another key.
     #[error(
         "it does not trust the key that signed the checkpoint; give its operator the log's key"
     )]
     Untrusted,
-    /// It has seen a longer log: this one was rolled back.
+    /// The witness has seen a longer log: this one was rolled back.
     #[error(
         "it has seen {seen} entries and the log has {size}: the log was restored from an older copy"
     )]
     Ahead {
-        /// The size that it has seen.
+        /// The size that the witness has seen.
         seen: u64,
         /// The size of the log.
         size: u64,
     },
-    /// It has seen another history.
+    /// The witness has seen another history.
     #[error(
         "the first {seen} entries of the log are not those that it has seen: history was rewritten"
     )]
     Inconsistent {
-        /// The size at which they differ.
+        /// The size at which the histories differ.
         seen: u64,
     },
-    /// Others showed it newer checkpoints all the time.
+    /// Other processes kept sending newer checkpoints.
     #[error("others show it newer checkpoints all the time; try again later")]
     Busy,
-    /// It answered with another status.
+    /// The witness responded with an unexpected HTTP status.
     #[error("it answered with status {0}")]
     Status(u16),
-    /// It answered something that is not an answer.
+    /// The witness's response is malformed.
     #[error("its answer is not one: {0}")]
     Answer(&'static str),
-    /// It answered with cosignatures of other keys.
+    /// The witness responded with cosignatures of other keys.
     #[error("it did not sign with the key that is configured for it")]
     Unsigned,
-    /// Its cosignature does not verify.
+    /// The cosignature is not valid.
     #[error("its cosignature is not one of this checkpoint")]
     Forged,
-    /// The store cannot be read, or cannot keep the cosignature.
+    /// The store cannot be read, or cannot store the cosignature.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

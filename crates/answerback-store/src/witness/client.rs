@@ -1,4 +1,4 @@
-//! One request to a witness, and its answer.
+//! Sends one request to a witness and reads the response.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use ureq::Agent;
 
 use super::WitnessError;
 
-/// How long a witness may take for everything, unless somebody says otherwise.
+/// The default timeout of a request to a witness, including the connection.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The longest answer: a few signature lines.
+/// The maximum length of a response in bytes. It contains a few signature lines.
 const LONGEST: u64 = 64 << 10;
 
-/// Where a witness is, and the key by which its cosignatures are known.
+/// The URL of a witness and the key that verifies its cosignatures.
 #[derive(Clone, Debug)]
 pub struct Witness {
     url: String,
@@ -23,38 +23,38 @@ pub struct Witness {
     timeout: Duration,
 }
 
-/// What a witness answers, as far as there is a way on.
+/// A response of a witness that the caller can continue with.
 pub(super) enum Answer {
-    /// Signature lines.
+    /// The signature lines.
     Signed(String),
-    /// It has seen another size than we thought.
+    /// The size that the witness has seen, if it differs from the expected one.
     Seen(u64),
 }
 
 impl Witness {
-    /// The witness that takes checkpoints at `URL/add-checkpoint`.
+    /// Creates a witness that accepts checkpoints at `URL/add-checkpoint`.
     pub fn new(url: impl Into<String>, key: WitnessKey) -> Self {
         Self { url: url.into(), key, timeout: PATIENCE }
     }
 
-    /// How long one request may take, connecting included.
+    /// Sets the timeout of one request, including the connection.
     #[must_use]
     pub const fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// The key by which its cosignatures are known.
+    /// Returns the key that verifies its cosignatures.
     pub const fn key(&self) -> &WitnessKey {
         &self.key
     }
 
-    /// Where it takes checkpoints.
+    /// Returns the base URL of the witness.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Hands a checkpoint over, with the proof that the log goes on from the size that the witness has seen.
+    /// Sends a checkpoint with the proof that the log extends the size that the witness has seen.
     pub(super) fn add_checkpoint(
         &self,
         old: u64,
@@ -70,7 +70,8 @@ impl Witness {
         let agent: Agent = Agent::config_builder()
             .timeout_global(Some(self.timeout))
             .http_status_as_error(false)
-            // A witness that moved is configured anew: what it is asked may not go just anywhere.
+            // Do not follow redirects. Requests must go only to the configured URL, so a witness
+            // that moved needs a new configuration.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .user_agent("answerback")

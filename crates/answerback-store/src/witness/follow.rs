@@ -1,4 +1,4 @@
-//! A thread that has checkpoints witnessed while the store is open.
+//! A thread that has checkpoints cosigned while the store is open.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use super::{CosignatureRequest, Witness};
 use crate::stats::Counters;
 
-/// How often it is looked for a newer checkpoint.
+/// The interval at which the thread looks for a newer checkpoint.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause before a witness that failed is asked again.
+/// The longest pause before the next request to a witness that failed.
 const LONGEST: Duration = Duration::from_mins(5);
 
-/// A witness, and when it is asked again.
+/// A witness with the time of its next request.
 struct WitnessTurn<'a> {
     witness: &'a Witness,
     pause: Duration,
@@ -20,7 +20,7 @@ struct WitnessTurn<'a> {
     trouble: Option<String>,
 }
 
-/// Has checkpoints witnessed until the store is closed.
+/// Asks witnesses to cosign checkpoints until the store is closed.
 pub(crate) fn follow(asking: &CosignatureRequest, witnesses: &[Witness], stop: &AtomicBool) {
     let mut turns: Vec<WitnessTurn<'_>> = witnesses
         .iter()
@@ -40,12 +40,12 @@ pub(crate) fn follow(asking: &CosignatureRequest, witnesses: &[Witness], stop: &
 }
 
 impl WitnessTurn<'_> {
-    /// Asks the witness when it is due and there is something to ask.
+    /// Asks the witness if a request is due and there is a newer checkpoint.
     fn take(&mut self, asking: &CosignatureRequest) {
         if Instant::now() < self.due {
             return;
         }
-        // A log without an entry yet has no checkpoint; nothing to ask is no trouble.
+        // A log without entries has no checkpoint yet. That is not an error.
         let Ok((_, size, seen)) = asking.newest(self.witness) else { return };
         if seen >= size {
             return;

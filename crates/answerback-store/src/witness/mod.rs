@@ -1,6 +1,8 @@
-//! Witnesses: others who remember how far the log is, and sign that it only ever grew (c2sp.org/tlog-witness).
+//! Witnesses: independent parties that remember the size of the log and sign that it only ever grew
+//! (c2sp.org/tlog-witness).
 //!
-//! Appending never waits for them. What they sign is verified before it is kept, and kept with the checkpoint.
+//! Appending never waits for a witness. Cosignatures are verified before they are stored with the
+//! checkpoint.
 
 mod ask;
 mod client;

@@ -1,4 +1,4 @@
-//! Going on with a log that was restored from an older copy.
+//! Adopts logs that were restored from an older copy.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use crate::scene::{Scene, append, judged};
 
-/// What holds of an adopted log, in any engine. `open` opens it, and `adopt` adopts it.
+/// Checks the adoption of a log in any engine. `open` opens the log, and `adopt` adopts it.
 pub(crate) fn is_adopted(
     scene: &Scene,
     open: &dyn Fn() -> Result<Store, StoreError>,
@@ -60,7 +60,7 @@ fn a_restored_file_is_adopted() {
     let adopt = |settings: &Settings| Store::adopt_sqlite(&path, settings);
     is_adopted(&scene, &|| scene.open(), &adopt, (4, 9));
     judged(&path);
-    // Who has what was signed before still sees that it is another history.
+    // A holder of the old checkpoints still detects that the history differs.
     let old = fs::read_to_string(scene.path("anchor.before-adopt-1")).unwrap();
     let options = answerback_verify::Options::new().with_checkpoints("old anchor", &old).unwrap();
     let mut source = answerback_verify::open(&path).unwrap();

@@ -3,8 +3,8 @@ use std::path::Path;
 use answerback_store::conformance::PROMISES;
 use answerback_store::{Settings, Store, StoreError};
 
-/// Each promise is a test run of its own in the output, and all are run even when one breaks.
-#[expect(clippy::print_stdout, reason = "which promises are kept is for people")]
+/// Runs each guarantee as a separate test with its own output, even if an earlier one fails.
+#[expect(clippy::print_stdout, reason = "people read the results")]
 fn keeps_every_promise(
     open: impl Fn(&Path, &str, Settings) -> Result<Store, StoreError> + std::panic::RefUnwindSafe,
 ) {

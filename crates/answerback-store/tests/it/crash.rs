@@ -3,13 +3,13 @@ use std::time::Duration;
 
 use crate::scene::{Scene, acknowledged, append, judged, verified};
 
-/// How often writers are killed. `scripts/torture` asks for 200.
+/// Returns the number of rounds in which writers are killed. `scripts/torture` sets 200.
 pub(crate) fn rounds() -> u64 {
     std::env::var("ANSWERBACK_CRASH_ROUNDS").map_or(10, |rounds| rounds.parse().unwrap())
 }
 
-/// The writer is killed at a random moment, round after round on one store. Whatever was acknowledged
-/// is in the log afterwards, with the hash that was acknowledged, and the log goes on from there.
+/// Kills the writer at a random moment, in many rounds on one store. Every acknowledged entry must
+/// be in the log afterward with its acknowledged hash, and the log must continue.
 #[test]
 fn what_was_acknowledged_survives_a_kill() {
     let scene = Scene::new();
@@ -18,7 +18,7 @@ fn what_was_acknowledged_survives_a_kill() {
         let mut child =
             scene.appender(1_000_000, [1, 16, 256][usize::try_from(round % 3).unwrap()]);
         let killer = child.id();
-        // Not at the same moment each time; the first rounds hit the opening.
+        // Vary the moment. The first rounds hit the opening of the store.
         let pause = Duration::from_millis(20 + (round * 7919 + 13) % 300);
         thread::sleep(pause);
         child.kill().unwrap();
@@ -31,7 +31,7 @@ fn what_was_acknowledged_survives_a_kill() {
         }
         all.extend(heard);
         append(&store, 1);
-        // All of it, hashed anew, now and then: each time it is longer.
+        // Hash the whole log again only sometimes, because it grows with each round.
         if round.is_multiple_of(25) || round == rounds {
             let hashes = verified(&store);
             for (index, hash) in &all {

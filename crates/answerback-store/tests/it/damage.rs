@@ -18,8 +18,9 @@ fn copy_store(from: &Path, to: &Path) {
     }
 }
 
-/// A power cut can leave any beginning of the last writes: the file is cut at every 512 bytes of its
-/// tail, and what opens is a whole log that is a beginning of the true one.
+/// Checks recovery from a power cut, which can leave any prefix of the last writes. The file is cut
+/// at every 512 bytes of its tail. The store that opens must contain a complete prefix of the true
+/// log.
 #[test]
 fn a_torn_tail_is_a_shorter_whole_log() {
     let scene = Scene::new();
@@ -27,7 +28,7 @@ fn a_torn_tail_is_a_shorter_whole_log() {
         .unwrap();
     (0..6).for_each(|_| append(&store, 1));
     let whole = verified(&store);
-    // A copy as the disk would have it, while the writer still has it open.
+    // Copy the files as they are on the disk while the writer has them open.
     let torn = Scene::new();
     copy_store(scene.path("").as_path(), torn.path("").as_path());
     let log = fs::read(torn.path("store.db-wal")).unwrap();
@@ -47,7 +48,7 @@ fn a_torn_tail_is_a_shorter_whole_log() {
             let settings = Settings::new(torn.path("ledger.key"));
             let opened = Store::open_sqlite(torn.path("store.db"), settings).unwrap();
             let hashes = verified(&opened);
-            // Opening a log that lost everything starts it anew; else it is a beginning.
+            // A log that lost everything starts again. Otherwise it must be a prefix.
             let same = hashes.iter().zip(&whole).take_while(|(one, other)| one == other).count();
             assert!(same == hashes.len() || same == 0 && hashes.len() == 1, "cut at {cut}");
             sizes.push(same);
@@ -58,7 +59,7 @@ fn a_torn_tail_is_a_shorter_whole_log() {
     println!("{} cut or zeroed tails, each a whole log", sizes.len() + zeroed.len());
 }
 
-/// A restored backup is behind the anchor, and does not sign a second history.
+/// Checks that a restored backup is behind the anchor and does not sign a second history.
 #[test]
 fn a_restored_backup_does_not_sign() {
     let scene = Scene::new();
@@ -73,8 +74,8 @@ fn a_restored_backup_does_not_sign() {
     assert!(refused.to_string().contains("restore the newer one"), "{refused}");
 }
 
-/// Somebody who changes rows behind our back is noticed when the store is opened, or by the writer that
-/// has it open: it stops acknowledging until the store is whole again.
+/// Checks that changed rows are detected when the store is opened, and by a writer that has it
+/// open. The writer stops acknowledging until the rows are restored.
 #[test]
 fn changed_rows_poison_until_they_are_whole_again() {
     let scene = Scene::new();
@@ -99,7 +100,7 @@ fn changed_rows_poison_until_they_are_whole_again() {
     let refused = store.append(Draft::request()).unwrap().wait().unwrap_err();
     assert!(matches!(refused, StoreError::Poisoned(_)), "{refused}");
     behind.execute("UPDATE head SET root = ?1", [root]).unwrap();
-    // It heals by itself, once its pause is over.
+    // The store recovers by itself after the pause.
     let healed = (0..100).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(20));
         store.append(Draft::request()).unwrap().wait().is_ok()
@@ -108,7 +109,8 @@ fn changed_rows_poison_until_they_are_whole_again() {
     verified(&store);
 }
 
-/// How many of the scene's files hold this, in whatever case: the index for full text keeps its words in lower case.
+/// Counts the scene's files that contain these bytes. It ignores case, because the full-text index
+/// stores words in lower case.
 fn holding(scene: &Scene, needle: &[u8]) -> usize {
     let needle = needle.to_ascii_lowercase();
     let files = fs::read_dir(scene.path("")).unwrap().map(|file| file.unwrap().path());
@@ -119,7 +121,7 @@ fn holding(scene: &Scene, needle: &[u8]) -> usize {
     files.filter(holds).count()
 }
 
-/// The words that a file of the scene holds.
+/// Returns the words that some file of the scene contains.
 fn words_left(scene: &Scene) -> Vec<&'static str> {
     WORDS.into_iter().filter(|word| holding(scene, word.as_bytes()) > 0).collect()
 }
@@ -131,8 +133,9 @@ fn wait_for_text(store: &Store) {
     }
 }
 
-/// After an erasure no file of the store holds the content, nor its salt; nor what else came from the entry: events,
-/// blobs, retry states, cases with what people said of them, words in the index.
+/// Checks that after an erasure no file of the store contains the content or its salt. The same
+/// holds for everything else from the entry: events, blobs, retry states, people's words on cases,
+/// and words in the index.
 #[test]
 fn erased_content_is_in_no_file() {
     let scene = Scene::new();
@@ -149,7 +152,7 @@ fn erased_content_is_in_no_file() {
     for index in entries {
         store.erase(index, Token::new("seen").unwrap(), Basis::Request).unwrap().wait().unwrap();
     }
-    // The index follows the erasure's entry, in case it had been behind.
+    // The index also processes the erasure entry, in case it was behind.
     wait_for_text(&store);
     assert_eq!((words_left(&scene), holding(&scene, &salt)), (vec![], 0));
     assert_eq!(store.entries(&text, None, 9).unwrap().entries.len(), 0);
@@ -158,14 +161,15 @@ fn erased_content_is_in_no_file() {
     judged(&scene.path("store.db"));
 }
 
-/// Pruning takes along what erasing does, in several steps, and what is left is a whole log.
+/// Checks that pruning removes the same content as erasing, in several steps, and leaves a valid
+/// log.
 #[test]
 fn pruned_content_is_in_no_file() {
     let scene = Scene::new();
     let store =
         Store::open_sqlite(scene.path("store.db"), scene.settings().with_full_text(true)).unwrap();
     tell_everything(&store);
-    // Not all at once: more than the queue holds is refused, however fast the writer is.
+    // Append in two batches, because the queue rejects more than its limit.
     (0..2).for_each(|_| append(&store, 2500));
     wait_for_text(&store);
     assert_eq!(words_left(&scene), WORDS);
@@ -179,12 +183,13 @@ fn pruned_content_is_in_no_file() {
     judged(&scene.path("store.db"));
 }
 
-/// Somebody reads an older state while content is erased. Nobody waits for them: the erasure is answered, others write,
-/// and the store says that it is not done. The next writer sees to it when they have gone.
+/// Checks an erasure while a reader uses an older state. The erasure completes and others can
+/// write, but the store reports that the scrub is pending. The next writer scrubs after the reader
+/// is done.
 #[test]
 fn what_is_read_while_it_is_erased_goes_later() {
     let scene = Scene::new();
-    // Whoever waited would wait for longer than a test may take.
+    // With this timeout, any code that waits for the reader would hang the test.
     let settings = || scene.settings().with_lock_timeout(std::time::Duration::from_hours(1));
     let open = || Store::open_sqlite(scene.path("store.db"), settings()).unwrap();
     let store = open();
@@ -201,7 +206,7 @@ fn what_is_read_while_it_is_erased_goes_later() {
     store.update_text().unwrap();
     append(&store, 3);
     assert!(!store.is_scrubbed().unwrap() && !words_left(&scene).is_empty());
-    // The process that erased ends, and the mark stays.
+    // The scrub request stays in the store after the erasing process ends.
     drop(store);
     assert!(!Store::read_sqlite(scene.path("store.db")).unwrap().is_scrubbed().unwrap());
     for reader in &readers {
@@ -215,7 +220,7 @@ fn what_is_read_while_it_is_erased_goes_later() {
     verified(&store);
 }
 
-/// As above, but the process that erased is killed: what it left to be done stands in the store.
+/// Checks the same with a killed process: the store still contains the scrub request.
 #[test]
 fn what_a_killed_process_erased_goes_with_the_next_writer() {
     let scene = Scene::new();
@@ -225,7 +230,7 @@ fn what_a_killed_process_erased_goes_with_the_next_writer() {
     let mut child = scene.appender_that("erase", 3, 1);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().starts_with("erased 5 ")));
-    // It waits for its input to end, which does not happen.
+    // The process waits for the end of its input, which does not come.
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!Store::read_sqlite(scene.path("store.db")).unwrap().is_scrubbed().unwrap());
@@ -238,14 +243,15 @@ fn what_a_killed_process_erased_goes_with_the_next_writer() {
     verified(&store);
 }
 
-/// Whoever prunes is killed between two steps: the log is whole, begins later, and the same call again goes on.
+/// Kills a process between two steps of a prune. The log must be valid and start later, and the
+/// same call must continue.
 #[test]
 fn a_prune_that_is_killed_between_its_steps_can_go_on() {
     let scene = Scene::new();
     let mut child = scene.appender_that("prune", 9000, 256);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap() == "pruned 4096"));
-    // It waits for a line of its input before the next step.
+    // The process waits for a line of input before the next step.
     child.kill().unwrap();
     child.wait().unwrap();
     judged(&scene.path("store.db"));
@@ -257,7 +263,8 @@ fn a_prune_that_is_killed_between_its_steps_can_go_on() {
     judged(&scene.path("store.db"));
 }
 
-/// A row that a rule of the tables keeps out is told as that: nothing is damaged, and other units go on.
+/// Checks that a row that a constraint rejects is reported as such and not as damage, and that
+/// other units continue.
 #[test]
 fn a_refused_row_is_no_damage() {
     let scene = Scene::new();
@@ -277,7 +284,7 @@ fn a_refused_row_is_no_damage() {
     verified(&store);
 }
 
-/// Files that are not ours, or of a later version, are left alone.
+/// Checks that files of other programs or of later versions are not changed.
 #[test]
 fn foreign_files_are_left_alone() {
     let scene = Scene::new();
@@ -295,7 +302,7 @@ fn foreign_files_are_left_alone() {
     assert!(scene.open().is_err());
 }
 
-/// Reading needs no key and creates nothing.
+/// Checks that reading needs no key and creates nothing.
 #[test]
 fn reading_alone_writes_nothing() {
     let scene = Scene::new();

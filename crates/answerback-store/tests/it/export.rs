@@ -1,4 +1,4 @@
-//! Exports, judged by the verifier and by the verifier of the docs in Python.
+//! Checks exports with the verifier and with the Python verifier in `docs`.
 
 use std::fs;
 use std::path::Path;
@@ -24,8 +24,8 @@ fn exported(scene: &Scene, export: Export) -> Result<(Report, String), ExportErr
     Ok((report, String::from_utf8(lines).unwrap()))
 }
 
-/// Runs the verifier of the docs, where there is a Python to run it.
-#[expect(clippy::print_stdout, reason = "what was skipped is said")]
+/// Runs the Python verifier in `docs`, if Python is installed.
+#[expect(clippy::print_stdout, reason = "reports a skipped check")]
 fn python(path: &Path) -> Option<i32> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/verify.py");
     match Command::new("python3").arg(script).arg(path).output() {
@@ -56,7 +56,7 @@ fn an_export_verifies_wherever_it_begins_and_ends() {
         assert_eq!(report.exit_code(), 0, "from {from}\n{report}");
         assert_eq!((report.from, &report.root), (from, &whole.root));
     }
-    // Ends: where there is a checkpoint, or at the next one.
+    // An export ends at the given size if there is a checkpoint, or else at the next checkpoint.
     let (part, _) = exported(&scene, Export::new().with_size(330)).unwrap();
     assert_eq!(part.exit_code(), 0, "{part}");
     assert!(part.size >= 330 && part.size < head.size, "{part}");
@@ -66,14 +66,14 @@ fn an_export_verifies_wherever_it_begins_and_ends() {
     }
 }
 
-/// An export does not end before the entry that says what was erased.
+/// Checks that an export cannot end between an entry and the entry that records its erasure.
 #[test]
 fn an_export_does_not_end_between_an_entry_and_its_erasure() {
     let scene = Scene::new();
     let store = scene.open().unwrap();
     let draft = Draft::request().with_part(store.part("seen", *b"{}").unwrap());
     let erased = store.append(draft).unwrap().wait().unwrap().value.index;
-    // A full tile lies between them, and with it a checkpoint that is kept.
+    // A full tile lies between the two, so a checkpoint is stored there.
     append(&store, 300);
     let seen = Token::new("seen").unwrap();
     store.erase(erased, seen, Basis::Request).unwrap().wait().unwrap();
@@ -114,10 +114,10 @@ fn tiles_verify() {
     assert!(directory.join("tile/0/000").is_file() && !directory.join("tile/entries/000").exists());
     assert_eq!(told.last(), Some(&(exported.size - exported.from)));
     assert!(python(&directory).is_none_or(|code| code == 0));
-    // A directory in use is left alone.
+    // A directory that is in use is not changed.
     let refused = store.export_tiles(&directory, &mut |_| {}).unwrap_err();
     assert!(matches!(refused, ExportError::NotEmpty(_)), "{refused}");
-    // One bit of any kind of file.
+    // Flip one bit in each kind of file.
     for name in ["tile/0/000", "tile/0/001", "tile/entries/001", "parts.jsonl", "checkpoints.jsonl"]
     {
         let path = directory.join(name);
@@ -134,7 +134,7 @@ fn tiles_verify() {
     }
 }
 
-/// A pruned log whose first key went with the entries that were pruned.
+/// Checks a log whose first key was in a pruned entry.
 #[test]
 fn a_log_pruned_beyond_a_change_of_keys_verifies() {
     let scene = Scene::new();

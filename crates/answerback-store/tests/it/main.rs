@@ -1,5 +1,5 @@
-//! The stores, held to the promises of every store, to crashes and to damage.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Tests the stores: the guarantees of every store, crashes and damage.
+#![expect(clippy::unwrap_used, reason = "a panic shows where the test failed")]
 
 mod adopt;
 mod conformance;

@@ -14,7 +14,7 @@ fn target(scene: &Scene, server: &Server, name: &str) -> Target {
     Target::postgres(&server.url(name), scene.settings()).unwrap()
 }
 
-/// A log with something of everything that a store keeps.
+/// Creates a log with data in every table.
 fn filled(scene: &Scene) -> (Store, Digest) {
     let store = scene.open().unwrap();
     append(&store, 700);
@@ -41,8 +41,8 @@ fn filled(scene: &Scene) -> (Store, Digest) {
     (store, blob)
 }
 
-/// The log goes on in another engine with its origin, key and root; a proof spans the move; nobody can
-/// append to the old one.
+/// Checks that a moved log continues with its origin, key and root, that a proof spans the move,
+/// and that the old store accepts no entries.
 #[test]
 fn a_proof_spans_the_move() {
     let Some(server) = Server::new() else { return };
@@ -61,7 +61,7 @@ fn a_proof_spans_the_move() {
     assert_eq!((said.kind(), said.text("subject")), (Kind::Config, Some("migrate")));
     append(&new, 20);
     verified(&new);
-    // The old checkpoint's root leads to the new one's, by hashes that the new store serves.
+    // The new store serves the hashes that lead from the old checkpoint's root to the new one's.
     let after = Checkpoint::read(&new.checkpoint().unwrap()).unwrap();
     let proof = new.consistency(before.size(), after.size()).unwrap();
     let source = Served(&new);
@@ -69,7 +69,7 @@ fn a_proof_spans_the_move() {
     let root = answerback_ledger::tree::root_at(before.size(), &source).unwrap();
     assert_eq!(root, before.root());
     assert!(receipt.verify(&key).is_ok() && new.receipt(300).unwrap().verify(&key).is_ok());
-    // What lay beside the log came along, as did what went.
+    // The data outside the log was moved too, and removed data stayed removed.
     assert_eq!(new.blob(&blob).unwrap().as_deref(), Some(b"blob".as_slice()));
     assert_eq!(new.events(0, None, 9).unwrap().events, old.events(0, None, 9).unwrap().events);
     let cases = |store: &Store| store.cases(&CaseFilter::default(), None, 9).unwrap();
@@ -79,13 +79,13 @@ fn a_proof_spans_the_move() {
     assert_eq!(new.entry(head.size - 2).unwrap().unwrap().parts.len(), 0);
     let known = old.checkpoints(0, 2000).unwrap();
     assert_eq!(new.checkpoints(0, known.len()).unwrap(), known);
-    // What a case and a state come from came along, so that erasing goes on.
+    // The references of cases and retry states were moved, so later erasures still work.
     let behind = |table: &str| -> i64 {
         let sql = format!("SELECT count(*) FROM {table}");
         server.behind("moved").query_one(&sql, &[]).unwrap().get(0)
     };
     assert_eq!((behind("case_source"), behind("attempt_source")), (3, 1));
-    // The old one can be read, and is closed for whoever has it open and whoever opens it.
+    // The old store can be read, but open and newly opened handles cannot write.
     assert_eq!(old.entries(&Filter::default(), None, 9).unwrap().entries.len(), 9);
     let refused = old.append(Draft::request()).unwrap().wait().unwrap_err();
     assert!(refused.to_string().contains("the log was moved to schema"), "{refused}");
@@ -93,17 +93,17 @@ fn a_proof_spans_the_move() {
     assert!(matches!(scene.open(), Err(StoreError::Moved(_))));
     let read = Store::read_sqlite(scene.path("store.db")).unwrap();
     assert_eq!(read.head().unwrap(), head);
-    // And again, to somewhere else, it does not go.
+    // The old store cannot be moved to a second place.
     let other = migrate(&read, target(&scene, &server, "other"), &mut |_| ());
     assert!(matches!(other, Err(StoreError::Moved(_))), "{other:?}");
-    // A copy that was made before the move lacks the mark; its anchor is ahead of it.
+    // A copy from before the move lacks the mark, but its anchor is ahead of it.
     drop(new);
     let copy = rusqlite::Connection::open(scene.path("store.db")).unwrap();
     copy.execute("DELETE FROM meta WHERE key = 'moved'", []).unwrap();
     assert!(matches!(scene.open(), Err(StoreError::Diverged(_))));
 }
 
-/// Hashes as a store serves them.
+/// Reads hashes through a store.
 struct Served<'a>(&'a Store);
 
 impl answerback_ledger::tree::HashReader for Served<'_> {
@@ -119,8 +119,8 @@ impl answerback_ledger::tree::HashReader for Served<'_> {
     }
 }
 
-/// A pruned log moves as well; a target that holds a log is left alone; a damaged source is noticed before
-/// anything is marked.
+/// Checks that a pruned log can be moved, that a target with a log is rejected, and that a damaged
+/// source is detected before it is marked.
 #[test]
 fn only_a_whole_log_moves_to_an_empty_place() {
     let Some(server) = Server::new() else { return };
@@ -131,7 +131,7 @@ fn only_a_whole_log_moves_to_an_empty_place() {
     drop(Store::open_postgres(&server.url("taken"), other.settings()).unwrap());
     let taken = migrate(&old, target(&scene, &server, "taken"), &mut |_| ()).unwrap_err();
     assert!(taken.to_string().contains("there is a log in"), "{taken}");
-    // With another key it could not go on: nothing happens.
+    // The log could not continue with another key, so nothing is moved.
     let stranger = Target::postgres(&server.url("keyless"), other.settings()).unwrap();
     assert!(matches!(migrate(&old, stranger, &mut |_| ()), Err(StoreError::Key(_))));
     let behind = rusqlite::Connection::open(scene.path("store.db")).unwrap();
@@ -150,7 +150,7 @@ fn only_a_whole_log_moves_to_an_empty_place() {
     assert!(new.entry(511).unwrap().is_none());
 }
 
-/// The move ended after the source was marked: the same move again goes on.
+/// Checks that repeating a move continues after an interruption between the mark and the commit.
 #[test]
 fn an_interrupted_move_is_run_again() {
     let Some(server) = Server::new() else { return };
@@ -159,7 +159,7 @@ fn an_interrupted_move_is_run_again() {
     let size = old.head().unwrap().size;
     let mark = rusqlite::Connection::open(scene.path("store.db")).unwrap();
     let place = {
-        // The name of the target, as a first move leaves it.
+        // The mark with the name of the target, as the first move leaves it.
         let probe = Scene::new();
         let store = probe.open().unwrap();
         append(&store, 1);

@@ -1,4 +1,4 @@
-//! The export for analysts, read back by the crate's own reader.
+//! Checks the Parquet export with the reader of the same crate.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,7 +15,7 @@ use crate::scene::{Scene, append};
 fn what_was_recorded_is_in_the_columns() {
     let scene = Scene::new();
     let store = scene.open().unwrap();
-    // More than one row group.
+    // Append more entries than fit into one row group.
     (0..3).for_each(|_| append(&store, 3000));
     let (id, token) = (Id::from([0x42; 16]), |text| Token::new(text).unwrap());
     let part = store.part("seen", *b"12345").unwrap();
@@ -26,7 +26,7 @@ fn what_was_recorded_is_in_the_columns() {
         .with_tool("read_file")
         .with_outcome(&token("error"))
         .with_codes([token("VAL-001")]);
-    // Codes are not a response's to have; a rejected one has them.
+    // A response must not have codes, but a rejected one may.
     assert!(store.append(response).unwrap().wait().is_err());
     let rejected = Draft::rejected()
         .with_request_id(id)
@@ -64,7 +64,7 @@ fn what_was_recorded_is_in_the_columns() {
         frontier.append(Hash::of_leaf(leaf.data()));
         last = row;
     }
-    // The file is as good as the log: its column of leaves gives the root that is signed.
+    // The file can be verified: its column of leaves gives the signed root.
     assert_eq!(frontier.root(), Checkpoint::read(&note).unwrap().root());
     let text = |name: &str| match &last[name] {
         Field::Str(text) => text.as_str(),

@@ -12,13 +12,13 @@ use crate::proxy::{Cut, Proxy};
 use crate::scene::{Scene, WORDS, acknowledged, append, tell_everything, told_key, verified};
 use crate::server::Server;
 
-/// How long a test goes on, and how many kills there are at least. `scripts/torture` sets more.
+/// Returns the minimum duration of a test in seconds. `scripts/torture` sets a longer one.
 fn seconds() -> u64 {
     std::env::var("ANSWERBACK_POSTGRES_SECONDS").map_or(10, |seconds| seconds.parse().unwrap())
 }
 
-/// Eight processes append to one chain and are killed and started again at random. There is no gap and no
-/// fork, no index was given twice, and what was acknowledged is there.
+/// Runs eight processes that append to one chain, and kills and restarts them at random. The chain
+/// must have no gap, no fork and no duplicate index, and must contain every acknowledged entry.
 #[test]
 fn eight_writers_are_killed_on_one_chain() {
     let Some(server) = Server::new() else { return };
@@ -41,7 +41,7 @@ fn eight_writers_are_killed_on_one_chain() {
                         let mut child = server.appender("chain", key, 1_000_000, in_flight);
                         let pause = 100 + (number * 7919 + round * 6151) % 900;
                         thread::sleep(Duration::from_millis(pause));
-                        // One that ended by itself was refused something, and says what.
+                        // A process that ended by itself was rejected. Print its error.
                         let is_killed = child.try_wait().unwrap().is_none();
                         child.kill().unwrap();
                         heard.extend(acknowledged(&mut child));
@@ -80,14 +80,14 @@ fn eight_writers_are_killed_on_one_chain() {
         all.len(),
         hashes.len()
     );
-    // What is kept to resolve doubts is a row a writer, not a row a batch.
+    // The table for resolving commits has one row per writer, not one per batch.
     let writers: i64 =
         server.behind("chain").query_one("SELECT count(*) FROM writer", &[]).unwrap().get(0);
     assert!(writers.cast_unsigned() <= kills + ended + 1, "{writers}");
 }
 
-/// The server's backends are ended while entries are written, over and over. The store finds out what became
-/// of each commit: nothing that was acknowledged is missing, and nothing is there twice.
+/// Terminates the server's sessions repeatedly while entries are written. The store must find out
+/// the outcome of each commit: no acknowledged entry is missing, and none is duplicated.
 #[test]
 fn ended_backends_neither_lose_nor_double() {
     let Some(server) = Server::new() else { return };
@@ -126,7 +126,7 @@ fn ended_backends_neither_lose_nor_double() {
         let mut pause = 3;
         while !writer.is_finished() {
             pause = (pause * 31 + 7) % 47;
-            // Rarely enough that a batch gets through in between, also on a busy machine.
+            // Leave enough time for a batch to complete, even on a busy machine.
             thread::sleep(Duration::from_millis(100 + 5 * pause));
             let sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
                  WHERE application_name = $1";
@@ -134,7 +134,7 @@ fn ended_backends_neither_lose_nor_double() {
         }
         (given, refused) = writer.join().unwrap();
     });
-    // A refusal may have come just now: the store heals by itself.
+    // The last write may just have failed. The store recovers by itself.
     let healed = (0..200).any(|_| {
         thread::sleep(Duration::from_millis(50));
         store.append(Draft::request()).unwrap().wait().is_ok()
@@ -156,8 +156,8 @@ fn ended_backends_neither_lose_nor_double() {
     assert!(ends > 5 && given.len() > 30, "{ends} ends, {} given", given.len());
 }
 
-/// The connection goes at the very moment of the commit: before it reaches the server, or after, so that only
-/// its answer is lost. Either way the unit is acknowledged once and is in the log once.
+/// Cuts the connection at the commit: before it reaches the server, or after it, so that only the
+/// response is lost. In both cases the unit is acknowledged once and is in the log once.
 #[test]
 fn a_commit_whose_answer_is_lost_is_resolved() {
     let Some(server) = Server::new() else { return };
@@ -176,14 +176,14 @@ fn a_commit_whose_answer_is_lost_is_resolved() {
         }
         assert_eq!((store.head().unwrap().size, store.stats().poisonings), (9, 0), "{name}");
         verified(&store);
-        // A batch without entries as well: it leaves no trace in the tree by which it could be found.
+        // A batch without entries leaves no trace in the tree, but must be resolved too.
         proxy.arm();
         let put = store.write(|transaction| transaction.put_blob(b"blob", None)).unwrap().wait();
         assert!(store.blob(&put.unwrap().value).unwrap().is_some(), "{name}");
     }
 }
 
-/// When the server stays away, nobody knows, and that is what is said.
+/// Checks that a commit is reported as in doubt if the server stays unreachable.
 #[test]
 fn a_server_that_stays_away_leaves_a_commit_in_doubt() {
     let Some(server) = Server::new() else { return };
@@ -199,7 +199,8 @@ fn a_server_that_stays_away_leaves_a_commit_in_doubt() {
     assert!(matches!(store.stats().health, Health::Poisoned { .. }));
 }
 
-/// Rows of the log are guarded against accidents, and a changed head is noticed.
+/// Checks that the log's rows are protected against accidental changes, and that a changed head is
+/// detected.
 #[test]
 fn rows_of_the_log_are_guarded() {
     let Some(server) = Server::new() else { return };
@@ -226,7 +227,8 @@ fn rows_of_the_log_are_guarded() {
     assert!(matches!(refused, StoreError::Damaged(_)), "{refused}");
 }
 
-/// Erased text is not found any more, also by a handle that fills the index meanwhile.
+/// Checks that erased text is no longer found, even by a handle that fills the index at the same
+/// time.
 #[test]
 fn erased_words_are_not_found() {
     let Some(server) = Server::new() else { return };
@@ -255,7 +257,8 @@ fn erased_words_are_not_found() {
     assert_eq!(store.stats().warnings, Vec::<String>::new());
 }
 
-/// Schemas that are not ours, or of a later version, are left alone; reading creates nothing.
+/// Checks that schemas of other programs or of later versions are not changed, and that reading
+/// creates nothing.
 #[test]
 fn foreign_schemas_are_left_alone() {
     let Some(server) = Server::new() else { return };
@@ -282,7 +285,7 @@ fn foreign_schemas_are_left_alone() {
     assert!(!unknown.to_string().contains("s3cret"), "{unknown}");
 }
 
-/// A log whose first key went with the entries that were pruned, exported and judged by the verifier.
+/// Exports a log whose first key was in a pruned entry, and checks it with the verifier.
 #[test]
 fn a_log_pruned_beyond_a_change_of_keys_verifies() {
     let Some(server) = Server::new() else { return };
@@ -312,7 +315,7 @@ fn a_log_pruned_beyond_a_change_of_keys_verifies() {
             assert_eq!(report.exit_code(), 0, "{report}");
             assert_eq!((report.from, report.size), (256, store.head().unwrap().size));
         }
-        // The key that went can vouch for nothing that is left.
+        // The old key does not sign any of the remaining entries.
         let gone = VerifierKey::parse(&first.to_string()).unwrap();
         let options = Options::new().with_vkey(gone);
         let report = verify(open(&path).unwrap().as_mut(), &options).unwrap();
@@ -320,7 +323,7 @@ fn a_log_pruned_beyond_a_change_of_keys_verifies() {
     }
 }
 
-/// What serves over HTTP reads between two messages, on a thread that a runtime has.
+/// Checks that a task on a runtime's thread may read, as an HTTP server does between two messages.
 #[test]
 fn a_task_of_a_runtime_may_read() {
     let Some(server) = Server::new() else { return };
@@ -339,7 +342,7 @@ fn a_task_of_a_runtime_may_read() {
     });
 }
 
-/// All rows of all tables but entries as text, as they are searched for words: bytes are spelled out.
+/// Searches the rows of all tables except entries for a word, both as text and in hex.
 fn rows_with(server: &Server, name: &str, word: &str) -> Vec<String> {
     let mut client = server.behind(name);
     let sql = "SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = $1";
@@ -359,7 +362,7 @@ fn rows_with(server: &Server, name: &str, word: &str) -> Vec<String> {
     found
 }
 
-/// What came from an entry goes with it, whether that is erased or pruned.
+/// Checks that erasing or pruning an entry also removes the data that comes from it.
 #[test]
 fn erased_and_pruned_content_is_in_no_row() {
     let Some(server) = Server::new() else { return };
@@ -389,7 +392,7 @@ fn erased_and_pruned_content_is_in_no_row() {
     }
 }
 
-/// A backup of the database that was restored: rows of a later time are gone.
+/// Adopts a log after the database was restored from a backup, without the later rows.
 #[test]
 fn a_restored_database_is_adopted() {
     let Some(server) = Server::new() else { return };
@@ -399,7 +402,7 @@ fn a_restored_database_is_adopted() {
     append(&open().unwrap(), 3);
     let (schema, backup) = (server.schema("adopted"), server.schema("backup"));
     let mut client = server.behind("adopted");
-    // A schema with the same rows is as good as a dump.
+    // A second schema with the same rows serves as the dump.
     let copy = |client: &mut ::postgres::Client, from: &str, to: &str| {
         for table in ["meta", "head", "entry", "part", "tile", "checkpoint"] {
             let sql = format!("CREATE TABLE {to}.{table} AS TABLE {from}.{table}");

@@ -2,14 +2,14 @@ use std::collections::BTreeMap;
 
 use crate::scene::{Scene, acknowledged, judged, verified};
 
-/// Four processes write and this one reads, on one file.
+/// Checks that four processes can write to one file while this process reads it.
 #[test]
 fn several_processes_share_one_file() {
     const EACH: u64 = 150;
     let scene = Scene::new();
     let reader = scene.open().unwrap();
     let mut children: Vec<_> = (0..4).map(|number| scene.appender(EACH, 1 + number * 3)).collect();
-    // Reading meanwhile sees a whole log at every moment.
+    // A concurrent reader must see a consistent log at every moment.
     let mut seen = 0;
     while seen < 2 * EACH {
         let head = reader.head().unwrap();

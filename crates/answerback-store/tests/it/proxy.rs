@@ -1,4 +1,4 @@
-//! Stands between a store and its server, and cuts the connection when a commit passes.
+//! A proxy between a store and its server that cuts the connection at a commit.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-/// Where the connection is cut.
+/// The moment at which the connection is cut.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Cut {
-    /// The server never hears of the commit.
+    /// The server never receives the commit.
     BeforeCommit,
-    /// The server commits, and its answer is lost.
+    /// The server commits, but its response is lost.
     AfterCommit,
-    /// As the first, and nobody gets through any more.
+    /// The server never receives the commit, and all later connections are closed.
     ForGood,
 }
 
@@ -42,7 +42,7 @@ impl Proxy {
             cuts: AtomicU64::default(),
         });
         let accepting = Arc::clone(&shared);
-        // It ends with the test's process.
+        // The thread ends with the test process.
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let shared = Arc::clone(&accepting);
@@ -58,7 +58,7 @@ impl Proxy {
         self.address.clone()
     }
 
-    /// The next commit is cut.
+    /// Arms the proxy to cut the connection at the next commit.
     pub(crate) fn arm(&self) {
         self.shared.armed.store(true, Ordering::SeqCst);
     }
@@ -79,7 +79,7 @@ impl Shared {
         let mut buffer = vec![0; 1 << 16];
         while let Ok(count @ 1..) = client.read(&mut buffer) {
             let sent = &buffer[..count];
-            // A commit that writes, not that of a reader: it names the writer.
+            // Only the commit of a writer names the `writer` table; a reader's commit does not.
             let commits = [b"INSERT INTO writer".as_slice(), b"COMMIT"]
                 .iter()
                 .all(|word| sent.windows(word.len()).any(|window| window == *word));
@@ -96,7 +96,7 @@ impl Shared {
                 break;
             }
         }
-        // What was sent is still read by the server; only then does it see the end.
+        // The server still reads the sent data before it sees the end of the connection.
         let _ = server.shutdown(Shutdown::Write);
         let _ = answering.join();
     }

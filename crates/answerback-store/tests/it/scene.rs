@@ -1,4 +1,4 @@
-//! A store in a folder of its own, and the program that appends to it.
+//! A store in a temporary folder, and the program that appends to it.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -43,9 +43,9 @@ impl Scene {
         self.appender_that("", count, in_flight)
     }
 
-    /// The program with a word for what else it does. It waits where it reads its input.
+    /// Starts the appender with a word for its extra task. It waits when it reads its input.
     pub(crate) fn appender_that(&self, word: &str, count: u64, in_flight: usize) -> Child {
-        // Cargo builds examples before it runs tests, beside them.
+        // Cargo builds the examples before it runs tests, into a folder next to them.
         let tests = std::env::current_exe().unwrap();
         let program = tests.parent().and_then(Path::parent).unwrap().join("examples/appender");
         Command::new(program)
@@ -59,7 +59,7 @@ impl Scene {
     }
 }
 
-/// Words of every kind of text that a store keeps.
+/// One distinct word for each kind of text that a store contains.
 pub(crate) const WORDS: [&str; 12] = [
     "quinceRequest",
     "quinceEvent",
@@ -75,7 +75,7 @@ pub(crate) const WORDS: [&str; 12] = [
     "quinceNote",
 ];
 
-/// The state of a retry key after a failing call with this argument.
+/// Returns the state of a retry key after a failing call with this argument.
 fn failed(argument: &str, record: &str, now: Timestamp) -> State {
     let arguments = json!({ "path": argument });
     let findings = [ValidationError::new("VAL-002", Severity::Error)];
@@ -85,12 +85,13 @@ fn failed(argument: &str, record: &str, now: Timestamp) -> State {
     step(None, RetryEvent::Call(call), &Context::new(&policy, &HideSecrets, now)).state.unwrap()
 }
 
-/// The retry key of [`tell_everything`].
+/// Returns the retry key that [`tell_everything`] uses.
 pub(crate) fn told_key() -> RetryKey {
     RetryKey::of_conversation("thread", "read_file")
 }
 
-/// Writes each of [`WORDS`] where such a text is kept, and gives the entries with parts that they come from.
+/// Writes each of [`WORDS`] to its place in the store. Returns the entries with parts that they
+/// come from.
 pub(crate) fn tell_everything(store: &Store) -> Vec<u64> {
     let part = |word: &str| store.part("seen", word.as_bytes()).unwrap();
     let request = Draft::request().with_part(part("quinceRequest"));
@@ -137,19 +138,19 @@ pub(crate) fn tell_everything(store: &Store) -> Vec<u64> {
     store.write(unit).unwrap().wait().unwrap().value
 }
 
-/// What a child printed: the indexes that were acknowledged, with their hashes.
+/// Reads the output of a child process: the acknowledged indexes with their hashes.
 pub(crate) fn acknowledged(child: &mut Child) -> Vec<(u64, String)> {
     let output = BufReader::new(child.stdout.take().unwrap());
     let line = |line: String| {
         let (index, hash) = line.split_once(' ')?;
-        // A line that the kill cut off is not an acknowledgement.
+        // A line that the kill truncated is not an acknowledgment.
         (hash.len() == 64).then(|| (index.parse().unwrap(), hash.to_owned()))
     };
     output.lines().map_while(Result::ok).filter_map(line).collect()
 }
 
-/// Every entry hashed anew, against the head and the newest checkpoint, and all of it judged by the verifier, which
-/// shares no code with the store; and the hash of each.
+/// Hashes every entry again, and checks head and newest checkpoint. It also runs the verifier,
+/// which shares no code with the store. Returns the hash of each entry.
 pub(crate) fn verified(store: &Store) -> Vec<Hash> {
     let folder = tempfile::tempdir().unwrap();
     let export = folder.path().join("export.jsonl");
@@ -174,7 +175,7 @@ pub(crate) fn verified(store: &Store) -> Vec<Hash> {
     hashes
 }
 
-/// Holds a store's file, or an export, against everything that the verifier asks.
+/// Checks a store's file or an export with the verifier.
 pub(crate) fn judged(path: &Path) {
     let report = verify(open(path).unwrap().as_mut(), &Options::new()).unwrap();
     assert_eq!(report.exit_code(), 0, "{report}");

@@ -1,4 +1,5 @@
-//! A PostgreSQL that `scripts/postgres` started, and schemas of our own in it.
+//! Connects to the PostgreSQL server that `scripts/postgres` started, and uses separate schemas in
+//! it.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
@@ -8,15 +9,15 @@ use answerback_store::postgres_place;
 use answerback_verify::{Options, Postgres, Report, verify};
 use postgres::{Client, NoTls};
 
-/// Schemas with a prefix of their own, which go with it.
+/// Holds the prefix of the test's schemas, which are dropped together with it.
 pub(crate) struct Server {
     url: String,
     prefix: String,
 }
 
 impl Server {
-    /// `None`, and a line that says so, when there is no server.
-    #[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+    /// Returns `None` and prints a message if there is no server.
+    #[expect(clippy::print_stdout, reason = "reports a skipped test")]
     pub(crate) fn new() -> Option<Self> {
         let Ok(url) = std::env::var("ANSWERBACK_TEST_POSTGRES") else {
             println!(
@@ -24,7 +25,7 @@ impl Server {
             );
             return None;
         };
-        // Random enough that two test processes do not meet.
+        // The random prefix keeps two test processes apart.
         let number = RandomState::new().hash_one(std::process::id());
         Some(Self { url, prefix: format!("test_{number:016x}") })
     }
@@ -37,26 +38,26 @@ impl Server {
         format!("{}?schema={}", self.url, self.schema(name))
     }
 
-    /// The host and port of the server.
+    /// Returns the host and port of the server.
     pub(crate) fn address(&self) -> String {
         let (_, rest) = self.url.split_once('@').unwrap();
         rest.split('/').next().unwrap().to_owned()
     }
 
-    /// A connection past the store, with the tables of one of the schemas.
+    /// Connects to one of the schemas directly, without the store.
     pub(crate) fn behind(&self, name: &str) -> Client {
         let mut client = Client::connect(&self.url, NoTls).unwrap();
         client.batch_execute(&format!("SET search_path = {}", self.schema(name))).unwrap();
         client
     }
 
-    /// What the verifier, which reads the tables itself, says of a log.
+    /// Runs the verifier, which reads the tables itself, on a log.
     pub(crate) fn judged(&self, name: &str) -> Report {
         let (url, schema) = postgres_place(&self.url(name)).unwrap();
         verify(&mut Postgres::open(&url, &schema).unwrap(), &Options::new()).unwrap()
     }
 
-    /// The program that appends and prints what was acknowledged.
+    /// Starts the program that appends entries and prints the acknowledged ones.
     pub(crate) fn appender(&self, name: &str, key: &Path, count: u64, in_flight: usize) -> Child {
         let tests = std::env::current_exe().unwrap();
         let program = tests.parent().and_then(Path::parent).unwrap().join("examples/appender");

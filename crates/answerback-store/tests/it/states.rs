@@ -1,4 +1,5 @@
-//! Cases and retry states against the log: what the verifier says of rows that were edited or deleted.
+//! Compares cases and retry states with the log: the verifier must detect rows that were edited or
+//! deleted.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ fn key() -> RetryKey {
     RetryKey::of_conversation("thread", "read_file")
 }
 
-/// Blocks a key, as a call that fails for the last time does, and returns the case.
+/// Blocks a key, as the last failing attempt of a call does, and returns the case.
 pub(crate) fn block(store: &Store) -> UuidV7 {
     let seen = store.part("seen", *b"{\"path\":1}").unwrap();
     let unit = move |transaction: &mut dyn Transaction| {
@@ -52,7 +53,7 @@ pub(crate) fn block(store: &Store) -> UuidV7 {
     store.write(unit).unwrap().wait().unwrap().value
 }
 
-/// Decides a case, as a person at a surface does.
+/// Decides a case, as a person does in a client.
 pub(crate) fn decide(store: &Store, id: &UuidV7, decision: Decision) {
     let (id, said) = (id.clone(), store.part("decision", *b"{}").unwrap());
     let unit = move |transaction: &mut dyn Transaction| {
@@ -74,7 +75,7 @@ pub(crate) fn decide(store: &Store, id: &UuidV7, decision: Decision) {
     store.write(unit).unwrap().wait().unwrap();
 }
 
-/// Removes a state, as a call that runs although its key is blocked could.
+/// Removes a retry state, as a call that runs despite its blocked key could.
 fn release(store: &Store) {
     let unit = |transaction: &mut dyn Transaction| {
         let kept = transaction.attempt(&key())?.unwrap();
@@ -83,7 +84,7 @@ fn release(store: &Store) {
     assert!(store.write(unit).unwrap().wait().unwrap().value);
 }
 
-/// The time that the verifier is given: that of this machine, in microseconds.
+/// Returns the system time in microseconds, which is passed to the verifier.
 pub(crate) fn now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     i64::try_from(since.as_micros()).unwrap()
@@ -97,7 +98,7 @@ fn report(path: &Path) -> Report {
     report_at(open(path).unwrap().as_mut(), now())
 }
 
-/// A copy of the store's file, with everything in the one file, after these statements.
+/// Copies the store's file, including the write-ahead log, and runs these statements on the copy.
 fn edited(scene: &Scene, number: usize, sql: &str) -> PathBuf {
     let settle = Connection::open(scene.path("store.db")).unwrap();
     settle.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
@@ -110,7 +111,7 @@ fn edited(scene: &Scene, number: usize, sql: &str) -> PathBuf {
     copy
 }
 
-/// Edits that change what is in force, and words of what the verifier says of them.
+/// Checks that the verifier reports each of these edits with these words.
 fn finds(scene: &Scene, edits: &[(&str, &str)]) {
     let plain = report(&edited(scene, 999, ""));
     assert_eq!(plain.exit_code(), 0, "{plain}");
@@ -182,7 +183,7 @@ fn an_edited_decision_is_found() {
     );
 }
 
-/// What happens to rows in the ordinary course of things is no failure.
+/// Checks that the normal life cycle of rows is not reported as a failure.
 #[test]
 fn a_state_that_ended_in_its_own_way_is_no_failure() {
     let scene = Scene::new();
@@ -226,7 +227,7 @@ fn an_erasure_takes_words_and_states_along() {
     assert_eq!(report(&edited(&scene, 1, forged)).exit_code(), 15);
 }
 
-/// A case that no entry of its unit is about has an entry of its own.
+/// Checks that a case gets an entry of its own if no other entry of its unit is about it.
 #[test]
 fn every_case_is_in_the_log() {
     use answerback::Digest;
@@ -255,8 +256,8 @@ fn every_case_is_in_the_log() {
     );
 }
 
-/// What is new in entries is in parts, which any verifier of the format accepts: the members of leaves are those that the
-/// first version of the format listed.
+/// Checks that leaves contain only the members of the first version of the format. New data is in
+/// parts, which older verifiers accept.
 fn is_readable_by_older_verifiers(store: &Store) {
     const MEMBERS: [&str; 16] = [
         "attempt",
@@ -285,7 +286,7 @@ fn is_readable_by_older_verifiers(store: &Store) {
     }
 }
 
-/// A clock that jumped into the future and came back: the readings are in the log.
+/// Checks that the log records the readings of a clock that jumped into the future and back.
 #[test]
 fn readings_of_a_clock_that_jumped_are_recorded() {
     let scene = Scene::new();
@@ -316,11 +317,11 @@ fn readings_of_a_clock_that_jumped_are_recorded() {
     assert_eq!(clock_entry.text("claimed_ts"), Some("2027-01-15T08:01:00.000000Z"));
     assert_eq!(reading(4).as_deref(), Some("2027-01-15T08:01:00.000000Z"));
     assert_eq!(reading(5).as_deref(), Some("2027-01-15T08:02:00.000000Z"));
-    // It steps back again, from where it was behind already.
+    // The clock steps back again while it is already behind.
     clock.store(1_700_000_000_000_000, Ordering::Relaxed);
     append(&store, 1);
     assert_eq!(store.stats().clock_steps, 2);
-    // The other way of saying it, before an entry that has one part and no more.
+    // An entry that must have exactly one part gets the reading in a separate entry before it.
     let part = store.part("manifest", *b"{}").unwrap();
     let digest = answerback::Digest::of_bytes(b"{}");
     let subject = answerback_ledger::leaf::Subject::Manifest;

@@ -1,4 +1,4 @@
-//! The tables in PostgreSQL, judged by the verifier, which reads them itself.
+//! Checks the tables in PostgreSQL with the verifier, which reads them itself.
 
 use answerback_store::{Store, Target, migrate, postgres_place};
 use answerback_verify::Postgres;
@@ -10,7 +10,8 @@ use crate::verified::written;
 /// The tables that the verifier reads.
 const TABLES: [&str; 6] = ["meta", "head", "entry", "part", "tile", "checkpoint"];
 
-/// What somebody with rights on the database and without the key does to it, and the lowest level that says so.
+/// Changes by an attacker with rights on the database but without the key, and the lowest level
+/// that detects each.
 const TAMPERINGS: &[(&str, u8)] = &[
     ("UPDATE checkpoint SET note = replace(note, E'\\n— ', E'\\n—  ')", 11),
     ("UPDATE head SET note = replace(note, E'\\n— ', E'\\n—  ')", 11),
@@ -48,7 +49,8 @@ fn the_verifier_finds_every_tampering_with_tables() {
     let target = Target::postgres(&place, scene.settings()).unwrap();
     let store = migrate(&scene.open().unwrap(), target, &mut |_| ()).unwrap();
     append(&store, 300);
-    // A commit of its own, whose checkpoint stands with the head alone: many at once may end behind a full tile.
+    // Use a separate commit, so that only the head stores its checkpoint. Many entries at once
+    // could end at a full tile.
     append(&store, 1);
     let head = store.head().unwrap();
     drop(store);

@@ -1,4 +1,4 @@
-//! What the store writes, judged by the verifier, which shares no code with it.
+//! Checks the store's output with the verifier, which shares no code with it.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn wait(store: &Store, draft: Draft) -> u64 {
     store.append(draft).unwrap().wait().unwrap().value.index
 }
 
-/// A manifest, a lock, and a governed answer under them.
+/// Appends a manifest, a lock, and a governed response under them.
 fn governed(store: &Store) -> u64 {
     let lock = format!(
         r#"{{"version":"1.0.0","lockfileVersion":1,"algorithm":"SHA-256","prompts":{{"domain-02":{{"file":"02.md","hash":"{PROMPT}","type":"domain","version":"1.0.0"}}}}}}"#
@@ -56,7 +56,8 @@ fn governed(store: &Store) -> u64 {
     wait(store, response)
 }
 
-/// Entries of every kind, full tiles, an erasure, a change of keys, a prune, and a second opening.
+/// Writes entries of every kind, full tiles, an erasure, a key rotation and a prune, and opens the
+/// store a second time.
 pub(crate) fn written(scene: &Scene) {
     let store = scene.open().unwrap();
     append(&store, 300);
@@ -98,7 +99,7 @@ fn the_verifier_accepts_what_the_store_writes() {
     assert_eq!((report.size, report.root), (head.size, head.root.to_string()));
 }
 
-/// What somebody without the key does to the file, and the lowest level that says so.
+/// Changes by an attacker without the key, and the lowest level that detects each.
 const TAMPERINGS: &[(&str, u8)] = &[
     ("UPDATE checkpoint SET note = replace(note, char(10) || '— ', char(10) || '—  ')", 11),
     ("UPDATE head SET note = replace(note, char(10) || '— ', char(10) || '—  ')", 11),
@@ -130,7 +131,7 @@ const TAMPERINGS: &[(&str, u8)] = &[
 fn the_verifier_finds_every_tampering() {
     let scene = Scene::new();
     written(&scene);
-    // Everything into the one file that is copied.
+    // Move everything into the one file that is copied.
     let settle = Connection::open(scene.path("store.db")).unwrap();
     settle.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     drop(settle);
@@ -154,7 +155,7 @@ fn the_verifier_finds_every_tampering() {
     }
 }
 
-/// An old copy that is put back is good in itself, and shows against the anchor.
+/// Checks that an old copy is valid in itself, but fails against the anchor.
 #[test]
 fn a_rolled_back_store_fails_against_its_anchor() {
     let scene = Scene::new();

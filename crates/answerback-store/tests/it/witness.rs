@@ -1,4 +1,5 @@
-//! Witnesses, over real HTTP: what they sign, what they refuse, and that nobody waits for one that is away.
+//! Tests witnesses over real HTTP: what they sign and reject, and that the store does not wait for
+//! an unreachable one.
 
 use std::fs;
 use std::net::TcpListener;
@@ -34,13 +35,13 @@ fn a_witness_signs_and_its_signature_is_kept_everywhere() {
     let first = store.ask_witness(&witness).unwrap();
     assert_eq!((first.size, first.time), (301, 1_794_767_084));
     assert_eq!(store.checkpoint().unwrap(), first.note);
-    // Asked again about the same checkpoint, it is not bothered; then it goes on from where it was.
+    // A cosigned checkpoint is not sent again. The next request starts from the last cosigned size.
     assert_eq!(store.ask_witness(&witness).unwrap(), first);
     append(&store, 77);
     let second = store.ask_witness(&witness).unwrap();
     assert_eq!(server.asked(), [0, 301]);
     assert_eq!(store.witnessed().unwrap(), [(witness.key().signer(), second.size)]);
-    // The receipt carries it, and so do both exports and the file itself.
+    // The receipt, both exports and the file contain the cosignature.
     assert!(store.receipt(5).unwrap().to_string().contains("witness.example/w1"));
     let mut lines = Vec::new();
     store.export_jsonl(Export::new(), &mut lines, &mut |_| {}).unwrap();
@@ -51,7 +52,7 @@ fn a_witness_signs_and_its_signature_is_kept_everywhere() {
         assert_eq!(report.exit_code(), 0, "{name}\n{report}");
         assert!(!report.to_string().contains("witness"), "{name}\n{report}");
     }
-    // What came after the last signature is only the log's own word, and that is said.
+    // The report says that the witness did not sign the entries after its last cosignature.
     append(&store, 3);
     let report = judged(&scene.path("store.db"), &server.key()).to_string();
     assert!(report.contains("witness.example/w1 has signed for 378 of 381 entries"), "{report}");
@@ -67,7 +68,7 @@ fn a_forged_line_in_the_store_fails_at_the_signatures() {
     append(&store, 5);
     store.ask_witness(&witness).unwrap();
     drop(store);
-    // The line of one checkpoint under another.
+    // Copy the line of one checkpoint to another one.
     let behind = rusqlite::Connection::open(scene.path("store.db")).unwrap();
     behind
         .execute_batch(
@@ -77,7 +78,7 @@ fn a_forged_line_in_the_store_fails_at_the_signatures() {
     drop(behind);
     let report = judged(&scene.path("store.db"), &server.key());
     assert_eq!(report.exit_code(), 11, "{report}");
-    // Who does not ask for the witness is not bothered by its lines.
+    // A verification without this witness ignores its lines.
     let other = verify(open(&scene.path("store.db")).unwrap().as_mut(), &Options::new()).unwrap();
     assert_eq!(other.exit_code(), 0, "{other}");
 }
@@ -111,7 +112,7 @@ fn a_log_that_went_back_or_forked_gets_no_signature() {
     let store = scene.open().unwrap();
     append(&store, 10);
     store.ask_witness(&witness).unwrap();
-    // Without its anchor the old copy signs; the witness is what remembers.
+    // Without its anchor the old copy signs, but the witness remembers the newer size.
     let forked = Store::open_sqlite(&old, Settings::new(scene.path("ledger.key"))).unwrap();
     let error = forked.ask_witness(&witness).unwrap_err();
     assert!(matches!(error, WitnessError::Ahead { seen: 21, size: 11 }), "{error}");
@@ -157,7 +158,8 @@ fn what_is_not_the_witness_s_signature_is_not_kept() {
     assert!(!store.checkpoint().unwrap().to_string().contains("witness"));
 }
 
-/// One that is away, or takes the request and says nothing: it shows, in time, and appending goes on.
+/// Checks a witness that is unreachable, and one that accepts the request but does not respond.
+/// Both are reported, and appending continues.
 #[test]
 fn nobody_waits_for_a_witness() {
     let (scene, server) = (Scene::new(), WitnessServer::start());
@@ -202,7 +204,7 @@ fn a_store_that_stays_open_has_its_checkpoints_witnessed() {
     assert!(store.stats().witness_trouble.is_empty());
 }
 
-/// What a witness signed moves with the log, and the witness goes on from there.
+/// Checks that cosignatures move with the log, and that the witness continues afterward.
 #[cfg(feature = "postgres")]
 #[test]
 fn signatures_move_into_a_database() {

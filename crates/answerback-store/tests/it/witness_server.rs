@@ -1,4 +1,5 @@
-//! A witness for tests: HTTP on loopback, a memory of its own, and the verifier's code, not the writer's.
+//! A witness for tests, with HTTP on loopback and its own memory. It uses the verifier's code and
+//! not the store's.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,18 +10,18 @@ use answerback_verify::{Checkpoint, Hash, Note, Signed, VerifierKey, consistency
 use data_encoding::BASE64;
 use ed25519_dalek::{Signer, SigningKey};
 
-/// How the witness behaves.
+/// The behavior of the witness.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Manner {
-    /// As the specification says.
+    /// It follows the specification.
     Honest,
-    /// It takes the request and never answers.
+    /// It accepts the request and never responds.
     Silent,
-    /// It signs something else than it was shown.
+    /// It signs other content than it received.
     Forging,
-    /// It signs with another key than it is known by.
+    /// It signs with another key than its own.
     Stranger,
-    /// It answers with this status and nothing else.
+    /// It responds with this status and no signature.
     Status(u16),
 }
 
@@ -31,7 +32,7 @@ pub(crate) struct WitnessServer {
 }
 
 struct Memory {
-    /// The key of the one log that is known.
+    /// The key of the one known log.
     log: Option<VerifierKey>,
     seen: Option<Checkpoint>,
     manner: Manner,
@@ -42,7 +43,7 @@ struct Memory {
 const NAME: &str = "witness.example/w1";
 
 impl WitnessServer {
-    /// A witness that knows no log yet.
+    /// Starts a witness that does not know a log yet.
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -53,7 +54,7 @@ impl WitnessServer {
             for stream in listener.incoming().map_while(Result::ok) {
                 let (key, memory) = (key.clone(), Arc::clone(&memory));
                 std::thread::spawn(move || {
-                    // A client that went away is none of its business.
+                    // Ignore clients that disconnect.
                     let _ = serve(stream, &key, &memory);
                 });
             }
@@ -65,13 +66,13 @@ impl WitnessServer {
         format!("http://{}/w1", self.address)
     }
 
-    /// The key by which its cosignatures are known.
+    /// Returns the key that verifies its cosignatures.
     pub(crate) fn key(&self) -> String {
         let bytes = public(&self.key);
         format!("{NAME}+{}+{}", &id(&bytes)[..8], BASE64.encode(&bytes))
     }
 
-    /// Makes it know a log.
+    /// Adds a known log by its key.
     pub(crate) fn know(&self, vkey: &str) {
         self.memory.lock().unwrap().log = Some(VerifierKey::parse(vkey).unwrap());
     }
@@ -80,7 +81,7 @@ impl WitnessServer {
         self.memory.lock().unwrap().manner = manner;
     }
 
-    /// The old sizes that it was asked with, and forgets them.
+    /// Returns the old sizes of the requests so far, and clears them.
     pub(crate) fn asked(&self) -> Vec<u64> {
         std::mem::take(&mut self.memory.lock().unwrap().asked)
     }
@@ -90,7 +91,7 @@ fn public(key: &SigningKey) -> Vec<u8> {
     [&[4], key.verifying_key().as_bytes().as_slice()].concat()
 }
 
-/// The hash of name and key, whose beginning is the key's id.
+/// Returns the hash of name and key. Its first bytes are the key's id.
 fn id(public: &[u8]) -> String {
     Digest::of_bytes(&[NAME.as_bytes(), b"\n", public].concat()).to_string()
 }
@@ -116,7 +117,7 @@ fn serve(stream: TcpStream, key: &SigningKey, memory: &Mutex<Memory>) -> std::io
     let (status, answer) = match memory.manner {
         Manner::Silent => {
             drop(memory);
-            // Longer than any client of these tests waits.
+            // This is longer than any client in these tests waits.
             std::thread::sleep(std::time::Duration::from_secs(30));
             return Ok(());
         }
@@ -137,7 +138,7 @@ fn serve(stream: TcpStream, key: &SigningKey, memory: &Mutex<Memory>) -> std::io
     )
 }
 
-/// What the specification says that a witness does, in its order.
+/// Follows the steps of the specification in order.
 fn judge(body: &str, key: &SigningKey, memory: &mut Memory) -> Result<String, (u16, String)> {
     let refuse = |status| Err((status, String::new()));
     let Some((head, note_text)) = body.split_once("\n\n") else { return refuse(400) };
