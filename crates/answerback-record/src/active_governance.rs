@@ -7,7 +7,8 @@ use answerback_ledger::{Draft, Kind, Token};
 use answerback_store::{Filter, Store, StoreError};
 use serde_json::Value;
 
-/// A manifest and its lock: what governed responses are verified against, and logged with.
+/// The manifest and lock in force. Governed responses are verified against them and logged with
+/// their digests.
 #[derive(Clone, Debug)]
 pub struct InForce {
     authority: Authority,
@@ -15,7 +16,7 @@ pub struct InForce {
     lock: Governing,
 }
 
-/// A manifest or a lock, as it was read.
+/// A parsed manifest or lock, with its original bytes.
 #[derive(Clone, Debug)]
 pub struct Governing {
     subject: Subject,
@@ -25,20 +26,20 @@ pub struct Governing {
 }
 
 impl Governing {
-    /// Reads a manifest.
+    /// Parses a manifest.
     ///
     /// # Errors
     ///
-    /// When the bytes are not one JSON document within the limits.
+    /// Returns an error if the bytes are not one JSON document within the limits.
     pub fn manifest(bytes: Vec<u8>, limits: Limits) -> Result<Self, ReadError> {
         Self::read(Subject::Manifest, bytes, limits)
     }
 
-    /// Reads a lock.
+    /// Parses a lock.
     ///
     /// # Errors
     ///
-    /// When the bytes are not one JSON document within the limits.
+    /// Returns an error if the bytes are not one JSON document within the limits.
     pub fn lock(bytes: Vec<u8>, limits: Limits) -> Result<Self, ReadError> {
         Self::read(Subject::Lock, bytes, limits)
     }
@@ -48,7 +49,7 @@ impl Governing {
         Ok(Self { subject, digest: Digest::of_bytes(&bytes), bytes, value })
     }
 
-    /// Logs it, unless it is what the log has in force.
+    /// Logs the document, unless the newest one in the log has the same digest.
     fn log(&self, store: &Store) -> Result<(), StoreError> {
         if in_force(store, self.subject)?.as_deref() == Some(self.digest.to_string().as_str()) {
             return Ok(());
@@ -60,41 +61,42 @@ impl Governing {
 }
 
 impl InForce {
-    /// A manifest and a lock together. What is wrong with them is the authority's to say.
+    /// Combines a manifest and a lock. The [`Authority`] reports problems in them.
     pub fn new(manifest: Governing, lock: Governing) -> Self {
         let authority = Authority::new(&manifest.value, &lock.value);
         Self { authority, manifest, lock }
     }
 
-    /// Who is vouched for.
+    /// Returns the authority that vouches for agents and prompts.
     pub fn authority(&self) -> &Authority {
         &self.authority
     }
 
-    /// Logs manifest and lock where the log has others in force: a verifier judges by what was logged. It waits for
-    /// the store.
+    /// Logs the manifest and the lock if the log has other ones in force, because a verifier uses
+    /// the logged ones. It blocks until the store has written them.
     ///
     /// # Errors
     ///
-    /// When the store cannot be read or written.
+    /// Returns an error if the store cannot be read or written.
     pub fn log(&self, store: &Store) -> Result<(), StoreError> {
         self.manifest.log(store)?;
         self.lock.log(store)
     }
 
-    /// The digests of both, for an answer that was verified against them.
+    /// Adds the digests of both documents to the entry of a response that was verified against
+    /// them.
     pub fn name(&self, draft: Draft) -> Draft {
         draft.with_governance(self.manifest.digest, self.lock.digest)
     }
 
-    /// Whether these are the same two documents.
+    /// True if both documents have the same digests as the other's.
     pub fn is_same(&self, other: &Self) -> bool {
         let digests = |it: &Self| (it.manifest.digest, it.lock.digest);
         digests(self) == digests(other)
     }
 }
 
-/// The digest of what was logged last about a subject.
+/// Returns the digest in the newest config entry with this subject.
 fn in_force(store: &Store, subject: Subject) -> Result<Option<String>, StoreError> {
     let filter = Filter::default().with_kind(Kind::Config).newest_first();
     let mut cursor = None;
@@ -112,7 +114,7 @@ fn in_force(store: &Store, subject: Subject) -> Result<Option<String>, StoreErro
     }
 }
 
-/// Names the agent that manifest and lock vouch for, and its prompt.
+/// Adds the agent that manifest and lock vouch for, and the digest of its prompt.
 pub fn identified(draft: Draft, agent: &AgentIdentity) -> Draft {
     let draft = named(draft, agent);
     match Digest::try_from(agent.prompt_hash.as_str().to_owned()) {
@@ -121,7 +123,7 @@ pub fn identified(draft: Draft, agent: &AgentIdentity) -> Draft {
     }
 }
 
-/// Names the agent that manifest and lock vouch for.
+/// Adds the agent that manifest and lock vouch for.
 pub fn named(draft: Draft, agent: &AgentIdentity) -> Draft {
     let tokens = [agent.agent_id.as_str(), agent.agent_type.as_str(), agent.agent_version.as_str()]
         .map(Token::new);

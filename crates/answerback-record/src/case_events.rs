@@ -1,26 +1,29 @@
-//! What those who follow are told of a case: that it was decided or put off, and that the agent has heard.
+//! Events about cases for viewers: a case was decided or deferred, or an agent acknowledged the
+//! decision.
 
 use answerback::UuidV7;
 use answerback::case::{Case, CaseState};
 use answerback_store::{StoreError, Transaction, case_reference};
 use serde_json::{Map, Value, json};
 
-/// Streams whose names begin so say what became of cases. They are [our own](answerback_store::OWN_STREAMS).
+/// The prefix of the streams that report on cases. They are among [our own
+/// streams](answerback_store::OWN_STREAMS).
 pub const CASE_STREAMS: &str = "answerback/case/";
-/// The event that says an agent has seen the decision.
+/// The kind of the event that an agent has seen the decision.
 pub const ACKNOWLEDGED: &str = "acknowledged";
 
-/// The stream of what became of a case.
+/// Returns the name of a case's stream.
 pub fn case_stream(case: &UuidV7) -> String {
     format!("{CASE_STREAMS}{case}")
 }
 
-/// Tells that a case was decided or put off, in the transaction that does it, so that whoever follows hears of it
-/// wherever it was done. What was decided is told; the words are not, since they are in the case.
+/// Appends an event that a case was decided or deferred. Call it in the same transaction, so that
+/// viewers get it no matter which program decided. The event contains the kind of the decision. It
+/// does not contain the person's words, which are in the case.
 ///
 /// # Errors
 ///
-/// When it cannot be written.
+/// Returns an error if the event cannot be written.
 pub fn tell_decision(transaction: &mut dyn Transaction, case: &Case) -> Result<(), StoreError> {
     let word = match &case.state {
         CaseState::Open => return Ok(()),
@@ -32,12 +35,13 @@ pub fn tell_decision(transaction: &mut dyn Transaction, case: &Case) -> Result<(
     told.map(|_| ())
 }
 
-/// Tells that an agent has seen the decision, and what it says of it, which goes with what the person said. The stream
-/// of the case ends with it, so there is one.
+/// Appends an event that an agent has seen the decision, with the agent's own remarks in `said`.
+/// Erasing the person's words also erases this event. It ends the stream of the case, so there is
+/// only one.
 ///
 /// # Errors
 ///
-/// When it was told before, or cannot be written.
+/// Returns an error if the decision was already acknowledged, or the event cannot be written.
 pub fn tell_acknowledgement(
     transaction: &mut dyn Transaction,
     case: &Case,

@@ -1,8 +1,9 @@
-//! How documents become entries of the ledger.
+//! Turns documents into entries of the ledger.
 //!
-//! A [`JudgedReply`] is a document with what its contract, and the manifest and lock [in force](InForce), say of it; its
-//! [draft](JudgedReply::draft) is what the ledger keeps. [`parts`] hides secrets before anything is kept. Gateway, console
-//! and program record through these, so that one document gives one kind of entry whichever way it came.
+//! A [`JudgedReply`] is a document with the findings of its contract, and of the manifest and lock
+//! [in force](InForce). Its [draft](JudgedReply::draft) is the entry for the ledger. [`parts`]
+//! redacts secrets before anything is stored. Gateway, console and program all record through this
+//! crate, so the same document always becomes the same kind of entry.
 #![warn(missing_docs)]
 
 mod active_governance;

@@ -6,42 +6,42 @@ use serde_json::Value;
 use crate::system::{now, random};
 use crate::{JudgedReply, ORIGINAL};
 
-/// The part of an entry that has a reply as it was handed in.
+/// The name of the part that contains a submitted reply.
 pub const RESPONSE: &str = "response";
 
-/// A reply on its way into the log, behind the request that it answers.
+/// Holds the drafts for a reply and for the request that it answers.
 #[derive(Clone, Debug)]
 pub struct Recording {
     request: Draft,
     reply: Draft,
-    /// The entry that it becomes where another reply has its id.
+    /// The entry to append instead if another reply has the same id.
     conflict: Draft,
 }
 
-/// What became of a reply.
+/// The result of recording a reply.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "whoever records has to know each")]
+#[expect(clippy::exhaustive_enums, reason = "a caller must handle each result")]
 pub enum Recorded {
-    /// It is an entry now.
+    /// The reply was appended.
     New(Appended),
-    /// It was one before, which has this index.
+    /// The reply was already in the log, at this index.
     Repeated(u64),
-    /// Another reply has its id.
+    /// Another reply has the same id.
     Conflict {
-        /// The entry that says so: this reply, as rejected and without an id of the document's.
+        /// The entry that records the conflict: this reply, as rejected and under a new id.
         appended: Appended,
-        /// The index of the one that was first.
+        /// The index of the first reply with the id.
         first: u64,
     },
 }
 
 impl Recording {
-    /// A judged reply with its entry, which has the reply as its part [`RESPONSE`], and the request that is recorded
-    /// before it where the log has none with its id.
+    /// Prepares a checked reply for the log. `reply` must have the document as its part
+    /// [`RESPONSE`]. `request` is appended first if the log does not contain the reply's request.
     ///
     /// # Errors
     ///
-    /// When there is no randomness for an id.
+    /// Returns an error if there is no randomness for an id.
     pub fn new(
         judged: &JudgedReply<'_>,
         (request, reply): (Draft, Draft),
@@ -57,12 +57,13 @@ impl Recording {
         Ok(Self { request, reply, conflict })
     }
 
-    /// Appends it. What is in the log already, word by word and of the same kind, is not recorded again. Another reply
-    /// under an id that is taken answers nobody: that it came is recorded, as rejected.
+    /// Appends the reply. A reply with the same bytes and kind as an existing one is not recorded
+    /// again. If another reply has the same id, this one is recorded as rejected and answers no
+    /// request.
     ///
     /// # Errors
     ///
-    /// When it cannot be recorded, or its request is answered already.
+    /// Returns an error if the reply cannot be recorded, or its request is already answered.
     pub fn append(&self, transaction: &mut dyn Transaction) -> Result<Recorded, StoreError> {
         let there = transaction.recorded(&self.reply)?;
         if let Some(entry) = &there
@@ -84,7 +85,8 @@ impl Recording {
         }
     }
 
-    /// Whether an entry is this reply. Of what was erased only the length is left to compare.
+    /// True if an existing entry is this reply. If its content was erased, only the length can be
+    /// compared.
     fn is_in(&self, entry: &Entry) -> bool {
         let own = self.reply.parts();
         let Some(words) = part(own, RESPONSE) else { return false };
@@ -94,7 +96,8 @@ impl Recording {
                 commitment.name == RESPONSE && commitment.len == words.bytes().len() as u64
             }),
         };
-        // Where secrets were taken out, the words that are left may be those of another reply.
+        // Redacted documents may be equal although the originals differ, so compare the original
+        // lengths as well.
         let is_as_long = match (original_length(own), original_length(&entry.parts)) {
             (Some(own), Some(kept)) => own == kept,
             _ => true,
@@ -103,11 +106,11 @@ impl Recording {
     }
 }
 
-/// A new id for a reply.
+/// Creates an id for a reply.
 ///
 /// # Errors
 ///
-/// When there is no randomness.
+/// Returns an error if there is no randomness.
 pub fn reply_id() -> std::io::Result<Id> {
     let id = UuidV7::from_time(now(), random()?);
     Id::try_from(&id).map_err(|error| std::io::Error::other(error.to_string()))

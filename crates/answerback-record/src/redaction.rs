@@ -8,25 +8,26 @@ use serde_json::{Value, json};
 
 use crate::system::random;
 
-/// Where in a document a schema says what is secret.
+/// A member of a document whose schema marks secrets.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::exhaustive_structs, reason = "a place and a schema")]
+#[expect(clippy::exhaustive_structs, reason = "a member and its schema are all it needs")]
 pub struct Hide<'a> {
-    /// The member that the schema is about.
+    /// The name of the member that the schema describes.
     pub member: &'static str,
-    /// Its schema.
+    /// The schema of the member.
     pub schema: &'a Schema,
 }
 
-/// How the name of a part ends that commits to another part as it was before its secrets were taken out.
+/// The suffix of a part that commits to the original of another part, before redaction.
 pub const ORIGINAL: &str = ".original";
 
-/// The parts of an entry for a document: the document without its secrets, and where there are any, a commitment to the
-/// document as it was. Whoever has the original can show that it is the one.
+/// Creates the parts of an entry for a document. If the document contains secrets, the first part
+/// is redacted, and a second part commits to the original. A holder of the original can prove that
+/// it is the same document.
 ///
 /// # Errors
 ///
-/// When there is no randomness for the salts.
+/// Returns an error if there is no randomness for the salts.
 pub fn parts(
     store: &Store,
     name: &str,
@@ -49,12 +50,12 @@ pub fn parts(
     ])
 }
 
-/// As [`parts`], for bytes that need not be text. Where they are none, they are kept as they are unless what can be read
-/// of them has secrets.
+/// Creates parts as [`parts`] does, for bytes that may not be UTF-8. Such bytes are stored
+/// unchanged, unless their readable text contains secrets.
 ///
 /// # Errors
 ///
-/// When there is no randomness for the salts.
+/// Returns an error if there is no randomness for the salts.
 pub fn parts_of_bytes(store: &Store, name: &str, bytes: &[u8]) -> Result<Vec<Part>, StoreError> {
     match String::from_utf8_lossy(bytes) {
         Cow::Owned(read) if matches!(redacted(&read, None), Cow::Borrowed(_)) => {
@@ -64,10 +65,10 @@ pub fn parts_of_bytes(store: &Store, name: &str, bytes: &[u8]) -> Result<Vec<Par
     }
 }
 
-/// A document without its secrets; as it is, where it has none.
+/// Redacts the secrets in a document. Returns it unchanged if there are none.
 pub fn redacted<'t>(document: &'t str, hide: Option<Hide<'_>>) -> Cow<'t, str> {
     let hidden = hide.filter(|hide| hide.schema.has_secrets());
-    // Most documents have none, and are not built to see that.
+    // Most documents contain no secrets. Skip parsing them.
     let is_clean = matches!(secrets::text_holds_secret(document), Ok(false));
     if hidden.is_none() && is_clean {
         return Cow::Borrowed(document);
@@ -81,14 +82,16 @@ pub fn redacted<'t>(document: &'t str, hide: Option<Hide<'_>>) -> Cow<'t, str> {
     {
         shown[member] = secrets::redact_value(&schema.without_secrets(hidden));
     }
-    // Of a name that stands twice a tree has the last value, and the text has both.
+    // If a name occurs twice, the parsed value contains only the last one, but the text contains
+    // both.
     if shown == value && is_clean && !has_repeated_name(document) {
         return Cow::Borrowed(document);
     }
     Cow::Owned(shown.to_string())
 }
 
-/// Whether a document says something that a tree of it does not; yes, where that cannot be told.
+/// True if a document repeats a name or cannot be parsed, so that its parsed value may miss some
+/// text.
 fn has_repeated_name(document: &str) -> bool {
     let read = answerback::json::read(document.as_bytes(), answerback::json::Limits::default());
     read.map_or(true, |read| !read.findings.is_empty())
@@ -125,7 +128,7 @@ mod tests {
             let shown = redacted(document, hide);
             assert!(!shown.contains(secret), "{shown}");
         }
-        // What has neither stays as it is written.
+        // A document without secrets or repeated names stays unchanged.
         let plain = r#"{ "arguments": {"n": 1e2} }"#;
         let shown = redacted(plain, Some(hide));
         assert!(matches!(shown, Cow::Borrowed(_)), "{shown}");

@@ -10,37 +10,38 @@ use serde_json::Value;
 use crate::system::now;
 use crate::{InForce, identified};
 
-/// The code of a reply whose id another one has.
+/// The error code of a reply whose id belongs to another reply.
 pub const TAKEN: &str = "RESPONSE_ID_TAKEN";
 
-/// What became of a reply that is rejected, in the words that all contracts share.
+/// The outcome of a rejected reply, in the words that all contracts share.
 const REFUSED: &str = "refused";
 
-/// A reply that was read and judged under its contract.
+/// A parsed reply with the findings of its contract.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct JudgedReply<'a> {
-    /// Its bytes.
+    /// The original bytes.
     pub bytes: Vec<u8>,
-    /// What they say.
+    /// The parsed document.
     pub value: Value,
-    /// Its contract.
+    /// The contract of the reply.
     pub contract: Contract,
-    /// All that was found, errors and lesser things.
+    /// All findings, including warnings.
     pub findings: Vec<ValidationError>,
-    /// Who answered, where manifest and lock vouch for it.
+    /// The responding agent, if manifest and lock vouch for it.
     pub agent: Option<&'a AgentIdentity>,
-    /// What it was verified against.
+    /// The manifest and lock that the reply was verified against.
     pub verified: Option<&'a InForce>,
 }
 
 impl<'a> JudgedReply<'a> {
-    /// Reads and judges a document. Its contract is recognised where it is not named. A governed response is verified
-    /// against what is in force, together with the handoff that it answers, where there is one.
+    /// Parses and checks a document. If `contract` is `None`, it is detected. A governed response
+    /// is verified against the manifest and lock in force, and against the handoff that it answers
+    /// if there is one.
     ///
     /// # Errors
     ///
-    /// When it is no JSON within the limits, or no reply.
+    /// Returns an error if the bytes are not JSON within the limits, or not a reply.
     pub fn read(
         bytes: Vec<u8>,
         contract: Option<Contract>,
@@ -75,22 +76,24 @@ impl<'a> JudgedReply<'a> {
         Ok(Self { bytes, value, contract, findings, agent, verified })
     }
 
-    /// What breaks its contract, or keeps its agent from being believed.
+    /// Returns the findings that are errors, including failed verifications of the agent.
     pub fn errors(&self) -> impl Iterator<Item = &ValidationError> {
         self.findings.iter().filter(|finding| finding.is_error())
     }
 
-    /// Whether it breaks a rule, or was to be verified and was not accepted: what is in doubt is refused.
+    /// True if the reply has an error, or was verified and not accepted. A doubtful reply is
+    /// rejected.
     pub fn is_rejected(&self) -> bool {
         self.errors().next().is_some() || self.verified.is_some() && self.agent.is_none()
     }
 
-    /// The kind of its entry.
+    /// Returns the kind of the reply's entry.
     pub fn kind(&self) -> Kind {
         if self.is_rejected() { Kind::Rejected } else { Kind::Response }
     }
 
-    /// What the leaf says of the reply. A document's own words go in where they are tokens.
+    /// Creates the draft of the reply's entry. It copies words of the document only if they are
+    /// tokens.
     pub fn draft(&self) -> Draft {
         let codes =
             || self.errors().filter_map(|finding| Token::new(finding.error_code.as_ref()).ok());
@@ -119,8 +122,8 @@ impl<'a> JudgedReply<'a> {
         }
     }
 
-    /// What the leaf says of the reply where another one has its id: it is rejected for that, whatever it says, and the
-    /// id stays with the other.
+    /// Creates the draft for a reply whose id belongs to another reply. It is always rejected, and
+    /// does not contain the id.
     pub fn draft_of_conflict(&self) -> Draft {
         let code = || Token::new(TAKEN).ok();
         let draft = self.described(Draft::rejected().with_codes(code()), REFUSED);
@@ -130,7 +133,8 @@ impl<'a> JudgedReply<'a> {
         draft.with_verdict(Outcome::Refused, code())
     }
 
-    /// What every entry of the reply says of it.
+    /// Adds the data that every entry of the reply contains: correlation id, status, time and
+    /// outcome.
     fn described(&self, mut draft: Draft, outcome: &str) -> Draft {
         if let Some(id) = self.id("/audit/correlation_id") {
             draft = draft.with_correlation_id(id);
@@ -147,7 +151,7 @@ impl<'a> JudgedReply<'a> {
         }
     }
 
-    /// What is said of the request as of its reply: the contract, on whose behalf, and the tool.
+    /// Adds the data that the entries of request and reply share: contract, principal and tool.
     pub fn told(&self, draft: Draft, principal: Option<&Token>, tool: Option<&str>) -> Draft {
         let mut draft = match Token::new(self.contract.as_str()) {
             Ok(contract) => draft.with_contract(&contract),
@@ -156,7 +160,7 @@ impl<'a> JudgedReply<'a> {
         if let Some(principal) = principal {
             draft = draft.with_principal(principal);
         }
-        // A name that only the document vouches for is kept as its digest.
+        // A tool name that occurs only in the document is stored as its digest.
         match (tool, self.text("/tool")) {
             (Some(tool), _) => draft.with_tool(tool),
             (None, Some(tool)) if self.contract == Contract::Tool => draft.with_unknown_tool(tool),
@@ -164,12 +168,12 @@ impl<'a> JudgedReply<'a> {
         }
     }
 
-    /// The request that the document says it answers.
+    /// Returns the id of the request that the document claims to answer.
     pub fn request_id(&self) -> Option<Id> {
         self.id("/request_context/request_id")
     }
 
-    /// What became of it, in the words that all contracts share.
+    /// Returns the outcome of the reply, in the words that all contracts share.
     pub fn outcome(&self) -> &str {
         if self.is_rejected() {
             return REFUSED;
@@ -203,7 +207,7 @@ impl<'a> JudgedReply<'a> {
         self.id("/response_id").filter(|_| self.contract == Contract::Governed)
     }
 
-    /// The status in the contract's own word.
+    /// Returns the status in the contract's own word.
     fn status(&self) -> Option<&str> {
         match self.contract {
             Contract::Governed => self.text("/response/status"),
@@ -232,17 +236,17 @@ impl<'a> JudgedReply<'a> {
     }
 }
 
-/// Why a document could not be judged as a reply.
+/// Explains why a document cannot be checked as a reply.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplyError {
-    /// It is no JSON, or beyond the limits.
+    /// The document is not JSON, or exceeds the limits.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It is like none of the contracts.
+    /// The document matches none of the contracts.
     #[error("not recognised as any contract")]
     Unrecognised,
-    /// It is another kind of document.
+    /// The document is not a reply.
     #[error("a {} is no reply", .0.title().trim_start_matches("ATDF "))]
     NotAReply(Contract),
 }

@@ -1,30 +1,31 @@
-//! The clock and randomness of this machine.
+//! The system's clock and source of randomness.
 
 use std::time::SystemTime;
 
 use answerback::{Timestamp, UuidV4};
 
-/// The time.
+/// Returns the current time.
 pub fn now() -> Timestamp {
     SystemTime::now().into()
 }
 
-/// Random bytes.
+/// Returns random bytes.
 ///
 /// # Errors
 ///
-/// When the machine has none: it cannot make ids that nobody can guess, and is not one to serve on.
+/// Returns an error if the system has no randomness. Without it ids would be guessable, so a server
+/// must not start.
 pub fn random<const N: usize>() -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     answerback_store::fill_random(&mut bytes)?;
     Ok(bytes)
 }
 
-/// A new id of version 4.
+/// Creates a UUID of version 4.
 ///
 /// # Errors
 ///
-/// When there is no randomness.
+/// Returns an error if there is no randomness.
 pub fn uuid() -> std::io::Result<UuidV4> {
     random().map(UuidV4::from_random)
 }
