@@ -1,5 +1,5 @@
-//! The bridge between a client and a server that are not ours, in all four combinations of eras.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Tests the bridge with an independent client and server, in all four combinations of eras.
+#![expect(clippy::unwrap_used, reason = "a failed test should panic where it fails")]
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ use tokio::io::DuplexStream;
 
 const MOST: usize = 1 << 20;
 
-/// A server of one era whose only tool asks for a name and greets.
+/// Implements a server of one era whose only tool asks for a name and greets.
 #[derive(Clone)]
 struct Greeter(Era);
 
@@ -93,7 +93,7 @@ impl ServerHandler for Greeter {
     }
 }
 
-/// A client whose user may say its name.
+/// Implements a client whose user can answer questions if `can_answer` is true.
 struct Visitor {
     can_answer: bool,
 }
@@ -117,7 +117,7 @@ impl ClientHandler for Visitor {
     }
 }
 
-/// A server of this era behind a link.
+/// Starts a server of this era and returns a link to it.
 fn server(era: Era) -> Link {
     let (theirs, ours) = tokio::io::duplex(MOST);
     tokio::spawn(async move {
@@ -137,7 +137,7 @@ fn server(era: Era) -> Link {
     link
 }
 
-/// What a client holds that is to speak over this link.
+/// Returns the client's stream for this link.
 fn stream(link: Link) -> DuplexStream {
     let (theirs, ours) = tokio::io::duplex(MOST);
     let (reading, writing) = tokio::io::split(ours);
@@ -173,7 +173,7 @@ async fn every_client_is_greeted_by_every_server() {
     for (client_era, server_era) in ERAS.into_iter().flat_map(|one| ERAS.map(|two| (one, two))) {
         let cache = EraCache::default();
         if (client_era, server_era) == (Era::Legacy, Era::Modern) {
-            // This server ends over what it refuses; the second link knows better.
+            // This server ends after it rejects a request. The second link uses the cached era.
             assert!(
                 client(client_era, true, bridged(server(server_era), cache.clone())).await.is_err()
             );
@@ -183,7 +183,7 @@ async fn every_client_is_greeted_by_every_server() {
             Era::Legacy => "which this client does not declare",
             Era::Modern => "Hello whoever you are",
         };
-        // Where the eras are the same nothing is touched, also not a question that should not be asked.
+        // If the eras are equal, nothing is translated, not even a question that the client did not declare.
         let cases = [(true, "Hello Ada"), (false, unasked)];
         for (can_answer, expected) in &cases[..=usize::from(client_era != server_era)] {
             let link = bridged(server(server_era), cache.clone());

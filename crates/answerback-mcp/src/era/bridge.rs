@@ -13,59 +13,59 @@ use super::{Era, EraCache};
 use crate::link::{Incoming, again};
 use crate::wire::{Id, Message, Shape, code as wire_code, splice};
 
-/// How long a server has to show its era before it is asked in another way.
+/// The time that a server has to show its era before the bridge tries something else.
 const PROBE: Duration = Duration::from_secs(10);
 
-/// Why a server is gone that did not take what it was asked first.
+/// The reason that is reported when a server ended on the first message of the wrong era.
 const OVER_ERA: &str = "the server ended over what it was asked first";
 
-/// The most answers that are waited for to be ignored.
+/// The largest number of requests whose late responses are ignored.
 const STRAYS: usize = 16;
 
-/// What lies between a client and a server: it finds out which eras they speak, and then what has to be done.
+/// Connects a client and a server. It detects which eras they speak, and translates if these differ.
 #[derive(Debug)]
 pub(super) struct Bridge {
     cache: EraCache,
     ids: GeneratedIds,
     state: BridgeState,
     strays: Strays,
-    /// Whether a client that asks which era a server speaks may be told that it is the legacy one.
+    /// Selects the answer to `server/discover` if the server is a legacy one.
     discovery: Discovery,
 }
 
-/// How `server/discover` is answered for a legacy server.
+/// Tells how `server/discover` is answered for a legacy server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Discovery {
-    /// As a modern server would: the client speaks the newer era, and the bridge translates.
+    /// The bridge answers like a modern server and translates.
     Bridged,
-    /// As the server does the first time, so that a client that speaks both eras goes on in the server's own. A client
-    /// that asks again, or goes on in the newer era, needs the bridge.
+    /// The bridge returns an error the first time, so that a client that speaks both eras continues in the
+    /// server's era. A client that asks again, or continues in the modern era, gets the translation.
     Refused { was_refused: bool },
 }
 
 #[derive(Debug)]
 enum BridgeState {
-    /// Nothing that the client said shows its era. It crosses.
+    /// No message has shown the client's era yet. Messages are forwarded unchanged.
     Undecided,
-    /// The server has a legacy client's `initialize`.
+    /// The server is processing a legacy client's `initialize`.
     AskingLegacy(Box<AskingLegacy>),
-    /// The server has `server/discover`, on behalf of a modern client.
+    /// The server is processing `server/discover` for a modern client.
     AskingModern {
         probe: Id,
         until: Instant,
         held: Vec<Message>,
     },
-    /// Both speak the same: everything crosses as it is.
+    /// Both sides speak the same era, so messages are forwarded unchanged.
     Same,
     LegacyClient(Box<LegacyClient>),
     ModernClient {
         client: Box<ModernClient>,
-        /// The question that was not answered in time. A server that was slow to start may yet do so.
+        /// The probe that was not answered in time. A server that is slow to start may still answer it.
         probe: Option<Id>,
     },
 }
 
-/// Requests that the server may still answer, though nobody waits any more.
+/// Holds requests whose responses, if they still arrive, must be ignored.
 #[derive(Debug, Default)]
 struct Strays(VecDeque<Id>);
 
@@ -73,34 +73,35 @@ struct Strays(VecDeque<Id>);
 struct AskingLegacy {
     initialize: Message,
     id: Id,
-    /// When the next step is due.
+    /// The time of the next step.
     until: Option<Instant>,
-    /// The server's answer to `initialize`, an error.
+    /// The server's error response to `initialize`.
     refusal: Option<Incoming>,
-    /// What there is to be, if the server is modern.
+    /// The client's state, which is used if the server turns out to be modern.
     client: LegacyClient,
 }
 
 impl Bridge {
-    /// A bridge to a server of which this is known.
+    /// Creates a bridge to a server with these known eras.
     pub(super) fn new(cache: EraCache) -> Self {
         let (ids, strays) = (GeneratedIds::default(), Strays::default());
         Self { cache, ids, state: BridgeState::Undecided, strays, discovery: Discovery::Bridged }
     }
 
-    /// The bridge for a client that goes on in a legacy server's own era if it can.
+    /// Makes the bridge return a legacy server's error to `server/discover`. The client can then continue in the
+    /// server's era.
     pub(super) fn keeping_era(mut self) -> Self {
         self.discovery = Discovery::Refused { was_refused: false };
         self
     }
 
-    /// The bridge with other ids for its own requests.
+    /// Sets the generator for the ids of the bridge's own requests.
     pub(super) fn with_ids(mut self, ids: GeneratedIds) -> Self {
         self.ids = ids;
         self
     }
 
-    /// Takes a message of the client.
+    /// Handles a message of the client.
     pub(super) fn hear_client(&mut self, message: Message, now: Instant, out: &mut Outbox) {
         match &mut self.state {
             BridgeState::Undecided => match era_of(&message) {
@@ -108,7 +109,7 @@ impl Bridge {
                 Some(Era::Modern) => self.begin_modern(message, now, out),
                 None => out.tell_server(message),
             },
-            // The client did not wait for the answer: it goes on in the legacy era.
+            // The client did not wait for the response and continues in the legacy era.
             BridgeState::AskingModern { probe, .. }
                 if self.discovery != Discovery::Bridged
                     && era_of(&message) == Some(Era::Legacy) =>
@@ -125,7 +126,7 @@ impl Bridge {
         }
     }
 
-    /// Takes a message of the server.
+    /// Handles a message of the server.
     pub(super) fn hear_server(&mut self, incoming: Incoming, now: Instant, out: &mut Outbox) {
         if let Shape::Response { id } = incoming.message.shape()
             && self.strays.take(id)
@@ -164,16 +165,16 @@ impl Bridge {
         }
     }
 
-    /// Whether everything crosses as it is.
+    /// Returns true if messages are forwarded unchanged.
     pub(super) const fn is_same(&self) -> bool {
         matches!(self.state, BridgeState::Same)
     }
 
-    /// Takes the server's leaving. Where that shows its era, what it was asked is worth another start: it has not come to
-    /// it, and the next one is asked in other words.
+    /// Handles the end of the server. If the server ended because of its era, the pending requests ask for a
+    /// restart. The restarted server receives them in the other era.
     pub(super) fn server_left(&mut self, out: &mut Outbox) {
         match &mut self.state {
-            // Its last word was not passed on, since it could have been taken another way.
+            // The error response was held back until the server's era was known.
             BridgeState::AskingLegacy(asking) => {
                 let Some(refusal) = asking.refusal.take() else { return };
                 if self.cache.speaks(Era::Legacy) == Some(false) {
@@ -184,7 +185,7 @@ impl Bridge {
                     out.tell_client(refusal);
                 }
             }
-            // There are legacy servers that end when the first thing they hear is not `initialize`.
+            // Some legacy servers exit if their first message is not `initialize`.
             BridgeState::AskingModern { held, .. } => {
                 self.cache.learn(Era::Modern, false);
                 for message in held.drain(..) {
@@ -193,7 +194,7 @@ impl Bridge {
                     }
                 }
             }
-            // Nor did the other way help: the next link finds out anew.
+            // The other era failed as well, so the next link detects the era again.
             BridgeState::LegacyClient(client) if client.discovering().is_some() => {
                 self.cache.learn(Era::Legacy, None);
             }
@@ -204,7 +205,7 @@ impl Bridge {
         }
     }
 
-    /// When something is to be done without a message.
+    /// Returns the next time at which [`wake`](Self::wake) must run.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.state {
             BridgeState::Undecided | BridgeState::Same => None,
@@ -215,7 +216,7 @@ impl Bridge {
         }
     }
 
-    /// Does it.
+    /// Handles expired deadlines.
     pub(super) fn wake(&mut self, now: Instant, out: &mut Outbox) {
         match &mut self.state {
             BridgeState::Undecided | BridgeState::Same => {}
@@ -246,7 +247,7 @@ impl Bridge {
         }
     }
 
-    /// Forgets what turned out to be wrong: a server that is not what it was taken for is asked anew.
+    /// Resets the state if the server does not speak the assumed era. The next request detects the era again.
     fn start_over(&mut self) {
         let era = match &self.state {
             BridgeState::LegacyClient(client) if client.has_failed() => Era::Legacy,
@@ -316,7 +317,7 @@ impl Bridge {
         }
     }
 
-    /// Everything crosses, and two answers are looked at.
+    /// Forwards all messages, but evaluates the responses to `initialize` and to the probe.
     fn hear_asked_legacy(&mut self, incoming: Incoming, now: Instant, out: &mut Outbox) {
         let BridgeState::AskingLegacy(asking) = &mut self.state else { return };
         let Shape::Response { id } = incoming.message.shape() else {
@@ -332,7 +333,8 @@ impl Bridge {
                 self.state = BridgeState::Same;
                 out.tell_client(incoming);
             } else {
-                // A server that says this in these words may end with it. The next link knows better.
+                // A server that names modern revisions may end after this error. The cache makes the next link
+                // start in the right era.
                 if is_modern(text) {
                     self.cache.learn(Era::Legacy, false);
                 }
@@ -360,8 +362,8 @@ impl Bridge {
         }
     }
 
-    /// The server does not say that it is modern. Where it refused `initialize` the client is told so and may try again;
-    /// else it may still answer.
+    /// Stops probing, because the server did not identify itself as modern. If it rejected `initialize`, the
+    /// client receives that error and may try again. Otherwise the server may still answer.
     fn give_up_probe(&mut self, out: &mut Outbox) {
         let BridgeState::AskingLegacy(asking) = &mut self.state else { return };
         asking.until = None;
@@ -386,21 +388,21 @@ impl Bridge {
                     }
                 }
             }
-            // A server may see whether somebody is there before it does anything.
+            // A server may check the connection before it does anything else.
             Shape::Request { id, method } if method == method::PING => {
                 out.tell_server(Message::result(id, "{}"));
             }
-            // Nothing else is said before anything was asked.
+            // Other messages are not allowed before the first response.
             _ => {}
         }
     }
 
-    /// Whether a client may be told that its server does not know discovery.
+    /// Returns true if a client may receive an error for `server/discover`.
     fn may_refuse(&self) -> bool {
         self.discovery == Discovery::Refused { was_refused: false }
     }
 
-    /// The id of the discovery that is all that the client has asked, where it may be refused.
+    /// Returns the id of `server/discover`, if it is the client's only request and may be rejected.
     fn only_discovery(&self) -> Option<Id> {
         let BridgeState::AskingModern { held, .. } = &self.state else { return None };
         let [only] = held.as_slice() else { return None };
@@ -412,7 +414,8 @@ impl Bridge {
         }
     }
 
-    /// Answers discovery with the server's own error, or in its place. What the client says next decides.
+    /// Answers `server/discover` with the server's error, or with one of the bridge. The client's next message
+    /// decides the era.
     fn refuse_discovery(&mut self, id: &Id, answer: Option<Incoming>, out: &mut Outbox) {
         self.discovery = Discovery::Refused { was_refused: true };
         self.state = BridgeState::Undecided;
@@ -427,7 +430,7 @@ impl Bridge {
         }
     }
 
-    /// The server is modern, as its client is: what was held crosses.
+    /// Continues without translation, because both sides are modern. The held messages are forwarded.
     fn turn_modern(&mut self, answer: Incoming, out: &mut Outbox) {
         self.cache.learn(Era::Modern, true);
         let held = match std::mem::replace(&mut self.state, BridgeState::Same) {
@@ -450,7 +453,7 @@ impl Bridge {
         }
     }
 
-    /// The server is not modern, or does not say so: it gets the session that a legacy server needs.
+    /// Opens a legacy session, because the server is not modern or did not answer the probe.
     fn turn_legacy(&mut self, probe: Option<Id>, now: Instant, out: &mut Outbox) {
         let mut client = Box::new(ModernClient::new(self.ids.clone()));
         if let BridgeState::AskingModern { held, .. } =
@@ -465,7 +468,7 @@ impl Bridge {
 }
 
 impl AskingLegacy {
-    /// Asks a server that does not take `initialize` whether it is modern.
+    /// Asks a server that did not accept `initialize` if it is modern.
     fn probe(&mut self, now: Instant, out: &mut Outbox) {
         self.client.hear_client(self.initialize.clone(), out);
         self.until = Some(now + PROBE);
@@ -473,7 +476,7 @@ impl AskingLegacy {
 }
 
 impl Strays {
-    /// Adds one, where there is one. Of those that are never answered the oldest are forgotten.
+    /// Adds a request, if there is one. The oldest is removed when the list is full.
     fn add(&mut self, id: Option<Id>) {
         self.0.extend(id);
         if self.0.len() > STRAYS {
@@ -481,14 +484,14 @@ impl Strays {
         }
     }
 
-    /// Whether this is one. It is answered once.
+    /// Removes a request when its response arrives. Returns false if it is not in the list.
     fn take(&mut self, id: &Id) -> bool {
         let place = self.0.iter().position(|stray| stray == id);
         place.and_then(|place| self.0.remove(place)).is_some()
     }
 }
 
-/// The era of a client that says this, where it shows.
+/// Returns the era that a client's message shows, if it shows one.
 fn era_of(message: &Message) -> Option<Era> {
     let Shape::Request { method, .. } = message.shape() else { return None };
     match method.as_str() {
@@ -498,7 +501,7 @@ fn era_of(message: &Message) -> Option<Era> {
     }
 }
 
-/// Whether this answer to `server/discover`, or this refusal of `initialize`, is a modern server's.
+/// Returns true if this response to `server/discover` or `initialize` comes from a modern server.
 fn is_modern(answer: &str) -> bool {
     let error = splice::at(answer, &["error", "code"]);
     let path = match error.map(serde_json::from_str) {
@@ -508,12 +511,12 @@ fn is_modern(answer: &str) -> bool {
     };
     let versions = splice::at(answer, path).and_then(|text| serde_json::from_str(text).ok());
     let versions: Vec<String> = versions.unwrap_or_default();
-    // A library may know the words of the era in which a server does not want to speak.
+    // A library may know the modern format although its server supports only legacy revisions.
     versions.iter().any(|version| is_modern_version(version))
 }
 
-/// Whether the answer to `initialize` opens a session. One of a revision that has none does not, unless the client asked
-/// for it.
+/// Returns true if the response to `initialize` opens a session. A modern revision in the response does not,
+/// unless the client requested that revision.
 fn takes_session(answer: &str, initialize: &Message) -> bool {
     let asked = splice::string_at(initialize.text(), &["params", "protocolVersion"]);
     let told = splice::string_at(answer, &["result", "protocolVersion"]);
@@ -521,14 +524,15 @@ fn takes_session(answer: &str, initialize: &Message) -> bool {
         && (told == asked || !told.is_some_and(|told| is_modern_version(&told)))
 }
 
-/// Revisions are dates, which are in the order of their text.
+/// Revisions are dates, so comparing their text compares their age.
 fn is_modern_version(version: &str) -> bool {
     version >= MODERN
 }
 
-/// The question whether a server is modern, in the name of the client that said this.
+/// Builds the request that asks if the server is modern, with the description of the client that sent this
+/// message.
 fn probe_of(id: &Id, message: &Message) -> Message {
-    // The two that every request must have, and one that it should.
+    // The first two members are required in every request, and the third is recommended.
     let mut members = json!({meta::VERSION: MODERN, meta::CAPABILITIES: {}});
     for name in [meta::VERSION, meta::CAPABILITIES, meta::CLIENT] {
         let value = splice::at(message.text(), &["params", "_meta", name]);
@@ -555,7 +559,8 @@ mod tests {
         }
     }
 
-    /// What crosses between two of one era, with what only a text that is not read again keeps.
+    /// Messages between peers of one era. Each contains a detail that is lost if the text is parsed and
+    /// rewritten.
     const TRAFFIC: [&str; 10] = [
         r#"C { "id" : 1.0, "method":"tools/call", "params":{"n":12345678901234567890123, "a":[ ]} }"#,
         r#"S@1.0 {"method":"notifications/progress","params":{"progressToken":1e2}}"#,
@@ -580,7 +585,7 @@ mod tests {
             (Era::Modern, &[DISCOVER, refused]),
         ] {
             let cache = EraCache::default();
-            // The second link asks nothing, and nothing is lost before the first that shows an era.
+            // The second link probes nothing. Messages before the first one that shows an era are not lost.
             for _ in 0..2 {
                 let mut script = Script::new(&cache);
                 for line in opening.iter().chain(&TRAFFIC) {
@@ -621,7 +626,7 @@ mod tests {
         );
     }
 
-    /// A client that speaks both eras hears from a legacy server what that says by itself, such as changed lists.
+    /// A client that speaks both eras receives a legacy server's own notifications, such as changed lists.
     #[test]
     fn a_client_that_speaks_both_eras_goes_on_in_its_server_s() {
         let refused = r#"S {"id":"d","error":{"code":-32601,"message":"what"}}"#;
@@ -632,14 +637,14 @@ mod tests {
         for line in [DISCOVER, refused, INITIALIZE, result, changed] {
             assert_eq!(script.play(&[line]), swapped(line));
         }
-        // The next link knows without asking.
+        // The next link uses the cached era.
         let mut script = Script::keeping_era(&cache);
         let heard = script.play(&[DISCOVER]);
         assert!(heard.starts_with("C ") && heard.contains("-32601"), "{heard}");
         for line in [INITIALIZE, result, changed] {
             assert_eq!(script.play(&[line]), swapped(line));
         }
-        // A server that says nothing is asked no longer than a client waits.
+        // A silent server delays the client only until the probe expires.
         let mut script = Script::keeping_era(&EraCache::default());
         assert_eq!(script.play(&[DISCOVER]), swapped(DISCOVER));
         assert!(script.play(&["T 10"]).contains("-32601"));
@@ -659,7 +664,7 @@ mod tests {
             let heard = script.play(&[next]);
             assert!(heard.starts_with("S ") && heard.contains("initialize"), "{next}: {heard}");
         }
-        // A modern server is left alone.
+        // A modern server is used without translation.
         let found = r#"S {"id":"d" ,"result":{"supportedVersions":["2026-07-28"]}}"#;
         let mut script = Script::keeping_era(&EraCache::default());
         for line in [DISCOVER, found] {
@@ -676,7 +681,7 @@ mod tests {
             let mut script = Script::new(&cache);
             script.play(&[INITIALIZE, refused]);
             assert_eq!(script.play(&[answer]), swapped(refused));
-            // It may try again.
+            // The client may try again.
             assert_eq!(script.play(&[INITIALIZE]), swapped(INITIALIZE));
             assert_eq!(cache.speaks(Era::Legacy), None);
         }
@@ -691,7 +696,7 @@ mod tests {
         ]);
         assert!(heard.contains(r#""method":"initialize""#), "{heard}");
         assert_eq!(cache.speaks(Era::Modern), Some(false));
-        // The session of a revision that has none is no session.
+        // A modern revision in the response does not open a session.
         let heard = Script::new(&EraCache::default())
             .play(&[INITIALIZE, r#"S {"id":0,"result":{"protocolVersion":"2026-07-28"}}"#]);
         assert!(heard.contains(r#""method":"server/discover""#), "{heard}");
@@ -720,7 +725,7 @@ mod tests {
         assert!(script.play(&["T 10"]).contains("server/discover"));
         assert_eq!(script.play(&["T 10", "T 100"]), "");
         assert_eq!(script.play(&[result]), swapped(result));
-        // The answer to our question, when it comes, is nobody's.
+        // The late response to the probe is dropped.
         let late = r#"S {"id":"answerback-era/1","error":{"code":-32601,"message":"what"}}"#;
         assert_eq!(script.play(&[late]), "");
         assert_eq!(script.play(&[TRAFFIC[0]]), swapped(TRAFFIC[0]));
@@ -760,7 +765,7 @@ mod tests {
                 format!(r#"S {{"id":{id},"result":{{"supportedVersions":["2026-07-28"]}}}}"#);
             let expected = if first == CALL { swapped(CALL) } else { swapped(&found) };
             assert_eq!(script.play(&[&found]), expected);
-            // It does not know the session that we tried meanwhile.
+            // The server rejects the session that the bridge tried in the meantime.
             let number = if first == CALL { 2 } else { 1 };
             let refused = format!(
                 r#"S {{"id":"answerback-era/{number}","error":{{"code":-32601,"message":"what"}}}}"#

@@ -1,16 +1,17 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// An era of the protocol.
+/// Identifies an era of the protocol.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "a bridge has two ends")]
+#[expect(clippy::exhaustive_enums, reason = "the protocol has two eras")]
 pub enum Era {
-    /// 2024-11-05 to 2025-11-25: `initialize`, sessions, requests of the server to the client.
+    /// The revisions 2024-11-05 to 2025-11-25, with `initialize`, sessions, and requests from the server to the
+    /// client.
     Legacy,
-    /// From 2026-07-28 on: every request stands alone.
+    /// The revisions from 2026-07-28 on, in which every request is independent.
     Modern,
 }
 
-/// What is known of the eras that a server speaks; shared by all links to it. It may speak both.
+/// Stores which eras a server speaks. All links to the server share it. A server may speak both eras.
 #[derive(Clone, Debug, Default)]
 pub struct EraCache(Arc<Mutex<CachedAnswer>>);
 
@@ -21,7 +22,7 @@ struct CachedAnswer {
 }
 
 impl EraCache {
-    /// Whether the server speaks this era, where that is known.
+    /// Returns true if the server speaks this era, or `None` if that is not known.
     pub fn speaks(&self, era: Era) -> Option<bool> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match era {
@@ -30,7 +31,7 @@ impl EraCache {
         }
     }
 
-    /// Keeps what a server showed, or that it is not known any more.
+    /// Stores if the server speaks an era, or clears that with `None`.
     pub(super) fn learn(&self, era: Era, speaks: impl Into<Option<bool>>) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match era {

@@ -1,23 +1,23 @@
-//! Cancellations, which name a request.
+//! Builds and reads `notifications/cancelled`.
 
 use serde_json::{Value, json};
 
 use super::terms::notice;
 use crate::wire::{Id, Message, splice};
 
-/// The notification that a request is not wanted any more.
+/// Returns the notification that cancels this request.
 pub(super) fn cancelled(request: &Id) -> Message {
     let id: Value = serde_json::from_str(request.as_json()).unwrap_or_default();
     Message::notification(notice::CANCELLED, &json!({"requestId": id}))
 }
 
-/// The request that a cancellation names.
+/// Returns the id of the request that a notification cancels.
 pub(super) fn named(notice: &Message) -> Option<Id> {
     splice::id_at(notice.text(), &["params", "requestId"])
 }
 
-/// A cancellation of this request by the name under which the other side knows it. It is untouched where that is the
-/// same.
+/// Returns a cancellation with the id that the other side uses for this request. If both sides use the same id,
+/// the notification stays unchanged.
 pub(super) fn renamed(notice: &Message, request: &Id, known: &Id) -> Message {
     if request == known {
         return notice.clone();

@@ -1,10 +1,10 @@
-//! What a client said that it can be asked.
+//! Checks the capabilities that a client declared.
 
 use serde_json::Value;
 
 use super::terms::method;
 
-/// Whether a client with these capabilities may be asked this.
+/// Returns true if a client with these capabilities accepts this request.
 pub(super) fn allows(capabilities: &Value, method: &str, params: &Value) -> bool {
     match method {
         method::ELICIT => {
@@ -13,7 +13,7 @@ pub(super) fn allows(capabilities: &Value, method: &str, params: &Value) -> bool
                 return false;
             };
             match params.get("mode").and_then(Value::as_str).unwrap_or("form") {
-                // An empty capability is older than the modes, when forms were all there was.
+                // An empty capability predates the modes, when there were only forms.
                 "form" => elicitation.is_empty() || elicitation.contains_key("form"),
                 mode => elicitation.contains_key(mode),
             }
@@ -24,7 +24,7 @@ pub(super) fn allows(capabilities: &Value, method: &str, params: &Value) -> bool
     }
 }
 
-/// Whether a client can be asked this at all.
+/// Returns true if this is a request that servers send to clients.
 pub(super) fn is_question(method: &str) -> bool {
     matches!(method, method::ELICIT | method::SAMPLE | method::ROOTS)
 }

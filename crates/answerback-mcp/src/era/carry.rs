@@ -13,16 +13,18 @@ use crate::link::direct::{Answering, Ask, Watch};
 use crate::link::{Direct, FarEnd, Link, WAITING};
 use crate::wire::Message;
 
-/// A link on which the client may speak either era, whatever the server speaks. Needs a tokio runtime.
+/// Returns a link on which the client may speak either era, no matter which one the server speaks. It needs a
+/// tokio runtime.
 ///
-/// It comes back at once. The first message that shows the client's era decides what is asked of the server; what
-/// that shows is kept in the cache, so that the next link to the same server asks nothing.
+/// The function returns at once. The first message that shows the client's era decides how the server is probed.
+/// The result is stored in the cache, so the next link to the same server needs no probe.
 pub fn bridged(server: Link, cache: EraCache) -> Link {
     put_before(server, Bridge::new(cache))
 }
 
-/// The same for a client that may speak both eras: one that asks which of them a legacy server speaks is told so, and
-/// can go on as if nothing were between the two. The bridge is there for a client that goes on in the newer era.
+/// Returns a link for a client that may speak both eras. If a legacy server is asked for its era, the client
+/// receives the server's error. It can then continue in the legacy era without translation. A client that
+/// continues in the modern era uses the bridge.
 pub fn bridged_on_demand(server: Link, cache: EraCache) -> Link {
     put_before(server, Bridge::new(cache).keeping_era())
 }
@@ -36,7 +38,7 @@ fn put_before(server: Link, bridge: Bridge) -> Link {
     link
 }
 
-/// The direct way to a server that speaks as its client does.
+/// Sends direct requests while client and server speak the same era.
 struct Same {
     server: Direct,
     is_same: Arc<AtomicBool>,
@@ -52,8 +54,8 @@ impl Ask for Same {
     }
 }
 
-/// Carries messages until the server said its last word. Nothing waits for a side that does not read except what is
-/// for that side: the other direction goes on.
+/// Forwards messages until the server has sent its last one. A side that does not read blocks only its own
+/// direction.
 async fn carry(client: FarEnd, server: Link, mut bridge: Bridge, is_same: Arc<AtomicBool>) {
     let FarEnd { mut told, say } = client;
     let Link { to, mut from, .. } = server;
@@ -62,10 +64,10 @@ async fn carry(client: FarEnd, server: Link, mut bridge: Bridge, is_same: Arc<At
     let mut is_open = true;
     loop {
         if !is_open && out.to_server.is_empty() {
-            // The client is gone and everything it said was passed on: the server is told so.
+            // The client is gone and all its messages were sent, so the server's input is closed.
             to = None;
         }
-        // A message may be answered to where it came from, so that direction is bounded as well, further out.
+        // A message may cause a reply to its sender, so that queue is limited as well, at twice the size.
         let has_client_room = out.to_server.len() < WAITING && out.to_client.len() < 2 * WAITING;
         let has_server_room = out.to_client.len() < WAITING && out.to_server.len() < 2 * WAITING;
         let deadline = bridge.deadline().filter(|_| is_open);
@@ -98,17 +100,17 @@ async fn carry(client: FarEnd, server: Link, mut bridge: Bridge, is_same: Arc<At
                         permit.send(said);
                     }
                 }
-                // It hears nothing any more, but may still have something to say.
+                // The server no longer reads, but may still send messages.
                 None => out.to_server.clear(),
             },
             () = until(deadline), if deadline.is_some() => bridge.wake(Instant::now(), &mut out),
         }
-        // What there is room for goes at once, and not by another turn of the loop. Who is gone is seen above.
+        // Messages that fit are sent now instead of in another iteration. A closed channel is detected above.
         pass(&mut out.to_client, &say);
         if let Some(to) = &to {
             pass(&mut out.to_server, to);
         }
-        // Nothing that waits here may be overtaken.
+        // A direct request must not overtake a queued message.
         is_same.store(bridge.is_same() && out.to_server.is_empty(), Ordering::Release);
     }
     is_same.store(false, Ordering::Release);
@@ -119,7 +121,7 @@ async fn carry(client: FarEnd, server: Link, mut bridge: Bridge, is_same: Arc<At
     }
 }
 
-/// Passes on what there is room for.
+/// Sends queued messages while the channel has capacity.
 fn pass<T>(waiting: &mut VecDeque<T>, to: &mpsc::Sender<T>) {
     while !waiting.is_empty() {
         let Ok(permit) = to.try_reserve() else { return };
@@ -129,7 +131,7 @@ fn pass<T>(waiting: &mut VecDeque<T>, to: &mpsc::Sender<T>) {
     }
 }
 
-/// Waits for a moment that may be none.
+/// Waits until this time, or forever without one.
 async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,
@@ -206,17 +208,18 @@ mod tests {
             drop(far);
             let heard = link.from.recv().await.unwrap().message;
             assert!(crate::link::wants_again(&heard), "{}", heard.text());
-            // The next link begins in another way.
+            // The next link begins differently.
             assert_eq!(cache.speaks(era), Some(false));
         }
     }
 
-    /// Both sides say much before they read anything. Who waits for the other to read must not stop what goes the other way.
+    /// Both sides send many messages before they read any. Waiting for one side must not block the other
+    /// direction.
     #[tokio::test]
     async fn one_direction_does_not_stop_the_other() {
         let (server, mut far) = Link::pair();
         let mut link = bridged(server, EraCache::default());
-        // Fills the way to the client: its queue, ours, and the server's.
+        // Fills all queues towards the client.
         let said = tokio::spawn(async move {
             for number in 0..4 * WAITING {
                 let text = format!(r#"{{"method":"n{number}"}}"#);

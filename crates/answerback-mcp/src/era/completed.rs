@@ -1,14 +1,14 @@
-//! Answers of a legacy server as the modern era writes them.
+//! Completes the responses of a legacy server for a modern client.
 
 use super::terms::{code, method};
 use crate::link::Incoming;
 use crate::wire::{Object, ObjectError, code as wire_code, splice};
 
-/// An answer with the members that a modern client wants to find, where they are absent. Nothing else changes.
+/// Adds the members that a modern client requires, if they are missing. Everything else stays unchanged.
 pub(super) fn completed(answer: Incoming, method: &str) -> Incoming {
     match written(answer.message.text(), method) {
         Ok(Some(text)) => Incoming { message: answer.message.with_text(text), ..answer },
-        // What is no object crosses as it is: the client says best what it thinks of it.
+        // A malformed response is forwarded unchanged, so that the client can report it.
         Ok(None) | Err(_) => answer,
     }
 }

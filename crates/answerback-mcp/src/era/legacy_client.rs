@@ -1,4 +1,4 @@
-//! A legacy client in front of a modern server.
+//! Translates between a legacy client and a modern server.
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -12,23 +12,23 @@ use super::terms::{LEGACY, MODERN, NEWEST_LEGACY, meta, method, notice};
 use crate::link::Incoming;
 use crate::wire::{Id, Message, Object, ObjectError, Shape, code, splice};
 
-/// What is known of the client between two messages: a modern server knows nothing.
+/// Stores the client's state between messages, because a modern server stores none.
 #[derive(Debug, Default)]
 pub(super) struct LegacyClient {
     ids: GeneratedIds,
-    /// What the client said of itself, as it was written.
+    /// The client's `clientInfo`, as JSON text.
     info: Option<String>,
     capabilities: Value,
-    /// The lowest level of the server's log that the client wants, as it was written.
+    /// The lowest log level that the client wants, as JSON text.
     level: Option<String>,
     initializing: Option<Initializing>,
-    /// What the server can do.
+    /// The server's capabilities, or null before they are known.
     serves: Value,
     rounds: Rounds,
     subscriptions: Subscriptions,
 }
 
-/// An `initialize` that is answered once the server said what it is.
+/// Holds an `initialize` request that waits for the response to `server/discover`.
 #[derive(Debug)]
 struct Initializing {
     request: Id,
@@ -37,22 +37,22 @@ struct Initializing {
 }
 
 impl LegacyClient {
-    /// A client that has said nothing yet.
+    /// Creates the state for a client that has sent nothing yet.
     pub(super) fn new(ids: GeneratedIds) -> Self {
         Self { ids, ..Self::default() }
     }
 
-    /// The id under which the server is being asked what it is.
+    /// Returns the id of the pending `server/discover` request.
     pub(super) fn discovering(&self) -> Option<&Id> {
         self.initializing.as_ref().map(|initializing| &initializing.discover)
     }
 
-    /// Whether the server did not say what it is.
+    /// Returns true if no `server/discover` is pending and none has succeeded.
     pub(super) fn has_failed(&self) -> bool {
         self.initializing.is_none() && self.serves.is_null()
     }
 
-    /// Takes a message of the client.
+    /// Handles a message of the client.
     pub(super) fn hear_client(&mut self, message: Message, out: &mut Outbox) {
         match message.shape() {
             Shape::Request { id, method } => {
@@ -61,7 +61,7 @@ impl LegacyClient {
             }
             Shape::Notification { method } => match method.as_str() {
                 notice::INITIALIZED => self.listen_for_lists(out),
-                // A server that keeps nothing has no use for it.
+                // A stateless server does not use this notification.
                 notice::ROOTS_CHANGED => {}
                 notice::CANCELLED => {
                     let id = cancelled::named(&message);
@@ -126,7 +126,7 @@ impl LegacyClient {
         }
     }
 
-    /// Takes a message of the server.
+    /// Handles a message of the server.
     pub(super) fn hear_server(&mut self, incoming: Incoming, now: Instant, out: &mut Outbox) {
         match incoming.message.shape() {
             Shape::Response { id } if self.discovering() == Some(id) => {
@@ -139,7 +139,7 @@ impl LegacyClient {
                 if let Shape::Response { id } = rest.message.shape()
                     && self.ids.has_made(id)
                 {
-                    // What answers nothing any more answers a call that was cancelled.
+                    // If it ends no subscription, it answers a cancelled call and is dropped.
                     self.subscriptions.ended(id, Some(&rest.message), out);
                     return;
                 }
@@ -158,17 +158,17 @@ impl LegacyClient {
         }
     }
 
-    /// When something is to be done without a message.
+    /// Returns the next time at which [`wake`](Self::wake) must run.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.rounds.deadline()
     }
 
-    /// Does it.
+    /// Handles expired deadlines.
     pub(super) fn wake(&mut self, now: Instant, out: &mut Outbox) {
         self.rounds.wake(now, &self.ids, out);
     }
 
-    /// Asks the server what it is, so that the client can be told.
+    /// Stores the client's description and sends `server/discover`.
     fn initialize(&mut self, request: Id, message: &Message, out: &mut Outbox) {
         let text = message.text();
         let asked = splice::string_at(text, &["params", "protocolVersion"]).unwrap_or_default();
@@ -183,11 +183,11 @@ impl LegacyClient {
         self.initializing = Some(Initializing { request, discover, version });
     }
 
-    /// Answers `initialize` with what the server said of itself.
+    /// Answers `initialize` with the result of `server/discover`.
     fn discovered(&mut self, answer: &Message, out: &mut Outbox) {
         let Some(Initializing { request, version, .. }) = self.initializing.take() else { return };
         let Some(result) = splice::at(answer.text(), &["result"]) else {
-            // Its error says best what is wrong.
+            // The server's own error describes the problem best.
             let said = Incoming::from(answer.clone());
             out.tell_client(said.answering(&request));
             return;
@@ -214,13 +214,13 @@ impl LegacyClient {
         }
     }
 
-    /// Asks the server something of our own.
+    /// Sends a request of the bridge to the server.
     fn request(&self, id: &Id, method: &str, params: &Value, out: &mut Outbox) {
         let request = Message::request(id, method, params);
         out.tell_server(self.dressed(&request).unwrap_or(request));
     }
 
-    /// A request with what a modern server wants to find in each.
+    /// Adds the `_meta` members that a modern server requires in every request.
     fn dressed(&self, request: &Message) -> Result<Message, ObjectError> {
         let text = request.text();
         let version = Value::from(MODERN).to_string();
@@ -241,7 +241,7 @@ impl LegacyClient {
         Ok(request.clone().with_text(text))
     }
 
-    /// A notification without the mark of a subscription that the client knows nothing of.
+    /// Removes the subscription id from a notification, because a legacy client does not know the subscription.
     fn plain(&self, incoming: Incoming) -> Incoming {
         let text = incoming.message.text();
         let path = ["params", "_meta"];
@@ -268,7 +268,7 @@ mod tests {
         )
     }
 
-    /// A client with these capabilities that has been initialised.
+    /// Creates a script with an initialized client that has these capabilities.
     fn opened(capabilities: &str) -> Script {
         let cache = EraCache::default();
         cache.learn(Era::Legacy, false);
@@ -295,7 +295,7 @@ mod tests {
         C {"jsonrpc":"2.0","id":1,"result":{}}
         "#);
         assert_eq!(cache.speaks(Era::Legacy), Some(false));
-        // A revision that we do not know gets the newest that we do.
+        // A client with an unknown revision gets the newest legacy revision.
         let heard = Script::new(&cache).play(&[&initialize("2099-01-01", "{}"), DISCOVERED]);
         assert!(heard.contains(r#"{"protocolVersion":"2025-11-25","#), "{heard}");
     }
@@ -334,7 +334,8 @@ mod tests {
             r#"S@"answerback-era/2" {"method":"notifications/resources/updated","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"answerback-era/2","x":1},"uri":"file:///a"}}"#,
             r#"C {"id":2,"method":"resources/unsubscribe","params":{"uri":"file:///a"}}"#,
             r#"S {"id":"answerback-era/2","result":{}}"#,
-            // One that the server does not take, one that it refuses, one that is cancelled, and none.
+            // The server ignores one subscription and rejects another. The client cancels a third, and the last
+            // one has no URI.
             r#"C {"id":3,"method":"resources/subscribe","params":{"uri":"file:///b"}}"#,
             r#"S {"method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"answerback-era/3"},"notifications":{}}}"#,
             r#"C {"id":4,"method":"resources/subscribe","params":{"uri":"file:///c"}}"#,

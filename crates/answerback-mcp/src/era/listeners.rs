@@ -1,4 +1,4 @@
-//! What a modern client listens for, as subscriptions at a legacy server.
+//! Translates the `subscriptions/listen` requests of a modern client for a legacy server.
 
 use serde_json::{Value, json};
 
@@ -8,23 +8,23 @@ use super::terms::{meta, method, notice};
 use crate::link::Incoming;
 use crate::wire::{Id, Message, code, splice};
 
-/// The most listening requests, and the most resources of one.
+/// The largest number of listening requests, and of resources in each.
 const MOST: usize = 64;
 
-/// The listening requests of a client.
+/// Holds the open listening requests of a client.
 #[derive(Debug, Default)]
 pub(super) struct Listeners(Vec<Listener>);
 
 #[derive(Debug)]
 struct Listener {
     id: Id,
-    /// The names of the notifications of changed lists.
+    /// The methods of the list notifications that the client wants.
     lists: Vec<&'static str>,
     uris: Vec<String>,
 }
 
 impl Listeners {
-    /// Begins to listen, and says for what.
+    /// Adds a listening request, acknowledges it to the client, and subscribes to its resources at the server.
     pub(super) fn listen(
         &mut self,
         id: &Id,
@@ -70,7 +70,7 @@ impl Listeners {
         self.0.push(Listener { id: id.clone(), lists, uris: subscribed });
     }
 
-    /// Ends listening, and says whether there was such a request.
+    /// Removes a listening request and its subscriptions. Returns false if there is no such request.
     pub(super) fn cancel(&mut self, id: &Id, ids: &GeneratedIds, out: &mut Outbox) -> bool {
         let Some(place) = self.0.iter().position(|listener| listener.id == *id) else {
             return false;
@@ -84,7 +84,7 @@ impl Listeners {
         true
     }
 
-    /// Tells everybody who listens what changed. A change that nobody listens for is told to nobody.
+    /// Sends a notification to every listening request that includes it.
     pub(super) fn tell(&self, name: &str, notification: &Message, out: &mut Outbox) {
         let text = notification.text();
         let uri = splice::string_at(text, &["params", "uri"]);

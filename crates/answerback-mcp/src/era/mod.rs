@@ -1,10 +1,12 @@
-//! The two eras of the protocol, and a bridge between them.
+//! Bridges the two eras of the protocol.
 //!
-//! Until 2025-11-25 a client initialises a session and a server may ask it something at any time; from 2026-07-28 on
-//! every request stands alone, and a server that needs something says so in its answer. [`bridged`] puts an adapter on a
-//! link: the client speaks the era it speaks, whatever the server does. Where both speak the same, nothing is touched.
+//! Up to 2025-11-25 a client initializes a session, and a server may send it requests at any time. From
+//! 2026-07-28 on every request is independent, and a server asks for input in its response. [`bridged`] puts an
+//! adapter on a link, so that a client of either era can use any server. If both speak the same era, messages are
+//! forwarded unchanged.
 //!
-//! The adapters are plain state: they hear a message and say messages. Only `carry` has queues and a clock.
+//! The adapters are plain state machines: they take a message and return messages. Only `carry` has queues and a
+//! clock.
 
 mod bridge;
 mod cache;

@@ -1,4 +1,4 @@
-//! A modern client in front of a legacy server.
+//! Translates between a modern client and a legacy server.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use super::terms::{MODERN, NEWEST_LEGACY, meta, method, notice};
 use crate::link::{Incoming, WAITING};
 use crate::wire::{Id, Message, Shape, code as wire_code, splice};
 
-/// How long a server has to answer `initialize`: it may have to be fetched first.
+/// The time that a server has to answer `initialize`. Some servers must be downloaded first.
 const INITIALIZING: Duration = Duration::from_mins(1);
 
-/// The session that a legacy server needs, kept for a client that has none.
+/// Holds the session that a legacy server needs, for a client without sessions.
 #[derive(Debug, Default)]
 pub(super) struct ModernClient {
     ids: GeneratedIds,
     session: BridgeSession,
-    /// The level of the server's log, as it was last asked for.
+    /// The log level that was last requested from the server, as JSON text.
     level: Option<String>,
     calls: OpenCalls,
     listeners: Listeners,
@@ -36,11 +36,11 @@ enum BridgeSession {
     Opening {
         initialize: Id,
         until: Instant,
-        /// What the client said meanwhile.
+        /// The client's messages that wait for the session.
         held: Vec<Message>,
     },
     Open {
-        /// What the server can do.
+        /// The server's capabilities.
         serves: Value,
         /// The result of `server/discover`.
         discovered: String,
@@ -48,22 +48,23 @@ enum BridgeSession {
 }
 
 impl ModernClient {
-    /// A client that has said nothing yet.
+    /// Creates the state for a client that has sent nothing yet.
     pub(super) fn new(ids: GeneratedIds) -> Self {
         Self { ids, ..Self::default() }
     }
 
-    /// Whether the server has been initialised.
+    /// Returns true if the session is open.
     pub(super) fn is_open(&self) -> bool {
         matches!(self.session, BridgeSession::Open { .. })
     }
 
-    /// Whether the server could not be initialised.
+    /// Returns true if there is no session, because initialization failed or has not begun.
     pub(super) fn has_failed(&self) -> bool {
         matches!(self.session, BridgeSession::None)
     }
 
-    /// Gives up opening a session: what the client said meanwhile, and the id of the request that nobody waits for.
+    /// Stops opening a session. Returns the waiting messages and the id of the `initialize` request whose
+    /// response is no longer needed.
     pub(super) fn release(self) -> (Vec<Message>, Option<Id>) {
         match self.session {
             BridgeSession::Opening { initialize, held, .. } => (held, Some(initialize)),
@@ -71,7 +72,7 @@ impl ModernClient {
         }
     }
 
-    /// Takes a message of the client.
+    /// Handles a message of the client.
     pub(super) fn hear_client(&mut self, message: Message, now: Instant, out: &mut Outbox) {
         match &mut self.session {
             BridgeSession::None => self.open(message, now, out),
@@ -80,7 +81,7 @@ impl ModernClient {
         }
     }
 
-    /// Takes a message of the server.
+    /// Handles a message of the server.
     pub(super) fn hear_server(&mut self, incoming: Incoming, now: Instant, out: &mut Outbox) {
         match incoming.message.shape() {
             Shape::Response { id } => {
@@ -91,7 +92,7 @@ impl ModernClient {
                     && let Shape::Response { id } = rest.message.shape()
                     && !self.ids.has_made(id)
                 {
-                    // It answers something that was cancelled: the client knows what to make of it.
+                    // This answers a cancelled request, and the client can ignore it.
                     out.tell_client(rest);
                 }
             }
@@ -118,7 +119,7 @@ impl ModernClient {
         match method {
             _ if is_change => self.listeners.tell(method, &incoming.message, out),
             notice::PROGRESS => self.calls.progress(incoming, out),
-            // A client that did not ask for the log must not be told it.
+            // A client that did not request logs must not receive them.
             notice::LOG if self.level.is_none() => {}
             notice::ELICITED => {}
             notice::CANCELLED => {
@@ -134,7 +135,7 @@ impl ModernClient {
         }
     }
 
-    /// When something is to be done without a message.
+    /// Returns the next time at which [`wake`](Self::wake) must run.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.session {
             BridgeSession::Opening { until, .. } => Some(*until),
@@ -142,7 +143,7 @@ impl ModernClient {
         }
     }
 
-    /// Does it.
+    /// Handles expired deadlines.
     pub(super) fn wake(&mut self, now: Instant, out: &mut Outbox) {
         if matches!(self.session, BridgeSession::Opening { until, .. } if until <= now) {
             self.fail("it did not answer initialize in time", out);
@@ -150,10 +151,10 @@ impl ModernClient {
         self.calls.wake(now, out);
     }
 
-    /// Initialises the server as the client describes itself.
+    /// Sends `initialize` with the client's own description.
     fn open(&mut self, message: Message, now: Instant, out: &mut Outbox) {
         let Shape::Request { .. } = message.shape() else {
-            // There is no session that it could be about.
+            // A notification before the first request has no session that it could belong to.
             return;
         };
         let member = |name| splice::at(message.text(), &["params", "_meta", name]);
@@ -172,7 +173,7 @@ impl ModernClient {
         self.session = BridgeSession::Opening { initialize, until, held: vec![message] };
     }
 
-    /// Takes the answer to `initialize`.
+    /// Handles the response to `initialize`.
     fn opened(&mut self, answer: &Message, now: Instant, out: &mut Outbox) {
         let Some(result) = splice::at(answer.text(), &["result"]) else {
             let reason = splice::string_at(answer.text(), &["error", "message"]);
@@ -205,7 +206,7 @@ impl ModernClient {
         }
     }
 
-    /// Tells the client that there is no session.
+    /// Answers the waiting requests with an error, because no session could be opened.
     fn fail(&mut self, reason: &str, out: &mut Outbox) {
         let BridgeSession::Opening { held, .. } = std::mem::take(&mut self.session) else { return };
         let text = format!("the server speaks neither era of the protocol: {reason}");
@@ -216,7 +217,7 @@ impl ModernClient {
         }
     }
 
-    /// Takes a message of the client to a server that has been initialised.
+    /// Translates a message of the client for an initialized server.
     fn pass(&mut self, message: Message, now: Instant, out: &mut Outbox) {
         let BridgeSession::Open { serves, discovered } = &self.session else { return };
         match message.shape() {
@@ -258,7 +259,7 @@ impl ModernClient {
                 }
             }
             Shape::Notification { .. } => out.tell_server(message),
-            // Nobody asked a modern client anything.
+            // A modern client receives no requests, so it has none to answer.
             Shape::Response { .. } => {}
             Shape::Batch => {
                 let text = "batches are not taken: send each message on its own";
@@ -268,7 +269,7 @@ impl ModernClient {
     }
 }
 
-/// Keeps what a client says until it can be passed on. What it takes back meanwhile is forgotten.
+/// Stores a client's message until it can be forwarded. A cancelled request is removed.
 pub(super) fn hold(held: &mut Vec<Message>, message: Message, out: &mut Outbox) {
     match message.shape() {
         Shape::Notification { method } if method == notice::CANCELLED => {

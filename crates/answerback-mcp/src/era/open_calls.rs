@@ -1,4 +1,5 @@
-//! Requests of a modern client that a legacy server has, also while the client is away to answer its questions.
+//! Holds the requests of a modern client that a legacy server is processing. A request stays open while its
+//! client collects the answers to the server's questions.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,42 +17,42 @@ use super::terms::{code, meta, method};
 use crate::link::Incoming;
 use crate::wire::{Id, Message, Object, Shape, code as wire_code, splice};
 
-/// The most requests under way.
+/// The largest number of pending requests.
 const MOST_CALLS: usize = 1024;
-/// The most calls that wait for their client to come back.
+/// The largest number of calls that wait for their client to return.
 const MOST_AWAY: usize = 256;
-/// The most questions of a server about one call.
+/// The largest number of open questions of a server about one call.
 const MOST_QUESTIONS: usize = 64;
-/// How long a client may be away.
+/// The time in which a client must return.
 const AWAY: Duration = Duration::from_mins(10);
 
-/// The requests under way, by the id under which the server has each.
+/// Holds the pending requests by the server's request id.
 #[derive(Debug, Default)]
 pub(super) struct OpenCalls {
     calls: HashMap<Id, OpenCall>,
-    /// What a client has to show to take its call up again → the call.
+    /// Maps the `requestState` that a client must return to its call.
     away: HashMap<String, Id>,
     begun: u64,
 }
 
 #[derive(Debug)]
 struct OpenCall {
-    /// The client's request that is answered, or the last that was.
+    /// The client's request to answer, or the last one that was answered.
     holder: Id,
     is_awaited: bool,
-    /// When an absent client is given up.
+    /// The time at which an absent client is given up.
     until: Option<Instant>,
     method: String,
     digest: [u8; 32],
-    /// What may be asked of whoever made the call.
+    /// The capabilities of the client that made the call.
     capabilities: Value,
-    /// The newest has the highest.
+    /// The sequence number of the call. The newest call has the highest.
     order: u64,
-    /// As the server knows it, and as the client does.
+    /// The progress token for the server, and the token for the client.
     progress: (Option<Id>, Option<Id>),
     questions: Vec<OpenQuestion>,
     asked: u64,
-    /// The server's answer, when it came while the client was away.
+    /// The server's response, if it arrived while the client was away.
     finished: Option<Incoming>,
 }
 
@@ -60,7 +61,7 @@ struct OpenQuestion {
     key: String,
     id: Id,
     method: String,
-    /// As it is told to the client.
+    /// The question as JSON text for the client.
     request: String,
 }
 
@@ -95,13 +96,13 @@ impl OpenCalls {
             asked: 0,
             finished: None,
         };
-        // A client may use an id again that was answered to it, while the server still works on what it named.
+        // A client may reuse an id after it was answered, while the server still processes the first request.
         let upstream = if self.calls.contains_key(&id) { ids.next() } else { id };
         out.tell_server(without_version(request).with_id(&upstream));
         self.calls.insert(upstream, call);
     }
 
-    /// Takes up a call again whose client has come back with answers.
+    /// Resumes a call whose client has returned with answers.
     pub(super) fn resume(
         &mut self,
         id: &Id,
@@ -148,7 +149,7 @@ impl OpenCalls {
         }
     }
 
-    /// Takes a question of the server, which belongs to a call: the client answers it by coming back.
+    /// Adds a question of the server to its call. The client answers it by repeating the call.
     pub(super) fn server_asks(&mut self, incoming: &Incoming, now: Instant, out: &mut Outbox) {
         let Shape::Request { id, method } = incoming.message.shape() else { return };
         let text = incoming.message.text();
@@ -178,14 +179,14 @@ impl OpenCalls {
                 None => format!(r#"{{"method":{name}}}"#),
             },
         });
-        // A client that is away hears of it when it comes back.
+        // A client that is away receives the question when it returns.
         if call.is_awaited {
             let upstream = upstream.clone();
             self.send_away(&upstream, now, out);
         }
     }
 
-    /// Takes a question back that the server does not ask any more, and says whether there was one.
+    /// Removes a question that the server cancelled. Returns false if there was none.
     pub(super) fn server_withdraws(&mut self, question: &Id) -> bool {
         self.calls.values_mut().any(|call| {
             let before = call.questions.len();
@@ -194,7 +195,7 @@ impl OpenCalls {
         })
     }
 
-    /// Takes an answer of the server. What answers no request comes back.
+    /// Handles a response of the server. Returns the response if it belongs to no pending request.
     pub(super) fn server_answered(
         &mut self,
         answer: Incoming,
@@ -213,7 +214,7 @@ impl OpenCalls {
         None
     }
 
-    /// Brings progress to the request that waits for it, in that request's words.
+    /// Forwards progress to the waiting request, with that request's token.
     pub(super) fn progress(&self, incoming: Incoming, out: &mut Outbox) {
         let path = ["params", "progressToken"];
         let Some(token) = splice::id_at(incoming.message.text(), &path) else { return };
@@ -231,7 +232,7 @@ impl OpenCalls {
         out.tell_client(Incoming::about(message, holder.clone()));
     }
 
-    /// The client's request to which something of the server belongs.
+    /// Returns the client's request that a message of the server belongs to.
     pub(super) fn holder(&self, about: Option<&Id>) -> Option<Id> {
         let call = match about {
             Some(about) => self.calls.get(about),
@@ -243,7 +244,7 @@ impl OpenCalls {
         call.filter(|call| call.is_awaited).map(|call| call.holder.clone())
     }
 
-    /// Cancels what the client knows under this id, and says whether there is something.
+    /// Cancels the call that the client knows by this id. Returns false if there is no such call.
     pub(super) fn cancel(&mut self, id: &Id, notice: &Message, out: &mut Outbox) -> bool {
         let upstream = self.calls.iter().find(|(_, call)| call.holder == *id);
         let Some(upstream) = upstream.map(|(upstream, _)| upstream.clone()) else { return false };
@@ -252,12 +253,12 @@ impl OpenCalls {
         true
     }
 
-    /// When the next client is given up.
+    /// Returns the next time at which a client is given up.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.away.values().filter_map(|upstream| self.calls.get(upstream)?.until).min()
     }
 
-    /// Gives up the clients that did not come back.
+    /// Ends the calls of clients that did not return in time.
     pub(super) fn wake(&mut self, now: Instant, out: &mut Outbox) {
         let is_due = |call: &OpenCall| call.until.is_some_and(|until| until <= now);
         let due = self.calls.iter().filter(|(_, call)| is_due(call));
@@ -267,8 +268,8 @@ impl OpenCalls {
         }
     }
 
-    /// The call about which a server asks something: the one that the transport names, else the newest that can be
-    /// answered with a question.
+    /// Returns the call that a question of the server belongs to. If the transport does not name it, this is the
+    /// newest call that may ask for input.
     fn asked_about(&self, about: Option<&Id>) -> Option<Id> {
         let can_ask =
             |call: &OpenCall| method::may_need_input(&call.method) && call.finished.is_none();
@@ -278,7 +279,7 @@ impl OpenCalls {
         calls.max_by_key(|(_, call)| call.order).map(|(upstream, _)| upstream.clone())
     }
 
-    /// Answers a call with the questions about it. The server goes on waiting for their answers.
+    /// Answers a call with its open questions. The server keeps waiting for the answers.
     fn send_away(&mut self, upstream: &Id, now: Instant, out: &mut Outbox) {
         let Some(call) = self.calls.get_mut(upstream) else { return };
         let Some(state) = random_state() else {
@@ -299,7 +300,7 @@ impl OpenCalls {
         self.away.insert(state, upstream.clone());
     }
 
-    /// Ends a call that nobody waits for: the server is told, and its questions are answered.
+    /// Ends a call that no client waits for. Its questions are rejected and the server is notified.
     fn abandon(&mut self, upstream: &Id, notice: Message, out: &mut Outbox) {
         let Some(call) = self.calls.remove(upstream) else { return };
         self.away.retain(|_, one| one != upstream);
@@ -316,7 +317,7 @@ impl OpenCalls {
     }
 }
 
-/// Answers a question that does not reach the client. To a form there is an answer that is no error.
+/// Rejects a question of the server. A form is declined, which is a valid answer instead of an error.
 pub(super) fn refuse(id: &Id, method: &str, reason: &str, out: &mut Outbox) {
     out.tell_server(if method == method::ELICIT {
         Message::result(id, r#"{"action":"decline"}"#)
@@ -325,8 +326,8 @@ pub(super) fn refuse(id: &Id, method: &str, reason: &str, out: &mut Outbox) {
     });
 }
 
-/// What a call is about. It is taken from the text as it is written: a client repeats a request with the same words,
-/// and what was looked at when it came back has to be what runs.
+/// Hashes the parameters that identify a call. The JSON text is hashed as it is, because a client repeats its
+/// request unchanged. So the arguments that were checked on the repeated request are those that run.
 fn digest(method: &str, text: &str) -> [u8; 32] {
     let mut hash = Sha256::new();
     let mut add = |part: Option<&str>| {
@@ -341,13 +342,13 @@ fn digest(method: &str, text: &str) -> [u8; 32] {
                 add(params.get(name));
             }
         }
-        // What cannot be read is like nothing else.
+        // Unreadable parameters are compared as a whole.
         _ => add(Some(text)),
     }
     hash.finalize().into()
 }
 
-/// A request that does not claim to be of an era that its server does not speak: one that knows the word would refuse it.
+/// Removes the modern revision from a request. A legacy server that knows this member would reject the request.
 fn without_version(request: Message) -> Message {
     let text = request.text();
     if splice::at(text, &["params", "_meta", meta::VERSION]).is_none() {
@@ -357,7 +358,7 @@ fn without_version(request: Message) -> Message {
     text.map_or_else(|_| request.clone(), |text| request.clone().with_text(text))
 }
 
-/// What may be asked of whoever said this.
+/// Returns the client capabilities that a request declares.
 fn capabilities(text: &str) -> Value {
     let capabilities = splice::at(text, &["params", "_meta", meta::CAPABILITIES]);
     capabilities.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
@@ -367,7 +368,7 @@ fn progress_token(text: &str) -> Option<Id> {
     splice::id_at(text, &["params", "_meta", "progressToken"])
 }
 
-/// What nobody can guess.
+/// Returns an unguessable `requestState`.
 fn random_state() -> Option<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).ok()?;
@@ -404,7 +405,7 @@ mod tests {
         )
     }
 
-    /// The call again, with answers.
+    /// Repeats the call with answers.
     fn back(id: &str, answers: &str) -> String {
         call(id, BOTH, &format!(r#","inputResponses":{{{answers}}},"requestState":"STATE""#))
     }
@@ -423,7 +424,7 @@ mod tests {
         S {"jsonrpc":"2.0","id":"e1","result":{"action":"accept","content":{"n":2.0}}}
         C@2 {"id":2,"result":{"content":[ ],"resultType":"complete"}}
         "#);
-        // It can be used once.
+        // A state can be used only once.
         assert!(script.play(&[&back("3", "")]).contains(UNKNOWN));
     }
 
@@ -525,7 +526,7 @@ mod tests {
         assert!(script.play(&[&other]).contains("other parameters"));
         let forged = back("2", "").replace("STATE", "0000");
         assert!(script.play(&[&forged]).contains(UNKNOWN));
-        // Neither harmed the call.
+        // Neither attempt changed the call.
         assert!(script.play(&[&back("2", "")]).contains("input_required"));
     }
 

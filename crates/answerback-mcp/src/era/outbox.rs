@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use crate::link::Incoming;
 use crate::wire::Message;
 
-/// What is to be said to both sides, in order.
+/// Collects the messages for both sides, in order.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     pub(super) to_client: VecDeque<Incoming>,
@@ -11,12 +11,12 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// Tells the client something.
+    /// Adds a message for the client.
     pub(super) fn tell_client(&mut self, said: impl Into<Incoming>) {
         self.to_client.push_back(said.into());
     }
 
-    /// Tells the server something.
+    /// Adds a message for the server.
     pub(super) fn tell_server(&mut self, said: Message) {
         self.to_server.push_back(said);
     }

@@ -1,5 +1,5 @@
-//! Calls of a legacy client that a modern server answers with what it needs first: the client is asked, and the call
-//! is repeated with its answers.
+//! Handles calls of a legacy client that a modern server answers with `input_required`. The client is asked for
+//! the input, and the call is repeated with its answers.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,26 +15,26 @@ use super::terms::method;
 use crate::link::Incoming;
 use crate::wire::{Id, Message, Object, ObjectError, Shape, code, splice};
 
-/// The most calls under way.
+/// The largest number of pending calls.
 const MOST_CALLS: usize = 1024;
-/// How often a server may need something for one call.
+/// The largest number of times that a server may ask for input for one call.
 const MOST_ROUNDS: u32 = 10;
-/// How long a server rests that needs nothing but to be asked again; twice as long each time.
+/// The base delay before a call is repeated without new input. It doubles with each round.
 const REST: Duration = Duration::from_millis(50);
 
-/// The calls under way, by the client's id.
+/// Holds the pending calls by the client's request id.
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
     calls: HashMap<Id, RoundCall>,
-    /// The id under which the server has a call → the client's.
+    /// Maps the server's request id to the client's.
     running: HashMap<Id, Id>,
-    /// Our questions to the client → the call that each is about.
+    /// Maps the id of a request to the client to the call that it belongs to.
     questions: HashMap<Id, Id>,
 }
 
 #[derive(Debug)]
 struct RoundCall {
-    /// As it is sent, but for the id and what is added in later rounds.
+    /// The request without the members that later rounds add. The id is replaced when it is repeated.
     request: Message,
     method: String,
     rounds: u32,
@@ -43,11 +43,11 @@ struct RoundCall {
 
 #[derive(Debug)]
 enum RoundStage {
-    /// The server has it, under this id.
+    /// The server is processing the call, under this id.
     Running(Id),
-    /// The client has these questions.
+    /// The client has to answer these requests.
     Asking { open: Vec<RoundQuestion>, answers: String, state: Option<String> },
-    /// It is repeated at this moment.
+    /// The call is repeated at this time.
     Resting { until: Instant, state: Option<String> },
 }
 
@@ -58,15 +58,15 @@ struct RoundQuestion {
     method: String,
 }
 
-/// What a server needs before it can answer.
+/// Holds the input that a server asks for.
 struct Needs {
     requests: Vec<(String, String)>,
-    /// As it is written, since it has to come back exactly.
+    /// The `requestState` as JSON text, because it must be returned exactly as it was sent.
     state: Option<String>,
 }
 
 impl Needs {
-    /// Reads an answer, which is none of these when the call is done.
+    /// Parses a response. Returns `None` if the response does not ask for input.
     fn read(answer: &str) -> Option<Self> {
         let result = Object::read(splice::at(answer, &["result"])?).ok()?;
         let kind: String = serde_json::from_str(result.get("resultType")?).ok()?;
@@ -103,7 +103,7 @@ impl Rounds {
         self.calls.insert(id, RoundCall { request, method, rounds: 0, stage });
     }
 
-    /// Takes an answer of the server. What answers no call comes back.
+    /// Handles a response of the server. Returns the response if it belongs to no pending call.
     pub(super) fn server_answered(
         &mut self,
         answer: Incoming,
@@ -128,7 +128,7 @@ impl Rounds {
         None
     }
 
-    /// Takes an answer of the client, and says whether it is to a question of ours.
+    /// Handles a response of the client. Returns false if it does not answer a request of the bridge.
     pub(super) fn client_answered(
         &mut self,
         answer: &Message,
@@ -150,7 +150,7 @@ impl Rounds {
                 *answers = splice::with(answers, &[&question.key], result)
                     .unwrap_or_else(|_| std::mem::take(answers));
             }
-            // A form that could not be shown is one that was not filled in.
+            // A form that could not be shown counts as cancelled.
             (None, method::ELICIT) => {
                 *answers = splice::with(answers, &[&question.key], r#"{"action":"cancel"}"#)
                     .unwrap_or_else(|_| std::mem::take(answers));
@@ -169,7 +169,7 @@ impl Rounds {
         true
     }
 
-    /// Cancels a call of the client wherever it is, and says whether there is one.
+    /// Cancels a call of the client in any stage. Returns false if there is no such call.
     pub(super) fn cancel(&mut self, id: &Id, notice: &Message, out: &mut Outbox) -> bool {
         let Some(call) = self.calls.remove(id) else { return false };
         match call.stage {
@@ -183,12 +183,12 @@ impl Rounds {
         true
     }
 
-    /// The client's id of the call that the server knows under this one.
+    /// Returns the client's id for a call that has this id at the server.
     pub(super) fn caller(&self, upstream: Id) -> Id {
         self.running.get(&upstream).cloned().unwrap_or(upstream)
     }
 
-    /// When a call is repeated next.
+    /// Returns the next time at which a call is repeated.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let moments = self.calls.values().filter_map(|call| match call.stage {
             RoundStage::Resting { until, .. } => Some(until),
@@ -197,7 +197,7 @@ impl Rounds {
         moments.min()
     }
 
-    /// Repeats the calls whose rest is over.
+    /// Repeats the calls whose delay has ended.
     pub(super) fn wake(&mut self, now: Instant, ids: &GeneratedIds, out: &mut Outbox) {
         let due = |call: &RoundCall| matches!(call.stage, RoundStage::Resting { until, .. } if until <= now);
         let due: Vec<Id> =
@@ -212,7 +212,7 @@ impl Rounds {
         }
     }
 
-    /// Asks the client what a server needs, or says why that cannot be.
+    /// Asks the client for the input of a call, or returns the reason why that is impossible.
     fn ask(
         &mut self,
         id: &Id,
@@ -260,7 +260,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// Repeats a call under an id of our own, with what the client answered and the server's state exactly as it was.
+    /// Repeats a call with a new id, the client's answers, and the unchanged state of the server.
     fn resume(
         &mut self,
         id: &Id,
@@ -281,7 +281,7 @@ impl Rounds {
             }
             Ok(text)
         };
-        // The text was read when it came, so both cannot fail.
+        // The text was already parsed once, so neither step can fail.
         let repeated = repeated().ok().and_then(|text| Message::read(text).ok());
         let Some(repeated) = repeated else {
             return self.fail(id, "the call cannot be repeated", out);
@@ -291,7 +291,8 @@ impl Rounds {
         out.tell_server(repeated);
     }
 
-    /// Answers a call that cannot go on. A model reads the result of a tool, so a tool's call gets one.
+    /// Answers a call that cannot continue. A tool call gets a result instead of an error, because the model
+    /// reads results.
     fn fail(&mut self, id: &Id, text: &str, out: &mut Outbox) {
         let Some(call) = self.calls.remove(id) else { return };
         if let RoundStage::Asking { open, .. } = call.stage {
@@ -305,7 +306,7 @@ impl Rounds {
         });
     }
 
-    /// Takes questions back.
+    /// Cancels the open requests to the client.
     fn withdraw(&mut self, call: &Id, open: Vec<RoundQuestion>, out: &mut Outbox) {
         for question in open {
             self.questions.remove(&question.id);
@@ -315,13 +316,13 @@ impl Rounds {
     }
 }
 
-/// A question to the client: the server's words, as a request.
+/// Builds the request to the client from the server's text.
 fn question(id: &Id, request: &str, method: &str, params: &Value) -> Result<Message, ObjectError> {
     let mut text = splice::with(request, &["jsonrpc"], r#""2.0""#)?;
     text = splice::with(&text, &["id"], id.as_json())?;
     let is_url = params.get("mode").and_then(Value::as_str) == Some("url");
     if method == method::ELICIT && is_url && params.get("elicitationId").is_none() {
-        // The legacy era asks for one, the modern era has none.
+        // The legacy era requires this member, and the modern era does not have it.
         text = splice::with(&text, &["params", "elicitationId"], id.as_json())?;
     }
     Ok(Message::read(text).unwrap_or_else(|_| Message::request(id, method, params)))
@@ -379,7 +380,7 @@ mod tests {
             r#"C {"id":1,"method":"resources/read","params":{"uri":"a"}}"#,
             r#"S {"id":1,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://x.test"}},"b":{"method":"roots/list"},"c":{"method":"sampling/createMessage","params":{}}}}}"#,
             r#"C {"id":"answerback-era/3","result":{"roots":[]}}"#,
-            // What could not be shown was not filled in.
+            // A form that could not be shown counts as cancelled.
             r#"C {"id":"answerback-era/2","error":{"code":-32603,"message":"no browser"}}"#,
             r#"C {"id":"answerback-era/4","result":{"role":"assistant"}}"#,
             r#"S {"id":"answerback-era/5","error":{"code":-32602,"message":"gone"}}"#,
@@ -444,7 +445,7 @@ mod tests {
         S {"id":"answerback-era/4","method":"tools/call","params":{"name":"book","arguments":{"n":1.0},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}},"inputResponses":{"who":{}},"requestState":"a\u0062\/c"}}
         S {"method":"notifications/cancelled","params":{"requestId":"answerback-era/4", "reason":"r"}}
         "#);
-        // The server's last word on it is nobody's.
+        // A late response to a cancelled call is dropped.
         assert_eq!(script.play(&[r#"S {"id":"answerback-era/4","result":{}}"#]), "");
     }
 
@@ -455,7 +456,7 @@ mod tests {
         for round in 0.. {
             let Some((_, rest)) = heard.split_once(r#""id":"#) else { break };
             let id = rest.split([',', '}']).next().unwrap();
-            // State alone: the server wants to be asked again later.
+            // The response has only state, so the server wants the call to be repeated later.
             heard = script.play(&[
                 &format!(r#"S {{"id":{id},"result":{{"resultType":"input_required","requestState":"s"}}}}"#),
                 "T 2",

@@ -1,4 +1,4 @@
-//! Conversations for tests: what each side says, and what the other hears.
+//! Plays conversations between a client and a server in tests.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use super::outbox::Outbox;
 use crate::link::Incoming;
 use crate::wire::{Id, Message};
 
-/// Stands for the state of ours that was told last.
+/// The placeholder for the last `requestState` that the bridge issued.
 const STATE: &str = "STATE";
 
-/// A client and a server with a bridge between them.
+/// Connects a scripted client and server with a bridge.
 pub(super) struct Script {
     bridge: Bridge,
     now: Instant,
@@ -26,14 +26,14 @@ impl Script {
         Self { bridge: Bridge::new(cache.clone()), now: Instant::now(), state: String::new() }
     }
 
-    /// The same with a bridge that keeps the server's era.
+    /// Creates a script whose bridge keeps a legacy server's era if possible.
     pub(super) fn keeping_era(cache: &EraCache) -> Self {
         let bridge = Bridge::new(cache.clone()).keeping_era();
         Self { bridge, ..Self::new(cache) }
     }
 
-    /// Plays lines: `C message` of the client, `S message` and `S@id message` of the server, `T seconds` that pass.
-    /// What is heard for each stands in the same way in what comes back.
+    /// Plays lines: `C message` from the client, `S message` or `S@id message` from the server, and `T seconds`
+    /// of waiting. Returns the messages that each side receives, in the same format.
     pub(super) fn play(&mut self, lines: &[&str]) -> String {
         let mut heard = String::new();
         for line in lines {
@@ -67,7 +67,7 @@ impl Script {
         heard
     }
 
-    /// A text in which a random state is not to be seen.
+    /// Replaces a random `requestState` in a text with the placeholder, and stores the state.
     fn without_state(&mut self, text: &str) -> String {
         let mark = r#""requestState":""#;
         let Some((before, rest)) = text.split_once(mark) else { return text.to_owned() };

@@ -1,4 +1,4 @@
-//! What a legacy client subscribed to, as `subscriptions/listen` at a modern server.
+//! Translates the subscriptions of a legacy client into `subscriptions/listen` requests to a modern server.
 
 use std::collections::HashMap;
 
@@ -9,27 +9,28 @@ use super::outbox::Outbox;
 use super::terms::{meta, notice};
 use crate::wire::{Id, Message, code, splice};
 
-/// The most resources of a subscription.
+/// The largest number of subscribed resources.
 pub(super) const MOST: usize = 256;
 
-/// The listening requests that are open.
+/// Holds the open listening requests.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
-    /// Of the lists.
+    /// The id of the request that listens for changed lists.
     lists: Option<Id>,
-    /// Of a resource each.
+    /// The requests that listen for one resource each, by its URI.
     resources: HashMap<String, Subscription>,
 }
 
 #[derive(Debug)]
 struct Subscription {
     id: Id,
-    /// The client's request that is answered once the server acknowledged.
+    /// The client's `resources/subscribe` request, which is answered once the server acknowledges.
     waiting: Option<Id>,
 }
 
 impl Subscriptions {
-    /// What to listen for on behalf of a client that was told these capabilities, unless that is nothing.
+    /// Returns the parameters of the request that listens for changed lists. Returns `None` if the server's
+    /// capabilities promise no such notifications, or if the request was already sent.
     pub(super) fn lists(&mut self, capabilities: &Value, listen: Id) -> Option<Value> {
         let wanted = notice::LISTS.iter().filter(|(_, capability, _)| {
             capabilities[capability]["listChanged"] == Value::Bool(true)
@@ -43,7 +44,8 @@ impl Subscriptions {
         Some(json!({"notifications": filter}))
     }
 
-    /// What to listen for so that a client hears of a resource; nothing, where it is answered already.
+    /// Returns the parameters of the request that listens for a resource. Returns `None` if the client was
+    /// already answered instead.
     pub(super) fn subscribe(
         &mut self,
         request: &Id,
@@ -65,7 +67,7 @@ impl Subscriptions {
         Some(params)
     }
 
-    /// Ends listening for a resource.
+    /// Stops listening for a resource.
     pub(super) fn unsubscribe(&mut self, uri: &str, out: &mut Outbox) {
         if let Some(listening) = self.resources.remove(uri) {
             if let Some(request) = listening.waiting {
@@ -75,7 +77,7 @@ impl Subscriptions {
         }
     }
 
-    /// Takes a subscription back that is not acknowledged yet, and says whether there is one.
+    /// Cancels a subscription that is not acknowledged yet. Returns false if there is no such subscription.
     pub(super) fn cancel(&mut self, request: &Id, out: &mut Outbox) -> bool {
         let uri = self.resources.iter().find(|(_, one)| one.waiting.as_ref() == Some(request));
         let Some(uri) = uri.map(|(uri, _)| uri.clone()) else { return false };
@@ -85,7 +87,7 @@ impl Subscriptions {
         true
     }
 
-    /// Takes the server's word for what it listens for.
+    /// Answers the client's subscription with the server's acknowledgment.
     pub(super) fn acknowledged(&mut self, notification: &Message, out: &mut Outbox) {
         let text = notification.text();
         let Some(id) = splice::id_at(text, &["params", "_meta", meta::SUBSCRIPTION]) else {
@@ -109,10 +111,10 @@ impl Subscriptions {
         }
     }
 
-    /// Takes the end of listening, and says whether it is one.
+    /// Removes a listening request that the server ended. Returns false if the id belongs to none.
     pub(super) fn ended(&mut self, id: &Id, answer: Option<&Message>, out: &mut Outbox) -> bool {
         if self.lists.as_ref() == Some(id) {
-            // It is not asked again: a server that declines would be asked for ever.
+            // It is not sent again: a server that rejects it would be asked forever.
             return true;
         }
         let uri = self.resources.iter().find(|(_, one)| one.id == *id).map(|(uri, _)| uri.clone());

@@ -1,11 +1,11 @@
-//! The names of the protocol that differ between the eras.
+//! Names the parts of the protocol that differ between the eras.
 
 pub(super) use crate::wire::{LEGACY_REVISIONS as LEGACY, MODERN_REVISION as MODERN, meta};
 
-/// The last revision with `initialize`.
+/// The newest revision that has `initialize`.
 pub(super) const NEWEST_LEGACY: &str = LEGACY[LEGACY.len() - 1];
 
-/// What is asked.
+/// Names methods of requests.
 pub(super) mod method {
     pub(in super::super) const INITIALIZE: &str = "initialize";
     pub(in super::super) const DISCOVER: &str = "server/discover";
@@ -19,19 +19,20 @@ pub(super) mod method {
     pub(in super::super) const SAMPLE: &str = "sampling/createMessage";
     pub(in super::super) const ROOTS: &str = "roots/list";
 
-    /// Whether the answer may be that something is needed first. It may for these three and no others.
+    /// Returns true if the response may ask for input first. The protocol allows that only for these three
+    /// methods.
     pub(in super::super) fn may_need_input(method: &str) -> bool {
         matches!(method, CALL | "prompts/get" | "resources/read")
     }
 
-    /// Whether the answer says how long it may be kept.
+    /// Returns true if the response states how long it may be cached.
     pub(in super::super) fn is_cacheable(method: &str) -> bool {
         matches!(method, "resources/read" | "resources/templates/list")
             || matches!(method, "tools/list" | "prompts/list" | "resources/list")
     }
 }
 
-/// What is told.
+/// Names methods of notifications.
 pub(super) mod notice {
     pub(in super::super) const INITIALIZED: &str = "notifications/initialized";
     pub(in super::super) const CANCELLED: &str = "notifications/cancelled";
@@ -42,7 +43,8 @@ pub(super) mod notice {
     pub(in super::super) const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
     pub(in super::super) const UPDATED: &str = "notifications/resources/updated";
 
-    /// Notices of a changed list: what they are called, the capability that has `listChanged`, the member of a filter.
+    /// Lists the notifications of changed lists: the method, the capability that contains `listChanged`, and the
+    /// member of a subscription filter.
     pub(in super::super) const LISTS: [(&str, &str, &str); 3] = [
         ("notifications/tools/list_changed", "tools", "toolsListChanged"),
         ("notifications/prompts/list_changed", "prompts", "promptsListChanged"),
@@ -50,13 +52,13 @@ pub(super) mod notice {
     ];
 }
 
-/// Errors that only one era has, or that we answer with here.
+/// Names error codes that only one era uses, or that the bridge returns.
 pub(super) mod code {
     pub(in super::super) use crate::wire::code::METHOD_NOT_FOUND;
-    /// A resource is not there, as the legacy era says it.
+    /// The resource does not exist, in the legacy era.
     pub(in super::super) const RESOURCE_NOT_FOUND: &str = "-32002";
-    /// Only a modern server says these: headers differ, a capability is missing.
+    /// Codes that only modern servers use: mismatched headers and a missing capability.
     pub(in super::super) const MODERN: [i64; 2] = [-32020, -32021];
-    /// The server does not speak the revision of a request, and says which it does.
+    /// The server does not support the request's revision, and lists those that it supports.
     pub(in super::super) const UNSUPPORTED_VERSION: i64 = -32022;
 }

@@ -1,34 +1,38 @@
-//! Answers of a link that has no server: they look like errors of the protocol, and can be told from those.
+//! Builds the errors that a link returns when the server did not answer. They look like protocol errors, but
+//! carry a member that identifies them.
 
 use serde_json::json;
 
 use crate::wire::{Id, Message, Object, code, splice, word};
 
-/// The member of an error's `data` by which an error of the link is told from one of the server.
+/// The member of an error's `data` that marks an error of the link. Servers cannot write it, because its prefix
+/// is reserved.
 const LINK: &str = "dev.answerback/link";
-/// What it says where the request never left us.
+/// The member's value if the request was never sent.
 const UNSENT: &str = "unsent";
-/// What it says where the server ended over the words in which it was asked, and the next one is asked in others.
+/// The member's value if the server ended during version negotiation. The restarted server receives the request
+/// in the other era.
 const AGAIN: &str = "again";
 
-/// The answer to a request that never left us.
+/// Returns the error response to a request that was never sent.
 pub fn unsent(request: &Id, reason: &str) -> Message {
     let data = json!({ LINK: UNSENT });
     Message::error(Some(request), code::INTERNAL_ERROR, reason, Some(&data))
 }
 
-/// Whether an answer of the link says that the request never left us: then nothing can have come of it.
+/// Returns true if this is an error of the link for a request that was never sent. Such a request had no effect.
 pub fn was_unsent(answer: &Message) -> bool {
     says(answer, UNSENT)
 }
 
-/// The answer to a request over which a server ended before it came to it. The next start takes it.
+/// Returns the error response to a request that the server did not read before it ended. The supervisor sends
+/// that request to the restarted server.
 pub(crate) fn again(request: &Id, reason: &str) -> Message {
     let data = json!({ LINK: AGAIN });
     Message::error(Some(request), code::INTERNAL_ERROR, reason, Some(&data))
 }
 
-/// Whether an answer of the link says that the request is worth another start of the server.
+/// Returns true if this is an error of the link that asks for a restart of the server.
 pub(crate) fn wants_again(answer: &Message) -> bool {
     says(answer, AGAIN)
 }
@@ -38,7 +42,8 @@ fn says(answer: &Message, word: &str) -> bool {
         && splice::string_at(answer.text(), &["error", "data", LINK]).as_deref() == Some(word)
 }
 
-/// The answer to a request that a server will not answer, with the status that an HTTP server gave instead.
+/// Returns the error response to a request that the server will not answer. It contains the HTTP status, if the
+/// server sent one.
 pub fn broken(request: &Id, reason: &str, status: Option<u16>) -> Message {
     let mut data = json!({ LINK: "broken" });
     if let Some(status) = status {
@@ -47,9 +52,9 @@ pub fn broken(request: &Id, reason: &str, status: Option<u16>) -> Message {
     Message::error(Some(request), code::INTERNAL_ERROR, reason, Some(&data))
 }
 
-/// Why there is no answer of the server, where this is an answer of the link.
+/// Returns the reason of an error that the link made. Returns `None` for every response of a server.
 pub fn broken_because(answer: &Message) -> Option<String> {
-    // Most answers are results, and long ones; only one that could be meant is looked into.
+    // Most responses are long results, so a quick search excludes them before anything is parsed.
     if !word::LINK.is_in(answer) {
         return None;
     }

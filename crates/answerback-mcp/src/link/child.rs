@@ -1,4 +1,4 @@
-//! A server that is a child process.
+//! Runs a server as a child process.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -13,29 +13,29 @@ use super::group::{EndSignal, ProcessGroup};
 use super::reaper::{GRACE, LAST_GRACE, Ward, Warden};
 use super::{Link, over};
 
-/// Variables of ours, which may hold secrets of ours.
+/// The prefix of our own environment variables, which may hold secrets.
 const OURS: &str = "ANSWERBACK_";
-/// Variables that others gave their names, and that hold what we show a collector of traces.
+/// Standard variables that hold our credentials for a trace collector.
 const COLLECTORS: [&str; 2] = ["OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"];
 
-/// How long a server has to end after its input did when nobody can wait for it.
+/// The time that a server has to end after its input closed, if our own process is about to end.
 const SHORT_GRACE: Duration = Duration::from_millis(50);
 
-/// A program that is a server.
+/// Describes a program that runs as a server.
 #[derive(Clone)]
 #[must_use]
 pub struct Program {
     path: OsString,
     arguments: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
-    /// Variables of ours that are not for it.
+    /// Our own environment variables that the program does not inherit.
     kept_back: Vec<OsString>,
     folder: Option<PathBuf>,
     warden: Option<Warden>,
 }
 
 impl fmt::Debug for Program {
-    /// The values of variables may be secrets.
+    /// Omits the values of variables, because they may be secrets.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
         formatter
@@ -49,20 +49,21 @@ impl fmt::Debug for Program {
 }
 
 impl Program {
-    /// A program with its arguments.
+    /// Creates a program with its arguments.
     pub fn new(path: impl Into<OsString>, arguments: impl IntoIterator<Item = OsString>) -> Self {
         let (path, arguments) = (path.into(), arguments.into_iter().collect());
         let (variables, kept_back) = (Vec::new(), Vec::new());
         Self { path, arguments, variables, kept_back, folder: None, warden: None }
     }
 
-    /// Without these variables of ours, unless it is given one of them by name.
+    /// Removes these variables from the inherited environment. A variable that
+    /// [`with_variables`](Self::with_variables) sets is passed on anyway.
     pub fn without_variables(mut self, names: impl IntoIterator<Item = OsString>) -> Self {
         self.kept_back = names.into_iter().collect();
         self
     }
 
-    /// With these variables beside the ones that we have.
+    /// Sets these variables in addition to the inherited ones.
     pub fn with_variables(
         mut self,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
@@ -71,29 +72,29 @@ impl Program {
         self
     }
 
-    /// In this folder.
+    /// Sets the working folder.
     pub fn with_folder(mut self, folder: impl Into<Option<PathBuf>>) -> Self {
         self.folder = folder.into();
         self
     }
 
-    /// With somebody who ends it when we are killed.
+    /// Sets the reaper that ends the program if our process is killed.
     pub fn with_warden(mut self, warden: impl Into<Option<Warden>>) -> Self {
         self.warden = warden.into();
         self
     }
 
-    /// True if another process ends the server when we end first.
+    /// Returns true if another process ends the server when our process ends first.
     pub fn is_supervised(&self) -> bool {
         cfg!(unix) && self.warden.is_some()
     }
 
-    /// The program's name or path.
+    /// Returns the program's name or path.
     pub fn path(&self) -> &OsStr {
         &self.path
     }
 
-    /// Whether there is such a program, as the system looks for it when it is started.
+    /// Returns true if the program exists, found as the operating system finds it at start.
     pub fn is_there(&self) -> bool {
         let given = self.variables.iter().rev().find(|(name, _)| name == "PATH");
         let places = given.map(|(_, places)| places.clone()).or_else(|| std::env::var_os("PATH"));
@@ -101,12 +102,12 @@ impl Program {
         executable_lookup::is_there(&self.path, &places.unwrap_or_default(), &folder)
     }
 
-    /// Starts the program. It does not inherit variables of ours, which may hold secrets of ours. A line that is no
-    /// message, or has more than so many bytes, is passed over and told to whoever operates us.
+    /// Starts the program. It does not inherit our own environment variables, which may hold secrets. Lines that
+    /// are not a message, or are longer than `most` bytes, are skipped and logged.
     ///
     /// # Errors
     ///
-    /// When it cannot be started.
+    /// Returns an error if the program cannot be started.
     pub fn start(&self, name: &str, most: usize) -> std::io::Result<(Child, Link)> {
         let mut command = Command::new(&self.path);
         command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -141,32 +142,34 @@ impl Program {
     }
 }
 
-/// A running server. It leads a process group of its own, so that what it started ends with it.
+/// Holds a running server. The server leads its own process group, so that the processes that it started end with
+/// it.
 #[derive(Debug)]
 pub struct Child {
     process: tokio::process::Child,
-    /// Nothing, once everybody in it was ended.
+    /// The process group, or `None` once every process in it was ended.
     group: Option<ProcessGroup>,
-    /// Let go after the group was ended, by whoever does it.
+    /// The entry with the reaper. It is dropped only after the group was ended.
     ward: Option<Ward>,
 }
 
 impl Child {
-    /// Waits until the server ended by itself.
+    /// Waits until the server ends by itself.
     ///
     /// # Errors
     ///
-    /// When it cannot be waited for.
+    /// Returns an error if the process cannot be waited for.
     pub async fn wait(&mut self) -> std::io::Result<ExitStatus> {
         self.process.wait().await
     }
 
-    /// Ends the server, whose link has been closed: it may go by itself, is asked to, and is made to. What it
-    /// started goes along. Once `hurried` is ready, it has next to no time to go by itself.
+    /// Ends the server and the processes that it started, after its link was closed. The server first has time to
+    /// exit by itself. Then it is sent SIGTERM, and finally SIGKILL. Once `hurried` is ready, the first period is
+    /// very short.
     ///
     /// # Errors
     ///
-    /// When it cannot be waited for.
+    /// Returns an error if the process cannot be waited for.
     pub async fn end(&mut self, hurried: impl Future<Output = ()>) -> std::io::Result<ExitStatus> {
         let by_itself = tokio::select! {
             status = self.process.wait() => Some(status),
@@ -203,7 +206,7 @@ impl Child {
 }
 
 impl Drop for Child {
-    /// Whoever does not wait for its end ends it, with what it started.
+    /// Kills the server and the processes that it started, if the owner did not wait for its end.
     fn drop(&mut self) {
         self.signal(EndSignal::Force);
     }

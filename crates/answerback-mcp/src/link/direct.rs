@@ -1,4 +1,4 @@
-//! Asking a server without a queue in between.
+//! Sends requests to a server without a queue in between.
 
 use std::fmt;
 use std::pin::Pin;
@@ -6,36 +6,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::wire::Message;
 
-/// The answer to a request that was asked directly; nothing, where it comes on the link as others do.
+/// Resolves to the response to a direct request. Resolves to `None` if the responses arrive on the link instead.
 pub type Answering = Pin<Box<dyn Future<Output = Option<Message>> + Send>>;
 
-/// What becomes of the stream that a server answers with.
+/// Reports the state of the stream that contains a response.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "a stream begins and may pause; it ends with the answer"
+    reason = "a stream only begins and pauses; its end is the response"
 )]
 pub enum Flow {
-    /// It began.
+    /// The server began to stream.
     Begun,
-    /// The server closed it before the answer, and is asked for the rest later.
+    /// The server closed the stream before the response, and will be asked for the rest later.
     Paused,
 }
 
-/// Who wants to know what becomes of a stream.
+/// Is called with each state change of a response stream.
 pub type Watch = Box<dyn Fn(Flow) + Send + Sync>;
 
-/// What asks a server in the task of whoever asks.
+/// Sends requests in the task of the caller.
 pub(crate) trait Ask: Send + Sync {
-    /// Asks, or gives the request back where it has to go the way of all messages.
+    /// Sends a request, or returns it if it must use the queues of the link.
     fn ask(&self, request: Message, watch: Option<Watch>) -> Result<Answering, Message>;
 }
 
-/// A way past the queues of a link, for requests whose answer is one message.
+/// Sends requests whose response is one message, without the queues of a link.
 ///
-/// Where there is one, and nothing that went before still has to be waited for or translated, a request costs no turn of
-/// any task but that of whoever asks. Everything else takes the queues: what goes directly is never ahead of what it has
-/// to follow. Whoever stops waiting has to tell the server on the link, as for any request.
+/// Such a request runs in the caller's task alone, which saves task switches. It is possible only if no earlier
+/// message must be sent first or translated. All other messages use the queues, so a direct request never
+/// overtakes a message that it depends on. A caller that stops waiting must cancel the request over the link, as
+/// with any request.
 #[derive(Clone, Default)]
 pub struct Direct(Option<Arc<dyn Ask>>);
 
@@ -44,16 +45,17 @@ impl Direct {
         Self(Some(Arc::new(asks)))
     }
 
-    /// The same way with somebody in between; no way stays none.
+    /// Wraps the direct path with another one. If there is no direct path, the result has none either.
     pub(crate) fn wrapped<A: Ask + 'static>(self, wrap: impl FnOnce(Self) -> A) -> Self {
         if self.0.is_some() { Self::through(wrap(self)) } else { self }
     }
 
-    /// Asks a request, in the task that waits for the answer. Where the server streams it, `watch` hears of that.
+    /// Sends a request in the task that waits for the response. If the server streams the response, `watch` is
+    /// called with the stream's states.
     ///
     /// # Errors
     ///
-    /// The request, where it has to go through the link.
+    /// Returns the request if it must use the queues of the link.
     pub fn ask(&self, request: Message, watch: Option<Watch>) -> Result<Answering, Message> {
         match &self.0 {
             Some(asks) => asks.ask(request, watch),
@@ -68,7 +70,7 @@ impl fmt::Debug for Direct {
     }
 }
 
-/// A direct way that changes, because what it leads to does.
+/// Holds a direct path that changes when the server behind the link is replaced.
 #[derive(Debug, Default)]
 pub(crate) struct Changing(Mutex<Direct>);
 

@@ -1,12 +1,13 @@
-//! Where a program lies that is to be started.
+//! Finds the file of a program before it is started.
 
 use std::env;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Whether a program would be found: one that is named without a folder in these places, another one from this folder.
+/// Returns true if the program can be found. A bare name is looked up in the directories of `places`; a path is
+/// resolved against `folder`.
 pub(super) fn is_there(program: &OsStr, places: &OsStr, folder: &Path) -> bool {
-    // There a name stands for files of several endings.
+    // Windows tries several file extensions for a name, so this check is skipped there.
     if cfg!(windows) {
         return true;
     }

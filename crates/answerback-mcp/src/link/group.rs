@@ -1,30 +1,31 @@
-//! The processes that a server is.
+//! Ends the process group of a server.
 
-/// How a process group is ended.
+/// Selects the signal that ends a process group.
 #[derive(Clone, Copy)]
 pub(super) enum EndSignal {
     Ask,
     Force,
 }
 
-/// A server's process with all that it started, as far as they did not leave it.
+/// Identifies the process group of a server: its process and the processes that it started, unless they left the
+/// group.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct ProcessGroup(i32);
 
 impl ProcessGroup {
-    /// The group that a process leads.
+    /// Returns the group that this process leads.
     pub(super) fn led_by(process: u32) -> Option<Self> {
-        // To the system the first process is everybody.
+        // Ids up to 1 are rejected: `kill(-1)` signals every process of the system.
         i32::try_from(process).ok().filter(|process| *process > 1).map(Self)
     }
 
-    /// The group that is written as this.
+    /// Parses the id of a group.
     pub(super) fn read(text: &str) -> Option<Self> {
         let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
         text.parse().ok().filter(|_| is_number).and_then(Self::led_by)
     }
 
-    /// Tells everybody in it to end, or ends them. It may be gone already.
+    /// Sends the signal to every process of the group. The group may be gone already.
     #[cfg(unix)]
     pub(super) fn end(self, end: EndSignal) {
         use rustix::process::{Pid, Signal, kill_process_group};
@@ -37,7 +38,7 @@ impl ProcessGroup {
         }
     }
 
-    /// Whether anybody is in it.
+    /// Returns true if the group still has processes.
     #[cfg(unix)]
     pub(super) fn is_there(self) -> bool {
         use rustix::process::{Pid, test_kill_process_group};

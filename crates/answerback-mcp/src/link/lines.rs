@@ -1,4 +1,4 @@
-//! Messages on a pair of streams, a line each.
+//! Reads and writes messages on a pair of streams, one per line.
 
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
@@ -6,10 +6,10 @@ use tokio::sync::mpsc;
 use super::UnreadableLine;
 use crate::wire::{LineReader, Message, WireLine};
 
-/// What is read from a stream at once.
+/// The size of the read buffer, and of the largest batch of queued messages that is written at once.
 const READING: usize = 1 << 16;
 
-/// Writes messages a line each until nobody sends any more, or nobody reads.
+/// Writes one message per line until all senders are dropped or the stream closes.
 pub async fn write_lines(
     mut queue: mpsc::Receiver<impl Into<Message>>,
     mut to: impl AsyncWrite + Unpin,
@@ -17,7 +17,7 @@ pub async fn write_lines(
     while let Some(message) = queue.recv().await {
         let mut line = on_one_line(message.into());
         line.push('\n');
-        // What waits already goes out in one piece.
+        // Messages that are already queued are written together.
         while line.len() < READING
             && let Ok(next) = queue.try_recv()
         {
@@ -31,8 +31,8 @@ pub async fn write_lines(
     let _ = to.shutdown().await;
 }
 
-/// The text of a message on one line. In JSON a line's end stands between two tokens or not at all, so a space does as
-/// well; left as it is, it would make two messages of one, and the second one nobody looked at.
+/// Returns the text of a message on one line. Valid JSON has line breaks only between tokens, so a space is
+/// equivalent. An unchanged line break would split the message in two, and the second part would be unchecked.
 fn on_one_line(message: Message) -> String {
     let text = message.into_text();
     if memchr::memchr2(b'\n', b'\r', text.as_bytes()).is_none() {
@@ -41,8 +41,8 @@ fn on_one_line(message: Message) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-/// Reads messages, none longer than so many bytes, until the stream ends or `take` says that it is enough. A line that
-/// is no message is passed to `take` as what can be seen of it, because somebody may wait for that message.
+/// Reads messages of at most `most` bytes until the stream ends or `take` returns false. A line that is not a
+/// message is passed to `take` as an [`UnreadableLine`], because a caller may be waiting for it.
 pub async fn read_lines<F>(
     from: impl AsyncRead + Unpin,
     most: usize,

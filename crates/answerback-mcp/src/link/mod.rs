@@ -1,4 +1,4 @@
-//! Connections to servers.
+//! Connects to servers.
 
 mod broken;
 mod child;
@@ -27,26 +27,26 @@ use tokio::sync::mpsc;
 
 use crate::wire::{Id, Message, RESERVED_PREFIX};
 
-/// How many messages may wait on a link, in each direction. A side that does not read is waited for.
+/// The number of messages that a link buffers in each direction. A sender waits while the buffer is full.
 pub const WAITING: usize = 64;
 
-/// A connection to one server, or to what looks like one.
+/// Holds a connection to one server, or to a component that acts as one.
 ///
-/// It is closed by dropping [`to`](Self::to): the server is told, as its transport tells it, and [`from`](Self::from)
-/// ends when it has said its last word. A server that leaves by itself ends `from` first.
+/// Dropping [`to`](Self::to) closes the link: the transport closes its connection to the server.
+/// [`from`](Self::from) ends after the server's last message. If the server ends by itself, `from` ends first.
 #[derive(Debug)]
-#[expect(clippy::exhaustive_structs, reason = "whoever takes a link takes it apart")]
+#[expect(clippy::exhaustive_structs, reason = "callers take the fields apart")]
 pub struct Link {
-    /// What the server is told.
+    /// Sends messages to the server.
     pub to: mpsc::Sender<Message>,
-    /// What the server says.
+    /// Receives the messages of the server.
     pub from: mpsc::Receiver<Incoming>,
-    /// A way past both, where there is one.
+    /// Sends requests without the queues, if the transport supports it.
     pub direct: Direct,
 }
 
 impl Link {
-    /// Two ends of one link: what goes into one comes out of the other.
+    /// Creates both ends of one link. A message sent into one end is received at the other.
     pub fn pair() -> (Self, FarEnd) {
         let (to, told) = mpsc::channel(WAITING);
         let (say, from) = mpsc::channel(WAITING);
@@ -54,18 +54,18 @@ impl Link {
     }
 }
 
-/// The server's end of a link.
+/// Holds the server's end of a link.
 #[derive(Debug)]
-#[expect(clippy::exhaustive_structs, reason = "whoever takes an end takes it apart")]
+#[expect(clippy::exhaustive_structs, reason = "callers take the fields apart")]
 pub struct FarEnd {
-    /// What the server is told.
+    /// Receives the messages for the server.
     pub told: mpsc::Receiver<Message>,
-    /// What the server says.
+    /// Sends the messages of the server.
     pub say: mpsc::Sender<Incoming>,
 }
 
-/// Returns a server's message without the members that only Answerback may write. Every transport calls this on each
-/// message that it reads, so that what is left can be trusted to be ours wherever it is found later.
+/// Returns a server's message without the members that only Answerback may write. Every transport calls this for
+/// each message that it reads. So later code can trust that such a member is our own.
 pub(crate) fn trusted(server: &str, message: Message) -> Message {
     let (message, had_reserved) = message.without_reserved();
     if had_reserved {
@@ -74,26 +74,26 @@ pub(crate) fn trusted(server: &str, message: Message) -> Message {
     message
 }
 
-/// A message of a server.
+/// Holds a message of a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Incoming {
     /// The message.
     pub message: Message,
-    /// The request to which it belongs, where the transport says so: what a server sends on the stream of a request's
-    /// answer belongs to that request.
+    /// The request that the message belongs to, if the transport knows it. Messages on the response stream of a
+    /// request belong to that request.
     pub about: Option<Id>,
-    /// Whether it is an answer that the server gave as a stream.
+    /// True if the message is a response that the server sent as a stream.
     pub is_streamed: bool,
 }
 
 impl Incoming {
-    /// A message that belongs to this request.
+    /// Creates a message that belongs to this request.
     pub fn about(message: Message, request: Id) -> Self {
         Self { message, about: Some(request), is_streamed: false }
     }
 
-    /// An answer as the answer to another request.
+    /// Returns the response with the id of another request.
     #[must_use]
     pub fn answering(self, request: &Id) -> Self {
         let about = self.about.map(|_| request.clone());
@@ -102,7 +102,7 @@ impl Incoming {
 }
 
 impl From<Message> for Incoming {
-    /// A message of which nothing else is known.
+    /// Converts a message for which nothing else is known.
     fn from(message: Message) -> Self {
         Self { message, about: None, is_streamed: false }
     }

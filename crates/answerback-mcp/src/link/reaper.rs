@@ -1,4 +1,4 @@
-//! What ends our servers when we are killed, and cannot do it ourselves.
+//! Ends our servers from a second process if our own process is killed.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -11,24 +11,24 @@ use std::time::{Duration, Instant};
 
 use super::group::{EndSignal, ProcessGroup};
 
-/// How long a server has to end after its input did.
+/// The time that a server has to end after its input closed.
 pub(super) const GRACE: Duration = Duration::from_secs(3);
-/// How long it has after it was asked to.
+/// The time that a server has to end after SIGTERM.
 pub(super) const LAST_GRACE: Duration = Duration::from_secs(2);
-/// How long after its end another one is started, unless a server is started first: one that ends at once does not keep us
-/// busy.
+/// The delay before a reaper that ended is started again. It limits the restarts of a reaper that ends at once. A
+/// new server starts one earlier.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How often a warden looks whether servers are gone.
+/// The interval at which the reaper checks if servers are gone.
 const LOOKING: Duration = Duration::from_millis(20);
 
-/// A process beside us that ends the servers which we started, when we are killed and cannot.
+/// Runs a reaper: a second process that ends our servers if our own process is killed.
 ///
-/// On a pipe it is told of every server's process group, and when one is over. Where the pipe ends while there are any,
-/// we ended without ending them: they have as long as we would have given them, and are made to go then, with all that
-/// they started. The process is a program with arguments that the host names; all it has to do is [`attend`], and to
-/// say nothing. It is started with the first server, and again when it is gone.
+/// The reaper reads from a pipe the process group of every server that starts or ends. If the pipe closes while
+/// servers are left, our process ended without ending them. They get the same time to exit as usual, and are then
+/// ended with all processes that they started. The host chooses the program and its arguments. The program must
+/// only call [`attend`] and write nothing. It is started with the first server, and again whenever it ends.
 ///
-/// Where there are no process groups there is nothing for it to do.
+/// Systems without process groups run no reaper.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Warden(Arc<WardenPipe>);
@@ -47,7 +47,7 @@ struct WatchedGroup {
 }
 
 impl Warden {
-    /// A warden that is this program with these arguments.
+    /// Configures a reaper that runs this program with these arguments.
     pub fn new(path: impl Into<OsString>, arguments: impl IntoIterator<Item = OsString>) -> Self {
         let (path, arguments) = (path.into(), arguments.into_iter().collect());
         Self(Arc::new(WardenPipe { path, arguments, held: Mutex::default() }))
@@ -57,14 +57,14 @@ impl Warden {
         self.0.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees to it that there is one, so that a server is told of as soon as it is there.
+    /// Starts the reaper if it is not running, so that a new server can be reported at once.
     pub(super) fn stand_by(&self) {
         if cfg!(unix) {
             self.held().tell(&self.0, "");
         }
     }
 
-    /// Takes a server on, until what this gives is dropped.
+    /// Registers a server until the returned value is dropped.
     pub(super) fn take_on(&self, group: ProcessGroup) -> Ward {
         let mut held = self.held();
         if held.groups.insert(group) && cfg!(unix) {
@@ -74,7 +74,7 @@ impl Warden {
     }
 }
 
-/// A server that a warden has taken on.
+/// Registers a server with the reaper while it exists.
 #[derive(Debug)]
 pub(super) struct Ward {
     warden: Warden,
@@ -91,11 +91,11 @@ impl Drop for Ward {
 }
 
 impl WatchedGroup {
-    /// Tells the warden something; one that has to be started first is told of everything.
+    /// Writes a line to the reaper. A reaper that must be started first receives the whole list of servers.
     fn tell(&mut self, post: &Arc<WardenPipe>, words: &str) {
         if let Some((process, told)) = &mut self.process {
             let is_there = !words.is_empty() || matches!(process.try_wait(), Ok(None));
-            // It never waits: a warden that does not read is as good as none.
+            // The pipe does not block. A reaper that stopped reading is replaced.
             if is_there && told.write_all(words.as_bytes()).is_ok() {
                 return;
             }
@@ -127,10 +127,11 @@ impl WatchedGroup {
 impl WardenPipe {
     fn start(&self) -> io::Result<(Child, ChildStdin, ChildStdout)> {
         let mut command = Command::new(&self.path);
-        // It outlives us by some seconds: it must not hold what others wait for the end of.
+        // The reaper outlives us by some seconds. It must not hold open an error output whose end another program
+        // waits for.
         command.args(&self.arguments).stdout(Stdio::piped()).stderr(Stdio::null());
         command.stdin(Stdio::piped()).env_clear().current_dir("/");
-        // What ends us at once, as a terminal does, must not end it, too.
+        // A signal to our process group, such as Ctrl-C in a terminal, must not end the reaper as well.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut process = command.spawn()?;
@@ -142,8 +143,8 @@ impl WardenPipe {
         Ok((process, told, said))
     }
 
-    /// Has another one started when this one ends, as long as there is anybody to end. It says nothing, so what is read of
-    /// it is its end.
+    /// Restarts the reaper when it ends, as long as servers are running. The reaper writes nothing, so its output
+    /// only ends when it does.
     fn watch(self: &Arc<Self>, id: u32, mut said: ChildStdout) -> io::Result<()> {
         let post = Arc::downgrade(self);
         let watching = move || {
@@ -179,7 +180,8 @@ fn line(sign: char, group: ProcessGroup) -> String {
     line
 }
 
-/// Does a warden's work: hears of servers for as long as somebody tells, and ends those that are left then.
+/// Does the work of the reaper process. It reads which servers run until the pipe closes, and then ends those
+/// that are left.
 pub fn attend(told: impl BufRead) {
     let mut left = wards(told);
     wait_for(&mut left, GRACE);
@@ -191,7 +193,7 @@ pub fn attend(told: impl BufRead) {
     }
 }
 
-/// The servers that nobody said to be over. A line without an end was not told to its end.
+/// Returns the servers that were started and not reported as ended. An incomplete last line is ignored.
 fn wards(mut told: impl BufRead) -> BTreeSet<ProcessGroup> {
     let mut wards = BTreeSet::new();
     let mut line = String::new();
@@ -207,8 +209,8 @@ fn wards(mut told: impl BufRead) -> BTreeSet<ProcessGroup> {
     wards
 }
 
-/// Waits until they are gone, but not longer than this. Who was gone once is not looked for again: its number may be
-/// another's soon.
+/// Waits until the groups are gone, but not longer than `most`. A group that is gone is not checked again,
+/// because its id may be reused.
 fn wait_for(left: &mut BTreeSet<ProcessGroup>, most: Duration) {
     let end = Instant::now() + most;
     loop {
@@ -231,7 +233,7 @@ mod tests {
         };
         assert_eq!(left(""), Vec::<String>::new());
         assert_eq!(left("+20\n+30\n-20\n+40\n"), ["30", "40"]);
-        // What was cut off, or is no group that anybody may end.
+        // Incomplete lines and ids that must not be signaled are ignored.
         assert_eq!(left("+20\n+300"), ["20"]);
         assert_eq!(left("+1\n+0\nx\n+-5\n+20\n"), ["20"]);
     }

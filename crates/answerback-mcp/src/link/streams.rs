@@ -1,13 +1,13 @@
-//! A server at the other end of a pair of streams, whoever runs it.
+//! Connects to a server over a pair of streams.
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{FarEnd, Incoming, Link, UnreadableLine, broken, read_lines, trusted, write_lines};
 use crate::wire::Messages;
 
-/// A link over a pair of streams, one message a line; the messages of a batch come as if each had a line of its own. A line
-/// that is no message, or has more than so many bytes, is passed over and logged; a request whose answer it looks like is
-/// answered as [`broken`].
+/// Creates a link over a pair of streams, one message per line. The messages of a batch arrive one by one. Lines
+/// that are not a message, or are longer than `most` bytes, are skipped and logged. If such a line looks like the
+/// response to a request, that request is answered with [`broken`].
 pub fn over(
     name: &str,
     most: usize,
@@ -43,7 +43,7 @@ pub fn over(
                     let fault = unreadable.error();
                     tracing::warn!(upstream = %name, fault = fault.text(), "the server wrote a line that is no message");
                     match &unreadable.id {
-                        // The client waits for this answer, and no other will come.
+                        // The client waits for this response, and the server sends no other.
                         Some(id) if unreadable.is_answer => {
                             let reason = format!("its answer {}", unreadable.reason);
                             say.send(broken(id, &reason, None).into()).await.is_ok()
@@ -65,7 +65,7 @@ mod tests {
     use super::super::{Link, broken_because};
     use super::*;
 
-    /// The client would otherwise wait for as long as a call may take.
+    /// Without this answer the client would wait until the call times out.
     #[tokio::test]
     async fn an_answer_that_cannot_be_read_is_answered_at_once() {
         let cases: [(&[u8], &str); 5] = [
@@ -88,7 +88,7 @@ mod tests {
         }
     }
 
-    /// A request of the server may have the id of one of the client's.
+    /// The server numbers its own requests, so an id may equal one of the client's.
     #[tokio::test]
     async fn a_request_that_cannot_be_read_answers_nothing() {
         let (mut server, ours) = tokio::io::duplex(1 << 10);

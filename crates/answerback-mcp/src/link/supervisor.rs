@@ -1,4 +1,4 @@
-//! A link that outlives its server: what ends is started again.
+//! Keeps a link open when its server ends, and restarts the server.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -15,45 +15,47 @@ use super::direct::{Answering, Ask, Changing, Watch};
 use super::{Child, Direct, FarEnd, Incoming, Link, broken, broken_because, unsent, wants_again};
 use crate::wire::{Id, Message, Shape, splice};
 
-/// The wait before the first new start; it doubles with each.
+/// The delay before the first restart. It doubles with each further restart.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// The longest wait.
+/// The longest delay before a restart.
 const LAST_WAIT: Duration = Duration::from_secs(30);
-/// A server that ran for so long is not one that fails at its start.
+/// A server that ran this long resets the restart delay.
 const PROVEN: Duration = Duration::from_mins(1);
-/// How long a server has to answer the greeting that it is told again.
+/// The time that a restarted server has to answer the repeated `initialize`.
 const GREETING: Duration = Duration::from_secs(30);
-/// How long a server that reads needs for it at most. One that does not is left when its client leaves.
+/// The interval at which a blocked send to a server checks if the client has left.
 const READING: Duration = Duration::from_secs(2);
-/// How long what a server said before it ended may take to be read. What it started may hold its output for much longer.
+/// The time to read the remaining output of a server that ended. Processes that it started may hold the output
+/// open for much longer.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// A server that was started or reached.
+/// Holds a server that was started or reached.
 #[derive(Debug)]
-#[expect(clippy::exhaustive_structs, reason = "whoever opens a server makes one")]
+#[expect(clippy::exhaustive_structs, reason = "callers create it with all fields")]
 pub struct Opened {
-    /// The connection.
+    /// The connection to the server.
     pub link: Link,
-    /// The process, where it is one of ours.
+    /// The child process, if we started one.
     pub child: Option<Child>,
 }
 
-/// When a server that ends is started again.
+/// Selects when a server that ended is restarted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "whoever keeps a server says one or the other")]
+#[expect(clippy::exhaustive_enums, reason = "there are exactly these two policies")]
 pub enum Restart {
-    /// Whenever it ends, and when it cannot be started.
+    /// Restarts the server whenever it ends or fails to start.
     Always,
-    /// Once it has answered something. One that ends before that was never a server, and ends the link.
+    /// Restarts the server only after it has answered a request. A server that ends before that also ends the
+    /// link.
     OnceItAnswered,
 }
 
-/// How a server does, over all links to it, for whoever operates us.
+/// Reports the health of a server over all links to it, for operators.
 #[derive(Debug, Default)]
 pub struct Health {
-    /// How many links wait for it to come back.
+    /// Counts the links that wait for the server to come back.
     waiting: AtomicU32,
-    /// Whether the last answer was that of a link without a server.
+    /// True if the last response was an error of the link instead of a response of the server.
     is_unreachable: AtomicBool,
     has_answered: AtomicBool,
     starts: AtomicU32,
@@ -63,54 +65,58 @@ pub struct Health {
 }
 
 impl Health {
-    /// Has the server end at once, because whoever runs us is about to end. It has next to no time to end by itself.
+    /// Makes the server end at once, because our own process is about to end. The server has very little time to
+    /// exit by itself.
     pub fn hurry(&self) {
         self.hurry.send_replace(true);
     }
 
-    /// Waits until the server has to end at once.
+    /// Waits until [`hurry`](Self::hurry) was called.
     async fn hurried(&self) {
-        // The sender is in `self`, so it is not dropped meanwhile.
+        // `self` owns the sender, so it cannot be dropped while we wait.
         let _ = self.hurry.subscribe().wait_for(|is_hurried| *is_hurried).await;
     }
 
-    /// Whether nobody waits for it to come back. A server that nobody wanted yet is up.
+    /// Returns true unless a link waits for the server or the last response was an error of the link. A server
+    /// that was never used counts as up.
     pub fn is_up(&self) -> bool {
         self.waiting.load(Ordering::Acquire) == 0 && !self.is_unreachable.load(Ordering::Acquire)
     }
 
-    /// Takes an answer for what it says of whoever gave it.
+    /// Updates the health from a response.
     fn heard(&self, answer: &Message) {
         let is_broken = broken_because(answer).is_some();
         self.is_unreachable.store(is_broken, Ordering::Release);
         self.has_answered.fetch_or(!is_broken, Ordering::AcqRel);
     }
 
-    /// Whether it ever answered anything.
+    /// Returns true if the server has ever answered a request.
     pub fn has_answered(&self) -> bool {
         self.has_answered.load(Ordering::Acquire)
     }
 
-    /// How often it was started or reached.
+    /// Counts how often the server was started or reached.
     pub fn starts(&self) -> u32 {
         self.starts.load(Ordering::Acquire)
     }
 
-    /// How many of these times were not the first of their link.
+    /// Counts the starts that were not the first of their link.
     pub fn restarts(&self) -> u32 {
         self.restarts.load(Ordering::Acquire)
     }
 
-    /// How it ended last, where it is a process that did.
+    /// Returns the last exit status, if the server is a child process that ended.
     pub fn ended(&self) -> Option<ExitStatus> {
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A link to a server that is started again when it ends: at once, and then after ever longer waits. Requests that
-/// are under way when it ends, or come while it is down, are answered as [`broken`]; but one over whose words a server
-/// ended, because it speaks the other era, is put to the next start, which is asked in other words. A server that was
-/// greeted is greeted again in the same words, and the client hears that the tools may have changed.
+/// Opens a link to a server that is restarted when it ends: at once at first, then after increasing delays.
+///
+/// Requests that are pending when the server ends, or arrive while it is down, are answered as [`broken`]. There
+/// is one exception: a server may end on a request of the wrong protocol era. That request is sent to the
+/// restarted server in the other era. A restarted server receives the same `initialize` again, and the client is
+/// notified that the tools may have changed.
 pub fn steady(
     name: &str,
     open: impl FnMut() -> std::io::Result<Opened> + Send + 'static,
@@ -137,7 +143,7 @@ pub fn steady(
     link
 }
 
-/// The direct way to whichever server is there.
+/// Forwards direct requests to the current server.
 struct DirectWay {
     server: Arc<Changing>,
     health: Arc<Health>,
@@ -157,7 +163,7 @@ impl Ask for DirectWay {
     }
 }
 
-/// What a client says once, at the beginning.
+/// Stores the messages with which a client begins its session.
 #[derive(Debug, Default)]
 struct InitialMessages {
     initialize: Option<Message>,
@@ -168,23 +174,24 @@ struct Keeper {
     name: String,
     say: mpsc::Sender<Incoming>,
     health: Arc<Health>,
-    /// The way to the server that is there now.
+    /// The direct path to the current server.
     direct: Arc<Changing>,
     restart: Restart,
     under_way: Mutex<ServerRequests>,
     greeting: Mutex<InitialMessages>,
 }
 
-/// The requests that the server has.
+/// Tracks the requests that the server has received.
 #[derive(Debug, Default)]
 struct ServerRequests {
-    /// With what it was asked, as long as it has answered nothing since its start: over any of these it may end.
+    /// The pending requests. A copy is stored until the server answers for the first time, because the server may
+    /// end on any of them.
     requests: HashMap<Id, Option<Message>>,
-    /// What the next start is asked.
+    /// The requests to send to the restarted server.
     again: Vec<Message>,
-    /// Whether it has answered anything since its start.
+    /// True if the server has answered a request since its start.
     has_answered: bool,
-    /// Whether any start of it has.
+    /// True if the server has answered a request since any start.
     is_proven: bool,
 }
 
@@ -194,7 +201,7 @@ impl ServerRequests {
         self.requests.insert(id.clone(), kept);
     }
 
-    /// Takes an answer. Says whether the client hears it.
+    /// Records a response. Returns false if the client must not receive it, because the request is sent again.
     fn answer(&mut self, id: &Id, answer: &Message) -> bool {
         let request = self.requests.remove(id);
         match broken_because(answer) {
@@ -215,14 +222,15 @@ impl ServerRequests {
         true
     }
 
-    /// Forgets a request that nobody waits for any more: it need not be answered.
+    /// Removes a cancelled request, which needs no response.
     fn forget(&mut self, id: &Id) {
         let is_it = |request: &Message| matches!(request.shape(), Shape::Request { id: own, .. } if own == id);
         self.requests.remove(id);
         self.again.retain(|request| !is_it(request));
     }
 
-    /// What a new start is asked at once. Another one is not asked it, too.
+    /// Returns the requests to send to the restarted server. They are stored without a copy, so they are not sent
+    /// a third time.
     fn take_again(&mut self) -> Vec<Message> {
         self.has_answered = false;
         let again = std::mem::take(&mut self.again);
@@ -235,7 +243,7 @@ impl ServerRequests {
     }
 }
 
-/// A server that somebody waits for.
+/// Counts a link as waiting for its server while it exists.
 struct Absence<'a>(&'a Health);
 
 impl<'a> Absence<'a> {
@@ -251,7 +259,7 @@ impl Drop for Absence<'_> {
     }
 }
 
-/// Why a server is not carried any more.
+/// Tells which side ended the connection.
 enum ServerExit {
     Client,
     Server,
@@ -265,7 +273,7 @@ impl Keeper {
     ) {
         let mut wait = FIRST_WAIT;
         let mut is_first = true;
-        // Counted as long as it is kept, and not when whoever waits has left.
+        // The guard counts this link as waiting until the server is back or the client leaves.
         let mut absence: Option<Absence<'_>> = None;
         loop {
             let reason = match open() {
@@ -306,7 +314,7 @@ impl Keeper {
         }
     }
 
-    /// Carries messages until one side leaves.
+    /// Forwards messages in both directions until one side leaves.
     async fn carry<'a>(
         &'a self,
         opened: Opened,
@@ -323,8 +331,8 @@ impl Keeper {
         }
         *absence = None;
         self.direct.set(direct);
-        // Each direction has a loop of its own: a server that waits until somebody reads what it says must not be
-        // waited for until it reads what it is told.
+        // Each direction has its own loop. A server may stop reading until its output is read, so writing must
+        // not block reading.
         let outward = async {
             for message in again {
                 if to.send(message).await.is_err() {
@@ -353,7 +361,8 @@ impl Keeper {
         };
         self.direct.set(Direct::default());
         drop(to);
-        // What the server said before it went is still heard, but whoever else holds its output is not waited for.
+        // The server's remaining output is still read. Another process may hold that output open, so the wait is
+        // limited.
         let mut last_words = pin!(self.inward(&mut from));
         let mut ending = pin!(self.end(child.as_mut()));
         let is_heard = tokio::select! {
@@ -408,13 +417,13 @@ impl Keeper {
         }
     }
 
-    /// Greets a server as the one before it was greeted. Says whether it is fit to go on with.
+    /// Repeats the `initialize` exchange with a restarted server. Returns true if the server can be used.
     async fn greet(&self, to: &mpsc::Sender<Message>, from: &mut mpsc::Receiver<Incoming>) -> bool {
         let (initialize, initialized) = {
             let greeting = self.greeting.lock().unwrap_or_else(PoisonError::into_inner);
             (greeting.initialize.clone(), greeting.initialized.clone())
         };
-        // A client that did not get that far greets the server itself.
+        // A client that did not complete `initialize` continues with it itself.
         let (Some(initialize), Some(initialized)) = (initialize, initialized) else { return true };
         let Shape::Request { id, .. } = initialize.shape().clone() else { return true };
         if to.send(initialize).await.is_err() {
@@ -437,7 +446,7 @@ impl Keeper {
         self.say.send(changed.into()).await.is_ok()
     }
 
-    /// Answers what no server will answer any more.
+    /// Answers all pending requests with an error, because the server has ended.
     async fn break_all(&self, reason: &str) {
         let requests = std::mem::take(&mut self.under_way().requests);
         for id in requests.into_keys() {
@@ -445,7 +454,7 @@ impl Keeper {
         }
     }
 
-    /// Answers requests while there is no server.
+    /// Rejects requests while the server is down.
     async fn refuse_for(
         &self,
         wait: Duration,
@@ -480,21 +489,22 @@ impl Keeper {
     }
 }
 
-/// Waits until a process ended and what it said was read, whoever holds its output beyond that.
+/// Waits until a process has ended and there was time to read its output. Another process may still hold the
+/// output open.
 async fn gone(child: Option<&mut Child>) -> ServerExit {
     let has_ended = match child {
         Some(child) => child.wait().await.is_ok(),
         None => false,
     };
     if !has_ended {
-        // Who is no process, or cannot be waited for, ends with its output.
+        // Without a process to wait for, the server ends when its output does.
         std::future::pending::<()>().await;
     }
     tokio::time::sleep(LAST_WORDS).await;
     ServerExit::Server
 }
 
-/// Room for a message to a server, as soon as it reads; nothing, when it does not and the client has left.
+/// Reserves space for a message to a server. Returns `None` if the server does not read and the client has left.
 async fn room<'a>(
     to: &'a mpsc::Sender<Message>,
     told: &mpsc::Receiver<Message>,
@@ -517,7 +527,7 @@ mod tests {
     use super::*;
     use crate::era::{Era, EraCache, bridged};
 
-    /// A server that answers every request with its number of starts, and ends at the method `end`.
+    /// Starts a server that answers every request with its number of starts, and ends on the method `end`.
     fn server(starts: &Arc<AtomicUsize>) -> std::io::Result<Opened> {
         let start = starts.fetch_add(1, Ordering::SeqCst);
         // The second start fails.
@@ -565,11 +575,11 @@ mod tests {
         let broken = ask(&mut link, r#"{"jsonrpc":"2.0","id":1,"method":"end"}"#).await;
         let broken = Message::read(broken).unwrap();
         assert_eq!(broken_because(&broken).as_deref(), Some("the server ended"));
-        // While it is down, a request is answered at once.
+        // A request is answered at once while the server is down.
         let refused = ask(&mut link, r#"{"jsonrpc":"2.0","id":2,"method":"x"}"#).await;
         assert!(refused.contains("started again"), "{refused}");
         assert!(!health.is_up());
-        // The client hears of the new start, and goes on as if nothing had been.
+        // The client is notified of the restart and can continue.
         let changed = link.from.recv().await.unwrap().message.into_text();
         assert!(changed.contains("list_changed"), "{changed}");
         let answer = ask(&mut link, r#"{"jsonrpc":"2.0","id":3,"method":"x"}"#).await;
@@ -590,7 +600,7 @@ mod tests {
         assert!(health.is_up(), "a server that was left is not missed");
     }
 
-    /// A server that speaks one era, and ends over the first word of the other.
+    /// Starts a server that speaks one era and ends on the first message of the other.
     fn picky(era: Era) -> Link {
         let (link, FarEnd { mut told, say }) = Link::pair();
         tokio::spawn(async move {

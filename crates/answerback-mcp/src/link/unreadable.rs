@@ -1,29 +1,30 @@
-//! A line that is no message, and what can still be seen of it.
+//! Recovers the id from a line that is not a message.
 
 use crate::wire::{Id, Message, MessageError, Object, Shape, code};
 
-/// How much of a line that is not JSON is searched for an id, at either end.
+/// The number of bytes at each end of a non-JSON line that are searched for an id.
 const EDGE: usize = 512;
 
-/// A line that is no message.
+/// Describes a line that is not a message.
 ///
-/// The id matters: a server whose answer cannot be read does not send it again, so whoever waits for it has to be
-/// answered at once.
+/// The id matters: a server does not repeat a response that could not be read. So the request that waits for it
+/// must be answered at once.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct UnreadableLine {
-    /// The id of the message, where it can be seen.
+    /// The id of the message, if it could be found.
     pub id: Option<Id>,
-    /// True if the line looks like the answer to the request with this id, and not like a request.
+    /// True if the line looks like the response to the request with this id, and not like a request.
     pub is_answer: bool,
-    /// The JSON-RPC error code for it.
+    /// The JSON-RPC error code for the line.
     pub code: i32,
-    /// What is wrong with it, to complete a sentence about it: "is not UTF-8".
+    /// The reason, as the end of a sentence about the line: "is not UTF-8".
     pub reason: String,
 }
 
 impl UnreadableLine {
-    /// A line of which U+FFFD replaces what was not UTF-8. Such bytes are inside strings, so its members can be seen.
+    /// Describes a line in which U+FFFD replaced invalid UTF-8. Such bytes usually are inside strings, so the
+    /// members can still be read.
     pub(super) fn not_text(text: String) -> Self {
         let (id, is_answer) = match Message::read_or_return(text) {
             Ok(message) => match message.shape() {
@@ -36,7 +37,7 @@ impl UnreadableLine {
         Self { id, is_answer, code: code::PARSE_ERROR, reason: "is not UTF-8".to_owned() }
     }
 
-    /// A line that was read, and is no message for this reason.
+    /// Describes a text that is not a message, with the parser's error.
     pub(super) fn no_message(text: &str, error: &MessageError) -> Self {
         let (id, is_answer) = seen_in(text, error);
         let (code, reason) = match error {
@@ -46,23 +47,23 @@ impl UnreadableLine {
         Self { id, is_answer, code, reason }
     }
 
-    /// A line of more than `most` bytes, of which only the edges are known.
+    /// Describes a line of more than `most` bytes, of which only the ends are known.
     pub(super) fn too_long(head: &str, tail: &str, most: usize) -> Self {
         let (id, is_answer) = seen_at_edges(head, tail);
         let reason = format!("has more than {most} bytes");
         Self { id, is_answer, code: code::INVALID_REQUEST, reason }
     }
 
-    /// Returns the error that JSON-RPC has for whoever wrote the line. It names the id of a request only: an answer is
-    /// not answered.
+    /// Returns the JSON-RPC error for the sender of the line. It contains the id only if the line is a request,
+    /// because a response is never answered.
     pub fn error(&self) -> Message {
         let id = self.id.as_ref().filter(|_| !self.is_answer);
         Message::error(id, self.code, &format!("the message {}", self.reason), None)
     }
 }
 
-/// The id that can be seen in a text that is no message, and whether it looks like an answer. Servers also write logs
-/// to their output, so only what names the protocol is taken for a message.
+/// Finds the id in a text that is not a message. The second value is true if the text looks like a response.
+/// Servers also write logs to their output, so the text must name the protocol to count as a message.
 fn seen_in(text: &str, error: &MessageError) -> (Option<Id>, bool) {
     const NOTHING: (Option<Id>, bool) = (None, false);
     match error {
@@ -78,7 +79,7 @@ fn seen_in(text: &str, error: &MessageError) -> (Option<Id>, bool) {
         MessageError::NotJson(_) => {
             let text = text.trim();
             let within = text.len().min(EDGE);
-            // A boundary of characters is at most three bytes away.
+            // A character boundary is at most three bytes away.
             let head = (0..4).find_map(|less| text.get(..within.checked_sub(less)?));
             let tail = (0..4).find_map(|less| text.get((text.len() - within).checked_add(less)?..));
             let (head, tail) = (head.unwrap_or_default(), tail.unwrap_or_default());
@@ -92,8 +93,8 @@ fn seen_in(text: &str, error: &MessageError) -> (Option<Id>, bool) {
     }
 }
 
-/// The id of a message of which only the edges are known, written before its long member or after it, and whether the
-/// message looks like an answer.
+/// Finds the id of a message of which only the ends are known. The id is before or after the message's long
+/// member. The second value is true if the message looks like a response.
 fn seen_at_edges(head: &str, tail: &str) -> (Option<Id>, bool) {
     let place = |name: &str| head.find(name);
     let answer = place("\"result\"").into_iter().chain(place("\"error\"")).min();
@@ -104,7 +105,7 @@ fn seen_at_edges(head: &str, tail: &str) -> (Option<Id>, bool) {
     let value = |rest: &str| {
         let rest = rest.trim_start().strip_prefix(':')?;
         let end = rest.find([',', '}'])?;
-        // At the end there is nothing behind it but the end.
+        // In the tail, the id must be the last member of the message.
         Some((Id::read(rest[..end].trim())?, rest[end..].trim() == "}"))
     };
     let id = first
@@ -154,13 +155,13 @@ mod tests {
             UnreadableLine::no_message(&text, &error)
         };
         for (text, id, is_answer) in [
-            // A result that is undefined is left out by JavaScript.
+            // JavaScript omits a result that is undefined.
             (r#"{"jsonrpc":"2.0","id":7}"#, Some("7"), true),
             (r#"{"jsonrpc":"2.0","id":7,"method":7}"#, Some("7"), false),
             (r#"{"jsonrpc":"2.0","id":7,"result":{"x":NaN}}"#, Some("7"), true),
             (r#"{"jsonrpc":"2.0","id":7,"resu"#, Some("7"), true),
             (r#"{"jsonrpc":"2.0","id":7,"id":8,"result":1}"#, None, false),
-            // Logs.
+            // These are log lines.
             (r#"{"level":"info","id":7}"#, None, false),
             (r#"INFO {"jsonrpc":"2.0","id":7,"result":1}"#, None, false),
             (r#"{"id":7,"result""#, None, false),
@@ -172,7 +173,7 @@ mod tests {
     }
 
     proptest! {
-        /// However the bytes of a string are damaged, the answer is still known by its id.
+        /// Damage to the bytes of a string does not hide the response's id.
         #[test]
         fn an_answer_with_damaged_text_keeps_its_id(
             number in 0..1_000_000u32,
@@ -190,7 +191,7 @@ mod tests {
             prop_assert!(line.is_answer);
         }
 
-        /// Nothing that a server writes makes us fail.
+        /// No line of a server causes a panic.
         #[test]
         fn every_line_can_be_looked_at(text in r#"[{\[]?([\PC]|"id"|"jsonrpc"|[:,{}]|é){0,300}"#) {
             if let Err((text, error)) = Message::read_or_return(text) {

@@ -1,18 +1,18 @@
-//! Several messages in one text, as one revision of the protocol had it.
+//! Splits a text with several messages, as one revision of the protocol allowed.
 
 use super::{Message, MessageError, Shape, scan};
 
-/// The messages of a text, in its order: that which it is, or those of a batch, each as if it had come alone.
+/// Iterates over the messages of a text in their order: the one message, or each message of a batch.
 ///
-/// Each is read when it is asked for, so that a batch takes no more room than its text. What stands among them and is no
-/// message is told in its place; so is a batch that has none.
+/// Each message is read only when the iterator reaches it, so a batch needs no more memory than its text. An
+/// element that is not a message yields an error in its place. An empty batch yields one error.
 #[derive(Debug)]
 pub struct Messages(BatchState);
 
 #[derive(Debug)]
 enum BatchState {
     Alone(Message),
-    /// A list, and how much of it was passed over.
+    /// The text of a list, and the position up to which it was read.
     Batch {
         text: String,
         at: usize,
@@ -42,7 +42,7 @@ impl Iterator for Messages {
                 let read = Message::read(value.to_owned());
                 self.0 = BatchState::Batch { at: next, text };
                 Some(match read {
-                    // A batch has no batches in it.
+                    // A batch must not contain batches.
                     Ok(message) if *message.shape() == Shape::Batch => Err(MessageError::NoMessage),
                     read => read,
                 })
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(apart("[]"), [none]);
         assert_eq!(apart(" [ ] "), [none]);
         assert_eq!(apart(&format!("[1,{one},{{}},[{one}]]")), [none, one, none, none]);
-        // An answer to nobody has the shape of a batch, and is none.
+        // A response without an id has the shape of a batch, but contains no messages.
         let unnamed = Messages::from(Message::error(None, -32600, "x", None));
         assert_eq!(unnamed.flatten().count(), 0);
     }

@@ -1,21 +1,21 @@
 use serde_json::Value;
 
-/// The id of a request. Two writings of one id are equal, since a server may write a number or a string in another
-/// way than it was sent.
+/// Holds the id of a request. Two spellings of one id are equal, because a server may spell a number or a string
+/// differently from the request.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Id(String);
 
 impl Id {
-    /// Reads an id, a string or a number, as it is written.
+    /// Parses an id, which is a string or a number, from its JSON text. Returns `None` for any other value.
     pub fn read(written: &str) -> Option<Self> {
-        // Most ids are counted, and written in the one way that there is.
+        // Most ids are counters: a short number without a leading zero has only one spelling.
         let is_counted = matches!(written.len(), 1..16) && !written.starts_with('0');
         if is_counted && written.bytes().all(|byte| byte.is_ascii_digit()) {
             return Some(Self(written.to_owned()));
         }
         match serde_json::from_str(written).ok()? {
             Value::String(text) => Some(Self::of_text(&text)),
-            // 1 and 1.0 are one number, and so are 0 and -0.
+            // `1` and `1.0` are one number, and so are `0` and `-0`.
             Value::Number(number) => Some(match number.as_f64() {
                 Some(float) if float.fract() == 0.0 && float.abs() < 9e15 => {
                     Self(format!("{:.0}", float + 0.0))
@@ -26,12 +26,12 @@ impl Id {
         }
     }
 
-    /// The id that is this text.
+    /// Returns the id that is this string.
     pub fn of_text(text: &str) -> Self {
         Self(Value::from(text).to_string())
     }
 
-    /// The id as JSON.
+    /// Returns the id as JSON.
     pub fn as_json(&self) -> &str {
         &self.0
     }

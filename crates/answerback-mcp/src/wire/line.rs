@@ -2,44 +2,46 @@ use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
-/// Reads messages a line each, none longer than a bound.
+/// Reads one message per line, and limits the length of a line.
 #[derive(Debug)]
 pub struct LineReader<R> {
     from: R,
     most: usize,
 }
 
-/// What stood on a line.
+/// Holds the content of one line.
 #[derive(Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "whoever reads lines has to know all of them")]
+#[expect(clippy::exhaustive_enums, reason = "code that reads lines must handle every case")]
 pub enum WireLine {
-    /// Text, without the line's end.
+    /// The text of the line, without its line break.
     Text(String),
-    /// Bytes that are not UTF-8, with U+FFFD in place of what is wrong. The rest shows which message it was.
+    /// A line that is not UTF-8, with U+FFFD in place of the invalid bytes. The valid part can still identify the
+    /// message.
     NotText(String),
-    /// More than the bound; it was passed over, but for its edges.
+    /// A line over the limit. Only its first and last bytes are stored.
     TooLong {
-        /// How it begins.
+        /// The first bytes of the line.
         head: String,
-        /// How it ends.
+        /// The last bytes of the line.
         tail: String,
     },
 }
 
-/// How much of a line that is too long is kept at either end: enough for the members beside a result.
+/// The number of bytes stored from each end of an oversized line. They are enough for the members next to a
+/// result.
 const EDGE: usize = 512;
 
 impl<R: AsyncBufRead + Unpin> LineReader<R> {
-    /// A reader of lines of at most so many bytes.
+    /// Creates a reader whose lines may have at most `most` bytes.
     pub const fn new(from: R, most: usize) -> Self {
         Self { from, most }
     }
 
-    /// The next line that is not blank, or nothing at the end.
+    /// Returns the next line that is not blank, or `None` at the end of the input.
     ///
     /// # Errors
     ///
-    /// When reading fails.
+    /// Returns an error if reading fails.
     pub async fn next(&mut self) -> io::Result<Option<WireLine>> {
         loop {
             let mut line = Vec::new();
@@ -117,7 +119,7 @@ mod tests {
         let input = format!("{{}}\r\n\n  \n{long}\nlast\n\u{e9}");
         let mut bytes = input.into_bytes();
         bytes.splice(0..0, *b"\xff\n");
-        // However the bytes arrive.
+        // The size of the reads must not change the result.
         for capacity in [1, 3, 100] {
             let from = tokio::io::BufReader::with_capacity(capacity, &bytes[..]);
             let mut reader = LineReader::new(from, 10);

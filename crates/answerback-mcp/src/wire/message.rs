@@ -7,57 +7,58 @@ use serde_json::Value;
 use super::splice::place;
 use super::{Id, Object, scan};
 
-/// How many names that JSON-RPC does not know are compared with each other; a message with more was made to be slow.
+/// The number of other member names that are compared pairwise. A message with more of them was made to be slow.
 const COMPARED: usize = 32;
 
-/// What a message is, by what JSON-RPC says of its members.
+/// Classifies a message by the members that JSON-RPC defines.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "whoever relays messages has to know all of them")]
+#[expect(clippy::exhaustive_enums, reason = "code that forwards messages must handle every shape")]
 pub enum Shape {
-    /// Something that wants an answer.
+    /// A message that expects a response.
     Request {
-        /// By which the answer is known.
+        /// The id that the response repeats.
         id: Id,
-        /// What is asked.
+        /// The requested method.
         method: String,
     },
-    /// Something that wants none.
+    /// A message that expects no response.
     Notification {
-        /// What is said.
+        /// The method of the notification.
         method: String,
     },
-    /// An answer.
+    /// A response, with a result or an error.
     Response {
-        /// To which request.
+        /// The id of the request that it answers.
         id: Id,
     },
-    /// Several messages in one, as one revision of the protocol had it.
+    /// Several messages in one list, as one revision of the protocol allowed.
     Batch,
 }
 
-/// One message: its text as it came, and its shape.
+/// Holds one message: its original text and its shape.
 #[derive(Clone, Debug)]
 pub struct Message {
     text: String,
     shape: Shape,
-    /// Where its parameters lie, where that is known.
+    /// The position of the parameters in the text, if it is known.
     params: Option<Range<usize>>,
-    /// Whether a name stands twice among its members.
+    /// True if a member name occurs twice at the top level.
     repeats: bool,
 }
 
-/// What JSON-RPC looks at in a message, as it is written.
+/// Holds the JSON text of the members that JSON-RPC defines.
 #[derive(Debug, Default)]
 struct MessageOutline<'t> {
-    /// Null is not as good as absent: a request whose id is null would pass for a notification, which nobody answers and
-    /// nobody looks at.
+    /// A null id differs from an absent one. A request with a null id would otherwise pass as a notification,
+    /// which is neither checked nor answered.
     id: Option<&'t str>,
     method: Option<&'t str>,
     result: Option<&'t str>,
     error: Option<&'t str>,
-    /// Nothing, also where they stand twice: which of them is meant is for whoever reads them to say.
+    /// `None` if the message has no parameters, or has them twice. The reader of the parameters decides which of
+    /// them counts.
     params: Option<&'t str>,
-    /// Whether a name stands twice that does not say what the message is.
+    /// True if a member that does not decide the shape occurs twice.
     repeats: bool,
 }
 
@@ -65,7 +66,7 @@ impl<'t> MessageOutline<'t> {
     fn of(text: &'t str) -> Result<Self, MessageError> {
         let mut outline = Self::default();
         let (mut is_repeated, mut params, mut has_version) = (false, 0, false);
-        // Nearly all messages have none, and so cost nothing here.
+        // Nearly all messages have no other members, so this list rarely allocates.
         let mut others: Vec<Cow<'t, str>> = Vec::new();
         let is_object = scan::members(text, |name, value| {
             let Some(name) = scan::unquoted(name) else { return false };
@@ -92,7 +93,7 @@ impl<'t> MessageOutline<'t> {
                     return true;
                 }
             };
-            // Two readers could take it for different values.
+            // Two parsers could use different values of a repeated member.
             is_repeated |= place.replace(value).is_some();
             true
         });
@@ -111,12 +112,12 @@ impl Message {
     ///
     /// # Errors
     ///
-    /// When the text is not JSON, or JSON that is no message.
+    /// Returns an error if the text is not JSON, or is JSON but not a message.
     pub fn read(text: String) -> Result<Self, MessageError> {
         Self::read_or_return(text).map_err(|(_, error)| error)
     }
 
-    /// Reads a message, or returns the text with the reason why it is none.
+    /// Reads a message. On failure, returns the text together with the error.
     pub(crate) fn read_or_return(text: String) -> Result<Self, (String, MessageError)> {
         match Self::seen_in(&text) {
             Ok((shape, params, repeats)) => Ok(Self { text, shape, params, repeats }),
@@ -124,7 +125,7 @@ impl Message {
         }
     }
 
-    /// What a text is, where its parameters lie, and whether a name stands twice in it.
+    /// Returns the shape of a message, the position of its parameters, and true if a member name occurs twice.
     fn seen_in(text: &str) -> Result<(Shape, Option<Range<usize>>, bool), MessageError> {
         if text.trim_start().starts_with('[') {
             return if scan::is_json(text) {
@@ -149,32 +150,32 @@ impl Message {
         Ok((shape, outline.params.map(|params| place(text, params)), outline.repeats))
     }
 
-    /// A request of our own.
+    /// Builds a request of our own.
     pub fn request(id: &Id, method: &str, params: &Value) -> Self {
         let method = Value::from(method);
         let id = id.as_json();
         Self::ours(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#))
     }
 
-    /// A notification of our own.
+    /// Builds a notification of our own.
     pub fn notification(method: &str, params: &Value) -> Self {
         let method = Value::from(method);
         Self::ours(format!(r#"{{"jsonrpc":"2.0","method":{method},"params":{params}}}"#))
     }
 
-    /// An answer with this result, which is JSON.
+    /// Builds a response with this result, which must be JSON.
     pub fn result(id: &Id, result: &str) -> Self {
         Self::ours(format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, id.as_json()))
     }
 
-    /// An answer that says what failed. Without an id it answers what could not be read.
+    /// Builds an error response. Without an id it answers a message that could not be read.
     pub fn error(id: Option<&Id>, code: i32, message: &str, data: Option<&Value>) -> Self {
         let mut error = serde_json::json!({"code": code, "message": message});
         if let Some(data) = data {
             error["data"] = data.clone();
         }
         let id = id.map_or("null", Id::as_json);
-        // An error without an id is an answer to nothing that anybody could name.
+        // A response without an id has no shape of its own, so `ours` gives it the shape of a batch.
         Self::ours(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#))
     }
 
@@ -183,7 +184,8 @@ impl Message {
         Self { text, shape, params, repeats }
     }
 
-    /// The same message under another id; every other byte stays. A message without an id stays as it is.
+    /// Returns the message with another id and every other byte unchanged. A message without an id stays as it
+    /// is.
     #[must_use]
     pub fn with_id(self, id: &Id) -> Self {
         let Self { text, shape, params, repeats } = self;
@@ -204,53 +206,54 @@ impl Message {
         Self { text, shape, params: None, repeats }
     }
 
-    /// The same message with other text, of the same shape.
+    /// Returns a message with the same shape and another text.
     #[must_use]
     pub fn with_text(self, text: String) -> Self {
         Self { text, shape: self.shape, params: None, repeats: self.repeats }
     }
 
-    /// The text.
+    /// Returns the text of the message.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What it is.
+    /// Returns the shape of the message.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Its parameters as they are written, where it was found when the message was read where they lie.
+    /// Returns the JSON text of the parameters. Returns `None` if they occur twice, or if the text was replaced
+    /// after it was read.
     pub fn params(&self) -> Option<&str> {
         self.params.clone().and_then(|place| self.text.get(place))
     }
 
-    /// Whether a name stands twice among its members, of which readers may take either value. What says which message it is
-    /// never does: that is no message.
+    /// Returns true if a member name occurs twice, because parsers disagree about which value counts. Members
+    /// that decide the shape never do: such a text is not a message.
     pub fn repeats(&self) -> bool {
         self.repeats
     }
 
-    /// The text alone.
+    /// Consumes the message and returns its text.
     pub fn into_text(self) -> String {
         self.text
     }
 }
 
-/// A text that is no message.
+/// Reports a text that is not a message.
 #[derive(Debug, thiserror::Error)]
-#[expect(clippy::exhaustive_enums, reason = "JSON-RPC knows these two")]
+#[expect(clippy::exhaustive_enums, reason = "a text fails in exactly these two ways")]
 pub enum MessageError {
-    /// It is not JSON.
+    /// The text is not JSON.
     #[error("not JSON: {0}")]
     NotJson(serde_json::Error),
-    /// It is JSON, but neither request, notification nor response.
+    /// The text is JSON, but neither a request, nor a notification, nor a response.
     #[error("neither a request, nor a notification, nor a response")]
     NoMessage,
 }
 
 impl MessageError {
-    /// Why a text is none, in the words of whoever reads it whole.
+    /// Returns the error for a text that the scanner rejected, with the detail that `serde_json` reports.
     fn of(text: &str) -> Self {
         match serde_json::from_str::<IgnoredAny>(text) {
             Ok(_) => Self::NoMessage,

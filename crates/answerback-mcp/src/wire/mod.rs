@@ -1,4 +1,4 @@
-//! JSON-RPC as bytes: what we do not have to change crosses as it came.
+//! Reads and edits JSON-RPC messages as text. Parts that need no change are forwarded byte for byte.
 
 mod batch;
 mod id;
@@ -17,36 +17,36 @@ pub use message::{Message, MessageError, Shape};
 pub use object::{Object, ObjectError};
 pub use reserved::RESERVED_PREFIX;
 
-/// The revision that begins the stateless era.
+/// The protocol revision that begins the stateless era.
 pub const MODERN_REVISION: &str = "2026-07-28";
-/// The revisions before it, the newest last.
+/// The protocol revisions of the legacy era, oldest first.
 pub const LEGACY_REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// Members of `_meta` that the protocol defines.
+/// Names the members of `_meta` that the protocol defines.
 pub mod meta {
-    /// Of a request: the revision that it is of.
+    /// In a request: the protocol revision that it uses.
     pub const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-    /// Of a request: what its client can do.
+    /// In a request: the capabilities of its client.
     pub const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-    /// Of a request: what its client calls itself.
+    /// In a request: the name and version of its client.
     pub const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
-    /// Of a result: what its server calls itself.
+    /// In a result: the name and version of its server.
     pub const SERVER: &str = "io.modelcontextprotocol/serverInfo";
-    /// Of a request: how much its client wants to hear.
+    /// In a request: the lowest level of log messages that its client wants.
     pub const LEVEL: &str = "io.modelcontextprotocol/logLevel";
-    /// Of a notification: the request that subscribed to it.
+    /// In a notification: the id of the request that subscribed to it.
     pub const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 }
 
-/// Errors of the protocol that we answer with.
+/// Lists the JSON-RPC error codes that we answer with.
 pub mod code {
-    /// Not JSON.
+    /// The text is not JSON.
     pub const PARSE_ERROR: i32 = -32700;
-    /// JSON, but no message that we can take.
+    /// The text is JSON, but not a message that we accept.
     pub const INVALID_REQUEST: i32 = -32600;
-    /// There is no such method.
+    /// The server has no such method.
     pub const METHOD_NOT_FOUND: i32 = -32601;
-    /// The parameters of a request are wrong; also: no tool has this name.
+    /// The parameters of a request are invalid. MCP also uses this code for an unknown tool.
     pub const INVALID_PARAMS: i32 = -32602;
     /// The server failed.
     pub const INTERNAL_ERROR: i32 = -32603;

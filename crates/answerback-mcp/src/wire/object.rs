@@ -7,8 +7,8 @@ use serde::de::{Error as _, IgnoredAny};
 use super::scan;
 use super::splice::place;
 
-/// A JSON object as text, with the places of its members: one of them can be replaced or added, and every other byte
-/// stays as it is.
+/// Holds a JSON object as text, with the positions of its members. A member can be replaced or added, and every
+/// other byte stays the same.
 ///
 /// ```
 /// use answerback_mcp::wire::Object;
@@ -27,18 +27,18 @@ pub struct Object<'t> {
     repeats: bool,
 }
 
-/// A text that is no JSON object, or one in which a name stands twice.
+/// Reports a text that is not a JSON object, or an object in which a name occurs twice.
 #[derive(Debug, thiserror::Error)]
 #[error("not a JSON object: {0}")]
 pub struct ObjectError(#[from] serde_json::Error);
 
 impl<'t> Object<'t> {
-    /// Reads the members of an object. Two readers could take a repeated name for different values, so it is
-    /// refused.
+    /// Reads the members of an object. A repeated name is rejected, because two parsers could use different
+    /// values for it.
     ///
     /// # Errors
     ///
-    /// When the text is no JSON object, or a name stands twice.
+    /// Returns an error if the text is not a JSON object, or if a name occurs twice.
     pub fn read(text: &'t str) -> Result<Self, ObjectError> {
         let object = Self::read_repeating(text)?;
         if object.repeats {
@@ -47,19 +47,20 @@ impl<'t> Object<'t> {
         Ok(object)
     }
 
-    /// Reads the members of an object in which names may stand twice. Of those the last value counts, as it does for
-    /// most readers.
+    /// Reads the members of an object in which names may occur twice. The last value of a repeated name counts,
+    /// as it does for most parsers.
     ///
     /// # Errors
     ///
-    /// When the text is no JSON object.
+    /// Returns an error if the text is not a JSON object.
     pub fn read_repeating(text: &'t str) -> Result<Self, ObjectError> {
         let mut members: Vec<(Cow<'t, str>, &'t str)> = Vec::new();
         let mut names: HashSet<Cow<'t, str>> = HashSet::new();
         let mut repeats = false;
         let is_object = scan::members(text, |name, value| {
             let Some(name) = scan::unquoted(name) else { return false };
-            // The few members of a message are compared; a set is for the object that somebody made to be slow.
+            // Messages have few members, so they are compared pairwise. The set is for objects that were made to
+            // be slow.
             repeats |= if members.len() < 32 {
                 members.iter().any(|(member, _)| *member == name)
             } else {
@@ -74,29 +75,29 @@ impl<'t> Object<'t> {
         if is_object { Ok(Self { text, members, repeats }) } else { Err(ObjectError::of(text)) }
     }
 
-    /// Whether a name stands twice.
+    /// Returns true if a name occurs twice.
     pub fn repeats(&self) -> bool {
         self.repeats
     }
 
-    /// The first name that stands twice.
+    /// Returns the first name that occurs twice.
     pub fn repeated(&self) -> Option<&str> {
         let mut seen = HashSet::new();
         let mut names = self.members.iter().filter(|_| self.repeats).map(|(name, _)| &**name);
         names.find(|name| !seen.insert(*name))
     }
 
-    /// The value of a member, as it is written.
+    /// Returns the JSON text of a member's value.
     pub fn get(&self, name: &str) -> Option<&'t str> {
         self.members.iter().rfind(|(member, _)| member == name).map(|(_, value)| *value)
     }
 
-    /// The members, in the order of the text, their values as they are written.
+    /// Returns the members in the order of the text. Their values are JSON text.
     pub fn members(&self) -> impl Iterator<Item = (&str, &'t str)> {
         self.members.iter().map(|(name, value)| (&**name, *value))
     }
 
-    /// The object with this value for a member, which is added at the end where it is missing.
+    /// Returns the text of the object with this value for a member. A missing member is added at the end.
     pub fn with(&self, name: &str, value: &str) -> String {
         let mut text = String::with_capacity(self.text.len() + name.len() + value.len() + 8);
         match self.get(name) {
@@ -121,13 +122,14 @@ impl<'t> Object<'t> {
         text
     }
 
-    /// The object without a member, and without the comma that belonged to it.
+    /// Returns the text of the object without a member and without the comma that belonged to it.
     pub fn without(&self, name: &str) -> String {
         let Some(index) = self.members.iter().rposition(|(member, _)| member == name) else {
             return self.text.to_owned();
         };
         let after = |index: usize| place(self.text, self.members[index].1).end;
-        // From the end of the member before, or from the opening brace, to where the next member begins.
+        // The cut starts at the end of the member before, or after the opening brace. It ends before the next
+        // member.
         let start = match index.checked_sub(1) {
             Some(before) => after(before),
             None => self.text.find('{').map_or(0, |brace| brace + 1),
@@ -144,7 +146,7 @@ impl<'t> Object<'t> {
 }
 
 impl ObjectError {
-    /// Why a text is none, in the words of whoever reads it whole.
+    /// Returns the error for a text that the scanner rejected, with the detail that `serde_json` reports.
     fn of(text: &str) -> Self {
         let read = serde_json::from_str::<IgnoredAny>(text);
         Self(read.err().unwrap_or_else(|| serde_json::Error::custom("it is another value")))

@@ -11,20 +11,20 @@ use memchr::memmem::Finder;
 use super::Message;
 use super::scan::Scanner;
 
-/// How the names of members begin that only Answerback may write.
+/// The prefix of the member names that only Answerback may write.
 pub const RESERVED_PREFIX: &str = "dev.answerback/";
 
 /// The part of the prefix that has no character with a short escape: JSON may spell the slash as `\/`.
 static WORD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("answerback"));
-/// How the escape of an ASCII character begins.
+/// Finds the start of an escaped ASCII character.
 static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u00"));
 
 impl Message {
-    /// Returns the message without the members that only Answerback may write, and whether there were any.
+    /// Returns the message without the members that only Answerback may write, and true if there were any.
     ///
     /// They are removed from every `_meta` object and from the `data` of an error, where clients look for them.
-    /// `structuredContent` is the tool's own document and stays as it is. Most messages have no such member, which is
-    /// found out without reading them.
+    /// `structuredContent` is the tool's own document and stays as it is. A quick search finds the messages that
+    /// have no such member, which are most.
     #[must_use]
     pub fn without_reserved(self) -> (Self, bool) {
         if !self.may_name_us() {
@@ -56,7 +56,7 @@ fn may_name_us(bytes: &[u8]) -> bool {
     })
 }
 
-/// Where a value is in a message. It decides which of its members are reserved.
+/// Identifies the place of a value in a message. It decides which members of the value are reserved.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Position {
     /// The message itself, or a message of a batch.
@@ -94,17 +94,17 @@ impl Position {
     }
 }
 
-/// An object or a list whose end has not come.
+/// Tracks an object or a list whose end has not been reached.
 struct Open {
     position: Position,
     closing: u8,
-    /// Where its first member begins.
+    /// The position after the opening bracket.
     start: usize,
-    /// Where the last member ends that stays, if one did so far.
+    /// The end of the last member that stays, if there is one so far.
     last_kept: Option<usize>,
 }
 
-/// Returns the text without the reserved members, or nothing if there are none or the text is not JSON.
+/// Returns the text without the reserved members, or `None` if it has none or is not JSON.
 fn without_reserved(text: &str) -> Option<String> {
     let cuts = cuts(text)?;
     if cuts.is_empty() {
@@ -120,21 +120,21 @@ fn without_reserved(text: &str) -> Option<String> {
     Some(left)
 }
 
-/// Returns the parts of the text that have to go, in their order.
+/// Returns the ranges of the text to remove, in their order.
 fn cuts(text: &str) -> Option<Vec<Range<usize>>> {
     Walk { scanner: Scanner::new(text), open: Vec::new(), cuts: Vec::new() }.run()
 }
 
-/// What comes next in an object or a list.
+/// Tells what the scanner found next in an object or a list.
 enum Step {
     /// A value in this position.
     Value(Position),
-    /// Nothing: it ended with a reserved member.
+    /// The end of the object or list, after a reserved member.
     Ended,
 }
 
-/// A walk over all values of a text. It stores what is open instead of recursing, because depth is no reason to refuse a
-/// message.
+/// Walks over all values of a text. It stores the open objects and lists instead of recursing, so a deep message
+/// is not rejected.
 struct Walk<'t> {
     scanner: Scanner<'t>,
     open: Vec<Open>,
@@ -158,7 +158,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Begins with a value. Returns false if it was passed, because there is nothing in it.
+    /// Begins a value. Returns false if the value has no members or elements, and so was skipped.
     fn open_value(&mut self, position: Position) -> Option<bool> {
         self.scanner.pass_space();
         let closing = match self.scanner.peek()? {
@@ -196,7 +196,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Moves to the next value of the innermost object or list, past reserved members.
+    /// Moves to the next value of the innermost object or list and skips reserved members.
     fn enter_value(&mut self) -> Option<Step> {
         let is_outermost = self.open.len() == 1;
         let parent = self.open.last()?;
@@ -218,7 +218,8 @@ impl Walk<'_> {
                 byte if byte == parent.closing => true,
                 _ => return None,
             };
-            // The comma before it goes too, or the one after it where nothing stays before it.
+            // The comma before the member is removed with it. If no member before it stays, the comma after it is
+            // removed.
             let cut = match parent.last_kept {
                 Some(kept) => kept..end,
                 None if is_last => parent.start..end,
@@ -233,7 +234,7 @@ impl Walk<'_> {
     }
 }
 
-/// Adds a part, which may go on after the one before or begin where that began.
+/// Adds a range, and merges it with the previous range if they touch.
 fn cut_out(cuts: &mut Vec<Range<usize>>, cut: Range<usize>) {
     match cuts.last_mut() {
         Some(last) if cut.start <= last.end => {
@@ -254,8 +255,8 @@ fn begins(written: &str, prefix: &str) -> bool {
     rest_after(written, prefix).is_some()
 }
 
-/// Returns what a name has after this ASCII text, as it is written. Readers disagree about names whose escapes are no
-/// text, so a name is not decoded any further than it has to be.
+/// Returns the rest of a name after this ASCII text, as it is written. Parsers disagree about names with invalid
+/// escapes, so this decodes no more of the name than it must.
 fn rest_after<'t>(written: &'t str, text: &str) -> Option<&'t str> {
     let mut rest = written.strip_prefix('"')?;
     for expected in text.bytes() {
@@ -379,7 +380,7 @@ mod tests {
         assert_eq!(cleaned(&text(r#"{"dev.answerback/a":1}"#)), text("{}"));
     }
 
-    /// Removes reserved members from a tree, as the text should lose them.
+    /// Removes reserved members from a parsed tree. The result is compared with the text.
     fn expected(value: &Value, position: Position, is_outermost: bool) -> Value {
         match value {
             Value::Object(members) => members

@@ -1,35 +1,35 @@
-//! Where the values of a JSON text begin and end.
+//! Finds the places of the values in a JSON text.
 //!
-//! A message is read several times on its way, and most of it is one long string in which nothing is looked for. So this
-//! says only whether a text is JSON and where its parts lie, and looks at many bytes of a string at once.
+//! A message is read several times, and most of it is often one long string. So the scanner only checks that a
+//! text is JSON and finds its parts. It skips long strings many bytes at a time.
 
 use std::borrow::Cow;
 
-/// How many bytes of a string are looked at one by one.
+/// The number of bytes of a string that are checked one by one, before the faster search begins.
 const SHORT: usize = 16;
 
-/// A text, and how much of it was passed over.
+/// Holds a text and the position of the next byte to read.
 pub(super) struct Scanner<'t> {
     text: &'t str,
     at: usize,
 }
 
-/// Passes every member of an object on, the name as it is written. Says whether the text is an object and nothing else,
-/// as long as whoever hears of the members wants to go on.
+/// Calls `each` for every member of an object, with the member's name and value as JSON text. Returns true if the
+/// text is one object and nothing else. Returns false as soon as `each` returns false.
 pub(super) fn members<'t>(text: &'t str, mut each: impl FnMut(&'t str, &'t str) -> bool) -> bool {
     let mut scanner = Scanner::new(text);
     scanner.members(&mut each).is_some() && scanner.is_at_end()
 }
 
-/// Whether a text is JSON.
+/// Returns true if the text is JSON.
 pub(super) fn is_json(text: &str) -> bool {
     let mut scanner = Scanner::new(text);
     scanner.pass_space();
     scanner.value().is_some() && scanner.is_at_end()
 }
 
-/// The next value of a text that is a list, of which so much was passed over, and how much was passed over then; nothing,
-/// where there is none.
+/// Returns the next value of a list and the position after it, or `None` if there is no further value. The search
+/// starts at `at`, which is 0 for the first value.
 pub(super) fn next_in_list(text: &str, at: usize) -> Option<(&str, usize)> {
     let mut scanner = Scanner { text, at };
     scanner.pass_space();
@@ -39,7 +39,8 @@ pub(super) fn next_in_list(text: &str, at: usize) -> Option<(&str, usize)> {
     Some((value, scanner.at))
 }
 
-/// What a string says, which is written as this and was found to be one. Nothing, where its escapes are no text.
+/// Returns the content of a JSON string that the scanner has accepted. Returns `None` if its escapes are not
+/// valid text.
 pub(super) fn unquoted(written: &str) -> Option<Cow<'_, str>> {
     let inner = written.strip_prefix('"')?.strip_suffix('"')?;
     let has_escapes = if inner.len() <= SHORT {
@@ -58,7 +59,7 @@ impl<'t> Scanner<'t> {
         Self { text, at: 0 }
     }
 
-    /// How many bytes were passed so far.
+    /// Returns the position of the next byte to read.
     pub(super) const fn position(&self) -> usize {
         self.at
     }
@@ -85,10 +86,10 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// A value, which begins here.
+    /// Reads the value that begins at the current position.
     pub(super) fn value(&mut self) -> Option<&'t str> {
         let start = self.at;
-        // What closes the objects and lists that are open. Their depth is no reason to refuse a text.
+        // Holds the closing bytes of the open objects and lists. A list instead of recursion allows any depth.
         let mut open: Vec<u8> = Vec::new();
         loop {
             match self.next()? {
@@ -140,7 +141,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// A name and the colon behind it.
+    /// Reads a member's name and the colon after it.
     pub(super) fn name(&mut self) -> Option<&'t str> {
         let start = self.at;
         self.pass(b'"')?;
@@ -152,7 +153,7 @@ impl<'t> Scanner<'t> {
         Some(name)
     }
 
-    /// The rest of a string behind its first quote.
+    /// Skips the rest of a string after its opening quote.
     fn pass_string(&mut self) -> Option<()> {
         loop {
             let rest = &self.text.as_bytes()[self.at..];
@@ -174,7 +175,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// The rest of a number behind its first digit.
+    /// Skips the rest of a number after its first digit.
     fn pass_number(&mut self, first: u8) -> Option<()> {
         match first {
             b'0' => {}
@@ -233,10 +234,10 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// Where a string has something else than characters that stand for themselves: its end, an escape, or what may not be
-/// in it.
+/// Returns the position of the first byte that is not a plain character: a quote, a backslash or a control
+/// character.
 fn first_stop(bytes: &[u8]) -> Option<usize> {
-    // Names and most values have ended before looking at many bytes at once has begun.
+    // Names and most values end before the faster search would pay off.
     let (short, long) = bytes.split_at(bytes.len().min(SHORT));
     let is_stop = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
     if let Some(stop) = short.iter().position(is_stop) {
@@ -244,7 +245,8 @@ fn first_stop(bytes: &[u8]) -> Option<usize> {
     }
     let stop = memchr::memchr2(b'"', b'\\', long);
     let before = &long[..stop.unwrap_or(long.len())];
-    // The least of them is found without a way out in between, many at once; where it lies hardly ever matters.
+    // Taking the minimum needs no branches, so the compiler can vectorize it. Control characters are rare, so
+    // their position is seldom needed.
     let stop = if before.iter().copied().fold(u8::MAX, u8::min) < 0x20 {
         before.iter().position(|byte| *byte < 0x20)
     } else {

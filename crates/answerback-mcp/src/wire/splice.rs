@@ -1,35 +1,36 @@
-//! Members deep in a message, read and replaced without touching the rest of its text.
+//! Reads and replaces nested members of a message without changing the rest of its text.
 
 use std::ops::Range;
 
 use super::{Id, Object, ObjectError};
 
-/// The text of a member of a member.
+/// Returns the JSON text of the member at this path.
 pub fn at<'t>(text: &'t str, path: &[&str]) -> Option<&'t str> {
     path.iter().try_fold(text, |text, name| Object::read(text).ok()?.get(name))
 }
 
-/// Where a piece of a text lies in it: the distance of their beginnings says it.
+/// Returns the position of a piece within its text. The piece must be a slice of that text, because the position
+/// is computed from the pointers.
 pub fn place(text: &str, piece: &str) -> Range<usize> {
     let start = piece.as_ptr() as usize - text.as_ptr() as usize;
     start..start + piece.len()
 }
 
-/// A string somewhere in a text.
+/// Returns the string at this path.
 pub fn string_at(text: &str, path: &[&str]) -> Option<String> {
     serde_json::from_str(at(text, path)?).ok()
 }
 
-/// An id somewhere in a text.
+/// Returns the id at this path.
 pub fn id_at(text: &str, path: &[&str]) -> Option<Id> {
     Id::read(at(text, path)?)
 }
 
-/// The text with this value for a member of a member. Objects that are missing on the way are made.
+/// Returns the text with this value for the member at the path. Missing objects on the path are created.
 ///
 /// # Errors
 ///
-/// When something on the way is no object.
+/// Returns an error if a value on the path is not an object.
 pub fn with(text: &str, path: &[&str], value: &str) -> Result<String, ObjectError> {
     let [name, deeper @ ..] = path else { return Ok(value.to_owned()) };
     let object = Object::read(text)?;
@@ -37,11 +38,11 @@ pub fn with(text: &str, path: &[&str], value: &str) -> Result<String, ObjectErro
     Ok(object.with(name, &inner))
 }
 
-/// The text without a member of a member.
+/// Returns the text without the member `name` of the object at the path.
 ///
 /// # Errors
 ///
-/// When something on the way is no object.
+/// Returns an error if a value on the path is not an object.
 pub fn without(text: &str, path: &[&str], name: &str) -> Result<String, ObjectError> {
     let inner = at(text, path).unwrap_or("{}");
     let inner = Object::read(inner)?.without(name);

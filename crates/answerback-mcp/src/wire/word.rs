@@ -1,4 +1,5 @@
-//! Words that few messages have. Whether one has them is asked before it is read any further.
+//! Searches messages for words that few of them contain. The search is cheap, so callers do it before they parse
+//! a message further.
 
 use std::sync::LazyLock;
 
@@ -6,14 +7,14 @@ use memchr::memmem::Finder;
 
 use super::Message;
 
-/// A word that a message may have.
+/// Searches messages for one word.
 ///
-/// Of a name with a slash the part behind it is looked for: JSON may be written with `\/`, and often is.
+/// For a name with a slash, the word is the part after the slash. JSON may spell a slash as `\/`, and often does.
 #[derive(Debug)]
 pub struct MessageWord(LazyLock<Finder<'static>>);
 
 impl MessageWord {
-    /// Whether it stands anywhere in a message, also where it means something else.
+    /// Returns true if the message contains the word anywhere, even with another meaning.
     pub fn is_in(&self, message: &Message) -> bool {
         self.0.find(message.text().as_bytes()).is_some()
     }
@@ -23,13 +24,13 @@ impl MessageWord {
     }
 }
 
-/// By which a request wants to hear of progress.
+/// Finds requests that ask for progress notifications.
 pub static PROGRESS: MessageWord = MessageWord::new(|| Finder::new("progressToken"));
-/// By which a message says of which revision it is.
+/// Finds messages that state their protocol revision.
 pub static VERSION: MessageWord = MessageWord::new(|| Finder::new("protocolVersion"));
-/// By which a notification says to which subscription it belongs.
+/// Finds notifications that belong to a subscription.
 pub static SUBSCRIPTION: MessageWord = MessageWord::new(|| Finder::new("subscriptionId"));
-/// By which a message names a task.
+/// Finds messages that name a task.
 pub static TASK: MessageWord = MessageWord::new(|| Finder::new("taskId"));
-/// By which an answer of a link is told from one of its server.
+/// Finds errors that a link made itself, as opposed to errors of its server.
 pub(crate) static LINK: MessageWord = MessageWord::new(|| Finder::new("answerback/link"));

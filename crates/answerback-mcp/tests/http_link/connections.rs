@@ -1,4 +1,4 @@
-//! Connections, and who uses them again.
+//! Tests how connections are reused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::server::*;
 
-/// A call that needs no session.
+/// Returns a call that needs no session.
 fn call(id: u32) -> Message {
     let modern =
         json!({"name": "a", "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}});
@@ -48,11 +48,12 @@ async fn a_request_is_not_lost_to_a_connection_that_the_server_closed_meanwhile(
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let connections = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&connections);
-    // On another connection it says when it has closed one: who has read that has the end of the other, too.
+    // The server reports on a second connection when it has closed the first. Once that byte arrives, the first
+    // connection's end has arrived as well.
     let side = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut hears = TcpStream::connect(side.local_addr().unwrap()).await.unwrap();
     let (mut tells, _) = side.accept().await.unwrap();
-    // It says nothing of closing, answers one request a connection, and closes it.
+    // The server answers one request per connection and then closes it without announcing that.
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             seen.fetch_add(1, Ordering::SeqCst);
@@ -76,7 +77,7 @@ async fn a_request_is_not_lost_to_a_connection_that_the_server_closed_meanwhile(
     for id in 0..5 {
         let answer = answered(&link, id).await;
         assert_eq!(answer, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
-        // The end of the connection comes after the answer. One that is not there yet nobody can know of.
+        // The connection's end follows the response. A client can detect it only after it has arrived.
         hears.read_exact(&mut [0]).await.unwrap();
     }
     assert_eq!(connections.load(Ordering::SeqCst), 5);
@@ -86,7 +87,7 @@ async fn a_request_is_not_lost_to_a_connection_that_the_server_closed_meanwhile(
 async fn an_answer_to_another_request_is_the_last_on_its_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    // Behind its first answer on a connection it is one answer late.
+    // After the first response on a connection, the server is one response behind.
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
             tokio::spawn(async move {
@@ -115,6 +116,6 @@ async fn an_answer_to_another_request_is_the_last_on_its_connection() {
     for id in 0..5 {
         answers.push(told(id).await);
     }
-    // Each second one finds its connection one answer late; none of the others suffers from it.
+    // On every second request the reused connection is one response behind. The other requests are not affected.
     assert_eq!(answers, [true, false, true, false, true]);
 }

@@ -1,4 +1,4 @@
-//! Requests past the queues of a link.
+//! Tests requests that bypass the queues of a link.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,10 +14,10 @@ fn call(id: u32) -> answerback_mcp::wire::Message {
     request(id, "tools/call", json!({"name": "a"}))
 }
 
-/// A link on which the server has heard that its client is there.
+/// Returns a link whose server has accepted `notifications/initialized`.
 async fn greeted(remote: &Remote, log: &Log) -> Link {
     let link = initialized(remote).await;
-    // The stream is opened after that.
+    // The event stream is opened after that notification.
     log.wait_for("GET").await;
     link
 }
@@ -45,7 +45,8 @@ async fn an_answer_that_is_one_message_comes_to_whoever_asked() {
     assert_eq!(told(&mut link).await, r#"2 {"jsonrpc":"2.0","id":2,"result":{}}"#);
 }
 
-/// More often than a stream that broke is taken up again, since each time there is something new.
+/// The server ends the stream more often than a broken stream is resumed. Each stream contains a new event, so
+/// the attempts start over.
 #[tokio::test]
 async fn a_server_that_lets_us_go_is_asked_again_until_its_answer_is_there() {
     const TIMES: usize = 8;
@@ -166,7 +167,7 @@ async fn the_way_is_closed_while_the_server_is_made_anew() {
     let answer = link.direct.ask(call(1), None).ok().unwrap().await.unwrap();
     insta::assert_snapshot!(answer.text(), @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server does not know the session any more","data":{"dev.answerback/link":"broken"}}}"#);
     assert!(!health.is_up());
-    // It was greeted again before anything else may go to it.
+    // The restarted session is initialized before it receives anything else.
     let changed = next(&mut link).await.message;
     assert!(changed.text().contains("list_changed"), "{}", changed.text());
     let greetings = log.what().iter().filter(|what| *what == "initialize").count();

@@ -1,4 +1,4 @@
-//! Servers that do not do what they should.
+//! Tests servers that misbehave.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 use super::server::*;
 
-/// What a request is answered when the server does this.
+/// Returns the response to a request if the server behaves like this.
 async fn answer<F>(server: impl Fn(Asked) -> F + Send + Sync + 'static) -> String
 where
     F: Future<Output = Answer> + Send + 'static,
@@ -38,7 +38,7 @@ async fn a_failure_is_told_in_words() {
     insta::assert_snapshot!(answer(async |_| plain(200, "text/html", "<h1>Hi</h1>")).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server answered 200 OK without a message","data":{"dev.answerback/link":"broken","status":200}}}"#);
 }
 
-/// By this member the gateway knows that a request never left it, and says that nothing ran.
+/// This member tells the gateway that a request was never sent. The gateway then reports that nothing ran.
 #[tokio::test]
 async fn a_server_cannot_answer_as_the_link() {
     const FORGED: &str = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no","data":{"dev.answerback\/link":"unsent","x":1}}}"#;
@@ -68,7 +68,7 @@ async fn an_answer_that_is_none_is_told() {
     let long = format!("data: {}\n\n", "x".repeat(MOST + 1));
     insta::assert_snapshot!(answer(move |_| { let long = long.clone(); async { pieces(vec![long], false) } }).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's message has more than 4096 bytes","data":{"dev.answerback/link":"broken"}}}"#);
     insta::assert_snapshot!(answer(async |_| pieces(vec!["data: x\n\n".to_owned()], false)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server sent an event that is no message: not JSON: expected value at line 1 column 1","data":{"dev.answerback/link":"broken"}}}"#);
-    // A line's end within a string is no JSON, and stays none.
+    // A line break inside a string is not valid JSON, and is not repaired.
     let split = "data: {\"id\":1,\"resu\ndata: lt\":{}}\n\n";
     insta::assert_snapshot!(answer(move |_| async { pieces(vec![split.to_owned()], false) }).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server sent an event that is no message: not JSON: control character (\\u0000-\\u001F) found while parsing a string at line 1 column 13","data":{"dev.answerback/link":"broken"}}}"#);
     insta::assert_snapshot!(answer(async |_| pieces(vec!["data: {\"id\"".to_owned()], false)).await, @r#"1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server's stream ended before the answer","data":{"dev.answerback/link":"broken"}}}"#);
@@ -76,7 +76,7 @@ async fn an_answer_that_is_none_is_told() {
 
 #[tokio::test]
 async fn a_broken_connection_is_told() {
-    // Whose words the system's are.
+    // The rest of the message is the operating system's text.
     let cut = answer(async |_| pieces(vec!["data: {\"id\"".to_owned()], true)).await;
     assert!(
         cut.contains(
@@ -109,7 +109,7 @@ async fn a_server_without_tls_is_not_reached_by_https() {
     assert_eq!(log.what().len(), 0);
 }
 
-/// A server that writes these bytes, whatever it is asked, and ends.
+/// Sends a request to a server that always writes these bytes and closes. Returns the response.
 async fn raw(bytes: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -136,7 +136,7 @@ async fn half_an_answer_is_told() {
         let told = raw(bytes).await;
         assert!(told.contains("the connection to the server broke: "), "{told}");
     }
-    // A head has a limit, too.
+    // The size of the response head is limited as well.
     let head =
         format!("HTTP/1.1 200 OK\r\nx: {}\r\ncontent-length: 0\r\n\r\n", "x".repeat(1 << 17));
     let told = raw(head.into_bytes()).await;
@@ -169,7 +169,7 @@ async fn a_silent_server_is_told_and_harms_nobody_else() {
     for _ in 1..40 {
         answers.push(told(&mut link).await);
     }
-    // Those who hang come last.
+    // The requests that time out are answered last.
     answers[37..].sort();
     insta::assert_snapshot!(answers[37..].join("\n"), @r#"
     1 {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the server did not answer within 2s","data":{"dev.answerback/link":"broken"}}}
@@ -185,7 +185,7 @@ async fn more_requests_than_a_link_takes_are_answered() {
         link.to.send(request(id, "hang", json!({}))).await.unwrap();
     }
     insta::assert_snapshot!(told(&mut link).await, @r#"256 {"jsonrpc":"2.0","id":256,"error":{"code":-32603,"message":"256 requests to the server are under way already","data":{"dev.answerback/link":"unsent"}}}"#);
-    // Whoever goes away altogether is not waited for.
+    // A link that was dropped completely does not wait for its requests.
     drop(link);
     assert!(log.what().len() <= 256);
 }

@@ -1,4 +1,4 @@
-//! Sessions, and what a server says by itself.
+//! Tests sessions and the messages that a server sends by itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::server::*;
 
-/// What every server here answers alike; the rest is the test's.
+/// Returns the response that most test servers share. Each test handles the other requests.
 pub(crate) fn usual(asked: &Asked) -> Answer {
     match asked.what().as_str() {
         "initialize" => {
@@ -50,7 +50,7 @@ async fn a_session_is_kept_and_ended() {
             (asked.header("mcp-session-id"), asked.header("mcp-protocol-version"));
         lines.push(format!("{} {session} {version} {}", asked.what(), asked.header("mcp-method")));
     }
-    // The stream is opened beside what follows.
+    // The stream is opened at the same time as the next request.
     lines[2..4].sort();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     initialize - - -
@@ -64,7 +64,7 @@ async fn a_session_is_kept_and_ended() {
 #[tokio::test]
 async fn what_wants_no_answer_keeps_its_order() {
     let (remote, log) = serve(async |asked: Asked| {
-        // The first one takes longest.
+        // The first message takes longest.
         let number = asked.message()["params"]["n"].as_u64().unwrap_or(9);
         tokio::time::sleep(Duration::from_millis(20u64.saturating_sub(number * 2))).await;
         usual(&asked)
@@ -128,7 +128,8 @@ async fn what_a_server_says_by_itself_is_heard_and_goes_on_where_it_broke() {
     assert_eq!(from, ["-", "e0", "e0", "e2"]);
 }
 
-/// One revision had batches: each message in one comes as if it had come alone, wherever the server puts it.
+/// One revision allowed batches. Each message of a batch is received as if it were sent alone, in every place
+/// where a server may send one.
 #[tokio::test]
 async fn a_batch_is_taken_apart() {
     let said = |words: &str| format!(r#"{{"jsonrpc":"2.0","method":"{words}"}}"#);
@@ -163,14 +164,14 @@ async fn a_batch_is_taken_apart() {
             assert_eq!(told(&mut link).await, expected, "{method}");
         }
     }
-    // Whoever asked directly has the answer from the link, in its order.
+    // The caller of a direct request receives the batch on the link, in order.
     log.wait_for("GET").await;
     let answering = link.direct.ask(request(4, "whole", json!({})), None).ok().unwrap();
     assert!(answering.await.is_none());
     assert!(told(&mut link).await.contains("before"));
     assert!(told(&mut link).await.starts_with(r#"4 {"jsonrpc":"2.0","id":4"#));
     assert!(told(&mut link).await.contains("after"));
-    // One without the answer leaves nobody waiting.
+    // A batch without the response still answers the request, with an error.
     link.to.send(request(5, "empty", json!({}))).await.unwrap();
     assert!(told(&mut link).await.contains("before"));
     let failed = told(&mut link).await;
@@ -236,7 +237,7 @@ async fn a_session_that_is_gone_ends_the_link() {
 async fn a_request_that_is_given_up_is_told_and_not_answered_by_us() {
     let (remote, log) = serve(async |asked: Asked| {
         if asked.what() == "tools/call" {
-            // A server that was told to stop ends the stream without an answer.
+            // A server that received a cancellation ends the stream without a response.
             return pieces((0..30).map(|_| ":\n\n".to_owned()).collect(), false);
         }
         usual(&asked)

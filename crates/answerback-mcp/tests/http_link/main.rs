@@ -1,5 +1,5 @@
-//! Links to servers behind URLs, against servers on this machine.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! Tests links over HTTP with local servers.
+#![expect(clippy::unwrap_used, reason = "a failed test should panic where it fails")]
 
 mod connections;
 mod direct;

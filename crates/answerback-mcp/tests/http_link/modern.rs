@@ -1,4 +1,4 @@
-//! Requests that name their version.
+//! Tests requests that state their protocol version.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ async fn a_request_crosses_byte_for_byte_with_its_headers() {
     mcp-name: =?base64?w7w=?=
     mcp-session-id: -
     "#);
-    // There is no session that could be ended.
+    // There is no session to end.
     drop(link.to);
     assert!(link.from.recv().await.is_none());
     assert_eq!(log.what(), ["tools/call"]);
@@ -68,7 +68,7 @@ async fn a_stream_is_read_however_it_comes() {
     let mut link = remote.connect("up", MOST);
     link.to.send(request(1, "tools/call", modern(json!({"name": "a"})))).await.unwrap();
     insta::assert_snapshot!(told(&mut link).await, @r#"1 {"jsonrpc":"2.0","method":"notifications/progress","params":{}}"#);
-    // A message is one line, so that it can go on as one.
+    // Each message is put on one line, because it may be written to a line-based stream.
     insta::assert_snapshot!(told(&mut link).await, @r#"1 { "jsonrpc":"2.0","id":1,"result":{"text":"é→"}}"#);
 }
 
@@ -96,7 +96,7 @@ async fn a_request_that_is_given_up_has_its_stream_closed() {
             }
             let (mut sender, answer) = stream();
             tokio::spawn(async move {
-                // What nobody reads cannot be sent.
+                // Sending fails once the client has closed the stream.
                 while sender.send_data(":\n\n".into()).await.is_ok() {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
@@ -112,7 +112,7 @@ async fn a_request_that_is_given_up_has_its_stream_closed() {
     let params = json!({"requestId": 1});
     link.to.send(notification("notifications/cancelled", params.clone())).await.unwrap();
     tokio::time::timeout(Duration::from_secs(5), closings.recv()).await.unwrap().unwrap();
-    // A second time there is nothing to give up, and what follows is the answer to something else.
+    // A second cancellation has no effect. The next message is the response to another request.
     link.to.send(notification("notifications/cancelled", params)).await.unwrap();
     link.to.send(request(2, "ping", modern(json!({})))).await.unwrap();
     assert_eq!(told(&mut link).await, r#"2 {"jsonrpc":"2.0","id":2,"result":{}}"#);
@@ -150,7 +150,7 @@ async fn a_connection_is_used_again() {
     for (id, method) in [(1, "json"), (2, "stream"), (3, "json"), (4, "stream")] {
         link.to.send(request(id, method, modern(json!({})))).await.unwrap();
         next(&mut link).await;
-        // An answer is passed on before its stream has ended.
+        // A response is forwarded before its stream has ended.
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!((log.what().len(), log.connections()), (4, 1));
@@ -171,7 +171,7 @@ async fn a_subscription_may_be_silent_and_ends_with_the_link() {
     .await;
     let mut link = remote.connect("up", MOST);
     link.to.send(request(1, "subscriptions/listen", modern(json!({})))).await.unwrap();
-    // Longer than anything else may be silent in these tests.
+    // The pause is longer than the idle timeout of these tests.
     assert_eq!(
         told(&mut link).await,
         r#"1 {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#

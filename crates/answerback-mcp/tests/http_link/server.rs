@@ -1,4 +1,4 @@
-//! A server that does what a test says, and remembers what it was asked.
+//! Implements a test server that responds as a test decides and logs its requests.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,13 +18,13 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// How many bytes a message may have in tests.
+/// The size limit for a message in tests, in bytes.
 pub(crate) const MOST: usize = 4096;
 
 pub(crate) type Body = BoxBody<Bytes, std::io::Error>;
 pub(crate) type Answer = Response<Body>;
 
-/// A request as the server got it.
+/// Holds a request that the server received.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub(crate) method: Method,
@@ -33,29 +33,29 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// A header, or "-".
+    /// Returns a header, or "-" if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("-", |value| value.to_str().unwrap())
     }
 
-    /// The message, or null.
+    /// Returns the body as JSON, or null.
     pub(crate) fn message(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 
-    /// The method of the message, or of HTTP where there is no message.
+    /// Returns the method of the message, or the HTTP method if there is no message.
     pub(crate) fn what(&self) -> String {
         let message = self.message();
         message["method"].as_str().map_or_else(|| self.method.to_string(), str::to_owned)
     }
 
-    /// The answer to it with this result.
+    /// Returns the response to this request with the given result.
     pub(crate) fn result(&self, result: Value) -> String {
         json!({"jsonrpc": "2.0", "id": self.message()["id"], "result": result}).to_string()
     }
 }
 
-/// What a server was asked so far, and on how many connections.
+/// Logs the requests and counts the connections of a server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -67,17 +67,17 @@ impl Log {
         self.asked.lock().unwrap().clone()
     }
 
-    /// How many connections there were.
+    /// Returns the number of connections so far.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// What was asked, in order.
+    /// Returns the methods of all requests, in order.
     pub(crate) fn what(&self) -> Vec<String> {
         self.all().iter().map(Asked::what).collect()
     }
 
-    /// The first request for this, once it is there.
+    /// Waits for the first request with this method and returns it.
     pub(crate) async fn wait_for(&self, what: &str) -> Asked {
         for _ in 0..500 {
             if let Some(asked) = self.all().into_iter().find(|asked| asked.what() == what) {
@@ -89,7 +89,7 @@ impl Log {
     }
 }
 
-/// A server whose answers a function makes.
+/// Starts a server whose responses a function creates.
 pub(crate) async fn serve<F>(answer: impl Fn(Asked) -> F + Send + Sync + 'static) -> (Remote, Log)
 where
     F: Future<Output = Answer> + Send + 'static,
@@ -121,37 +121,37 @@ where
     (remote(&url), log)
 }
 
-/// A server behind a URL, with little patience.
+/// Creates a remote server with short timeouts.
 pub(crate) fn remote(url: &str) -> Remote {
     let (connect, idle) = (Duration::from_secs(5), Duration::from_secs(2));
     Remote::new(url).unwrap().with_timeouts(Timeouts { connect, idle })
 }
 
-/// An answer with this status, type and body.
+/// Returns a response with this status, type and body.
 pub(crate) fn plain(status: u16, kind: &str, body: impl Into<Bytes>) -> Answer {
     let body = Full::new(body.into()).map_err(|never| match never {}).boxed();
     let response = Response::builder().status(StatusCode::from_u16(status).unwrap());
     response.header(CONTENT_TYPE, kind).body(body).unwrap()
 }
 
-/// An answer that is one message.
+/// Returns a response that is one message.
 pub(crate) fn json_answer(text: impl Into<Bytes>) -> Answer {
     plain(200, "application/json; charset=utf-8", text)
 }
 
-/// An answer without a body.
+/// Returns a response without a body.
 pub(crate) fn empty(status: u16) -> Answer {
     plain(status, "text/plain", "")
 }
 
-/// A stream of events, and what writes it.
+/// Returns an event stream and its sender.
 pub(crate) fn stream() -> (Sender<Bytes, std::io::Error>, Answer) {
     let (sender, body) = Channel::new(1);
     let response = Response::builder().header(CONTENT_TYPE, "text/event-stream");
     (sender, response.body(body.boxed()).unwrap())
 }
 
-/// A stream of these pieces, which ends after them, or breaks.
+/// Returns a stream of these pieces, which then ends or breaks.
 pub(crate) fn pieces(pieces: Vec<String>, is_broken: bool) -> Answer {
     let (mut sender, answer) = stream();
     tokio::spawn(async move {
@@ -168,30 +168,30 @@ pub(crate) fn pieces(pieces: Vec<String>, is_broken: bool) -> Answer {
     answer
 }
 
-/// A request.
+/// Creates a request.
 pub(crate) fn request(id: u32, method: &str, params: Value) -> Message {
     let text = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     Message::read(text.to_string()).unwrap()
 }
 
-/// A notification.
+/// Creates a notification.
 pub(crate) fn notification(method: &str, params: Value) -> Message {
     Message::notification(method, &params)
 }
 
-/// What the server says next, which has to come soon.
+/// Returns the server's next message, and panics if it does not arrive in time.
 pub(crate) async fn next(link: &mut Link) -> Incoming {
     let next = tokio::time::timeout(Duration::from_secs(10), link.from.recv());
     next.await.expect("nothing came").expect("the link ended")
 }
 
-/// What the server says next, and the request to which it belongs.
+/// Returns the server's next message with the id of the request that it belongs to.
 pub(crate) async fn told(link: &mut Link) -> String {
     let Incoming { message, about, .. } = next(link).await;
     format!("{} {}", about.as_ref().map_or("-", |id| id.as_json()), message.text())
 }
 
-/// Waits for the end of a link that has nothing more to say.
+/// Waits for the end of a link and panics if another message arrives.
 pub(crate) async fn ended(link: &mut Link) {
     let next = tokio::time::timeout(Duration::from_secs(10), link.from.recv());
     let next = next.await.expect("the link did not end");

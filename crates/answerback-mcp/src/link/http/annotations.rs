@@ -1,4 +1,4 @@
-//! Arguments that stand in headers, too.
+//! Finds the tool arguments that must be repeated in headers.
 
 use std::collections::HashMap;
 
@@ -9,37 +9,38 @@ use serde_json::value::RawValue;
 use super::header_params::header_value;
 use crate::wire::Message;
 
-/// By which a property of a tool's input schema asks for a header.
+/// The keyword with which a property of an input schema asks for a header.
 const ANNOTATION: &str = "x-mcp-header";
-/// How many tools we remember.
+/// The largest number of tools whose headers are stored.
 const MOST_TOOLS: usize = 4096;
 
-/// Which arguments of which tools a server wants in headers, as far as its lists of tools have told.
+/// Stores the header arguments of a server's tools, learned from its lists of tools.
 #[derive(Debug, Default)]
 pub(super) struct Annotations {
     tools: HashMap<String, HeaderArguments>,
 }
 
-/// The arguments of a tool that stand in headers, too.
+/// Holds the arguments of a tool that are repeated in headers.
 #[derive(Debug, Default)]
 pub struct HeaderArguments(Vec<Annotated>);
 
 impl HeaderArguments {
-    /// Those of a tool with this input schema.
+    /// Reads the header arguments from an input schema.
     ///
     /// # Errors
     ///
-    /// Which rule of the protocol the schema's annotations break.
+    /// Returns the rule of the protocol that the schema's annotations break.
     pub fn of(schema: &Value) -> Result<Self, &'static str> {
         annotated(schema).map(Self)
     }
 
-    /// Whether there are none, as with most tools.
+    /// Returns true if the tool has no header arguments, as with most tools.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Each header with the text that it has to have for these arguments; none, where there is no such argument.
+    /// Returns each header with its expected text for these arguments. The text is `None` if the argument is
+    /// missing.
     pub fn expected<'a>(
         &'a self,
         arguments: &'a Value,
@@ -57,10 +58,10 @@ impl HeaderArguments {
     }
 }
 
-/// An argument that stands in a header.
+/// Describes an argument that is repeated in a header.
 #[derive(Debug)]
 struct Annotated {
-    /// The names of the properties that lead to it.
+    /// The path of property names to the argument.
     path: Vec<String>,
     header: HeaderName,
 }
@@ -85,11 +86,11 @@ struct AnnotatedTool {
 }
 
 impl Annotations {
-    /// Learns from the answer to `tools/list`. A tool whose annotations break the protocol's rules gets no headers;
-    /// whoever reads logs is told why.
+    /// Learns the header arguments from the response to `tools/list`. A tool whose annotations break the
+    /// protocol's rules gets no headers, and the reason is logged.
     pub(super) fn learn(&mut self, server: &str, answer: &Message) {
         let is_there = memchr::memmem::find(answer.text().as_bytes(), ANNOTATION.as_bytes());
-        // Most servers have none.
+        // Most servers have no annotations, so a quick search avoids parsing.
         if is_there.is_none() && self.tools.is_empty() {
             return;
         }
@@ -127,7 +128,7 @@ impl Annotations {
     }
 }
 
-/// The annotations of a schema, along chains of `properties`; or which rule they break.
+/// Returns the annotations of a schema along chains of `properties`, or the rule that they break.
 fn annotated(schema: &Value) -> Result<Vec<Annotated>, &'static str> {
     let mut found: Vec<Annotated> = Vec::new();
     let mut waiting = vec![(Vec::new(), schema)];
@@ -201,7 +202,7 @@ mod tests {
         mcp-param-limit: 42
         mcp-param-region: =?base64?w7w=?=
         "#);
-        // What is null or missing has no header.
+        // A null or missing argument has no header.
         assert_eq!(mirrored(&annotations, "query", json!({"region": null, "deep": 1})), "");
         assert_eq!(mirrored(&annotations, "other", json!({"region": "a"})), "");
         annotations.learn("up", &list(&json!([tool("query", json!({}))])));

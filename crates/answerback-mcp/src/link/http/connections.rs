@@ -1,4 +1,4 @@
-//! Connections to one server.
+//! Pools the connections to one server.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -19,39 +19,40 @@ use tokio::time::Instant;
 
 use super::dial::{BoxError, Dial, Io};
 
-/// How long a connection that nobody uses is kept. Many servers close theirs after five seconds; a request that crosses
-/// with that would be lost.
+/// The time that an idle connection is stored. Many servers close idle connections after five seconds. A request
+/// sent at that moment would be lost.
 const UNUSED: Duration = Duration::from_secs(4);
-/// How many of them are kept.
+/// The largest number of idle connections.
 const MOST_UNUSED: usize = 64;
-/// How many bytes the head of an answer may have.
+/// The limit for the head of a response, in bytes.
 const LONGEST_HEAD: usize = 1 << 16;
 
-/// Sends requests to one server and keeps the connections. It follows no redirect, keeps no cookie and asks no proxy.
+/// Sends requests to one server and reuses its connections. It follows no redirects, stores no cookies and uses
+/// no proxy.
 ///
-/// Whoever sends a request drives its connection until the answer is read: there is no task behind it that would have to
-/// be woken to write, and would have to wake whoever waits for what it read.
+/// The task that sends a request also drives its connection until the response is read. A background task per
+/// connection would cost extra wakeups for every write and read.
 pub(super) struct Connections {
     dial: Dial,
-    /// Where the server is.
+    /// The full URL of the server.
     uri: Uri,
-    /// What of that the server itself is told.
+    /// The path and query of that URL, as they are sent to the server.
     target: Uri,
     host: HeaderValue,
     unused: Arc<Unused>,
 }
 
-/// Why a request was not answered.
+/// Tells why a request got no response.
 #[derive(Debug)]
 pub(super) enum SendError {
-    /// There is no connection.
+    /// The connection could not be made.
     Unreached(BoxError),
-    /// There was one.
+    /// The connection broke, or its handshake failed.
     Broke(hyper::Error),
 }
 
 impl Connections {
-    /// Connections to where this leads, which is a URL with a host.
+    /// Creates a pool for this URL, which must have a host.
     pub(super) fn new(dial: Dial, uri: &Uri) -> Self {
         let path = uri.path_and_query().cloned();
         let target = Uri::from(path.unwrap_or(PathAndQuery::from_static("/")));
@@ -59,7 +60,7 @@ impl Connections {
         Self { dial, uri: uri.clone(), target, host, unused: Arc::default() }
     }
 
-    /// Sends a request, of which the place is added here.
+    /// Sends a request and sets its target and host.
     pub(super) async fn send(
         &self,
         mut request: Request<Full<Bytes>>,
@@ -70,13 +71,13 @@ impl Connections {
             match connection.answer(request, &self.unused).await {
                 Ok(answer) => return Ok(answer),
                 Err(mut error) => match error.take_message() {
-                    // The server closed it meanwhile, and has nothing of the request.
+                    // The server closed the connection in the meantime and received nothing of the request.
                     Some(unsent) => request = unsent,
                     None => return Err(SendError::Broke(error.into_error())),
                 },
             }
         }
-        // A connection serves many requests, which do not need the room that making one takes.
+        // A new connection is rare. Boxing it keeps this future small for all other requests.
         let connection = Box::pin(self.connect()).await?;
         let answer = connection.answer(request, &self.unused).await;
         answer.map_err(|error| SendError::Broke(error.into_error()))
@@ -87,7 +88,7 @@ impl Connections {
         Connection::over(io).await.map_err(SendError::Broke)
     }
 
-    /// Closes connections that nobody used for long, for as long as anybody may use some.
+    /// Closes idle connections for as long as it is polled.
     pub(super) async fn tidy(&self) -> std::convert::Infallible {
         loop {
             self.unused.arrived.notified().await;
@@ -104,7 +105,7 @@ impl fmt::Debug for Connections {
     }
 }
 
-/// The host as a request names it: with its port, unless that is the usual one.
+/// Returns the value of the host header: the host, with the port unless it is the default.
 fn host_of(uri: &Uri) -> String {
     let host = uri.host().unwrap_or_default();
     let usual = if uri.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 };
@@ -114,11 +115,11 @@ fn host_of(uri: &Uri) -> String {
     }
 }
 
-/// Connections that wait for the next request.
+/// Holds the connections that wait for the next request.
 #[derive(Default)]
 struct Unused {
     kept: Mutex<PooledConnection>,
-    /// Rung when there is something to look after.
+    /// Notifies [`Connections::tidy`] that there are idle connections.
     arrived: Notify,
 }
 
@@ -133,7 +134,7 @@ impl Unused {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One that is open as far as can be told, the last one first.
+    /// Returns the most recently used connection that still seems to be open.
     fn take(&self) -> Option<Connection> {
         loop {
             let (mut connection, since) = self.lock().connections.pop()?;
@@ -154,7 +155,8 @@ impl Unused {
         }
     }
 
-    /// Closes what nobody used for long. Says whether anything is left; if not, nobody looks after it any more.
+    /// Closes connections that were idle for too long. Returns false if none is left, which ends the periodic
+    /// check.
     fn sweep(&self) -> bool {
         let mut kept = self.lock();
         kept.connections.retain(|(_, since)| since.elapsed() < UNUSED);
@@ -163,7 +165,7 @@ impl Unused {
     }
 }
 
-/// A connection, and what has to be polled for anything to happen on it.
+/// Holds a connection and the future that drives it.
 struct Connection {
     sender: http1::SendRequest<Full<Bytes>>,
     driver: Pin<Box<http1::Connection<Io, Full<Bytes>>>>,
@@ -178,20 +180,20 @@ impl Connection {
         Ok(Self { sender, driver: Box::pin(driver), is_over: false })
     }
 
-    /// Does what there is to do. Why it ended is told to whoever waits for an answer.
+    /// Polls the connection. Its error is reported to the caller that waits for a response.
     fn drive(&mut self, context: &mut Context<'_>) {
         if !self.is_over {
             self.is_over = self.driver.as_mut().poll(context).is_ready();
         }
     }
 
-    /// Whether a request can be sent on it. A server that closed it is noticed here.
+    /// Returns true if a request can be sent. This also detects a connection that the server has closed.
     fn is_ready(&mut self) -> bool {
         self.drive(&mut Context::from_waker(Waker::noop()));
         !self.is_over && self.sender.is_ready()
     }
 
-    /// Sends a request and waits for the head of its answer.
+    /// Sends a request and waits for the head of the response.
     async fn answer(
         mut self,
         request: Request<Full<Bytes>>,
@@ -200,7 +202,7 @@ impl Connection {
         let mut answer = pin!(self.sender.try_send_request(request));
         let answer = poll_fn(|context| {
             self.drive(context);
-            // It comes out of what was driven just now and nothing else, so nobody has to be woken for it.
+            // The response can only become ready through the poll above, so no waker is needed.
             answer.as_mut().poll(&mut Context::from_waker(Waker::noop()))
         });
         let answer = answer.await?;
@@ -213,8 +215,8 @@ impl Connection {
     }
 }
 
-/// The body of an answer, with the connection on which it comes. When it was read whole and whoever read it is done with
-/// it, the connection is free for another request; one that is left before that is closed.
+/// Holds the body of a response and its connection. Dropping a body that was read completely returns the
+/// connection to the pool. Dropping it earlier closes the connection.
 pub(super) struct Body {
     read: Incoming,
     connection: Option<(Connection, Arc<Unused>)>,
@@ -222,7 +224,7 @@ pub(super) struct Body {
 }
 
 impl Body {
-    /// Closes the connection: what came on it was not what had been asked for, so what comes next would not be either.
+    /// Closes the connection. The response did not match the request, so later responses would not match either.
     pub(super) fn spoil(&mut self) {
         self.connection = None;
     }
@@ -247,7 +249,8 @@ impl hyper::body::Body for Body {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        // The connection reads on only when somebody asks for more, so it is asked before and after.
+        // The connection reads more only when the body is polled. So the body is polled before and after driving
+        // the connection.
         let mut frame = Pin::new(&mut self.read).poll_frame(context);
         if frame.is_pending()
             && let Some((connection, _)) = &mut self.connection

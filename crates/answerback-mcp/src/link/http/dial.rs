@@ -1,4 +1,4 @@
-//! How connections are made.
+//! Opens connections.
 
 use std::error::Error;
 use std::future::poll_fn;
@@ -10,7 +10,8 @@ use tower_service::Service;
 
 use super::remote::RemoteError;
 
-/// When a silent connection is asked whether somebody is there, and how often. A stream may be silent for long.
+/// The TCP keepalive settings: idle time, interval and retries. They detect a dead peer, because a stream may be
+/// silent for long.
 const ALIVE: (Duration, Duration, u32) = (Duration::from_mins(1), Duration::from_secs(15), 4);
 
 #[cfg(feature = "tls")]
@@ -18,12 +19,12 @@ type Connector = hyper_rustls::HttpsConnector<HttpConnector>;
 #[cfg(not(feature = "tls"))]
 type Connector = HttpConnector;
 
-/// What comes and goes on a connection.
+/// The byte stream of a connection.
 pub(super) type Io = <Connector as Service<Uri>>::Response;
 
 pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Makes connections, none of which may take too long: name, TCP and TLS together.
+/// Opens connections within a time limit that covers DNS, TCP and TLS together.
 #[derive(Clone)]
 pub(super) struct Dial {
     connector: Connector,
@@ -41,12 +42,12 @@ impl Dial {
         Ok(Self { connector: secured(tcp)?, limit: Duration::MAX })
     }
 
-    /// The same, with connections that have to be there within this time.
+    /// Returns a copy with this time limit.
     pub(super) fn within(&self, limit: Duration) -> Self {
         Self { limit, ..self.clone() }
     }
 
-    /// Makes a connection to where this leads.
+    /// Opens a connection to this URL.
     pub(super) async fn connect(&self, uri: &Uri) -> Result<Io, BoxError> {
         let mut connector = self.connector.clone();
         let connecting = async {
@@ -71,7 +72,7 @@ fn secured(mut tcp: HttpConnector) -> Result<Connector, RemoteError> {
 }
 
 #[cfg(not(feature = "tls"))]
-#[expect(clippy::unnecessary_wraps, reason = "with TLS there is something to fail")]
+#[expect(clippy::unnecessary_wraps, reason = "with TLS this can fail")]
 fn secured(tcp: HttpConnector) -> Result<Connector, RemoteError> {
     Ok(tcp)
 }

@@ -1,4 +1,4 @@
-//! Requests that whoever asks carries to the server itself.
+//! Sends requests to the server in the caller's own task.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,28 +12,28 @@ use super::task::MOST_REQUESTS;
 use crate::link::direct::{Answering, Ask, Watch};
 use crate::wire::{Id, Message, Shape};
 
-/// How many requests that nobody waits for any more are remembered, until the server is told.
+/// The number of abandoned requests that are remembered until the server is notified.
 const LEFT: usize = 256;
 
-/// The direct way to a server behind a URL.
+/// Sends direct requests to a server over HTTP.
 pub(super) struct ToServer {
-    /// A way does not keep what it leads to: a link ends when its task does.
+    /// This is a weak reference, so that the link ends when its task does.
     pub(super) server: Weak<Server>,
     pub(super) asked: Arc<Asked>,
 }
 
-/// The requests that were asked directly.
+/// Tracks the direct requests of a link.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     open: Mutex<PendingDirectRequest>,
-    /// Rung when one of them ends.
+    /// Notifies waiters that a request has ended.
     ended: Notify,
 }
 
 #[derive(Debug, Default)]
 struct PendingDirectRequest {
     under_way: HashMap<Id, Arc<AtomicBool>>,
-    /// Those that were dropped before they were answered.
+    /// The requests that were dropped before they were answered.
     left: VecDeque<Id>,
 }
 
@@ -44,7 +44,7 @@ impl Ask for ToServer {
         let Some(server) = self.server.upgrade() else { return Err(request) };
         let headers = server.mirror(&request);
         let is_modern = headers.is_some();
-        // A legacy server has to have heard that its client is there.
+        // A legacy server must have accepted `notifications/initialized` first.
         if !is_modern && !server.is_greeted() {
             return Err(request);
         }
@@ -65,7 +65,7 @@ impl Asked {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a request, unless there are too many, or one of this id.
+    /// Adds a request. Returns `None` if too many are pending or the id is already in use.
     fn begin(&self, id: &Id) -> Option<Arc<AtomicBool>> {
         let mut open = self.lock();
         if open.under_way.len() >= MOST_REQUESTS || open.under_way.contains_key(id) {
@@ -77,7 +77,7 @@ impl Asked {
         Some(is_given_up)
     }
 
-    /// Gives a request up. Says whether the server may still be at it.
+    /// Cancels a request. Returns true if the server may still be working on it.
     pub(super) fn give_up(&self, id: &Id) -> bool {
         let mut open = self.lock();
         if let Some(is_given_up) = open.under_way.get(id) {
@@ -88,7 +88,7 @@ impl Asked {
         place.is_some_and(|place| open.left.remove(place).is_some())
     }
 
-    /// Waits until none is under way.
+    /// Waits until no direct request is pending.
     pub(super) async fn finished(&self) {
         loop {
             let ended = self.ended.notified();
@@ -100,7 +100,7 @@ impl Asked {
     }
 }
 
-/// A request under way.
+/// Tracks one direct request, and removes it when dropped.
 struct DirectRequest {
     asked: Arc<Asked>,
     id: Id,

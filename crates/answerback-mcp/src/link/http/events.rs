@@ -1,63 +1,63 @@
-//! A stream of server-sent events.
+//! Parses a stream of server-sent events.
 
 use std::time::Duration;
 
-/// The longest id of an event that we keep: it goes back in a header.
+/// The longest event id that is stored, because the id is sent back in a header.
 const LONGEST_ID: usize = 4096;
-/// What stands before the data in a line of it, at most.
+/// The length of the longest prefix before the data of a line.
 const BEFORE_DATA: usize = "data: ".len();
 
-/// What is waited before a stream is taken up again where the server has no wish, and the limits of its wishes.
+/// The default delay before a stream is resumed, and the limits for the delay that a server may set.
 const PAUSE: Duration = Duration::from_secs(1);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// What an event has to say.
+/// Holds the content of an event.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum ServerSentEvent {
-    /// Its data.
+    /// The data of the event.
     Data(String),
-    /// It has more data than is taken.
+    /// The data is over the limit.
     TooLong,
-    /// Its data is not UTF-8.
+    /// The data is not UTF-8.
     NotText,
 }
 
-/// Reads events out of bytes, however they are split.
+/// Parses events from bytes that may be split at any place.
 #[derive(Debug)]
 pub(super) struct EventReader {
     most: usize,
     line: PartialLine,
-    /// A line ended with a carriage return: a line feed that follows belongs to it.
+    /// True if the last line ended with a carriage return. A line feed that follows belongs to it.
     after_return: bool,
     is_first_line: bool,
     draft: EventDraft,
     last_id: Option<String>,
-    /// How long the server wants to be left alone after the stream broke.
+    /// The delay before resuming that the server set with `retry`.
     wish: Option<Duration>,
     has_progressed: bool,
 }
 
-/// The line whose end has not come.
+/// Holds a line whose end has not arrived.
 #[derive(Debug, Default)]
 struct PartialLine {
     bytes: Vec<u8>,
-    /// Whether it went on after what we keep of it.
+    /// True if the line was longer than the stored part.
     is_cut: bool,
 }
 
-/// The event whose end has not come.
+/// Holds an event whose end has not arrived.
 #[derive(Debug, Default)]
 struct EventDraft {
     data: Option<Vec<u8>>,
     is_too_long: bool,
-    /// Something else than a message.
+    /// True if the event has a type other than `message`.
     is_other: bool,
     id: Option<String>,
 }
 
 impl EventReader {
-    /// A reader that takes no more than so many bytes of data an event.
+    /// Creates a parser that accepts at most `most` bytes of data per event.
     pub(super) fn new(most: usize) -> Self {
         Self {
             most,
@@ -71,7 +71,7 @@ impl EventReader {
         }
     }
 
-    /// The next event that these bytes complete. They are used up when there is none.
+    /// Returns the next event that these bytes complete. Returns `None` after it has consumed all bytes.
     pub(super) fn next(&mut self, bytes: &mut &[u8]) -> Option<ServerSentEvent> {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_return) && bytes[0] == b'\n' {
@@ -92,25 +92,26 @@ impl EventReader {
         None
     }
 
-    /// The id by which the stream can be taken up again.
+    /// Returns the event id with which the stream can be resumed.
     pub(super) fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
 
-    /// How long to wait before the stream is taken up again, for the first time or after vain attempts: as long as
-    /// the server wishes, and longer each time.
+    /// Returns the delay before the stream is resumed. It begins with the server's `retry` value and doubles with
+    /// each attempt.
     pub(super) fn pause(&self, attempt: u32) -> Duration {
         let first = self.wish.unwrap_or(PAUSE).max(SHORTEST_PAUSE);
         let doublings = attempt.saturating_sub(1).min(16);
         first.saturating_mul(1 << doublings).min(LONGEST_PAUSE)
     }
 
-    /// Whether an event was complete since this was asked last.
+    /// Returns true if an event was completed since the last call.
     pub(super) fn has_progressed(&mut self) -> bool {
         std::mem::take(&mut self.has_progressed)
     }
 
-    /// Begins with another stream, which goes on where the last one ended. What was incomplete comes again.
+    /// Prepares for the stream that resumes this one. An incomplete event is discarded, because the server sends
+    /// it again.
     pub(super) fn resume(&mut self) {
         let (last_id, wish) = (self.last_id.take(), self.wish);
         *self = Self { last_id, wish, ..Self::new(self.most) };
@@ -145,7 +146,7 @@ impl EventReader {
                 let number = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
                 self.wish = number.map(Duration::from_millis).or(self.wish);
             }
-            // A comment, or what nobody knows.
+            // Comments and unknown fields are ignored.
             _ => {}
         }
         self.line.bytes.clear();
@@ -156,13 +157,13 @@ impl EventReader {
         let EventDraft { data, is_too_long, is_other, id } = std::mem::take(&mut self.draft);
         self.has_progressed |= data.is_some() || id.is_some();
         if let Some(id) = id {
-            // An empty id says that there is none any more.
+            // An empty id resets the stored one.
             self.last_id = Some(id).filter(|id| !id.is_empty());
         }
         match data {
             _ if is_other => None,
             _ if is_too_long => Some(ServerSentEvent::TooLong),
-            // An event without data only carries its id.
+            // An event without data only sets the id.
             Some(data) if !data.is_empty() => Some(
                 String::from_utf8(data).map_or(ServerSentEvent::NotText, ServerSentEvent::Data),
             ),
@@ -172,7 +173,7 @@ impl EventReader {
 }
 
 impl PartialLine {
-    /// Adds a piece, and keeps no more of the line than so many bytes.
+    /// Adds bytes to the line, and stores at most `most` bytes of it.
     fn add(&mut self, piece: &[u8], most: usize) {
         let room = most.saturating_sub(self.bytes.len());
         self.bytes.extend_from_slice(&piece[..piece.len().min(room)]);
@@ -181,7 +182,7 @@ impl PartialLine {
 }
 
 impl EventDraft {
-    /// Adds a line of data.
+    /// Adds a line of data to the event.
     fn add(&mut self, value: &[u8], is_cut: bool, most: usize) {
         let between = usize::from(self.data.is_some());
         let data = self.data.get_or_insert_default();
@@ -205,7 +206,7 @@ mod tests {
         ServerSentEvent::Data(text.to_owned())
     }
 
-    /// Reads a stream that comes in pieces of so many bytes.
+    /// Reads a stream in pieces of `size` bytes.
     fn read(stream: &[u8], size: usize, most: usize) -> (Vec<ServerSentEvent>, EventReader) {
         let mut reader = EventReader::new(most);
         let mut events = Vec::new();
@@ -230,11 +231,11 @@ mod tests {
                 vec![data("a")],
                 Some("1"),
             ),
-            // An event with an id and nothing else says where to go on.
+            // An event with only an id sets the place to resume at.
             ("id: 7\ndata:\n\n", vec![], Some("7")),
             ("id: 7\n\nid\n\n", vec![], None),
             ("id: 7\n\nid: \0\n\n", vec![], Some("7")),
-            // What is incomplete does not count.
+            // Incomplete events do not count.
             ("id: 7\ndata: a\n\nid: 8\ndata: b\n", vec![data("a")], Some("7")),
             ("data: {\"é\":\"→\"}\n\n", vec![data("{\"é\":\"→\"}")], None),
             ("unknown: x\ndatax: y\ndata\ndata: a\n\n", vec![data("\na")], None),
@@ -288,7 +289,7 @@ mod tests {
             ),
             ("retry: 250\n", vec![1, 2, 3], vec![250, 500, 1000]),
             ("retry: 99999999\n", vec![1], vec![30000]),
-            // Nobody wishes to be asked without end.
+            // A server must not cause an endless loop of requests.
             ("retry: 0\n", vec![1, 2, 12], vec![10, 20, 20480]),
         ] {
             let (_, reader) = read(wish.as_bytes(), 5, 100);

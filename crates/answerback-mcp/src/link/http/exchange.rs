@@ -1,4 +1,4 @@
-//! One request and its answer.
+//! Runs one request and reads its response.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,43 +18,45 @@ use crate::link::direct::{Flow, Watch};
 use crate::link::{Incoming, trusted};
 use crate::wire::{Id, Message, MessageError, Messages, Shape};
 
-/// How often in a row a broken stream is taken up again without anything new on it.
+/// The number of consecutive attempts to resume a stream without any new event.
 const RESUMPTIONS: u32 = 5;
-/// How often it is at all: a server may have us ask again and again, each time with something new.
+/// The total number of attempts to resume a stream. Otherwise a server could cause endless requests by sending
+/// one new event each time.
 const ALL_RESUMPTIONS: u32 = 1000;
-/// How much of a server's own words about a failure is repeated.
+/// The number of characters of a server's error message that are repeated.
 const REPEATED: usize = 300;
 
-/// A request under way.
+/// Runs a request that is in progress.
 pub(super) struct Exchange {
     pub(super) server: Arc<Server>,
     pub(super) id: Id,
     pub(super) method: String,
     pub(super) is_modern: bool,
-    /// Whether whoever asked has told the server that the answer is not wanted any more.
+    /// True once the client has cancelled the request.
     pub(super) is_given_up: Arc<AtomicBool>,
-    /// Who wants to know what becomes of the server's stream.
+    /// Receives the states of the response stream, if the caller wants them.
     pub(super) watch: Option<Watch>,
 }
 
-/// How a stream of events ended.
+/// Tells how an event stream ended.
 enum EventStreamEnd {
-    /// With the answer.
+    /// The stream contained the response.
     Answered,
-    /// Before it, because the server closed it: one that lets us know how wants to be asked for the rest.
+    /// The server closed the stream before the response. A legacy server that sent event ids expects the client
+    /// to resume.
     Closed,
-    /// Before it, for this reason.
+    /// The stream broke before the response.
     Broken(Fault),
 }
 
 impl Exchange {
-    /// Whether the request is for a stream of whatever the server may have to say.
+    /// Returns true if the request opens a subscription stream.
     pub(super) fn is_subscription(&self) -> bool {
         self.method == "subscriptions/listen"
     }
 
-    /// Asks, and passes on what the server says to it. A request that fails is answered by us: none stays unanswered,
-    /// unless the link ends.
+    /// Sends the request and forwards all messages of the server to the link. A request that fails is answered
+    /// with an error. So every request is answered, unless the link ends.
     pub(super) async fn run(self, message: Message, modern: Option<HeaderMap>) -> Id {
         match self.ask(message, modern).await {
             Ok(None) => {}
@@ -66,8 +68,8 @@ impl Exchange {
         self.id
     }
 
-    /// Asks, and gives the answer to whoever asked directly; nothing, where the server streams or sends a batch: then it
-    /// has more to say, and all of it is passed on in its order.
+    /// Sends the request and returns the response to the direct caller. Returns `None` if the server sent a
+    /// stream or a batch: all its messages are then forwarded to the link in order.
     pub(super) async fn answer(
         self,
         message: Message,
@@ -89,7 +91,8 @@ impl Exchange {
         }
     }
 
-    /// Asks. The answer, where it is one message; nothing, where there were several and all were passed on.
+    /// Sends the request. Returns the response if it is one message, or `None` if the messages were forwarded to
+    /// the link.
     async fn ask(
         &self,
         message: Message,
@@ -106,7 +109,7 @@ impl Exchange {
         match kind(response.headers()) {
             AnswerKind::Events if status.is_success() => {
                 self.flows(Flow::Begun);
-                // A stream is worth a box, and a message does not need the room for one.
+                // Boxing keeps this future small for the common case of one message.
                 Box::pin(self.take_events(response.into_body())).await.map(|()| None)
             }
             AnswerKind::Json if !status.is_redirection() => self.take_json(response).await,
@@ -118,14 +121,14 @@ impl Exchange {
         }
     }
 
-    /// Takes an answer that is one message, whatever its status: the modern era has errors of the protocol come with a
-    /// status that says the same. Nothing, where it was a batch and passed on.
+    /// Reads a JSON response with any status, because the modern era sends protocol errors with a matching HTTP
+    /// status. Returns `None` if the body was a batch, which was forwarded to the link.
     async fn take_json(&self, response: Response<Body>) -> Result<Option<Message>, Fault> {
         let status = response.status();
         let mut body = response.into_body();
         let text = match self.read_all(&mut body).await {
             Ok(text) => text,
-            // Then the status is what we know.
+            // Without a readable body, the status is the only information.
             Err(_) if !status.is_success() => Vec::new(),
             Err(fault) => return Err(fault),
         };
@@ -142,15 +145,15 @@ impl Exchange {
             Ok(Err(error)) => format!("the server's answer is no message: {error}"),
             Err(_) => "the server's answer is not UTF-8".to_owned(),
         };
-        // A server that refuses a request need not say which. One that answers another is not where we are.
+        // An error response need not contain our id. A success with another id means that the connection is out
+        // of step, so it is closed.
         if status.is_success() {
             body.spoil();
         }
         Err(Fault::of_answer(status, refusal.unwrap_or(fault)))
     }
 
-    /// Takes an answer that is a stream, and where the server is a legacy one and let us know how, goes on with it
-    /// when it breaks.
+    /// Reads a response that is a stream. If a legacy server sent event ids, a broken stream is resumed.
     async fn take_events(&self, mut body: Body) -> Result<(), Fault> {
         let mut events = EventReader::new(self.server.most);
         let (mut attempt, mut attempts) = (0, 0);
@@ -192,7 +195,7 @@ impl Exchange {
         }
     }
 
-    /// Passes on what a stream has until the answer or its end.
+    /// Forwards the messages of a stream until the response or the end of the stream.
     async fn take_stream(
         &self,
         mut body: Body,
@@ -219,7 +222,7 @@ impl Exchange {
         }
     }
 
-    /// The whole of an answer.
+    /// Reads the whole body of a response.
     async fn read_all(&self, body: &mut Body) -> Result<Vec<u8>, Fault> {
         let mut whole = Vec::new();
         while let Some(bytes) = self.next_bytes(body).await? {
@@ -237,7 +240,7 @@ impl Exchange {
             return match tokio::time::timeout(patience, body.frame()).await {
                 Ok(Some(Ok(frame))) => match frame.into_data() {
                     Ok(bytes) => Ok(Some(bytes)),
-                    // Trailers say nothing to us.
+                    // Trailers are ignored.
                     Err(_) => continue,
                 },
                 Ok(Some(Err(error))) => Err(Fault::of_connection(
@@ -250,19 +253,19 @@ impl Exchange {
         }
     }
 
-    /// Tells whoever wants to know what becomes of the server's stream.
+    /// Reports the state of the stream to the caller that watches it.
     fn flows(&self, flow: Flow) {
         if let Some(watch) = &self.watch {
             watch(flow);
         }
     }
 
-    /// Passes on what a text has, in its order. Says whether the answer was in it.
+    /// Forwards the messages of a text in order. Returns true if the response was among them.
     async fn pass_on_all(&self, message: Message, is_streamed: bool) -> bool {
         let mut is_answered = false;
         for message in apart(&self.server.name, message) {
             if is_answered {
-                // What comes behind the answer is about nothing that is open.
+                // Messages after the response no longer belong to an open request.
                 let _ = self.server.say.send(Incoming::from(message)).await;
                 continue;
             }
@@ -276,17 +279,18 @@ impl Exchange {
         self.pass_on_as(message, false).await;
     }
 
-    /// Passes a message on. What the answer tells us is known before whoever asked can act on it.
+    /// Forwards a message. The response is evaluated first, so that the caller's next request already uses what
+    /// it contains.
     async fn pass_on_as(&self, message: Message, is_streamed: bool) {
         if self.is_answer(&message) {
             self.learn(&message);
         }
         let said = Incoming { is_streamed, ..Incoming::about(message, self.id.clone()) };
-        // Where nobody listens any more, the link ends.
+        // If the receiver is gone, the link ends anyway.
         let _ = self.server.say.send(said).await;
     }
 
-    /// Learns what an answer tells us.
+    /// Stores what a response says about the server: the protocol version, or the tools with header arguments.
     fn learn(&self, answer: &Message) {
         if self.is_opening() {
             self.server.keep_version(answer);
@@ -312,12 +316,12 @@ impl Exchange {
     }
 }
 
-/// Whether an answer is a stream that we can read.
+/// Returns true if a response is an event stream that we can read.
 pub(super) fn is_stream(response: &Response<Body>) -> bool {
     response.status().is_success() && kind(response.headers()) == AnswerKind::Events
 }
 
-/// Reads the message of an event, or says why there is none.
+/// Reads the message of an event, or returns the reason why it is not one.
 pub(super) fn read_event(
     server: &str,
     event: ServerSentEvent,
@@ -331,7 +335,7 @@ pub(super) fn read_event(
     }
 }
 
-/// The messages of a text, each as if it had come alone. What stands among them and is none is told to whoever operates us.
+/// Returns the messages of a text one by one. An element that is not a message is logged and skipped.
 pub(super) fn apart(server: &str, message: Message) -> impl Iterator<Item = Message> {
     Messages::from(message).filter_map(move |read| match read {
         Ok(message) => Some(message),
@@ -342,13 +346,14 @@ pub(super) fn apart(server: &str, message: Message) -> impl Iterator<Item = Mess
     })
 }
 
-/// Reads a message. On most ways on it has to be one line: where JSON has a line's end, it may as well have a space.
+/// Reads a message and puts it on one line, because most transports need that. A space replaces each line break
+/// of the JSON.
 fn read(server: &str, text: String) -> Result<Message, MessageError> {
     let message = trusted(server, Message::read(text)?);
     if memchr::memchr2(b'\r', b'\n', message.text().as_bytes()).is_none() {
         return Ok(message);
     }
-    // It was read, so none of them stands in a string.
+    // The text is valid JSON, so its line breaks are not inside strings.
     let text = message.text().replace(['\r', '\n'], " ");
     Ok(message.with_text(text))
 }
@@ -357,7 +362,7 @@ fn too_long(most: usize) -> String {
     format!("the server's message has more than {most} bytes")
 }
 
-/// What is said of an answer that has no message.
+/// Returns the error text for a response without a message.
 fn told_of(response: &Response<Body>) -> String {
     let status = response.status();
     if status.is_redirection() {
@@ -371,8 +376,8 @@ fn told_of(response: &Response<Body>) -> String {
     }
 }
 
-/// What is said of an answer that is JSON, but no answer to the request: servers refuse so what they did not read, and
-/// say why.
+/// Returns the error text for a failed response whose JSON is not the response to the request. Some servers put
+/// the reason in its error message.
 fn refused_with(status: StatusCode, body: &[u8]) -> String {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
     match body["error"]["message"].as_str() {

@@ -1,4 +1,4 @@
-//! An exchange that failed.
+//! Describes a failed exchange.
 
 use std::error::Error;
 
@@ -6,34 +6,34 @@ use crate::link::{broken, unsent};
 use crate::wire::{Id, Message};
 use http::StatusCode;
 
-/// Why an exchange brought no answer.
+/// Tells why an exchange got no response.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// The server does not know our session any more.
+    /// The server no longer knows our session.
     SessionGone,
-    /// Anything else.
+    /// The exchange failed for another reason.
     Failed {
-        /// What the server answered with, if it did.
+        /// The HTTP status of the server's response, if there was one.
         status: Option<StatusCode>,
-        /// What happened.
+        /// The reason as text.
         words: String,
-        /// Whether it happened before anything left us.
+        /// True if nothing of the request was sent.
         is_unsent: bool,
     },
 }
 
 impl Fault {
-    /// Something happened before the server said anything, or after it said that all was well.
+    /// Creates a failure without an error status.
     pub(super) fn new(words: impl Into<String>) -> Self {
         Self::Failed { status: None, words: words.into(), is_unsent: false }
     }
 
-    /// The server's answer cannot be used.
+    /// Creates a failure for a response that cannot be used.
     pub(super) fn of_answer(status: StatusCode, words: impl Into<String>) -> Self {
         Self::Failed { status: Some(status), words: words.into(), is_unsent: false }
     }
 
-    /// An error of the connection, told by its cause: what wraps it says less.
+    /// Creates a failure from the root cause of a connection error, because the outer errors say less.
     pub(super) fn of_connection(words: &str, error: &dyn Error) -> Self {
         let mut cause = error;
         while let Some(next) = cause.source() {
@@ -42,7 +42,7 @@ impl Fault {
         Self::new(format!("{words}: {cause}"))
     }
 
-    /// The same, before anything left us.
+    /// Marks the failure as one in which nothing was sent.
     pub(super) fn unsent(self) -> Self {
         match self {
             Self::Failed { status, words, .. } => Self::Failed { status, words, is_unsent: true },
@@ -50,7 +50,7 @@ impl Fault {
         }
     }
 
-    /// What happened, for whoever reads logs.
+    /// Returns the reason for logs.
     pub(super) fn words(&self) -> &str {
         match self {
             Self::SessionGone => "the server does not know the session any more",
@@ -58,7 +58,7 @@ impl Fault {
         }
     }
 
-    /// The answer to a request that had this fate.
+    /// Returns the error response to the request that failed.
     pub(super) fn answer(&self, request: &Id) -> Message {
         let status = match self {
             Self::Failed { is_unsent: true, words, .. } => return unsent(request, words),

@@ -1,4 +1,4 @@
-//! What of a modern message stands in headers, too.
+//! Builds the headers that repeat parts of a modern message.
 
 use data_encoding::BASE64;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
@@ -6,15 +6,15 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use super::annotations::Annotations;
 use crate::wire::{Message, Object, Shape, meta, word};
 
-/// Around a value that cannot stand in a header as it is.
+/// The prefix and suffix of an encoded header value.
 const ENCODED: (&str, &str) = ("=?base64?", "?=");
 
-/// The header for the protocol's version, in both eras.
+/// The header with the protocol version, in both eras.
 pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// The headers of a modern message. A legacy one has none.
+/// Returns the headers of a modern message, or `None` for a legacy one.
 pub(super) fn mirror(message: &Message, annotations: &Annotations) -> Option<HeaderMap> {
     let (Shape::Request { method, .. } | Shape::Notification { method }) = message.shape() else {
         return None;
@@ -44,12 +44,13 @@ pub(super) fn mirror(message: &Message, annotations: &Annotations) -> Option<Hea
     Some(headers)
 }
 
-/// A member that is a string.
+/// Returns the value of a member that is a string.
 fn text_of(object: &Object<'_>, name: &str) -> Option<String> {
     serde_json::from_str(object.get(name)?).ok()
 }
 
-/// A text as the value of a header: as it is where that is possible and cannot be mistaken, else encoded.
+/// Returns a text as a header value. A text that is not plain ASCII, or looks like an encoded value, is encoded
+/// as Base64.
 pub(super) fn header_value(text: &str) -> HeaderValue {
     let (before, after) = ENCODED;
     let is_plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
@@ -58,7 +59,7 @@ pub(super) fn header_value(text: &str) -> HeaderValue {
     let value = if is_plain { HeaderValue::from_str(text).ok() } else { None };
     value.unwrap_or_else(|| {
         let encoded = format!("{before}{}{after}", BASE64.encode(text.as_bytes()));
-        // Such a text has nothing that a header could not hold.
+        // Base64 contains only characters that a header allows.
         HeaderValue::from_str(&encoded).unwrap_or_else(|_| HeaderValue::from_static(""))
     })
 }

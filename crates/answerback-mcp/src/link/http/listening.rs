@@ -1,4 +1,4 @@
-//! What a legacy server says by itself.
+//! Reads the messages that a legacy server sends by itself.
 
 use http::StatusCode;
 use http_body_util::BodyExt;
@@ -10,8 +10,8 @@ use super::fault::Fault;
 use super::server::Server;
 use crate::link::Incoming;
 
-/// Listens until the server has no such stream, or nobody wants to hear. A stream that breaks is taken up again where
-/// it ended.
+/// Reads the server's stream until the server offers none or the link is closed. A stream that breaks is resumed
+/// after its last event.
 pub(super) async fn listen(server: &Server) {
     let mut events = EventReader::new(server.most);
     let mut attempt = 0;
@@ -39,9 +39,9 @@ pub(super) async fn listen(server: &Server) {
     }
 }
 
-/// Passes messages on until the stream ends or breaks. Says whether somebody still wants to hear.
+/// Forwards messages until the stream ends or breaks. Returns false if the link is closed.
 async fn pass_on(server: &Server, mut body: Body, events: &mut EventReader) -> bool {
-    // A server may have nothing to say for as long as it likes. Whether it is there, TCP asks.
+    // There is no timeout: a server may be silent for long, and TCP keepalive detects a dead peer.
     while let Some(Ok(frame)) = body.frame().await {
         let Ok(bytes) = frame.into_data() else { continue };
         let mut bytes = &bytes[..];
@@ -63,7 +63,7 @@ async fn pass_on(server: &Server, mut body: Body, events: &mut EventReader) -> b
     true
 }
 
-/// Whether a server that answers so may answer otherwise later.
+/// Returns true if a later attempt may succeed after this status.
 fn may_change(status: StatusCode) -> bool {
     let passing =
         [StatusCode::REQUEST_TIMEOUT, StatusCode::CONFLICT, StatusCode::TOO_MANY_REQUESTS];

@@ -1,8 +1,8 @@
-//! A server behind a URL: the protocol's Streamable HTTP, as either era speaks it.
+//! Connects to servers over Streamable HTTP, in either era of the protocol.
 //!
-//! A request whose `_meta` names the protocol's version is modern: a POST with the headers that mirror it, and nothing
-//! besides. Anything else is legacy: a session, a stream for what the server says by itself, broken streams taken up
-//! again. Nobody has to say beforehand which one a server speaks.
+//! A request whose `_meta` names the protocol version is modern: one POST with headers that repeat parts of the
+//! message. All other requests are legacy: they use a session, a stream for messages from the server, and
+//! resumable streams. The era is detected for each message, so it need not be configured.
 
 mod annotations;
 mod connections;

@@ -1,4 +1,4 @@
-//! What is known of a server behind a URL.
+//! Describes a server that is reached over HTTP.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::server::Server;
 use super::task;
 use crate::link::{Direct, FarEnd, Link};
 
-/// A server behind a URL.
+/// Describes a server by its URL, headers and timeouts.
 #[derive(Clone)]
 #[must_use]
 pub struct Remote {
@@ -25,56 +25,57 @@ pub struct Remote {
     dial: Dial,
 }
 
-/// How long is waited for a server behind a URL.
+/// Limits the waits for a server over HTTP.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing else to wait for")]
 pub struct Timeouts {
-    /// For a connection: name, TCP and TLS together.
+    /// The longest wait for a connection: DNS, TCP and TLS together.
     pub connect: Duration,
-    /// For the next byte of an answer. Streams that are open for whatever a server may say are exempt.
+    /// The longest wait for the next bytes of a response. Streams for messages from the server are exempt.
     pub idle: Duration,
 }
 
 impl Default for Timeouts {
-    /// Ten seconds, and five minutes: a call that takes long need not say anything in between.
+    /// Allows ten seconds to connect and five minutes of silence. A long call need not send anything while it
+    /// runs.
     fn default() -> Self {
         Self { connect: Duration::from_secs(10), idle: Duration::from_mins(5) }
     }
 }
 
-/// Something that is no server behind a URL.
+/// Reports why a server over HTTP cannot be configured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// The text is no URL.
+    /// The text is not a URL.
     #[error("not a URL: {0}")]
     NotUrl(#[source] http::uri::InvalidUri),
-    /// Neither http nor https.
+    /// The URL's scheme is neither http nor https.
     #[error("the URL of a server begins with http:// or https://")]
     Scheme,
-    /// A user or a password stands in the URL, where logs and other programs see it.
+    /// The URL contains a user or a password, which logs and other programs could read.
     #[error("a URL with a user or password in it is not taken: use a header")]
     Credentials,
-    /// This program was built without TLS.
+    /// The URL needs TLS, but this program was built without it.
     #[error("this program was built without TLS, which https needs")]
     NoTls,
     /// TLS cannot be set up.
     #[error("TLS cannot be set up: {0}")]
     Tls(String),
-    /// A header whose name or value HTTP does not allow. The value is not told.
+    /// HTTP does not allow the header's name or value. The error does not contain the value.
     #[error("HTTP does not allow the header {0:?}, or its value")]
     Header(String),
-    /// A header that belongs to the transport.
+    /// The transport sets this header itself.
     #[error("the header {0} is set by the transport")]
     OwnHeader(HeaderName),
 }
 
 impl Remote {
-    /// The server behind this URL.
+    /// Creates a server with this URL.
     ///
     /// # Errors
     ///
-    /// When it is none for http or https, or holds a user or password.
+    /// Returns an error if the URL is not http or https, or contains a user or a password.
     pub fn new(url: &str) -> Result<Self, RemoteError> {
         let uri: Uri = url.parse().map_err(RemoteError::NotUrl)?;
         let is_secure = uri.scheme() == Some(&Scheme::HTTPS);
@@ -94,11 +95,11 @@ impl Remote {
         Ok(Self { uri, headers, timeouts, url, dial: Dial::new()? })
     }
 
-    /// With this header on every request. Its value is a secret and stays one.
+    /// Adds this header to every request. Its value is treated as a secret.
     ///
     /// # Errors
     ///
-    /// When HTTP does not allow the name or the value, or the transport sets the header itself.
+    /// Returns an error if HTTP does not allow the name or the value, or if the transport sets the header itself.
     pub fn with_header(mut self, name: &str, value: &str) -> Result<Self, RemoteError> {
         let refused = || RemoteError::Header(name.to_owned());
         let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| refused())?;
@@ -111,23 +112,22 @@ impl Remote {
         Ok(self)
     }
 
-    /// With these timeouts.
+    /// Sets the timeouts.
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
         self
     }
 
-    /// The URL as it may be shown: without its query, which may hold a secret.
+    /// Returns the URL without its query, which may hold a secret. It is safe to display.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Sends a document to it that is no message of the protocol, and gives the status of the answer, whose body is not
-    /// looked at.
+    /// Posts a JSON document that is not an MCP message. Returns the status of the response and ignores its body.
     ///
     /// # Errors
     ///
-    /// Why there is no answer, in words.
+    /// Returns the reason if there was no response.
     pub async fn post(&self, json: String) -> Result<http::StatusCode, String> {
         let mut request = http::Request::new(http_body_util::Full::new(bytes::Bytes::from(json)));
         *request.method_mut() = http::Method::POST;
@@ -145,12 +145,12 @@ impl Remote {
         Connections::new(self.dial.within(self.timeouts.connect), &self.uri)
     }
 
-    /// Opens a link. Connections are made when there is something to send; a server that cannot be reached is told as
-    /// the answer to each request. No message of the server may have more than so many bytes.
+    /// Opens a link. A connection is made when there is something to send. If the server cannot be reached, each
+    /// request is answered with an error. Messages of the server may have at most `most` bytes.
     ///
-    /// The link ends by itself when the server does not know its session any more.
+    /// The link ends by itself when the server no longer knows the session.
     ///
-    /// It has to be called within a runtime of tokio.
+    /// This must be called within a tokio runtime.
     pub fn connect(&self, name: &str, most: usize) -> Link {
         let (mut link, FarEnd { told, say }) = Link::pair();
         let server = Arc::new(Server::new(name, self.clone(), self.connections(), most, say));
@@ -173,7 +173,7 @@ impl fmt::Debug for Remote {
     }
 }
 
-/// Whether the transport sets a header itself.
+/// Returns true if the transport sets this header itself.
 fn is_own(name: &HeaderName) -> bool {
     let own = [
         header::ACCEPT,

@@ -1,4 +1,4 @@
-//! The server as the tasks of a link see it: how it is asked, and what is known of its session.
+//! Sends HTTP requests to a server and stores the state of its session.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,23 +21,23 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
-/// How many headers a request usually has, with those that the connection adds.
+/// The usual number of headers of a request, including those that the connection adds.
 const USUAL: usize = 8;
-/// How long a server has to take what wants no answer.
+/// The time that a server has to accept a message without a response.
 const TAKING: Duration = Duration::from_secs(30);
-/// How long it has to take our leave.
+/// The time that a server has to answer the DELETE that ends a session.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// A server and what is known of it.
+/// Holds a server and the state of its session.
 #[derive(Debug)]
 pub(super) struct Server {
-    /// As whoever operates us calls it.
+    /// The configured name of the server.
     pub(super) name: String,
-    /// How many bytes a message may have.
+    /// The limit for a message of the server, in bytes.
     pub(super) most: usize,
-    /// To whom its messages go.
+    /// Sends the server's messages to the link.
     pub(super) say: mpsc::Sender<Incoming>,
-    /// Rung when the server does not know our session any more.
+    /// Notifies the link's task that the server no longer knows our session.
     pub(super) session_gone: Notify,
     remote: Remote,
     connections: Connections,
@@ -45,12 +45,12 @@ pub(super) struct Server {
     annotations: Mutex<Annotations>,
 }
 
-/// What legacy servers have us repeat.
+/// Holds the values that a legacy server expects in every request of its session.
 #[derive(Debug, Default)]
 struct LegacySession {
     id: Option<HeaderValue>,
     version: Option<HeaderValue>,
-    /// Whether the server heard that its client is there.
+    /// True once the server has accepted `notifications/initialized`.
     is_greeted: bool,
 }
 
@@ -65,7 +65,7 @@ struct InitializeResult {
     protocol_version: String,
 }
 
-/// How an answer is written.
+/// Classifies a response by its content type.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum AnswerKind {
     Json,
@@ -93,32 +93,32 @@ impl Server {
         }
     }
 
-    /// Closes connections that nobody used for long, as long as it is polled.
+    /// Closes idle connections while it is polled.
     pub(super) async fn tidy(&self) -> std::convert::Infallible {
         self.connections.tidy().await
     }
 
-    /// How long its next byte may take.
+    /// Returns the longest wait for the next bytes of a response.
     pub(super) fn idle(&self) -> Duration {
         self.remote.timeouts.idle
     }
 
-    /// The headers that make a message modern. A legacy one has none.
+    /// Returns the headers of a modern message, or `None` for a legacy one.
     pub(super) fn mirror(&self, message: &Message) -> Option<HeaderMap> {
         header_params::mirror(message, &lock(&self.annotations))
     }
 
-    /// Learns which arguments its tools want in headers.
+    /// Reads from a list of tools which arguments must be repeated in headers.
     pub(super) fn learn_annotations(&self, answer: &Message) {
         lock(&self.annotations).learn(&self.name, answer);
     }
 
-    /// Forgets the session, since another one begins.
+    /// Clears the session, because a new one begins.
     pub(super) fn begin_session(&self) {
         *lock(&self.session) = LegacySession::default();
     }
 
-    /// Remembers the session that the answer to `initialize` opened.
+    /// Stores the session id that the response to `initialize` contains.
     pub(super) fn keep_session(&self, headers: &HeaderMap) {
         lock(&self.session).id = headers.get(&SESSION).cloned().map(|mut id| {
             id.set_sensitive(true);
@@ -126,25 +126,25 @@ impl Server {
         });
     }
 
-    /// Remembers the version that the answer to `initialize` names.
+    /// Stores the protocol version that the response to `initialize` names.
     pub(super) fn keep_version(&self, answer: &Message) {
         let version = serde_json::from_str::<Initialized>(answer.text()).ok();
         let version = version.and_then(|answer| answer.result.protocol_version.parse().ok());
         lock(&self.session).version = version;
     }
 
-    /// Notes that the server heard that its client is there.
+    /// Records that the server has accepted `notifications/initialized`.
     pub(super) fn set_greeted(&self) {
         lock(&self.session).is_greeted = true;
     }
 
-    /// Whether a legacy server heard that its client is there: requests may follow.
+    /// Returns true if a legacy server has accepted `notifications/initialized`, so that requests may follow.
     pub(super) fn is_greeted(&self) -> bool {
         lock(&self.session).is_greeted
     }
 
-    /// Posts a message, with the headers of a modern one or the session of a legacy one, and waits for the head of the
-    /// answer.
+    /// Posts a message and waits for the head of the response. A modern message has its own headers; a legacy one
+    /// uses those of the session.
     pub(super) async fn post(
         &self,
         message: Message,
@@ -167,7 +167,7 @@ impl Server {
         self.send(Method::POST, headers, body, had_session, limit).await
     }
 
-    /// Tells the server what wants no answer. Whether it took it is told to whoever reads logs.
+    /// Posts a message that has no response. A failure is only logged.
     pub(super) async fn tell(&self, message: Message) {
         let modern = self.mirror(&message);
         let telling = async {
@@ -176,7 +176,7 @@ impl Server {
             if !status.is_success() {
                 return Err(Fault::of_answer(status, format!("the server answered {status}")));
             }
-            // There should be nothing, but a connection is only used again after its end.
+            // The body should be empty, but the connection can be reused only after its end.
             drain(response.into_body()).await;
             Ok(())
         };
@@ -189,7 +189,7 @@ impl Server {
         }
     }
 
-    /// Opens the stream of what a legacy server says by itself, or goes on with a stream that broke after an event.
+    /// Opens the stream of a legacy server's own messages, or resumes a broken stream after an event.
     pub(super) async fn get(&self, last_event: Option<&str>) -> Result<Response<Body>, Fault> {
         let mut headers = self.session_headers();
         headers.insert(ACCEPT, HeaderValue::from_static(EVENTS));
@@ -204,12 +204,12 @@ impl Server {
     pub(super) async fn leave(&self) {
         let headers = self.session_headers();
         if headers.contains_key(&SESSION) {
-            // A server that does not let sessions be ended, or is gone, ends them by itself.
+            // The result does not matter: a server that rejects DELETE, or is gone, expires its sessions itself.
             let _ = self.send(Method::DELETE, headers, Bytes::new(), true, LEAVING).await;
         }
     }
 
-    /// The headers that the server wants in every request, and those of a legacy session.
+    /// Returns the configured headers and those of a legacy session.
     fn session_headers(&self) -> HeaderMap {
         let mut headers = self.own_headers();
         let LegacySession { id, version, .. } = &*lock(&self.session);
@@ -221,10 +221,10 @@ impl Server {
         headers
     }
 
-    /// The headers that the server wants in every request.
+    /// Returns the configured headers.
     fn own_headers(&self) -> HeaderMap {
         let mut headers = self.remote.headers.clone();
-        // Room for all that a request has, taken once.
+        // Reserves space for all headers of a request at once.
         headers.reserve(USUAL);
         headers
     }
@@ -260,7 +260,7 @@ impl Server {
     }
 }
 
-/// How an answer is written, by what it says of itself.
+/// Returns the kind of a response from its content type.
 pub(super) fn kind(headers: &HeaderMap) -> AnswerKind {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = value.split(';').next().unwrap_or_default().trim();
@@ -273,7 +273,8 @@ pub(super) fn kind(headers: &HeaderMap) -> AnswerKind {
     }
 }
 
-/// Reads what is left of an answer that nobody needs, a little of it and not for long.
+/// Reads the rest of a response that is not needed, within a limit of bytes and time. The connection can then be
+/// reused.
 pub(super) async fn drain(mut body: Body) {
     const ENOUGH: usize = 1 << 16;
     const LONG: Duration = Duration::from_millis(500);

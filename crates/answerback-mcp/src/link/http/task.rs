@@ -1,4 +1,4 @@
-//! The task of a link: it takes what the server is told, and decides how.
+//! Runs the task of a link, which sends the client's messages to the server.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -18,15 +18,16 @@ use super::server::Server;
 use crate::link::{Incoming, WAITING};
 use crate::wire::{Id, Message, Object, Shape};
 
-/// How many requests may be under way.
+/// The largest number of pending requests.
 pub(super) const MOST_REQUESTS: usize = 256;
-/// How long requests under way have to be answered after the link was closed, as a child has to end.
+/// The time that pending requests have to be answered after the link was closed. A child process has as long to
+/// end.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Carries messages until the link is closed, or the server forgot its session.
+/// Forwards messages until the link is closed or the server no longer knows the session.
 pub(super) async fn run(server: Arc<Server>, mut told: mpsc::Receiver<Message>, asked: Arc<Asked>) {
     let mut tasks = Tasks::new(server.clone(), asked);
-    // Made once: each is entered in a list when it is first waited for.
+    // Each of these futures registers itself when it is first polled, so it is created only once.
     let mut is_left = pin!(server.say.closed());
     let mut is_forgotten = pin!(server.session_gone.notified());
     let mut tidying = pin!(server.tidy());
@@ -51,20 +52,20 @@ pub(super) async fn run(server: Arc<Server>, mut told: mpsc::Receiver<Message>, 
     }
 }
 
-/// What is under way on a link.
+/// Holds the running work of a link.
 struct Tasks {
     server: Arc<Server>,
     exchanges: JoinSet<Id>,
     under_way: HashMap<Id, RunningRequest>,
-    /// What is under way in the tasks of others.
+    /// The direct requests, which run in the tasks of their callers.
     asked: Arc<Asked>,
-    /// What wants no answer is sent by one task, so that its order is kept.
+    /// Sends all messages without a response from one task, which preserves their order.
     telling: JoinHandle<()>,
     to_tell: mpsc::Sender<Message>,
     listening: Option<JoinHandle<()>>,
 }
 
-/// A request under way.
+/// Tracks a request in progress.
 struct RunningRequest {
     task: AbortHandle,
     is_modern: bool,
@@ -95,10 +96,10 @@ impl Tasks {
                 self.cancel(message).await;
             }
             Shape::Notification { method } if method == "notifications/initialized" => {
-                // Requests that follow have to find a server that knows it.
+                // Later requests must reach a server that has already accepted this notification.
                 self.server.tell(message).await;
                 self.server.set_greeted();
-                // An earlier stream would be of an earlier session.
+                // An open stream would belong to an earlier session.
                 self.stop_listening();
                 let server = self.server.clone();
                 self.listening = Some(tokio::spawn(async move { listen(&server).await }));
@@ -130,22 +131,22 @@ impl Tasks {
             watch: None,
         };
         let is_subscription = exchange.is_subscription();
-        // A task is moved when it is made and again when it ends; what is large stays in its place.
+        // Spawning moves a future and so does its end. Boxing avoids copying a large one.
         let task = self.exchanges.spawn(Box::pin(exchange.run(message, headers)));
         self.under_way.insert(id, RunningRequest { task, is_modern, is_subscription, is_given_up });
     }
 
     async fn tell(&self, message: Message) {
-        // The task that takes it ends after this one.
+        // The receiving task lives at least as long as this one.
         let _ = self.to_tell.send(message).await;
     }
 
-    /// Gives a request up. A modern server sees that by its stream, which is closed; a legacy one has to be told and may
-    /// answer nevertheless. What is answered already is not worth a word.
+    /// Cancels a request. A modern server notices that its stream is closed. A legacy server must be notified,
+    /// and may answer nevertheless. A request that was already answered needs no notification.
     async fn cancel(&mut self, message: Message) {
         let Some(request) = cancelled(&message) else { return };
         let Some(under_way) = self.under_way.get(&request) else {
-            // Whoever asked directly has closed what a modern server would see.
+            // The caller of a direct request has already closed the stream, which is enough for a modern server.
             if self.asked.give_up(&request) && self.server.is_greeted() {
                 self.tell(message).await;
             }
@@ -161,13 +162,14 @@ impl Tasks {
     }
 
     fn forget(&mut self, task: tokio::task::Id, request: &Id) {
-        // The id may be another request's by now.
+        // The id may belong to a newer request by now.
         if self.under_way.get(request).is_some_and(|under_way| under_way.task.id() == task) {
             self.under_way.remove(request);
         }
     }
 
-    /// Ends what is under way, with a while for requests to be answered if anybody still listens, and takes leave.
+    /// Ends the running work and then the session. Pending requests have some time to be answered if the client
+    /// still listens.
     async fn end(mut self) {
         self.stop_listening();
         for under_way in self.under_way.values().filter(|under_way| under_way.is_subscription) {
@@ -191,7 +193,7 @@ impl Tasks {
         server.leave().await;
     }
 
-    /// Ends what is under way at once. Whoever asked sees it by the end of the link.
+    /// Ends the running work at once. Callers notice it by the end of the link.
     fn abandon(mut self) {
         self.stop_listening();
         self.telling.abort();
@@ -204,7 +206,7 @@ impl Tasks {
     }
 }
 
-/// The request that a message takes back.
+/// Returns the id of the request that a message cancels.
 fn cancelled(message: &Message) -> Option<Id> {
     let message = Object::read(message.text()).ok()?;
     let params = Object::read(message.get("params")?).ok()?;
