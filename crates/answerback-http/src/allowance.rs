@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many of something one caller may have open at a time. Clones share the count.
+/// Limits how many resources, such as streams, each caller may hold open at a time. Clones share the counts.
 ///
 /// ```
 /// use answerback_http::Allowance;
@@ -21,17 +21,18 @@ pub struct Allowance {
 type CountsByCaller = Arc<Mutex<HashMap<String, usize>>>;
 
 impl Allowance {
-    /// So many for each caller.
+    /// Creates a limit of `most` resources for each caller.
     pub fn new(most: usize) -> Self {
         Self { most, held: CountsByCaller::default() }
     }
 
-    /// How many each caller may have.
+    /// Returns the limit for each caller.
     pub const fn most(&self) -> usize {
         self.most
     }
 
-    /// One more for this caller, until it is dropped; nothing, where the caller has all that it may.
+    /// Takes one more place for this caller, which is free again when the result is dropped. Returns `None` if the
+    /// caller has reached the limit.
     pub fn take(&self, who: &str) -> Option<Held> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let count = held.entry(who.to_owned()).or_default();
@@ -43,7 +44,7 @@ impl Allowance {
     }
 }
 
-/// One of what an [`Allowance`] allows.
+/// Holds one place of an [`Allowance`] until it is dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct Held {

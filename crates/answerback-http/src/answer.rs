@@ -1,4 +1,4 @@
-//! What every answer has in common: its headers, its form where it is an error, and its line in the log.
+//! Finishes every response: adds its headers, turns errors into problems, and writes its log line.
 
 use std::time::Instant;
 
@@ -10,7 +10,8 @@ use crate::body_timeout::Timely;
 use crate::figures::RouteMetrics;
 use crate::{Principal, Problem, ProblemKind};
 
-/// What goes around everything that answers. Bodies may have so many bytes.
+/// Wraps a handler: limits the body's size and time, then finishes, logs and counts the response. `most` is the largest
+/// body in bytes.
 pub(crate) async fn finish<F: Future<Output = Response>>(
     figures: &RouteMetrics,
     request: Request,
@@ -26,7 +27,7 @@ pub(crate) async fn finish<F: Future<Output = Response>>(
     let mut response = if is_late.is_set() { too_late() } else { problem_in_place(response) };
     add_headers(response.headers_mut());
 
-    // Of a stream the time until it starts counts.
+    // For a stream this measures the time until the stream starts.
     let (status, elapsed) = (response.status().as_u16(), started.elapsed());
     let principal = response.extensions().get::<Principal>().map(Principal::name);
     let (route, seconds) = (figures.route(), elapsed.as_secs_f64());
@@ -35,13 +36,14 @@ pub(crate) async fn finish<F: Future<Output = Response>>(
     response
 }
 
-/// What is told to whoever did not send a body in time. The rest of it is not waited for.
+/// Builds the 408 response for a body that did not arrive in time. It closes the connection, so the rest of the body is
+/// not read.
 fn too_late() -> Response {
     let close = HeaderValue::from_static("close");
     Problem::new(ProblemKind::TooSlow).with_header(header::CONNECTION, close).into_response()
 }
 
-/// Turns an error that says nothing, or that a framework says in plain text, into a problem of the same status.
+/// Replaces an error response that has no body, or a framework's plain text, with a problem of the same status.
 fn problem_in_place(response: Response) -> Response {
     let is_said = response
         .headers()
@@ -68,7 +70,8 @@ fn add_headers(headers: &mut HeaderMap) {
     }
 }
 
-/// Methods are free text in HTTP; those that nobody knows share one name.
+/// Returns the method's name for logs and metrics. Unknown methods share the name `other`, because HTTP allows any text
+/// as a method.
 fn method_name(method: &Method) -> &'static str {
     let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE"];
     known.into_iter().find(|name| method.as_str() == *name).unwrap_or("other")

@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use crate::{Guard, Principal};
 
-/// Whether who asked still may. It is among the extensions of every request that came with a token or a cookie.
+/// Watches whether a caller is still authorized. Every request with a token or a cookie has one among its extensions.
 ///
-/// What goes on after the answer began, such as a stream of events, ends when [`Standing::lost`] does.
+/// Work that continues after the response began, such as a stream of events, must end when [`Standing::lost`] resolves.
 #[derive(Clone, Debug)]
 pub struct Standing {
     principal: Principal,
@@ -16,7 +16,7 @@ impl Standing {
         Self { principal, guard: Arc::clone(guard) }
     }
 
-    /// Ends when the token or the session was taken away, or its scopes have changed.
+    /// Resolves when the token or the session was revoked, or when the token's scopes changed.
     pub async fn lost(&self) {
         match &self.guard.sessions {
             Some(sessions) if sessions.stands(&self.principal) => {

@@ -1,4 +1,4 @@
-//! A body that has to be there in time.
+//! Limits the time that a request body may take.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use http_body_util::Limited;
 use crate::Alarm;
 use crate::connection_timer::Deadline;
 
-/// How long a body may take as a whole. One that trickles would hold a connection for as long as it likes.
+/// The longest time for a whole body. Without a limit, a slow body could hold a connection forever.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
-/// A body that ends with an error when it takes too long, or is too long. Both are one body, since each more is a box more
-/// for every request.
+/// Wraps a body and fails when the body takes too long or is too long. One type does both, because each wrapper would
+/// cost one more allocation per request.
 pub(crate) struct Timely {
     body: Limited<Body>,
     limit: Deadline,
     is_late: Late,
 }
 
-/// Whether a body took too long.
+/// A shared flag that is set when a body took too long.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Late(Option<Arc<AtomicBool>>);
 
@@ -46,8 +46,8 @@ impl Late {
 struct TookTooLong;
 
 impl Timely {
-    /// The body within its time and its size, and what says whether it kept its time. One that is there already needs no
-    /// watch.
+    /// Wraps a body with the time and size limits, and returns a flag that reports a timeout. An empty body is returned
+    /// as it is.
     pub(crate) fn watch(body: Body, most: usize, alarm: &Alarm) -> (Body, Late) {
         if body.is_end_stream() {
             return (body, Late::default());

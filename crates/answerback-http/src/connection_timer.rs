@@ -1,5 +1,6 @@
-//! The clock of one connection. Every request begins new deadlines, and nearly none is reached: what is set at the
-//! runtime's clock stays there and is set on when it goes off early, not with every request.
+//! Keeps the timers of one connection.
+//! Every request sets new deadlines, and almost none is reached. So each connection has a single runtime timer. It is
+//! moved to the next deadline only when it fires, not at every request.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -9,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use hyper::rt::{Sleep, Timer};
 
-/// Deadlines of the task of one connection. It is among the extensions of every request, for whoever answers it in that
-/// task: in another one nobody would be woken.
+/// Provides deadlines for the task of one connection. Every request has one among its extensions. Use it only in the
+/// connection's own task: its timer cannot wake another task.
 #[derive(Clone, Debug, Default)]
 pub struct Alarm(Arc<Mutex<Option<Pin<Box<tokio::time::Sleep>>>>>);
 
-/// A time that is waited for.
+/// A future that resolves at a point in time.
 #[derive(Debug)]
 pub(crate) struct Deadline {
     at: tokio::time::Instant,
@@ -22,7 +23,7 @@ pub(crate) struct Deadline {
 }
 
 impl Alarm {
-    /// Waits for something, but no longer than this.
+    /// Waits for a future, but no longer than `limit`. Returns `None` on timeout.
     pub async fn within<F: Future>(&self, limit: Duration, waits: F) -> Option<F::Output> {
         let (mut waits, mut deadline) = (pin!(waits), self.after(limit));
         poll_fn(|context| match waits.as_mut().poll(context) {
@@ -32,7 +33,7 @@ impl Alarm {
         .await
     }
 
-    /// The end of a time that begins now.
+    /// Returns a deadline that begins now and lasts for `duration`.
     pub(crate) fn after(&self, duration: Duration) -> Deadline {
         Deadline { at: tokio::time::Instant::now() + duration, alarm: self.clone() }
     }
@@ -65,7 +66,7 @@ impl Future for Deadline {
             if sleep.deadline() >= self.at {
                 return Poll::Ready(());
             }
-            // It was set for an earlier request.
+            // The timer was set for an earlier request.
             sleep.as_mut().reset(self.at);
         }
         Poll::Pending
@@ -80,14 +81,14 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// How long it takes until a deadline of so long.
+    /// Measures how long a deadline of `long` takes.
     async fn waited(alarm: &Alarm, long: Duration) -> Duration {
         let began = tokio::time::Instant::now();
         alarm.sleep(long).await;
         began.elapsed()
     }
 
-    /// Waits for a deadline and gives it up after a while.
+    /// Waits for a deadline and drops it after a shorter time.
     async fn given_up(alarm: &Alarm, long: Duration, after: Duration) {
         assert!(tokio::time::timeout(after, alarm.sleep(long)).await.is_err());
     }
@@ -96,14 +97,14 @@ mod tests {
     async fn a_deadline_is_kept_whatever_was_waited_for_before() {
         let alarm = Alarm::default();
         assert_eq!(waited(&alarm, SECOND).await, SECOND);
-        // The one after it begins when that was reached.
+        // The second deadline begins when the first was reached.
         assert_eq!(waited(&alarm, SECOND).await, SECOND);
-        // Later than what was given up, and earlier.
+        // One deadline ends later than the dropped one, the other earlier.
         given_up(&alarm, 3 * SECOND, SECOND).await;
         assert_eq!(waited(&alarm, 30 * SECOND).await, 30 * SECOND);
         given_up(&alarm, 30 * SECOND, SECOND).await;
         assert_eq!(waited(&alarm, SECOND).await, SECOND);
-        // What is over when it is asked for.
+        // A deadline of zero has expired already.
         assert_eq!(waited(&alarm, Duration::ZERO).await, Duration::ZERO);
     }
 
@@ -129,7 +130,7 @@ mod tests {
         }
         let set = alarm.0.lock().unwrap().as_ref().unwrap().deadline();
         let left = set.duration_since(tokio::time::Instant::now());
-        // It is set, and not for the newest of them.
+        // The timer is set, but not for the newest deadline.
         assert!(left > Duration::ZERO && left < 29 * SECOND, "{left:?}");
     }
 }

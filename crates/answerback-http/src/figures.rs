@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use metrics::{Counter, Histogram, counter, histogram};
 
-/// What is counted of the requests to one route. The handles of its series are made once: a request only adds to them.
+/// Counts and times the requests to one route. The metric handles are created once, so a request only adds to them.
 pub(crate) struct RouteMetrics {
-    /// The pattern, not the path: paths carry ids, and a metric must not grow with them.
+    /// The route's pattern. Paths contain ids, and the number of series must not grow with them.
     route: String,
-    /// By method and status. Both are few: methods that nobody knows share one name.
+    /// Counters by method and status. Both have few values, because unknown methods share one name.
     requests: RwLock<Vec<(&'static str, u16, Counter)>>,
     seconds: OnceLock<Histogram>,
 }
 
 impl RouteMetrics {
-    /// Those of a route, by its pattern.
+    /// Creates the metrics of the route with this pattern.
     pub(crate) fn of(route: &str) -> Self {
         Self { route: route.to_owned(), requests: RwLock::default(), seconds: OnceLock::new() }
     }
 
-    /// Those of what is no route.
+    /// Creates the metrics of requests that match no route.
     pub(crate) fn of_none() -> Self {
         Self::of("none")
     }
@@ -28,7 +28,7 @@ impl RouteMetrics {
         &self.route
     }
 
-    /// Counts a request that was answered after this time.
+    /// Counts a response and records how long it took.
     pub(crate) fn answered(&self, method: &'static str, status: u16, elapsed: Duration) {
         let is_it = |(known, with, _): &&(&str, u16, Counter)| *known == method && *with == status;
         let known = self.requests.read().unwrap_or_else(PoisonError::into_inner);
@@ -39,7 +39,7 @@ impl RouteMetrics {
                 let counter = self.counter(method, status);
                 counter.increment(1);
                 let mut known = self.requests.write().unwrap_or_else(PoisonError::into_inner);
-                // Whoever came first made the same one.
+                // Another request may have added the same counter in between.
                 if !known.iter().any(|it| is_it(&it)) {
                     known.push((method, status, counter));
                 }

@@ -20,11 +20,11 @@ use crate::{Alarm, Principal};
 type HandlerAnswer = Pin<Box<dyn Future<Output = Response> + Send>>;
 type GatedAnswer = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
 
-/// Answers posts at one path.
+/// A function that answers POST requests at one path.
 #[derive(Clone)]
 pub(crate) struct Handler(pub(crate) Arc<dyn Fn(Request) -> HandlerAnswer + Send + Sync>);
 
-/// What a handler answers, which never fails.
+/// The future of a handler's response. It never fails.
 pub(crate) struct Handled(HandlerAnswer);
 
 impl Future for Handled {
@@ -55,22 +55,23 @@ impl Service<Request> for Handler {
     }
 }
 
-/// A path at which posts are answered without the router, behind the same gate.
+/// A path whose POST requests skip the router but pass the same gate.
 #[derive(Debug)]
 pub(crate) struct PostRoute {
     pub(crate) path: String,
     pub(crate) gated: Gated<Handler>,
 }
 
-/// What a connection asks: the posts that are named here, and the router with everything else. A router looks a path up
-/// and copies a route for every request, which a call that only passes would notice.
+/// Dispatches the requests of one connection: the listed POST routes directly, everything else through the router.
+/// The router looks up a path and copies a route for every request. That cost would be noticeable for a forwarded call.
 #[derive(Debug)]
 pub(crate) struct Front {
     pub(crate) posts: Arc<[PostRoute]>,
     pub(crate) router: Router,
-    /// The connection's own.
+    /// The timers of this connection.
     pub(crate) alarm: Alarm,
-    /// The connection as its bounds see it. None for one that is only told that there are too many.
+    /// The connection's entry in the limits on untrusted connections. `None` if the connection is only rejected with
+    /// 503.
     pub(crate) connection: Option<Connection>,
 }
 
@@ -100,7 +101,7 @@ impl hyper::service::Service<Request<Incoming>> for Front {
     }
 }
 
-/// An answer on its way.
+/// The future of a response. It reports the end of the request to the connection's limits.
 pub(crate) struct PendingResponse {
     connection: Option<Connection>,
     answer: ResponseFuture,
@@ -109,7 +110,7 @@ pub(crate) struct PendingResponse {
 enum ResponseFuture {
     Past(GatedAnswer),
     Routed(Box<RouteFuture<Infallible>>),
-    /// The connection is being closed to make room for others.
+    /// The connection is being closed to make room for others, so the request is rejected.
     Refused,
 }
 

@@ -16,7 +16,7 @@ use crate::guard::{Access, Guard};
 use crate::untrusted::Connection;
 use crate::{Closing, Problem, ProblemKind, Standing, answer};
 
-/// The guard before one route.
+/// The guard of one route, with the route's access rule, body limit and metrics.
 #[derive(Debug)]
 pub(crate) struct Gate {
     pub(crate) guard: Arc<Guard>,
@@ -26,15 +26,15 @@ pub(crate) struct Gate {
     pub(crate) figures: RouteMetrics,
 }
 
-/// The one layer before every route: each further one has its own box, and its own copy of what is behind it, for every
-/// request. It is a service itself because a function in its place would be two boxes more.
+/// The only layer around every route. Each further layer would cost an allocation and a copy of the inner service per
+/// request. It is a service itself, because `from_fn` would cost two more allocations.
 #[derive(Clone, Debug)]
 pub(crate) struct Gated<S> {
     gate: Arc<Gate>,
     behind: S,
 }
 
-/// Puts a gate before a route.
+/// Wraps a route in its gate.
 #[derive(Clone, Debug)]
 pub(crate) struct GuardedService(pub(crate) Arc<Gate>);
 
@@ -61,7 +61,7 @@ where
 
     fn call(&mut self, request: Request) -> Self::Future {
         let Self { gate, behind } = self.clone();
-        // What says its size is refused before it is read.
+        // A body that declares a larger size is rejected before it is read.
         let fits = request.body().size_hint().lower() <= gate.body_limit as u64;
         Box::pin(async move {
             let answer = |request| gate.answer(request, fits, behind);
@@ -93,7 +93,7 @@ impl Gate {
         {
             return too_many_of_token(connection.most_of_token()).into_response();
         }
-        // Nobody behind us can pass on what he does not get.
+        // Handlers must not see credentials, so that they cannot leak them.
         parts.headers.remove(header::AUTHORIZATION);
         parts.headers.remove(header::COOKIE);
         parts.extensions.insert(self.closing.clone());
@@ -103,14 +103,14 @@ impl Gate {
         }
         let Ok(mut response) = behind.call(Request::from_parts(parts, body)).await;
         if let Some(principal) = principal {
-            // For the log.
+            // The log line names the principal.
             response.extensions_mut().insert(principal);
         }
         response
     }
 }
 
-/// The answer where a token has as many connections as it may.
+/// Builds the response for a token that has reached its limit of connections.
 fn too_many_of_token(most: usize) -> Problem {
     metrics::counter!("answerback_http_refused_total", "code" => "TOO_MANY_CONNECTIONS")
         .increment(1);

@@ -1,7 +1,7 @@
-//! What a request has to pass before a handler sees it, in this order: host, origin, site, token, scope, size.
+//! Checks each request before a handler sees it, in this order: host, origin, site, token, scope, size.
 //!
-//! The host comes first, because a page whose name was rebound to our address is of the same origin as far as its
-//! browser knows: its reads carry no `Origin` and are not cross-site. Only the host betrays it.
+//! The host comes first because of DNS rebinding. For the browser, a page whose name was rebound to our address has our
+//! origin. Its reads have no `Origin` and are not cross-site, so only the host reveals them.
 
 use std::net::SocketAddr;
 
@@ -16,19 +16,19 @@ use crate::{Principal, Problem, ProblemKind, Scope, Sessions, TokenTable};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Who may use a route.
+/// The access rule of a route.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Access {
-    /// Everybody who can reach the server.
+    /// Every client that can reach the server.
     Open,
-    /// Everybody with a token; without one whoever looks for a page.
+    /// Every client with a token, and browsers without one that request a page.
     Known(Option<NotFoundPage>),
-    /// Everybody whose token has the scope.
+    /// Every client whose token has the scope.
     Scope(Scope),
 }
 
 impl Access {
-    /// Whether this request needs no token.
+    /// True if this request needs no token.
     fn is_open_to(self, parts: &Parts) -> bool {
         match self {
             Self::Open => true,
@@ -38,11 +38,10 @@ impl Access {
     }
 }
 
-/// Which hosts, origins and tokens are accepted.
+/// Holds the hosts, origins and tokens that the server accepts.
 ///
-/// Of its own accord: the loopback names and the address that the server listens on, each with its port, and pages of
-/// these hosts. Behind a proxy the name that people use is added: `with_host("answers.example")?
-/// .with_origin("https://answers.example")?`.
+/// By default it accepts the loopback names and the listening address, each with its port, and pages of these hosts.
+/// Behind a proxy, add the public name: `with_host("answers.example")?.with_origin("https://answers.example")?`.
 #[derive(Debug)]
 #[must_use]
 pub struct Guard {
@@ -55,24 +54,24 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Accepts these tokens.
+    /// Creates a guard that accepts these tokens.
     pub fn new(tokens: TokenTable) -> Self {
         let held_back = HeldBack::default();
         let (sessions, cookie, hosts, origins) = (None, String::new(), Vec::new(), Vec::new());
         Self { tokens, sessions, cookie, hosts, origins, held_back }
     }
 
-    /// Accepts the cookies of these sessions as well.
+    /// Also accepts the cookies of these sessions.
     pub fn with_sessions(mut self, sessions: Sessions) -> Self {
         self.sessions = Some(sessions);
         self
     }
 
-    /// Accepts requests for this host as well, `name` or `name:port` exactly as clients send it.
+    /// Also accepts requests for this host: `name` or `name:port`, exactly as clients send it.
     ///
     /// # Errors
     ///
-    /// When it is not one.
+    /// If the text is not a host.
     pub fn with_host(mut self, host: &str) -> Result<Self, GuardError> {
         let is_host =
             host.parse::<Authority>().is_ok_and(|authority| !authority.as_str().contains('@'));
@@ -83,11 +82,11 @@ impl Guard {
         Ok(self)
     }
 
-    /// Accepts requests of pages of this origin as well, such as `https://answers.example`.
+    /// Also accepts requests from pages of this origin, such as `https://answers.example`.
     ///
     /// # Errors
     ///
-    /// When it is not one: no path, no slash at the end, no `*`.
+    /// If the text is not an origin. An origin has no path, no slash at the end and no `*`.
     pub fn with_origin(mut self, origin: &str) -> Result<Self, GuardError> {
         let is_origin = origin.split_once("://").is_some_and(|(scheme, authority)| {
             matches!(scheme, "http" | "https")
@@ -101,12 +100,12 @@ impl Guard {
         Ok(self)
     }
 
-    /// Accepts requests for the address that the server listens on, and for the loopback names with its port.
+    /// Accepts requests for the listening address, and for the loopback names with its port.
     pub(crate) fn listening_on(mut self, address: SocketAddr) -> Self {
         let port = address.port();
         self.cookie = cookie_name(port);
         let mut names = ["127.0.0.1", "localhost", "[::1]"].map(str::to_owned).to_vec();
-        // `0.0.0.0` and `[::]` are where to listen, not where to send.
+        // Clients cannot send requests to `0.0.0.0` or `[::]`.
         if !address.ip().is_unspecified() && !address.ip().is_loopback() {
             names.push(match address {
                 SocketAddr::V4(address) => address.ip().to_string(),
@@ -115,7 +114,7 @@ impl Guard {
         }
         for name in names {
             self.hosts.push(format!("{name}:{port}"));
-            // Clients leave the port away where it is the usual one.
+            // Clients omit the default port.
             if port == 80 {
                 self.hosts.push(name);
             }
@@ -123,7 +122,7 @@ impl Guard {
         self
     }
 
-    /// Who is asking, where all guards let the request pass.
+    /// Checks the request and returns its principal. Returns `None` if the route needs no token.
     pub(crate) async fn admit(
         &self,
         parts: &Parts,
@@ -147,13 +146,14 @@ impl Guard {
         }
     }
 
-    /// 421 says what is the matter: this server does not answer for that host (RFC 9110, 15.5.20). MCP demands 403 of
-    /// a wrong origin and leaves the host to us; its SDKs answer 421, too.
+    /// Checks that the request is for one of our hosts.
+    /// The response is 421, which means that this server does not answer for that host (RFC 9110, 15.5.20). MCP
+    /// requires 403 for a wrong origin but leaves the host to us. Its SDKs answer 421, too.
     fn check_host<'p>(&self, parts: &'p Parts) -> Result<&'p str, Problem> {
         let host = only(&parts.headers, header::HOST)
             .ok_or_else(|| Problem::new(ProblemKind::BadRequest))?;
-        // In `GET http://other/ HTTP/1.1` the target counts and the header does not (RFC 9112, 3.2.2). Both have to be
-        // ours, so that nobody behind us has to know the rule.
+        // In `GET http://other/ HTTP/1.1` the target counts and the header does not (RFC 9112, 3.2.2). Both must be
+        // ours, so that no later code needs to know the rule.
         let target = parts.uri.authority().map(Authority::as_str);
         let is_ours = |host: &str| self.hosts.iter().any(|ours| ours.eq_ignore_ascii_case(host));
         if is_ours(host) && target.is_none_or(is_ours) {
@@ -164,7 +164,7 @@ impl Guard {
     }
 
     fn check_origin(&self, headers: &HeaderMap, host: &str) -> Result<(), Problem> {
-        // Programs that are no browsers send none, and need a token all the same.
+        // Clients that are not browsers send no origin. They still need a token.
         if !headers.contains_key(header::ORIGIN) {
             return Ok(());
         }
@@ -176,9 +176,10 @@ impl Guard {
         if is_allowed { Ok(()) } else { Err(origin_not_allowed()) }
     }
 
-    /// Browsers say where a request comes from, also where they send no origin: images, scripts, forms, links. A page
-    /// that is not ours may link to an open one, and do nothing else. Another port of this machine is not ours either,
-    /// though browsers call it the same site.
+    /// Rejects requests from other sites.
+    /// Browsers send `Sec-Fetch-Site` even where they send no origin: for images, scripts, forms and links. A foreign
+    /// page may link to an open page and do nothing else. A page on another port of this machine is foreign, too,
+    /// although browsers call it the same site.
     fn check_site(&self, parts: &Parts, access: Access) -> Result<(), Problem> {
         let is_ours = match only(&parts.headers, SEC_FETCH_SITE) {
             Some(site) => matches!(site, "same-origin" | "none"),
@@ -203,7 +204,7 @@ impl Guard {
         {
             sessions.authenticate(text)
         } else {
-            // Who brings no token guesses none, and is told at once how to bring one.
+            // A request without a token is not a guess, so it gets its response without delay.
             return Err(unauthenticated("Bearer"));
         };
         if let Some(principal) = known {
@@ -217,7 +218,7 @@ impl Guard {
     }
 }
 
-/// Rejects a body that is compressed: nothing here unpacks one, and what is read as it came would be called broken.
+/// Rejects a compressed body. Handlers cannot decompress it, so they would report it as malformed.
 fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
     let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
     let is_plain = |value: &HeaderValue| {
@@ -237,11 +238,11 @@ fn check_encoding(headers: &HeaderMap) -> Result<(), Problem> {
     .condition("The header Content-Encoding is absent or identity")
     .solution("Send the body without compression");
     let problem = Problem::told(ProblemKind::UnsupportedMediaType, error);
-    // What is taken instead (RFC 9110, 15.5.16).
+    // Names the encoding that the server accepts (RFC 9110, 15.5.16).
     Err(problem.with_header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity")))
 }
 
-/// The value of a header that stands there once, as text.
+/// Returns the value of a header as text, or `None` unless the header occurs exactly once.
 fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;
@@ -253,12 +254,13 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// The name of the cookie of a server. Cookies are shared by all ports of a host, so the port is in the name.
+/// Returns the name of a server's session cookie. Browsers share cookies between all ports of a host, so the name
+/// contains the port.
 pub fn cookie_name(port: u16) -> String {
     format!("answerback_{port}")
 }
 
-/// The value of the cookie with this name. A browser sends one; of two with the same name none counts.
+/// Returns the value of the cookie with this name. Returns `None` if there are two, because a browser sends only one.
 fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let mut values = lines
@@ -312,14 +314,14 @@ fn scope_missing(scope: Scope) -> Problem {
     }
 }
 
-/// Why a guard cannot be made.
+/// A setting that a [`Guard`] rejects.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GuardError {
-    /// A text that is no host.
+    /// The text is not a host.
     #[error("{0:?} is no host; write a name, or a name and a port, such as answers.example:8443")]
     Host(String),
-    /// A text that is no origin.
+    /// The text is not an origin.
     #[error(
         "{0:?} is no origin; write a scheme and a host without a path, such as https://answers.example"
     )]

@@ -9,7 +9,7 @@ use crate::Routes;
 
 type ReadinessCheck = dyn Fn() -> Result<(), String> + Send + Sync;
 
-/// Whether the process lives (`/healthz`), and whether its parts are ready (`/readyz`).
+/// Serves the health checks: liveness at `/healthz` and readiness of each part at `/readyz`.
 ///
 /// ```
 /// use answerback_http::Health;
@@ -26,13 +26,13 @@ pub struct Health {
 }
 
 impl Health {
-    /// Without parts: ready as soon as it lives.
+    /// Creates health checks without parts. The server is ready as soon as it runs.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a part that says whether it is ready, or why not. It is asked at every request, so it looks and does not
-    /// wait; and everybody who can reach the server reads the reason.
+    /// Adds a part with a function that returns the reason if the part is not ready. The function runs at every
+    /// request, so it must not block. The reason is public: every client that can reach the server can read it.
     pub fn with_part(
         mut self,
         name: &str,
@@ -42,7 +42,7 @@ impl Health {
         self
     }
 
-    /// Both routes. Those who watch a process have no token, so none is asked for.
+    /// Returns both routes. They need no token, because monitoring systems have none.
     pub fn routes(self) -> Routes {
         let health = Arc::new(self);
         Routes::new()

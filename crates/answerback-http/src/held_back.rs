@@ -2,13 +2,14 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-/// How long the answer to a wrong token is held back.
+/// The delay before the response to a wrong token.
 const HELD_BACK: Duration = Duration::from_millis(250);
-/// How many are held back at a time; whoever comes beyond is told to come later. One number for all peers, since a
-/// table of peers could be made to grow, and on a loopback address all of them are one.
+/// The largest number of delayed responses at a time. Further requests are rejected with 429.
+/// There is one limit for all peers. An attacker could make a table of peers grow, and on a loopback address all peers
+/// share one address.
 const MOST_HELD_BACK: usize = 32;
 
-/// Makes guessing slow.
+/// Delays the responses to wrong tokens, which makes guessing slow.
 #[derive(Debug)]
 pub(crate) struct HeldBack(Semaphore);
 
@@ -19,7 +20,7 @@ impl Default for HeldBack {
 }
 
 impl HeldBack {
-    /// Waits as long as a wrong answer has to; or not, where too many wait already.
+    /// Waits for the delay and returns true. Returns false at once if too many responses are delayed already.
     pub(crate) async fn hold(&self) -> bool {
         let Ok(_held) = self.0.try_acquire() else { return false };
         tokio::time::sleep(HELD_BACK).await;

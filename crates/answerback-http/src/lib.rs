@@ -1,8 +1,8 @@
-//! What every HTTP surface of Answerback stands behind.
+//! The HTTP server that all HTTP interfaces of Answerback share.
 //!
-//! A [`Listener`] takes a port, [`Routes`] say who may use what, a [`Guard`] knows which hosts, origins and tokens are
-//! ours, and [`serve`] joins them. What fails is told as a [`Problem`]: an ATDF enriched error. Nothing in here knows
-//! MCP, a ledger or a store, and no request is ever answered that came for another host.
+//! A [`Listener`] binds a port, [`Routes`] define the scope that each route needs, a [`Guard`] holds the accepted
+//! hosts, origins and tokens, and [`serve`] joins them. Failures are reported as a [`Problem`]: an ATDF enriched error.
+//! This crate knows no MCP, no ledger and no store. Requests for other hosts are always rejected.
 #![warn(missing_docs)]
 
 mod allowance;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-/// Where a server listens, and within which bounds.
+/// The address that a server listens on, with its limits and timeouts.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ListenSettings {
@@ -18,8 +18,9 @@ pub struct ListenSettings {
 }
 
 impl Default for ListenSettings {
-    /// Any free port of 127.0.0.1; 1024 connections, of them 256 of an address that have shown no token and 256 of a
-    /// token; 30 seconds for the head of a request, 5 seconds for an orderly end.
+    /// Listens on any free port of 127.0.0.1, with 1024 connections in all. At most 256 connections of one address may
+    /// wait without a token, and each token may have 256. The head of a request may take 30 seconds, and a shutdown 5
+    /// seconds.
     fn default() -> Self {
         Self {
             address: (Ipv4Addr::LOCALHOST, 0).into(),
@@ -40,7 +41,7 @@ impl From<SocketAddr> for ListenSettings {
 }
 
 impl ListenSettings {
-    /// Listens here; port 0 is any that is free.
+    /// Sets the address to listen on. Port 0 means any free port.
     pub fn with_address(mut self, address: SocketAddr) -> Self {
         self.address = address;
         self
@@ -52,39 +53,39 @@ impl ListenSettings {
         self
     }
 
-    /// Serves at most this many connections at a time.
+    /// Limits how many connections are served at a time.
     pub fn with_max_connections(mut self, count: usize) -> Self {
         self.max_connections = count;
         self
     }
 
-    /// Lets at most this many connections of one address wait without having shown a token. When there is one more, the
-    /// one that has waited longest is closed.
+    /// Limits how many connections of one address may wait without having sent a token. When there is one more, the one
+    /// that has waited longest is closed.
     pub fn with_max_half_open(mut self, count: usize) -> Self {
         self.max_half_open = count;
         self
     }
 
-    /// Serves at most this many connections of one token at a time.
+    /// Limits how many connections of one token are served at a time.
     pub fn with_max_connections_of_token(mut self, count: usize) -> Self {
         self.max_of_token = count;
         self
     }
 
-    /// Waits this long for the head of a request, the first one of a connection and every other.
+    /// Limits the time for the head of each request, including the first one of a connection.
     pub fn with_header_timeout(mut self, timeout: Duration) -> Self {
         self.header_timeout = timeout;
         self
     }
 
-    /// Gives requests this long to end when the server stops.
+    /// Sets how long requests may take to end when the server stops.
     pub fn with_shutdown_grace(mut self, grace: Duration) -> Self {
         self.shutdown_grace = grace;
         self
     }
 }
 
-/// A port that is ours.
+/// A bound port with its settings.
 #[derive(Debug)]
 pub struct Listener {
     pub(crate) socket: TcpListener,
@@ -93,11 +94,11 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Takes the port.
+    /// Binds the port.
     ///
     /// # Errors
     ///
-    /// When other machines could reach the address and that is not allowed, or when the port cannot be had.
+    /// If other machines could reach the address and that is not allowed, or if binding fails.
     pub async fn bind(settings: impl Into<ListenSettings>) -> Result<Self, ListenError> {
         let settings = settings.into();
         let address = settings.address;
@@ -116,30 +117,30 @@ impl Listener {
         Ok(Self { socket, settings, address })
     }
 
-    /// The address, with the port that was really taken.
+    /// Returns the bound address with its actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 }
 
-/// Why a port cannot be listened on.
+/// The reason why a port cannot be bound.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// Other machines could reach it.
+    /// Other machines could reach the address, and that was not allowed.
     #[error(
         "other machines can reach {0}; listen on 127.0.0.1, or allow remote callers explicitly"
     )]
     Remote(SocketAddr),
-    /// Somebody has it.
+    /// Another process uses the port.
     #[error("port {} of {} is in use; stop who uses it, choose another port, or 0 for any that is free", .0.port(), .0.ip())]
     InUse(SocketAddr),
-    /// It cannot be had.
+    /// Binding failed for another reason.
     #[error("cannot listen on {address}")]
     Failed {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

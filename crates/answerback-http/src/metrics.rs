@@ -1,7 +1,7 @@
-//! Metrics as Prometheus reads them.
+//! Records metrics and renders them for Prometheus.
 //!
-//! A recorder of our own: the usual exporter brings a second hash table, a second generator of random numbers and
-//! quantile sketches for what is three kinds of atomic numbers and a page of text.
+//! This is our own recorder. The usual exporter adds a second hash table, a second random number generator and quantile
+//! sketches. We need only three kinds of atomic numbers and a page of text.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write};
@@ -17,23 +17,24 @@ use axum::routing::get;
 
 use crate::{Routes, Scope};
 
-/// The most series that are kept. Labels are bounded where they are given; this bound holds when one is not.
+/// The largest number of stored series. The code that sets labels keeps their values few; this limit holds when it
+/// fails to.
 const MOST_SERIES: usize = 20_000;
-/// Upper bounds in seconds, which is what our histograms measure.
+/// The upper bounds of the histogram buckets, in seconds.
 const BUCKETS: [f64; 12] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What was counted and measured in this process.
+/// Holds the metrics of this process.
 #[derive(Clone, Debug)]
 pub struct Metrics(Arc<MetricRegistry>);
 
 impl Metrics {
-    /// Becomes the recorder of the process. A second call gives the first one's again.
+    /// Installs the recorder of the process. A second call returns the recorder of the first one.
     ///
     /// # Errors
     ///
-    /// When another recorder was installed.
+    /// If another recorder was installed.
     pub fn install() -> Result<Self, MetricsError> {
         static INSTALLED: OnceLock<Result<Metrics, MetricsError>> = OnceLock::new();
         let install = || {
@@ -48,7 +49,7 @@ impl Metrics {
         Self(Arc::new(MetricRegistry::default()))
     }
 
-    /// The page that Prometheus reads.
+    /// Renders all metrics in the Prometheus text format.
     pub fn render(&self) -> String {
         let families = self.0.families.read().unwrap_or_else(PoisonError::into_inner);
         let mut page = String::new();
@@ -59,17 +60,17 @@ impl Metrics {
         page
     }
 
-    /// `GET /metrics`, for tokens with the scope read.
+    /// Returns the route `GET /metrics`, which needs the scope `read`.
     pub fn routes(&self) -> Routes {
         self.routes_after(|| ())
     }
 
-    /// As [`Self::routes`], for a process in which something is not counted as it happens but looked at when somebody
-    /// reads: `look` brings that up to date before each page, and may block.
+    /// Returns the same route as [`Self::routes`], but calls `look` before each page. `look` updates metrics that are
+    /// read on demand instead of counted as they happen. It may block.
     pub fn routes_after(&self, look: impl Fn() + Send + Sync + 'static) -> Routes {
         let (metrics, look) = (self.clone(), Arc::new(look));
         let page = move || async move {
-            // A look that fails leaves the figures as they were.
+            // If `look` panics, the metrics keep their earlier values.
             let _ = tokio::task::spawn_blocking(move || look()).await;
             ([(header::CONTENT_TYPE, CONTENT_TYPE)], metrics.render())
         };
@@ -83,7 +84,7 @@ impl Metrics {
         family.help = help.into_owned();
     }
 
-    /// The series of this key, or `None` where there is no room or the name means another kind.
+    /// Returns the series of this key. Returns `None` if there is no room, or if the name belongs to another kind.
     fn series(&self, key: &Key, kind: MetricKind) -> Option<Arc<MetricSeries>> {
         let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, series)) = known.get(key) {
@@ -92,14 +93,14 @@ impl Metrics {
         drop(known);
         let series = self.enter(key, kind)?;
         let mut known = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
-        // The same labels in another order are another key of the same series.
+        // The same labels in another order are a different key of the same series.
         if known.len() < MOST_SERIES {
             known.insert(key.clone(), (kind, Arc::clone(&series)));
         }
         Some(series)
     }
 
-    /// Finds a series by how it is written, or begins it.
+    /// Returns the series with this name and these labels, or creates it.
     fn enter(&self, key: &Key, kind: MetricKind) -> Option<Arc<MetricSeries>> {
         let name = metric_name(key.name());
         let labels = Labels::of(key);
@@ -116,7 +117,8 @@ impl Metrics {
 #[derive(Debug, Default)]
 struct MetricRegistry {
     families: RwLock<BTreeMap<String, Family>>,
-    /// By what is asked for: a request counts several things, and writing a label anew costs more than counting.
+    /// Series by the key of the caller. A request updates several series, and formatting labels costs more than
+    /// counting.
     known: RwLock<HashMap<Key, (MetricKind, Arc<MetricSeries>)>>,
 }
 
@@ -177,7 +179,7 @@ impl Family {
     }
 }
 
-/// The labels of a series, in the order of their names, as they are written.
+/// The formatted labels of a series, sorted by name.
 #[derive(Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Labels(String);
 
@@ -191,7 +193,7 @@ impl Labels {
         Self(written.join(","))
     }
 
-    /// In braces, with one more where a bucket's bound is asked for.
+    /// Formats the labels in braces, with the label `le` if a bucket's bound is given.
     fn shown(&self, bound: Option<&str>) -> String {
         match (self.0.as_str(), bound) {
             ("", None) => String::new(),
@@ -202,11 +204,11 @@ impl Labels {
     }
 }
 
-/// The numbers of one series: a count, a value, and the buckets of a histogram, each used by the kinds that need it.
+/// The numbers of one series: a count, a value and histogram buckets. Each kind uses those that it needs.
 #[derive(Debug, Default)]
 struct MetricSeries {
     count: AtomicU64,
-    /// The bits of an `f64`: what a gauge shows, or the sum of a histogram.
+    /// The bits of an `f64`: the value of a gauge, or the sum of a histogram.
     value: AtomicU64,
     buckets: [AtomicU64; BUCKETS.len()],
 }
@@ -222,7 +224,7 @@ impl MetricSeries {
             below += bucket.load(Ordering::Relaxed);
             writeln!(page, "{name}_bucket{} {below}", labels.shown(Some(&bound.to_string())))?;
         }
-        // Read last and never less than the buckets, which are added to first.
+        // The count is read last and raised to the sum of the buckets, because `record` adds to a bucket first.
         let count = self.count.load(Ordering::Relaxed).max(below);
         writeln!(page, "{name}_bucket{} {count}", labels.shown(Some("+Inf")))?;
         writeln!(page, "{name}_sum{} {}", labels.shown(None), self.value())?;
@@ -243,7 +245,7 @@ impl CounterFn for MetricSeries {
 impl ::metrics::GaugeFn for MetricSeries {
     fn increment(&self, value: f64) {
         let add = |bits| Some((f64::from_bits(bits) + value).to_bits());
-        // It always finds a value, so it ends well.
+        // The update cannot fail, because `add` always returns a value.
         let _ = self.value.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
     }
 
@@ -293,7 +295,8 @@ impl Recorder for Metrics {
     }
 }
 
-/// Prometheus takes letters, digits and underscores; everything else becomes one.
+/// Converts a name to the characters that Prometheus accepts: letters, digits and underscores. Every other character
+/// becomes an underscore.
 fn metric_name(name: &str) -> String {
     let mut written: String = name
         .chars()
@@ -309,7 +312,7 @@ fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// The process has another recorder.
+/// The error of [`Metrics::install`] if the process already has another recorder.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("the process has another recorder of metrics already")]
 pub struct MetricsError;
@@ -330,7 +333,7 @@ mod tests {
             counter!("answerback_calls_total", "tool" => "add").increment(1);
             gauge!("open-streams").set(3);
             gauge!("open-streams").decrement(0.5);
-            // A name keeps its first kind.
+            // A name keeps the kind of its first use.
             gauge!("answerback_calls_total").set(9);
             for seconds in [0.001, 0.2, 99.0] {
                 histogram!("answerback_http_request_seconds", "route" => "/x").record(seconds);

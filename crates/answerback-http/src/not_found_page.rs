@@ -2,12 +2,12 @@ use axum::http::request::Parts;
 use axum::http::{Method, header};
 use axum::response::Response;
 
-/// What a browser is shown that looks for a page which is not there. It says nothing about what is here, so everybody may
-/// see it.
+/// The page that browsers get for a URL that matches no route. It reveals nothing about the server, so it needs no
+/// token.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NotFoundPage {
     pub(crate) page: fn() -> Response,
-    /// Below these there are no pages: programs ask there.
+    /// Path prefixes without pages, which only programs request.
     pub(crate) apart: &'static [&'static str],
 }
 

@@ -1,4 +1,4 @@
-//! Small files that only their owner may read.
+//! Reads and writes small files that only their owner may read.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
-/// More than any secret needs: a wrong path shall not be read whole.
+/// The most bytes to read. Secrets are smaller; the limit protects against a wrong path to a large file.
 const LARGEST: u64 = 64 << 10;
 
-/// The text of a file, or `None` when there is no file.
+/// Returns the text of a file, or `None` if the file does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<String>>, PrivateFileError> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(at(path, error)),
     };
-    // Asked of the open file: a path could mean another one by now.
+    // This checks the open file, because the path could point to another file by now.
     if is_open_to_others(&file).map_err(|error| at(path, error))? {
         return Err(PrivateFileError::OpenToOthers(path.to_owned()));
     }
@@ -25,8 +25,8 @@ pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<String>>, PrivateFile
     Ok(Some(text))
 }
 
-/// Makes a file that is not there yet, and says whether it did: of two processes that start together the first one's
-/// file stays.
+/// Creates a file with this text. Returns false if the file exists already. If two processes start at the same time,
+/// the first file stays.
 pub(crate) fn create(path: &Path, text: &str) -> Result<bool, PrivateFileError> {
     let aside = written_aside(path, text)?;
     let linked = fs::hard_link(&aside, path);
@@ -38,17 +38,18 @@ pub(crate) fn create(path: &Path, text: &str) -> Result<bool, PrivateFileError> 
     }
 }
 
-/// Puts a file in the place of the one that is there, if any.
+/// Writes a file atomically and replaces an existing one.
 ///
 /// # Errors
 ///
-/// When the file system refuses; the file is then as it was.
+/// If the file system refuses. The old file is then unchanged.
 pub fn replace(path: &Path, text: &str) -> Result<(), PrivateFileError> {
     let aside = written_aside(path, text)?;
     fs::rename(&aside, path).map_err(|error| at(path, error))
 }
 
-/// Written aside and put into place: nobody ever reads half a secret.
+/// Writes the text to a temporary file next to `path`. The caller moves it into place, so no reader ever sees half a
+/// secret.
 fn written_aside(path: &Path, text: &str) -> Result<PathBuf, PrivateFileError> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(format!(".new-{}", std::process::id()));
@@ -78,7 +79,7 @@ fn remove(path: &Path) -> Result<(), PrivateFileError> {
 #[cfg(unix)]
 fn is_open_to_others(file: &File) -> io::Result<bool> {
     use std::os::unix::fs::PermissionsExt;
-    // The last six bits are what the group and everybody else may do.
+    // The last six bits of the mode are the permissions of the group and of all others.
     Ok(file.metadata()?.permissions().mode() & 0o077 != 0)
 }
 
@@ -91,19 +92,19 @@ fn at(path: &Path, source: io::Error) -> PrivateFileError {
     PrivateFileError::File { path: path.to_owned(), source }
 }
 
-/// Why a file that holds a secret cannot be used.
+/// The reason why a file that holds a secret cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PrivateFileError {
-    /// Others may read or write it.
+    /// Other users can read or write the file.
     #[error("others can read or write {path}; change it with: chmod 600 {path}", path = .0.display())]
     OpenToOthers(PathBuf),
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("{} cannot be used", .path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

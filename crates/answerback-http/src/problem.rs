@@ -5,43 +5,43 @@ use answerback::contract::atdf::{EnrichedResponse, ErrorBuilder};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-/// What kind of problem a request has met: its status, and what is said where nobody says more.
+/// The kind of a problem. It defines the status and the default code and texts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// 400
+    /// 400 Bad Request.
     BadRequest,
-    /// 401
+    /// 401 Unauthorized.
     Unauthenticated,
-    /// 403
+    /// 403 Forbidden.
     Forbidden,
-    /// 404
+    /// 404 Not Found.
     NotFound,
-    /// 405
+    /// 405 Method Not Allowed.
     MethodNotAllowed,
-    /// 408
+    /// 408 Request Timeout.
     TooSlow,
-    /// 409
+    /// 409 Conflict.
     Conflict,
-    /// 410
+    /// 410 Gone.
     Gone,
-    /// 413
+    /// 413 Content Too Large.
     TooLarge,
-    /// 415
+    /// 415 Unsupported Media Type.
     UnsupportedMediaType,
-    /// 421
+    /// 421 Misdirected Request.
     Misdirected,
-    /// 422
+    /// 422 Unprocessable Content.
     Unprocessable,
-    /// 429
+    /// 429 Too Many Requests.
     TooManyRequests,
-    /// 500
+    /// 500 Internal Server Error.
     Internal,
-    /// 503
+    /// 503 Service Unavailable.
     Unavailable,
 }
 
-/// Status, code, message, field, condition and solution of a kind.
+/// The status and the default texts of a kind.
 struct ProblemText {
     status: StatusCode,
     code: &'static str,
@@ -70,12 +70,12 @@ impl ProblemKind {
         Self::Unavailable,
     ];
 
-    /// The status of the answer.
+    /// Returns the HTTP status of the response.
     pub const fn status(self) -> StatusCode {
         self.words().status
     }
 
-    /// The kind that has this status.
+    /// Returns the kind with this status.
     pub fn of(status: StatusCode) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.status() == status)
     }
@@ -214,9 +214,9 @@ impl ProblemKind {
     }
 }
 
-/// What an HTTP caller is told when a request fails: a status, and an ATDF enriched error as the body.
+/// The response to a failed request: a status, and an ATDF enriched error as the body.
 ///
-/// The code in it is stable; the words may change. What went wrong inside goes to the log alone.
+/// The code in it is stable; the texts may change. Internal details go to the log only.
 ///
 /// ```
 /// use answerback::contract::atdf::ErrorBuilder;
@@ -240,15 +240,15 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem in the words of its kind.
+    /// Creates a problem with the default texts of its kind.
     pub fn new(kind: ProblemKind) -> Self {
         Self::told(kind, kind.document())
     }
 
-    /// A problem in words of its own.
+    /// Creates a problem with its own texts.
     ///
-    /// Words that do not make an ATDF error, such as a code in small letters, are a mistake of ours: it is logged,
-    /// and the caller gets the status and the code alone.
+    /// Texts that do not form a valid ATDF error, such as a lowercase code, are a bug of ours. The bug is logged, and
+    /// the client gets a response without a body.
     pub fn told(kind: ProblemKind, error: ErrorBuilder) -> Self {
         match error.build(SystemTime::now().into()) {
             Ok(response) => Self::enriched(kind, &response),
@@ -260,38 +260,38 @@ impl Problem {
         }
     }
 
-    /// A problem that the library has put into words.
+    /// Creates a problem from an enriched response of the library.
     pub fn enriched(kind: ProblemKind, response: &EnrichedResponse) -> Self {
         let code = response.code().unwrap_or(kind.words().code).to_owned();
         Self { kind, code, body: response.to_document().to_string(), headers: Vec::new() }
     }
 
-    /// Writes what went wrong inside to the log. The caller is not told.
+    /// Logs an internal detail, which the client does not see.
     #[must_use]
     pub fn because(self, detail: impl fmt::Display) -> Self {
         tracing::error!(code = self.code, %detail, "a request failed");
         self
     }
 
-    /// Adds a header to the answer.
+    /// Adds a header to the response.
     #[must_use]
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
-    /// Says in how many seconds to come back.
+    /// Adds the header `Retry-After` with this number of seconds.
     #[must_use]
     pub fn with_retry_after(self, seconds: u16) -> Self {
         self.with_header(header::RETRY_AFTER, seconds.into())
     }
 
-    /// Its kind.
+    /// Returns the problem's kind.
     pub fn kind(&self) -> ProblemKind {
         self.kind
     }
 
-    /// Its stable code.
+    /// Returns the problem's stable code.
     pub fn code(&self) -> &str {
         &self.code
     }

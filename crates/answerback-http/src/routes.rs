@@ -14,12 +14,12 @@ use crate::guard::{Access, Guard};
 use crate::not_found_page::NotFoundPage;
 use crate::{Closing, Problem, ProblemKind, Scope};
 
-/// The largest body of a route that says nothing else.
+/// The default limit for request bodies.
 const BODY_LIMIT: usize = 4 << 20;
 
-/// Routes, each with the scope that its callers need.
+/// A set of routes, each with the scope that its callers need.
 ///
-/// There is no way to add one without saying who may use it.
+/// A route cannot be added without an access rule.
 ///
 /// ```
 /// use answerback_http::{Routes, Scope};
@@ -43,7 +43,7 @@ struct RouteEntry {
     access: Access,
     body_limit: usize,
     methods: MethodRouter,
-    /// Who answers posts, where that is not for the router.
+    /// The handler for POST requests, if they skip the router.
     posts: Option<Handler>,
 }
 
@@ -54,27 +54,29 @@ impl Default for Routes {
 }
 
 impl Routes {
-    /// No routes yet. Bodies may have up to 4 MiB.
+    /// Creates an empty set whose bodies may have up to 4 MiB.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// No routes yet. Bodies may have up to this many bytes, also where others are [merged](Self::merge) with other limits.
+    /// Creates an empty set whose bodies may have up to `bytes` bytes. The limit stays when the set is
+    /// [merged](Self::merge) with others.
     pub fn with_body_limit(bytes: usize) -> Self {
         Self { body_limit: bytes, entries: Vec::new(), lost: None }
     }
 
-    /// Adds a route for callers whose token has this scope. `methods` may be a service, too:
+    /// Adds a route for callers whose token has this scope. `methods` may also be a service:
     /// [`any_service`](axum::routing::any_service).
     ///
-    /// Its handler finds a [`Principal`](crate::Principal) and [`Closing`](crate::Closing) among the extensions of the
-    /// request. An error status that it answers without a body, or with plain text, becomes a [`Problem`] of that status.
+    /// Its handler finds a [`Principal`](crate::Principal) and a [`Closing`](crate::Closing) among the extensions of
+    /// the request. An error response without a body, or with plain text, becomes a [`Problem`] of the same status.
     pub fn route(self, path: &str, scope: Scope, methods: MethodRouter) -> Self {
         self.with(path, Access::Scope(scope), methods)
     }
 
-    /// Adds a route whose posts go past the router, to a function, behind the same guard; `methods` has the others. That is
-    /// for the one route of which every microsecond counts: its path is compared as it is.
+    /// Adds a route whose POST requests skip the router and go to `posts`, behind the same guard. `methods` handles all
+    /// other methods. Use it only for the route where every microsecond counts. Its path is compared literally, so it
+    /// cannot have parameters.
     pub fn route_with_posts(
         mut self,
         path: &str,
@@ -92,20 +94,20 @@ impl Routes {
         self
     }
 
-    /// Adds a route for everybody who can reach the server. Host, origin and, where something could change, site are
-    /// checked as for all others.
+    /// Adds a route that needs no token. Host and origin are checked as for all others, and so is the site where a
+    /// request could change something.
     pub fn open(self, path: &str, methods: MethodRouter) -> Self {
         self.with(path, Access::Open, methods)
     }
 
-    /// Says what a browser is shown that looks for a page which is not there: a `GET` that accepts HTML, at an address
-    /// that is none of these and below none of them. Everybody may see it. Programs are told a problem as everywhere.
+    /// Sets the page for browsers that request a URL without a route, with a `GET` that accepts HTML. Paths in or below
+    /// `apart` have no page. The page needs no token. Programs get a problem, as everywhere.
     pub const fn lost(mut self, page: fn() -> Response, apart: &'static [&'static str]) -> Self {
         self.lost = Some(NotFoundPage { page, apart });
         self
     }
 
-    /// Adds the routes of another set, which keep their limit, and its page for who is lost.
+    /// Adds the routes of another set, which keep their limit. Its page for unknown URLs is used if this set has none.
     pub fn merge(mut self, other: Self) -> Self {
         self.entries.extend(other.entries);
         self.lost = self.lost.or(other.lost);
@@ -119,7 +121,8 @@ impl Routes {
         self
     }
 
-    /// Puts the guard before every route, and before what is none: who has no token does not learn which it is.
+    /// Puts the guard before every route and before the fallback. So a client without a token cannot find out which
+    /// routes exist.
     pub(crate) fn behind(self, guard: Guard, closing: &Closing) -> (Router, Vec<PostRoute>) {
         let guard = Arc::new(guard);
         let gate = |access, body_limit, figures| {
@@ -146,7 +149,7 @@ impl Routes {
             router.route(&entry.path, entry.methods.layer(gate))
         };
         let router = self.entries.into_iter().fold(Router::new(), add);
-        // The gates limit every body, also of those who read it without an extractor.
+        // The gates limit every body, including those that handlers read without an extractor.
         (router.fallback_service(nothing).layer(DefaultBodyLimit::disable()), posts)
     }
 }

@@ -1,19 +1,19 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a token may be used for.
+/// A permission of a token.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Scope {
-    /// Call tools through the gateway.
+    /// Allows calls of tools through the gateway.
     Call,
-    /// Hand in replies and publish to live streams.
+    /// Allows submitting replies and publishing to live streams.
     Ingest,
-    /// See what was recorded.
+    /// Allows reading everything that was recorded.
     Read,
-    /// Decide what waits for a person.
+    /// Allows deciding cases.
     Decide,
-    /// Run the server: reload, settings, sessions.
+    /// Allows operating the server: reload, settings and sessions.
     Admin,
 }
 
@@ -21,7 +21,7 @@ impl Scope {
     /// Every scope, in the order in which sets are printed.
     pub const ALL: [Self; 5] = [Self::Call, Self::Ingest, Self::Read, Self::Decide, Self::Admin];
 
-    /// The word in configurations and messages.
+    /// Returns the name of the scope in configurations and messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Call => "call",
@@ -52,7 +52,7 @@ impl FromStr for Scope {
     }
 }
 
-/// A set of scopes, as it was granted.
+/// A set of granted scopes.
 ///
 /// ```
 /// use answerback_http::{Scope, Scopes};
@@ -66,25 +66,25 @@ impl FromStr for Scope {
 pub struct Scopes(u8);
 
 impl Scopes {
-    /// No scope at all.
+    /// The empty set.
     pub const NONE: Self = Self(0);
 
-    /// The set with one more.
+    /// Returns the set with one more scope.
     #[must_use]
     pub const fn with(self, scope: Scope) -> Self {
         Self(self.0 | scope.bit())
     }
 
-    /// Whether the set allows what `scope` stands for.
+    /// True if the set allows this scope.
     ///
-    /// Admin allows everything but decisions. A decision is recorded as a person's own, so the right to make one
-    /// is granted by name: whoever keeps the server running does not thereby speak for the people who use it.
+    /// `admin` allows everything but decisions. A decision is recorded in a person's name, so that right must be
+    /// granted explicitly. Operating the server does not include speaking for its users.
     pub const fn allow(self, scope: Scope) -> bool {
         let admin = !matches!(scope, Scope::Decide) && self.0 & Scope::Admin.bit() != 0;
         admin || self.0 & scope.bit() != 0
     }
 
-    /// The scopes that were granted by name.
+    /// Returns the scopes that were granted explicitly.
     pub fn iter(self) -> impl Iterator<Item = Scope> {
         Scope::ALL.into_iter().filter(move |scope| self.0 & scope.bit() != 0)
     }
@@ -111,7 +111,7 @@ impl<const N: usize> From<[Scope; N]> for Scopes {
 impl FromStr for Scopes {
     type Err = UnknownScope;
 
-    /// Reads words that stand between commas or blanks.
+    /// Parses names that are separated by commas or spaces.
     fn from_str(text: &str) -> Result<Self, UnknownScope> {
         let words = text.split([',', ' ']).filter(|word| !word.is_empty());
         words.map(str::parse).collect()
@@ -134,7 +134,7 @@ impl fmt::Debug for Scopes {
     }
 }
 
-/// A word that names no scope.
+/// A name that is not a scope.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("unknown scope {0:?}; a scope is call, ingest, read, decide or admin")]
 pub struct UnknownScope(String);

@@ -22,20 +22,22 @@ use crate::front::{Front, PostRoute};
 use crate::untrusted::{Connection, Eviction, UntrustedConnections};
 use crate::{Alarm, Closing, Guard, Listener, Problem, ProblemKind, Routes, answer};
 
-/// How many connections beyond the limit are told so at a time; what comes beyond these is closed without a word.
+/// The number of connections over the limit that get a 503 response at a time. Connections beyond these are closed
+/// without a response.
 const MOST_REFUSED: usize = 64;
-/// How long a connection that is only told so may take to say what it wants.
+/// The head timeout of a connection that only gets a 503 response.
 const REFUSED_TIMEOUT: Duration = Duration::from_secs(2);
-/// The largest head of a request. Without a bound here each connection could have several hundred kilobytes of it kept.
+/// The largest head of a request. Without a limit, each connection could make the server buffer several hundred
+/// kilobytes.
 const HEAD_LIMIT: usize = 64 << 10;
-/// How long connections that are cut have to be gone.
+/// The time to wait until aborted connections are gone.
 const CUTTING: Duration = Duration::from_secs(1);
-/// How long to wait when the system gives no more connections, as when descriptors have run out.
+/// The pause after a failed accept, for example when the process has run out of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves the routes behind the guard until `shutdown` ends; then requests have a while to end by themselves.
+/// Serves the routes behind the guard until `shutdown` resolves. Then running requests get the grace period to end.
 ///
-/// Bodies of answers pass as they are made: nothing is gathered and nothing times out.
+/// Response bodies are streamed as they are produced, without buffering and without a timeout.
 pub async fn serve(
     listener: Listener,
     routes: Routes,
@@ -44,7 +46,7 @@ pub async fn serve(
 ) {
     let (close, closing) = Closing::watched();
     let (guarded, posts) = routes.behind(guard.listening_on(listener.address()), &closing);
-    // Without a word about its state, though there is none, a router builds a route's layers anew for each request.
+    // Without this call, a router builds the layers of a route anew for each request, even though it has no state.
     let guarded = guarded.with_state(());
     let settings = &listener.settings;
     let server = HttpServer {
@@ -54,7 +56,7 @@ pub async fn serve(
         slots: Arc::new(Semaphore::new(settings.max_connections)),
         header_timeout: settings.header_timeout,
         refusals: Arc::new(Semaphore::new(MOST_REFUSED)),
-        // Of all addresses together half, so that there is always room for who has a token.
+        // All addresses together get half of the connections, so that clients with a token always find room.
         untrusted: UntrustedConnections::new(
             settings.max_half_open,
             settings.max_connections.div_ceil(2),
@@ -76,12 +78,12 @@ pub async fn serve(
         }
     }
     let grace = settings.shutdown_grace;
-    // From here on connections are refused by the system, so that a client goes elsewhere at once.
+    // From here on the operating system refuses connections, so clients can go elsewhere at once.
     drop(listener.socket);
     close.send_replace(true);
     if timeout(grace, async { while connections.join_next().await.is_some() {} }).await.is_err() {
         tracing::warn!(connections = connections.len(), "cut what did not end in time");
-        // One that computes is gone when it is done with that, and nobody waits for it.
+        // A task that computes cannot be aborted before its next await point, and the server does not wait for it.
         let _ = timeout(CUTTING, connections.shutdown()).await;
     }
 }
@@ -97,12 +99,13 @@ struct HttpServer {
 }
 
 impl HttpServer {
-    /// Serves a connection, or tells it that there are too many: a full house is an answer, not a wait.
+    /// Serves a connection, or answers it with 503 if there are too many. An overloaded server answers instead of
+    /// making clients wait.
     fn take(&self, stream: TcpStream, address: IpAddr, connections: &mut JoinSet<()>) {
         let mut watched = None;
         let (router, posts, refusal, header_timeout) =
             if let Ok(slot) = self.slots.clone().try_acquire_owned() {
-                // The slot is the connection's until it ends, or has to make room.
+                // The connection holds the slot until it ends or is evicted.
                 watched = Some(self.untrusted.enter(address, Some(slot)));
                 (self.router.clone(), Arc::clone(&self.posts), None, self.header_timeout)
             } else if let Ok(refusal) = self.refusals.clone().try_acquire_owned() {
@@ -112,7 +115,7 @@ impl HttpServer {
             };
         let (connection, evicted) = watched.unzip();
         let front = Front { posts, router, alarm: Alarm::default(), connection };
-        // Answers are written whole or as events; waiting for more to send would only delay them.
+        // Responses are written whole or as events, so waiting for more data would only delay them.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "a connection without TCP_NODELAY");
         }
@@ -140,10 +143,10 @@ async fn carry(
     let ended = loop {
         tokio::select! {
             biased;
-            // One that became trusted, or that nobody watches, is never evicted.
+            // A trusted connection, or one without limits, is never evicted.
             eviction = next_eviction(&mut evicted) => match eviction {
                 Eviction::Idle => std::pin::Pin::new(&mut connection).graceful_shutdown(),
-                // Its request came at the last moment, and has its answer.
+                // Its request arrived at the last moment and gets its response.
                 _ if watched.as_ref().is_some_and(|watched| watched.0.was_told()) => {}
                 unheard => {
                     let problem = if unheard == Eviction::AddressUnheard {
@@ -152,7 +155,7 @@ async fn carry(
                         unavailable()
                     };
                     let stream = connection.into_parts().io.into_inner();
-                    // Whoever does not read it is not waited for.
+                    // The client may not read the response, so writing it has a time limit.
                     let _ = timeout(REFUSED_TIMEOUT, write_unasked(stream, problem)).await;
                     return;
                 }
@@ -165,12 +168,12 @@ async fn carry(
         }
     };
     if let Err(error) = ended {
-        // Clients that leave in the middle are ordinary.
+        // Clients that disconnect early are normal.
         tracing::debug!(%error, "a connection ended early");
     }
 }
 
-/// A connection that leaves its places when it ends, however it ends.
+/// Releases the places of a connection when it is dropped.
 struct Watched(Connection);
 
 impl Drop for Watched {
@@ -179,7 +182,7 @@ impl Drop for Watched {
     }
 }
 
-/// Waits until the connection has to be closed, which is once at most.
+/// Waits until the connection must be closed. This resolves at most once.
 async fn next_eviction(evicted: &mut Option<oneshot::Receiver<Eviction>>) -> Eviction {
     if let Some(receiver) = evicted {
         let eviction = receiver.await;
@@ -191,7 +194,7 @@ async fn next_eviction(evicted: &mut Option<oneshot::Receiver<Eviction>>) -> Evi
     std::future::pending().await
 }
 
-/// The answer to a connection whose address has too many that have shown no token.
+/// Builds the response for a connection whose address has too many connections without a token.
 pub(crate) fn too_many() -> Problem {
     let text = "Too many connections of this address have sent no request with a token";
     let error = ErrorBuilder::new("TOO_MANY_CONNECTIONS", text, "connection")
@@ -209,7 +212,7 @@ fn closing_with(problem: Problem) -> Problem {
     problem.with_retry_after(1).with_header(header::CONNECTION, close)
 }
 
-/// Writes a response to a client that has not asked anything yet, and closes the connection.
+/// Writes a response to a client that has sent no complete request, and closes the connection.
 async fn write_unasked(mut stream: TcpStream, problem: Problem) -> io::Result<()> {
     metrics::counter!("answerback_http_refused_total", "code" => problem.code().to_owned())
         .increment(1);
@@ -226,7 +229,7 @@ async fn write_unasked(mut stream: TcpStream, problem: Problem) -> io::Result<()
     text.extend_from_slice(b"\r\n");
     text.extend_from_slice(&body);
     stream.write_all(&text).await?;
-    // A connection that is closed with something unread is reset, and the client may not see why.
+    // Closing a connection with unread data resets it, and the client may then not see the response.
     let mut unread = [0; 4096];
     for _ in 0..HEAD_LIMIT / unread.len() {
         if !matches!(stream.try_read(&mut unread), Ok(count) if count > 0) {

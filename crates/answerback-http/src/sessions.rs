@@ -1,5 +1,5 @@
-//! People at a browser. A link that counts once becomes a cookie; whoever has the cookie is known by it as a program is by
-//! its token.
+//! Manages the sessions of people in a browser. A one-time link is exchanged for a cookie, which identifies a person as
+//! a token identifies a program.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,20 +14,21 @@ use crate::private_file::{self, PrivateFileError};
 use crate::token::{NoRandomness, TokenDigest};
 use crate::{Principal, Scopes, Token};
 
-/// How long a launch link counts.
+/// The lifetime of a launch link.
 const LAUNCH_LIFE: Duration = Duration::from_mins(5);
-/// How many links may wait to be opened; a new one takes the oldest one's place.
+/// The largest number of links. A new link replaces the oldest one.
 const MOST_LAUNCHES: usize = 16;
-/// How long a session lasts that nobody uses.
+/// The time after which an unused session ends.
 const IDLE_LIFE: Duration = Duration::from_hours(12);
-/// How many sessions there are at a time; a new one takes the place of the one that was idle longest.
+/// The largest number of sessions. A new session replaces the one that was idle longest.
 const MOST_SESSIONS: usize = 64;
-/// How often a stream looks whether its session still is one.
+/// The interval at which a stream checks that its session is still open.
 const LOOKED_AT_EVERY: Duration = Duration::from_mins(1);
-/// How often the file learns that a session is in use. After a restart it may seem idle for so much longer.
+/// The interval at which the file is updated with the last use of a session. After a restart a session may seem idle
+/// for this much longer.
 const NOTED_EVERY: Duration = Duration::from_mins(10);
 
-/// The sessions of people at a browser. Clones share them.
+/// The sessions of people in a browser. Clones share them.
 ///
 /// ```
 /// use answerback_http::{Scope, Sessions};
@@ -48,7 +49,7 @@ struct SharedSessions {
     scopes: Scopes,
     file: Option<PathBuf>,
     table: Mutex<SessionTable>,
-    /// Goes up when a session ends.
+    /// Counts the sessions that ended, to wake those that wait for an end.
     ended: watch::Sender<u64>,
     held_back: HeldBack,
 }
@@ -75,22 +76,22 @@ struct BrowserSession {
     noted: SystemTime,
 }
 
-/// A session as its owner sees it in a list.
+/// A session in the list that a person sees.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionInfo {
-    /// Names it, and opens nothing.
+    /// The public id of the session. It grants no access.
     pub id: String,
-    /// When it began.
+    /// The time when the session began.
     pub created: SystemTime,
-    /// When it was last used.
+    /// The time of the last use.
     pub last_used: SystemTime,
-    /// Whether it is the one that asks.
+    /// True if this session made the request.
     pub is_current: bool,
 }
 
 impl Sessions {
-    /// No sessions yet; those to come act under this name, with these scopes.
+    /// Creates an empty table. New sessions get this name and these scopes.
     pub fn new(name: &str, scopes: impl Into<Scopes>) -> Self {
         let (table, ended) = (Mutex::default(), watch::Sender::new(0));
         Self(Arc::new(SharedSessions {
@@ -103,11 +104,11 @@ impl Sessions {
         }))
     }
 
-    /// Sessions that outlive the process: their digests are kept in this file, which is for its owner alone.
+    /// Creates sessions that survive a restart. Their digests are stored in this file, which only its owner may read.
     ///
     /// # Errors
     ///
-    /// When the file cannot be used, or others can read or write it. What it does not say well is forgotten.
+    /// If the file cannot be used, or if others can read or write it. Entries that cannot be parsed are dropped.
     pub fn kept_in(
         file: &Path,
         name: &str,
@@ -132,11 +133,11 @@ impl Sessions {
         })))
     }
 
-    /// A token that opens one session, once, within five minutes.
+    /// Creates a token that opens one session, once, within five minutes.
     ///
     /// # Errors
     ///
-    /// When the system gives no randomness.
+    /// If the operating system provides no random bytes.
     pub fn launch(&self) -> Result<Token, NoRandomness> {
         let token = Token::fresh()?;
         let mut table = self.lock();
@@ -148,11 +149,11 @@ impl Sessions {
         Ok(token)
     }
 
-    /// Opens a session with a launch token, and gives the text of its cookie.
+    /// Opens a session with a launch token and returns the text of its cookie.
     ///
     /// # Errors
     ///
-    /// When the token was used before, is too old, or is none of ours.
+    /// If the token was used before, is too old, or is unknown.
     pub fn redeem(&self, launch: &str) -> Result<Token, RedeemError> {
         let (digest, now) = (TokenDigest::of(launch.trim()), SystemTime::now());
         let mut table = self.lock();
@@ -184,11 +185,11 @@ impl Sessions {
         Ok(token)
     }
 
-    /// As [`Sessions::redeem`], for whoever may be guessing: a wrong token is answered late, and few at a time.
+    /// Redeems a launch token like [`Sessions::redeem`], but delays the response to a wrong one, to make guessing slow.
     ///
     /// # Errors
     ///
-    /// As [`Sessions::redeem`], and when too many are answered late already.
+    /// The errors of [`Sessions::redeem`], or [`RedeemError::TooMany`] if too many responses are delayed already.
     pub async fn redeem_guarded(&self, launch: &str) -> Result<Token, RedeemError> {
         match self.redeem(launch) {
             Err(error @ (RedeemError::Unknown | RedeemError::Used | RedeemError::Late)) => {
@@ -198,7 +199,7 @@ impl Sessions {
         }
     }
 
-    /// Whose cookie this is.
+    /// Returns the principal whose cookie this is.
     pub fn authenticate(&self, cookie: &str) -> Option<Principal> {
         let (digest, now) = (TokenDigest::of(cookie), SystemTime::now());
         let mut table = self.lock();
@@ -215,7 +216,7 @@ impl Sessions {
         Some(principal)
     }
 
-    /// All sessions, as the one of `asking` sees them.
+    /// Lists all sessions, with the session of `asking` marked as current.
     pub fn list(&self, asking: &Principal) -> Vec<SessionInfo> {
         let mut table = self.lock();
         table.forget_idle(SystemTime::now());
@@ -228,28 +229,28 @@ impl Sessions {
         table.open.iter().map(info).collect()
     }
 
-    /// Ends a session by its id, and the streams that it opened. Says whether there was one.
+    /// Ends the session with this id and the streams that it opened. Returns false if there is none.
     pub fn revoke(&self, id: &str) -> bool {
         self.end(|session| session.id == id)
     }
 
-    /// Ends the session of `asking`.
+    /// Ends the session of `asking`. Returns false if there is none.
     pub fn leave(&self, asking: &Principal) -> bool {
         self.end(|session| session.principal.is(asking))
     }
 
-    /// Whether the principal is one of a session that is open.
+    /// True if the principal belongs to an open session.
     pub(crate) fn stands(&self, principal: &Principal) -> bool {
         let mut table = self.lock();
         table.forget_idle(SystemTime::now());
         table.open.iter().any(|session| session.principal.is(principal))
     }
 
-    /// Ends when the session of the principal has.
+    /// Resolves when the session of the principal has ended.
     pub(crate) async fn ended(&self, principal: &Principal) {
         let mut changes = self.0.ended.subscribe();
         while self.stands(principal) {
-            // One that nobody used for too long ends without a word, so it is looked at from time to time.
+            // A session that expires sends no notification, so this checks at an interval.
             let _ = tokio::time::timeout(LOOKED_AT_EVERY, changes.changed()).await;
         }
     }
@@ -267,7 +268,7 @@ impl Sessions {
         has_ended
     }
 
-    /// Sessions that cannot be kept are still sessions: they end with the process.
+    /// Writes the sessions to the file. If that fails, they still work but end with the process.
     fn keep(&self, table: &SessionTable) {
         let Some(file) = &self.0.file else { return };
         let kept: Vec<Value> = table.open.iter().map(BrowserSession::kept).collect();
@@ -276,7 +277,7 @@ impl Sessions {
         }
     }
 
-    // Each change of the table is whole before the lock is let go.
+    // A poisoned lock is safe to use, because each change leaves the table consistent.
     fn lock(&self) -> MutexGuard<'_, SessionTable> {
         self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -284,7 +285,7 @@ impl Sessions {
 
 impl SessionTable {
     fn forget_idle(&mut self, now: SystemTime) {
-        // A clock that was put back makes nobody idle.
+        // If the clock was set back, no session counts as idle.
         let since = |then: SystemTime| now.duration_since(then).unwrap_or_default();
         self.open.retain(|session| since(session.last_used) < IDLE_LIFE);
         self.launches.retain(|launch| since(launch.made) < 2 * LAUNCH_LIFE);
@@ -316,23 +317,23 @@ fn seconds(time: SystemTime) -> u64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Why a launch token opens nothing.
+/// The reason why a launch token opens no session.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RedeemError {
-    /// Nobody here made it, or so long ago that it is forgotten.
+    /// This server did not create the token, or has forgotten it because it is too old.
     #[error("this link is none of this server's")]
     Unknown,
-    /// Somebody was first.
+    /// The token was used before.
     #[error("this link was used before; a link opens one session")]
     Used,
-    /// It waited for too long.
+    /// The token has expired.
     #[error("this link is older than five minutes")]
     Late,
-    /// Too many wrong ones come at once.
+    /// Too many wrong tokens are tried at once.
     #[error("too many wrong links are tried at once")]
     TooMany,
-    /// The system gives no randomness.
+    /// The operating system provides no random bytes.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
 }
@@ -351,7 +352,7 @@ mod tests {
         let link = sessions.launch().unwrap();
         let cookie = sessions.redeem(link.text()).unwrap();
         assert_eq!(sessions.redeem(link.text()).unwrap_err(), RedeemError::Used);
-        // A link is no cookie, and a cookie no link.
+        // A link does not work as a cookie, nor a cookie as a link.
         assert!(sessions.authenticate(link.text()).is_none());
         assert_eq!(sessions.redeem(cookie.text()).unwrap_err(), RedeemError::Unknown);
 

@@ -9,41 +9,40 @@ use zeroize::Zeroizing;
 
 use crate::{TokensError, private_file};
 
-/// What the text of a token begins with, so that people and scanners of secrets recognise one.
+/// The prefix of every token, so that people and secret scanners recognize one.
 const PREFIX: &str = "ab_";
 const RANDOM_BYTES: usize = 32;
 
-/// A bearer token: `ab_` and 32 random bytes in base64url. It is not printed, and its memory is wiped when it is
-/// dropped.
+/// A bearer token: `ab_` and 32 random bytes in base64url. It is never printed in debug output, and its memory is wiped
+/// when it is dropped.
 ///
-/// Only this form is accepted, also from people who bring their own: a secret that somebody thought up can be
-/// guessed.
+/// Only this form is accepted, even from users who bring their own token, because a self-made secret can be guessed.
 #[derive(Clone)]
 pub struct Token(Zeroizing<String>);
 
 impl Token {
-    /// The token made of these random bytes.
+    /// Creates the token from these random bytes.
     pub fn new(random: &[u8; RANDOM_BYTES]) -> Self {
         let encoded = Zeroizing::new(BASE64URL_NOPAD.encode(random));
         Self(Zeroizing::new(format!("{PREFIX}{}", *encoded)))
     }
 
-    /// A token that nobody has seen yet.
+    /// Creates a new random token.
     ///
     /// # Errors
     ///
-    /// When the system gives no randomness.
+    /// If the operating system provides no random bytes.
     pub fn fresh() -> Result<Self, NoRandomness> {
         let mut random = Zeroizing::new([0; RANDOM_BYTES]);
         getrandom::fill(&mut *random).map_err(|_| NoRandomness)?;
         Ok(Self::new(&random))
     }
 
-    /// Reads the text of a token; blanks and line ends around it do not count.
+    /// Parses the text of a token and ignores whitespace around it.
     ///
     /// # Errors
     ///
-    /// When it is not one. The text is not repeated: it may be a secret of another kind.
+    /// If the text is not a token. The error does not contain the text, which may be another secret.
     pub fn parse(text: &str) -> Result<Self, NotAToken> {
         let text = text.trim();
         let decoded = text
@@ -58,22 +57,22 @@ impl Token {
         }
     }
 
-    /// The token that stands in a file, and nothing else in it.
+    /// Reads the token from a file that contains nothing else.
     ///
     /// # Errors
     ///
-    /// When the file is not there or cannot be used, others can read or write it, or it holds no token.
+    /// If the file is missing or cannot be used, if others can read or write it, or if it contains no token.
     pub fn from_file(path: &Path) -> Result<Self, TokensError> {
         let missing = || TokensError::NoFile(path.to_owned());
         let text = private_file::read(path)?.ok_or_else(missing)?;
         Self::parse(&text).map_err(|source| TokensError::Content { path: path.to_owned(), source })
     }
 
-    /// The token that stands in an environment variable.
+    /// Reads the token from an environment variable.
     ///
     /// # Errors
     ///
-    /// When the variable is not set or holds no token.
+    /// If the variable is not set or contains no token.
     pub fn from_variable(variable: &str) -> Result<Self, TokensError> {
         let text = env::var(variable).map_err(|_| TokensError::NoVariable(variable.to_owned()))?;
         let text = Zeroizing::new(text);
@@ -81,12 +80,12 @@ impl Token {
             .map_err(|source| TokensError::Variable { variable: variable.to_owned(), source })
     }
 
-    /// The text that a client sends. Show it only to whom the token is for.
+    /// Returns the text that a client sends. Show it only to the token's owner.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// What is kept in place of the token.
+    /// Returns the digest that is stored in place of the token.
     pub(crate) fn digest(&self) -> TokenDigest {
         TokenDigest::of(&self.0)
     }
@@ -98,17 +97,17 @@ impl fmt::Debug for Token {
     }
 }
 
-/// A text that is no token.
+/// The error for a text that is not a token.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("not a token: ab_ and 43 characters of base64url")]
 pub struct NotAToken;
 
-/// The system gives no random bytes.
+/// The error for an operating system that provides no random bytes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("the system gives no random bytes, so no token can be made")]
 pub struct NoRandomness;
 
-/// The SHA-256 of a token's text. A fast hash is enough, since there are 256 random bits behind it.
+/// The SHA-256 of a token's text. A fast hash is enough, because a token has 256 random bits.
 #[derive(Clone, Copy)]
 pub(crate) struct TokenDigest([u8; 32]);
 
@@ -125,12 +124,12 @@ impl TokenDigest {
         &self.0
     }
 
-    /// A name for what it belongs to: too little of it to find the token by.
+    /// Returns a short name for the token's owner. It is too short to find the token from it.
     pub(crate) fn name(&self) -> String {
         HEXLOWER.encode(&self.0[..6])
     }
 
-    /// Whether both are the same, in a time that does not tell how much of them is.
+    /// Compares both digests in constant time.
     pub(crate) fn is(&self, other: &Self) -> Choice {
         self.0.ct_eq(&other.0)
     }
@@ -165,7 +164,7 @@ mod tests {
         for other in others {
             assert_eq!(Token::parse(other).unwrap_err(), NotAToken, "{other}");
         }
-        // The last character has two bits that say nothing; only one spelling of them is a token.
+        // The last character has two unused bits, and only one spelling of them is valid.
         assert!(Token::parse(&token.text().replace("Bwc", "Bwd")).is_err());
     }
 }

@@ -8,7 +8,7 @@ use crate::private_file::{self, PrivateFileError};
 use crate::token::{NoRandomness, NotAToken, TokenDigest};
 use crate::{Scope, Scopes, Token};
 
-/// Who is asking, known by a token.
+/// The caller of a request, identified by a token or a cookie.
 #[derive(Clone)]
 pub struct Principal {
     name: Arc<str>,
@@ -22,13 +22,13 @@ impl Principal {
         Self { name: name.into(), scopes, digest, is_person: false }
     }
 
-    /// The principal as a person at a browser.
+    /// Marks the principal as a person in a browser.
     pub(crate) fn of_person(mut self) -> Self {
         self.is_person = true;
         self
     }
 
-    /// Whether it is a person at a browser, known by a cookie, and not the bearer of a token.
+    /// True if the principal is a person in a browser with a cookie. False for the bearer of a token.
     pub fn is_person(&self) -> bool {
         self.is_person
     }
@@ -37,27 +37,28 @@ impl Principal {
         &self.digest
     }
 
-    /// Whether both are known by the same token or cookie.
+    /// True if both have the same token or cookie.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.digest.is(&other.digest).into()
     }
 
-    /// Tells it from all others, people at several browsers too. The token cannot be found by it.
+    /// Returns an id that differs for every token and cookie, even for the same person in two browsers. The token
+    /// cannot be derived from it.
     pub fn id(&self) -> String {
         self.digest.name()
     }
 
-    /// The name it has in the configuration, in logs and in records.
+    /// Returns the principal's name in the configuration, in logs and in records.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether it may do what `scope` stands for.
+    /// True if the principal has this scope.
     pub fn has(&self, scope: Scope) -> bool {
         self.scopes.allow(scope)
     }
 
-    /// The scopes that were granted to it.
+    /// Returns the granted scopes.
     pub fn scopes(&self) -> Scopes {
         self.scopes
     }
@@ -69,7 +70,7 @@ impl fmt::Debug for Principal {
     }
 }
 
-/// Named principals, each known by the SHA-256 of its token.
+/// Named principals, each identified by the SHA-256 of its token.
 ///
 /// ```
 /// use answerback_http::{Scope, Token, Tokens};
@@ -85,17 +86,17 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// A table without principals: nobody gets in.
+    /// Creates an empty table, which rejects every caller.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The token that `path` holds, made on first use, and a table with it alone. The token is given back so that a
-    /// program can show it to the person who started it. The folder must be there.
+    /// Reads the token from `path`, or creates the file on first use. Returns a table with that token alone, and the
+    /// token itself, so that a program can show it to its user. The folder must exist.
     ///
     /// # Errors
     ///
-    /// When the file cannot be used, others can read or write it, or it holds no token.
+    /// If the file cannot be used, if others can read or write it, or if it contains no token.
     pub fn from_file_or_new(
         path: &Path,
         name: &str,
@@ -110,11 +111,11 @@ impl Tokens {
         Ok((tokens, token))
     }
 
-    /// Adds a principal that is known by this token.
+    /// Adds a principal with this token.
     ///
     /// # Errors
     ///
-    /// When the name or the token is in the table already.
+    /// If the table already has the name or the token.
     pub fn with(
         mut self,
         name: &str,
@@ -125,7 +126,7 @@ impl Tokens {
         if self.principals.iter().any(|principal| *principal.name == *name) {
             return Err(TokensError::NameTwice(name.to_owned()));
         }
-        // Of two names for one token a record could only name one, and it would be the wrong one at times.
+        // If two names shared a token, a record could contain only one of them, and sometimes the wrong one.
         if let Some(other) = self.find(&digest) {
             return Err(TokensError::TokenTwice(other.name().to_owned(), name.to_owned()));
         }
@@ -133,11 +134,12 @@ impl Tokens {
         Ok(self)
     }
 
-    /// Adds a principal whose token stands in a file, and nothing else in it.
+    /// Adds a principal whose token is in a file that contains nothing else.
     ///
     /// # Errors
     ///
-    /// When the file cannot be used, others can read or write it, it holds no token, or as [`Tokens::with`].
+    /// If the file cannot be used, if others can read or write it, or if it contains no token. Also the errors of
+    /// [`Tokens::with`].
     pub fn with_file(
         self,
         name: &str,
@@ -147,11 +149,11 @@ impl Tokens {
         self.with(name, &Token::from_file(path)?, scopes)
     }
 
-    /// Adds a principal whose token stands in an environment variable.
+    /// Adds a principal whose token is in an environment variable.
     ///
     /// # Errors
     ///
-    /// When the variable is not set or holds no token, or as [`Tokens::with`].
+    /// If the variable is not set or contains no token. Also the errors of [`Tokens::with`].
     pub fn with_variable(
         self,
         name: &str,
@@ -161,22 +163,22 @@ impl Tokens {
         self.with(name, &Token::from_variable(variable)?, scopes)
     }
 
-    /// The principal that is known by this token.
+    /// Returns the principal with this token.
     pub fn authenticate(&self, bearer: &str) -> Option<&Principal> {
         self.find(&TokenDigest::of(bearer))
     }
 
-    /// The principals, in the order in which they were added.
+    /// Returns the principals in the order in which they were added.
     pub fn principals(&self) -> impl Iterator<Item = &Principal> {
         self.principals.iter()
     }
 
-    /// Whether the principal's token is here, with the scopes that it had.
+    /// True if the principal's token is still in the table with the same scopes.
     fn stands(&self, principal: &Principal) -> bool {
         self.find(&principal.digest).is_some_and(|found| found.scopes == principal.scopes)
     }
 
-    /// Every entry is compared, found or not, so that the time does not tell which one it was.
+    /// Finds a principal by its digest. It compares every entry, so that the time does not reveal which one matched.
     fn find(&self, digest: &TokenDigest) -> Option<&Principal> {
         self.principals.iter().fold(None, |found, principal| {
             if bool::from(principal.digest.is(digest)) { Some(principal) } else { found }
@@ -184,71 +186,71 @@ impl Tokens {
     }
 }
 
-/// The tokens that count now. Clones share them, and a reload replaces them for all.
+/// The tokens that are valid now. Clones share them, and a reload replaces them for all.
 #[derive(Clone, Debug)]
 pub struct TokenTable(Arc<watch::Sender<Tokens>>);
 
 impl TokenTable {
-    /// Starts with these tokens.
+    /// Creates a table with these tokens.
     pub fn new(tokens: Tokens) -> Self {
         Self(Arc::new(watch::Sender::new(tokens)))
     }
 
-    /// Puts other tokens in their place, from the next request on.
+    /// Replaces all tokens, from the next request on.
     pub fn replace(&self, tokens: Tokens) {
         self.0.send_replace(tokens);
     }
 
-    /// The principal that is known by this token now.
+    /// Returns the principal that has this token now.
     pub fn authenticate(&self, bearer: &str) -> Option<Principal> {
         self.0.borrow().authenticate(bearer).cloned()
     }
 
-    /// Ends when the principal's token has left the table or its scopes have changed: a stream that it opened ends
-    /// then, too.
+    /// Resolves when the principal's token was removed or its scopes changed. A stream that the principal opened must
+    /// then end, too.
     pub async fn revoked(&self, principal: &Principal) {
         let mut tokens = self.0.subscribe();
-        // The table cannot be dropped while `self` is borrowed, so there is no other way out.
+        // Waiting cannot fail, because the sender lives as long as `self` is borrowed.
         let _ = tokens.wait_for(|tokens| !tokens.stands(principal)).await;
     }
 }
 
-/// Why a table of tokens cannot be made.
+/// The reason why a table of tokens cannot be built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokensError {
-    /// A file that cannot be used, or that others can read or write.
+    /// The file cannot be used, or others can read or write it.
     #[error(transparent)]
     File(#[from] PrivateFileError),
-    /// A file that is not there.
+    /// The file does not exist.
     #[error("there is no file {}", .0.display())]
     NoFile(PathBuf),
-    /// A file that holds something else.
+    /// The file contains no token.
     #[error("{} holds no token", .path.display())]
     Content {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What a token looks like.
+        /// The parse error, which describes the form of a token.
         source: NotAToken,
     },
-    /// A variable that is not set.
+    /// The environment variable is not set.
     #[error("the environment variable {0} is not set")]
     NoVariable(String),
-    /// A variable that holds something else.
+    /// The environment variable contains no token.
     #[error("the environment variable {variable} holds no token")]
     Variable {
-        /// The variable.
+        /// The name of the variable.
         variable: String,
-        /// What a token looks like.
+        /// The parse error, which describes the form of a token.
         source: NotAToken,
     },
-    /// A name that stands twice.
+    /// Two tokens have the same name.
     #[error("two tokens have the name {0}; give each its own")]
     NameTwice(String),
-    /// A token that stands twice.
+    /// Two names have the same token.
     #[error("{0} and {1} have the same token; make one of their own for each")]
     TokenTwice(String, String),
-    /// The system gives no randomness.
+    /// The operating system provides no random bytes.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
 }

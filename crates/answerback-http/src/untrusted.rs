@@ -1,9 +1,9 @@
-//! Bounds on connections that no token has vouched for yet, and on the connections of one token.
+//! Limits the connections that have sent no valid token yet, and the connections of each token.
 //!
-//! A connection costs its client nothing, and holds one of the server's slots until its head timeout. So at most so many
-//! connections of one address may wait without having shown a token. When there is one more, the one that has waited
-//! longest is closed instead of refusing the newest: a client that sends its request at once is served, whatever others
-//! hold open from the same address. On a development machine that is one address for everybody.
+//! A connection costs its client nothing, but holds one of the server's slots until its head timeout. So only a limited
+//! number of connections of one address may wait without a token. When there is one more, the one that has waited
+//! longest is closed, instead of rejecting the newest. A client that sends its request at once is then served, even if
+//! others hold open many connections from the same address. On a development machine all clients share one address.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -14,41 +14,41 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::{Allowance, Held};
 
-/// The part of an IPv6 address that says whose it is; who has one can choose the rest.
+/// The network part of an IPv6 address. The owner of a network can choose the rest freely.
 const NETWORK: u128 = !0 << 64;
 
-/// The connections of a server that wait without having shown a token.
+/// The connections of a server that wait without having sent a token.
 #[derive(Debug)]
 pub(crate) struct UntrustedConnections {
     per_address: usize,
-    /// How many there may be of all addresses together.
+    /// The limit for all addresses together.
     total: usize,
-    /// How many connections each token may have.
+    /// The limit on connections of each token.
     per_token: Allowance,
     waiting: Mutex<Waiting>,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// The number of the newest.
+    /// The number of the newest connection.
     newest: u64,
-    /// All of them, those that have waited longest first.
+    /// All waiting connections, the longest wait first.
     by_age: BTreeMap<u64, Arc<Inner>>,
     by_address: HashMap<IpAddr, BTreeSet<u64>>,
 }
 
-/// Why a connection is closed.
+/// The reason why a connection is closed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Eviction {
-    /// Its address has too many connections that wait. No request came on it yet.
+    /// Its address has too many waiting connections, and this one has sent no request yet.
     AddressUnheard,
-    /// All addresses together have too many. No request came on it yet.
+    /// All addresses together have too many waiting connections, and this one has sent no request yet.
     TotalUnheard,
-    /// There are too many that wait, and it waits between two requests.
+    /// Too many connections wait, and this one is idle between two requests.
     Idle,
 }
 
-/// One connection, as the bounds see it. Clones are the same connection.
+/// One connection and its places in the limits. Clones are the same connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection(Arc<Inner>);
 
@@ -56,23 +56,23 @@ pub(crate) struct Connection(Arc<Inner>);
 struct Inner {
     address: IpAddr,
     server: Arc<UntrustedConnections>,
-    /// Whether a token vouched for it. Then it is not looked up any more.
+    /// True once a request had a valid token. The connection then skips the limits on untrusted ones.
     is_trusted: AtomicBool,
     state: Mutex<State>,
-    /// The token whose connection it is, and its place among those of the token.
+    /// The token that the connection belongs to, and its place in the token's limit.
     held: Mutex<Option<(String, Held)>>,
-    /// Its place among all connections. It is free as soon as the connection is to be closed, so that many that come at
-    /// once do not take the places of others until each was closed.
+    /// The connection's place among all connections. It is released as soon as the connection is evicted, not when it
+    /// is closed. So a burst of connections does not use up the places of others.
     slot: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// Its number while it waits.
+    /// The connection's number while it waits.
     number: Option<u64>,
     was_heard: bool,
     is_evicted: bool,
-    /// Whether a request that came too late was answered with the reason.
+    /// True if a request that arrived too late was answered with the reason.
     was_told: bool,
     evict: Option<oneshot::Sender<Eviction>>,
 }
@@ -95,7 +95,7 @@ impl UntrustedConnections {
         Arc::new(Self { per_address: per_address.max(1), total: total.max(1), per_token, waiting })
     }
 
-    /// Enters a connection that was just accepted. The receiver reports if it has to be closed.
+    /// Adds a connection that was just accepted. The receiver reports if it must be closed.
     pub(crate) fn enter(
         self: &Arc<Self>,
         address: IpAddr,
@@ -121,7 +121,7 @@ impl UntrustedConnections {
         (Connection(inner), evicted)
     }
 
-    /// Has a connection wait as the newest, and closes those for which there is no room then.
+    /// Adds the connection as the newest waiting one, and evicts the oldest ones beyond the limits.
     fn wait(&self, connection: &Arc<Inner>) {
         let mut waiting = lock(&self.waiting);
         waiting.newest += 1;
@@ -169,7 +169,7 @@ impl Waiting {
 }
 
 impl Connection {
-    /// Notes that the head of a request came. Returns false if the connection is being closed.
+    /// Records that the head of a request arrived. Returns false if the connection is being closed.
     pub(crate) fn begin_request(&self) -> bool {
         if self.0.is_trusted.load(Ordering::Acquire) {
             return true;
@@ -184,7 +184,7 @@ impl Connection {
         !state.is_evicted
     }
 
-    /// Notes that a request was answered, and whether a token vouched for it.
+    /// Records that a request was answered, and whether it had a valid token.
     pub(crate) fn end_request(&self, is_authenticated: bool) {
         if self.0.is_trusted.load(Ordering::Acquire) {
             return;
@@ -196,7 +196,7 @@ impl Connection {
         }
     }
 
-    /// Counts the connection among those of a token. Returns false if the token has as many as it may.
+    /// Counts the connection among those of a token. Returns false if the token has reached its limit.
     pub(crate) fn claim(&self, token: &str) -> bool {
         let mut held = lock(&self.0.held);
         if held.as_ref().is_some_and(|(name, _)| name == token) {
@@ -211,17 +211,17 @@ impl Connection {
         }
     }
 
-    /// How many connections a token may have.
+    /// Returns the limit on connections of each token.
     pub(crate) fn most_of_token(&self) -> usize {
         self.0.server.per_token.most()
     }
 
-    /// Returns true if a request on the connection was answered with the reason why it is closed.
+    /// True if a request on the connection was answered with the reason why it is closed.
     pub(crate) fn was_told(&self) -> bool {
         lock(&self.0.state).was_told
     }
 
-    /// Forgets the connection, which has ended. Its places are free again, whoever still holds on to it.
+    /// Releases all places of a connection that has ended, even if other references to it remain.
     pub(crate) fn leave(&self) {
         lock(&self.0.slot).take();
         lock(&self.0.held).take();
@@ -250,11 +250,11 @@ mod tests {
         let (second, mut second_evicted) = server.enter(address(1), None);
         let (_other, mut other_evicted) = server.enter(address(2), None);
         assert!(first_evicted.try_recv().is_err());
-        // What was heard does not wait.
+        // A connection with a running request does not wait.
         assert!(first.begin_request());
         let (third, mut third_evicted) = server.enter(address(1), None);
         assert!(first_evicted.try_recv().is_err() && second_evicted.try_recv().is_err());
-        // Without a token it waits again when it was answered.
+        // Without a token it waits again after its response.
         first.end_request(false);
         assert_eq!(second_evicted.try_recv(), Ok(Eviction::AddressUnheard));
         assert!(!second.begin_request() && second.was_told());
@@ -308,7 +308,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever connections do, no more wait than may, and nothing is left of those that ended.
+        /// Whatever the connections do, the limits hold, and ended connections leave nothing behind.
         #[test]
         fn the_bounds_hold(steps in proptest::collection::vec((0..5_u8, 0..3_u8, 0..8_usize), 0..80)) {
             let server = UntrustedConnections::new(3, 5, 2);

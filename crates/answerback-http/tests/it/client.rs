@@ -1,4 +1,4 @@
-//! A server of a few routes, and a client that sends what it is told to.
+//! A server with a few routes, and a client that sends requests exactly as given.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,20 +16,20 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Longer than anything here takes, so that a test fails and does not hang.
+/// The time limit for every wait, so that a test fails instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     pub(crate) table: TokenTable,
-    /// A token with the scopes read and ingest.
+    /// A token with the scopes `read` and `ingest`.
     pub(crate) token: Token,
     stop: oneshot::Sender<()>,
     server: JoinHandle<()>,
 }
 
 impl Served {
-    /// A server with these routes beside those of every test.
+    /// Starts a server with these routes in addition to those of every test.
     pub(crate) async fn with(routes: Routes, settings: ListenSettings) -> Self {
         Self::guarded(routes, settings, |guard| guard).await
     }
@@ -58,7 +58,7 @@ impl Served {
         Self::with(Routes::new(), ListenSettings::default()).await
     }
 
-    /// Sends a request with the right `Host` and `Authorization`, and further lines of its head.
+    /// Sends a request with the right `Host` and `Authorization`, and further header lines.
     pub(crate) async fn ask(&self, request: &str, lines: &[&str]) -> Answer {
         let host = format!("Host: {}", self.address);
         let authorization = format!("Authorization: Bearer {}", self.token.text());
@@ -66,7 +66,7 @@ impl Served {
         self.send(request, &lines, "").await
     }
 
-    /// Sends a request with exactly these lines of its head, and this body.
+    /// Sends a request with exactly these header lines and this body.
     pub(crate) async fn send(&self, request: &str, lines: &[&str], body: &str) -> Answer {
         let mut stream = self.connect().await;
         let lines = lines.join("\r\n");
@@ -81,13 +81,13 @@ impl Served {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// Tells the server to stop, and waits until it has.
+    /// Stops the server and waits until it has stopped.
     pub(crate) async fn stop(self) {
         self.stop.send(()).unwrap();
         timeout(PATIENCE, self.server).await.unwrap().unwrap();
     }
 
-    /// Tells the server to stop, and gives what is left to wait for.
+    /// Begins to stop the server and returns the task to wait for.
     pub(crate) fn begin_to_stop(self) -> JoinHandle<()> {
         self.stop.send(()).unwrap();
         self.server
@@ -105,7 +105,7 @@ fn routes_of_every_test() -> Routes {
         .open("/page", get(|| async { "a page" }).post(|| async { "a form" }))
 }
 
-/// An answer as it came.
+/// A parsed response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -120,7 +120,7 @@ impl Answer {
         Self { status: status.unwrap_or(0), head: head.to_ascii_lowercase(), body: body.to_owned() }
     }
 
-    /// The code of the ATDF error in it; there must be one.
+    /// Returns the code of the ATDF error in the body, which must be one.
     pub(crate) fn code(&self) -> String {
         let document: serde_json::Value = serde_json::from_str(&self.body).unwrap();
         let response =
@@ -129,7 +129,7 @@ impl Answer {
         response.code().unwrap().to_owned()
     }
 
-    /// Status and code, or status and body where it is good.
+    /// Returns status and body of a success, or status and code of an error.
     pub(crate) fn told(&self) -> String {
         let said = if self.status < 400 { self.body.clone() } else { self.code() };
         format!("{} {said}", self.status)
@@ -140,7 +140,7 @@ impl Answer {
     }
 }
 
-/// Reads until `text` has come.
+/// Reads until `text` has arrived.
 pub(crate) async fn read_until(stream: &mut TcpStream, text: &str) -> String {
     let mut seen = String::new();
     while !seen.contains(text) {
@@ -152,7 +152,7 @@ pub(crate) async fn read_until(stream: &mut TcpStream, text: &str) -> String {
     seen
 }
 
-/// Reads until the other side closes, and says whether it did so in order.
+/// Reads until the server closes the connection. The second value is true if it closed without a reset.
 pub(crate) async fn read_to_end(stream: &mut TcpStream) -> (String, bool) {
     let mut bytes = Vec::new();
     let ended = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.unwrap();

@@ -49,7 +49,7 @@ fn what_is_no_token_is_not_repeated() {
     insta::assert_snapshot!(told(Tokens::from_file_or_new(&path, "desk", Scope::Call).unwrap_err()), @"FOLDER/token holds no token");
     let unset = "ANSWERBACK_HTTP_TEST_UNSET";
     insta::assert_snapshot!(told(Tokens::new().with_variable("desk", unset, Scope::Call).unwrap_err()), @"the environment variable ANSWERBACK_HTTP_TEST_UNSET is not set");
-    // A variable that every test has, and that is no token.
+    // Every test process has the variable `PATH`, and its value is not a token.
     insta::assert_snapshot!(told(Tokens::new().with_variable("desk", "PATH", Scope::Call).unwrap_err()), @"the environment variable PATH holds no token");
 }
 

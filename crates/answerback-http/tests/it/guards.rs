@@ -4,7 +4,7 @@ use answerback_http::{ListenSettings, Routes, Scope, Token, Tokens};
 
 use crate::client::Served;
 
-/// Asks the same route with each of these heads, and lists what was told.
+/// Sends the same request with each of these heads and lists the responses.
 async fn told(served: &Served, request: &str, heads: &[&[&str]]) -> String {
     let mut lines = Vec::new();
     for head in heads {
@@ -40,7 +40,7 @@ async fn only_our_hosts_are_answered_for() {
         format!("user@localhost:{port}"),
         String::new(),
     ];
-    // What is open to everybody is open to every page that was rebound, unless the host is checked there, too.
+    // A rebound page could read the open routes, too, unless they also check the host.
     for route in ["/api/name/7", "/healthz", "/readyz", "/page", "/nothing"] {
         for host in &others {
             let answer =
@@ -89,7 +89,7 @@ async fn configured_names_are_ours() {
         &token,
     ];
     assert_eq!(served.send("GET /api/name/7", &head, "").await.told(), "200 editor");
-    // Of a configured host pages are ours only where they come over the configured scheme.
+    // Pages of a configured host are accepted only with the configured scheme and port.
     let head = ["Host: answers.example", "Origin: https://answers.example:444", &token];
     assert_eq!(served.send("GET /api/name/7", &head, "").await.told(), "403 ORIGIN_NOT_ALLOWED");
     served.stop().await;
@@ -110,7 +110,7 @@ async fn pages_of_other_origins_are_refused() {
             "Origin:".to_owned(),
             "Origin: http://127.0.0.1".to_owned(),
             format!("Origin: https://127.0.0.1:{port}"),
-            // The name is ours, but not the one that was asked: pages of it have another origin.
+            // This is one of our names, but not the requested one, so its pages have another origin.
             format!("Origin: http://localhost:{port}"),
             format!("{same}\r\n{same}"),
         ];
@@ -173,7 +173,7 @@ async fn a_token_is_needed_and_only_the_header_is_read() {
     for line in &good {
         assert_eq!(served.send("GET /api/name/7", &[&host, line], "").await.told(), "200 editor");
     }
-    // Without a token nobody learns which routes there are, or which methods they take.
+    // A client without a token cannot find out which routes exist, or which methods they accept.
     for request in
         ["GET /api/name/7", "POST /api/name/7", "GET /nothing", "GET /metrics", "OPTIONS /api/size"]
     {
@@ -215,7 +215,7 @@ async fn a_scope_that_lacks_is_named() {
         answer.has("www-authenticate: bearer error=\"insufficient_scope\", scope=\"decide\""),
         "{answer:?}"
     );
-    // Admin runs the server, and decides nothing.
+    // `admin` operates the server and does not include decisions.
     for (scopes, expected) in [
         (vec![Scope::Admin], "403 SCOPE_MISSING"),
         (vec![Scope::Admin, Scope::Decide], "200 decided"),
@@ -265,14 +265,14 @@ async fn wrong_tokens_are_held_back_and_right_ones_are_not() {
     };
     let (counts, right) = tokio::join!(wrong, served.ask("GET /api/name/7", &[]));
     assert_eq!(right.told(), "200 editor");
-    // The bound is on those who wait at one time, so how many are told to come later depends on the machine.
+    // The limit counts responses that are delayed at the same time. How many are rejected depends on the machine.
     assert_eq!(counts[0] + counts[1], 80);
     assert!(counts[0] >= 32, "{counts:?}");
     assert!(started.elapsed() >= Duration::from_millis(250));
     served.stop().await;
 }
 
-/// Runs futures side by side.
+/// Runs futures concurrently.
 async fn all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     let mut running: Vec<_> = futures.into_iter().map(Box::pin).collect();
     let mut done = Vec::new();

@@ -59,17 +59,17 @@ async fn a_body_beyond_the_limit_is_refused() {
     };
     let (fits, larger) = ("x".repeat(1000), "x".repeat(1001));
     assert_eq!(send("/api/size", "Content-Length: 1000", &fits).await, "200 1000");
-    // Refused by its word alone: the body never comes.
+    // The declared size alone is rejected; the body is never sent.
     assert_eq!(send("/api/size", "Content-Length: 1001", "").await, "413 BODY_TOO_LARGE");
     assert_eq!(send("/api/size", "Content-Length: 99999999999", "").await, "413 BODY_TOO_LARGE");
-    // What does not say its size is counted.
+    // A body without a declared size is counted as it arrives.
     let chunked = |body: &str| format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
     assert_eq!(send("/api/size", "Transfer-Encoding: chunked", &chunked(&fits)).await, "200 1000");
     assert_eq!(
         send("/api/size", "Transfer-Encoding: chunked", &chunked(&larger)).await,
         "413 BODY_TOO_LARGE"
     );
-    // A limit of its own counts, also beyond what the framework takes by itself.
+    // A route's own limit applies, even above the framework's default.
     let large = "x".repeat(3 << 20);
     let length = format!("Content-Length: {}", large.len());
     assert_eq!(send("/api/larger", &length, &large).await, "200 3145728");
@@ -223,7 +223,7 @@ async fn one_connection_too_many_is_told_so() {
     let second = served.ask("GET /api/name/7", &[]).await;
     assert_eq!(second.told(), "503 UNAVAILABLE");
     assert!(second.has("retry-after: 1") && second.has("connection: close"), "{second:?}");
-    // The first one is served on.
+    // The first connection is still served.
     first.write_all(request.as_bytes()).await.unwrap();
     read_until(&mut first, "alive").await;
     drop(first);
@@ -243,7 +243,7 @@ async fn who_does_not_finish_a_head_is_let_go() {
     served.stop().await;
 }
 
-/// Connections that say nothing cost their client nothing, and must not lock out who has something to ask.
+/// Idle connections cost their clients nothing, so they must not lock out a client with a request.
 #[tokio::test]
 async fn half_open_connections_make_room_for_requests() {
     let settings = ListenSettings::default().with_max_connections(16).with_max_half_open(4);
@@ -258,7 +258,7 @@ async fn half_open_connections_make_room_for_requests() {
         let answer = served.ask("GET /api/name/7", &[]).await;
         assert_eq!(answer.told(), "200 editor", "beside {number} others");
     }
-    // Those that made room were told why.
+    // The evicted connections received the reason.
     for stream in &mut half_open[..30] {
         let (answer, _) = read_to_end(stream).await;
         assert!(answer.starts_with("HTTP/1.1 429 Too Many Requests\r\n"), "{answer}");
@@ -267,7 +267,7 @@ async fn half_open_connections_make_room_for_requests() {
             "{answer}"
         );
     }
-    // The newest are still waited for.
+    // The newest connections are still open.
     let newest = half_open.last_mut().unwrap();
     let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
     newest.write_all(request.as_bytes()).await.unwrap();
@@ -276,7 +276,7 @@ async fn half_open_connections_make_room_for_requests() {
     served.stop().await;
 }
 
-/// Who is answered without a token, and then says nothing more, waits like all that have none.
+/// A connection that was answered without a token and then stays idle counts as waiting.
 #[tokio::test]
 async fn idle_connections_without_a_token_make_room_too() {
     let settings = ListenSettings::default().with_max_half_open(2);
@@ -289,7 +289,7 @@ async fn idle_connections_without_a_token_make_room_too() {
         read_until(&mut stream, "alive").await;
         idle.push(stream);
     }
-    // The oldest was closed, and what it had asked for was answered.
+    // The oldest was closed, after its earlier request was answered.
     assert_eq!(read_to_end(&mut idle[0]).await.0, "");
     for stream in &mut idle[1..] {
         stream.write_all(request.as_bytes()).await.unwrap();
@@ -313,7 +313,7 @@ async fn a_token_has_no_more_connections_than_it_may() {
     let second = served.ask("GET /api/name/7", &[]).await;
     assert_eq!(second.told(), "429 TOO_MANY_CONNECTIONS");
     assert!(second.has("retry-after: 1") && second.has("connection: close"), "{second:?}");
-    // The first one is served on, and leaves its place when it ends.
+    // The first connection is still served, and frees its place when it ends.
     first.write_all(request.as_bytes()).await.unwrap();
     read_until(&mut first, "editor").await;
     drop(first);
@@ -338,7 +338,7 @@ async fn a_head_beyond_the_limit_is_refused() {
     served.stop().await;
 }
 
-/// What was logged.
+/// The captured log.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
 
@@ -363,7 +363,7 @@ async fn a_request_is_logged_without_what_it_carries() {
         .without_time()
         .with_writer(move || writer.clone())
         .finish();
-    // The server's tasks run on this thread, too.
+    // The server's tasks run on this thread, so they use this subscriber.
     let guard = tracing::subscriber::set_default(subscriber);
     let served = Served::new().await;
     served.ask("GET /api/name/secret-id?secret=query", &["X-Header: secret-header"]).await;

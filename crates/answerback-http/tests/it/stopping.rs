@@ -12,13 +12,13 @@ use tokio::sync::watch;
 
 use crate::client::{Served, read_to_end, read_until};
 
-/// An answer whose body is what the other half sends.
+/// Returns a sender and a body that streams what the sender sends.
 fn stream() -> (Sender<Bytes, Infallible>, Body) {
     let (sender, channel) = Channel::new(4);
     (sender, Body::new(channel))
 }
 
-/// One stream that ends when the server begins to stop, and one that goes on for good.
+/// Defines one stream that ends when the server begins to stop, and one that never ends.
 fn streams() -> Routes {
     let polite = |Extension(closing): Extension<Closing>| async move {
         let (mut sender, body) = stream();
@@ -55,11 +55,11 @@ async fn open(served: &Served, path: &str) -> TcpStream {
 
 #[tokio::test]
 async fn a_stream_that_listens_ends_in_order() {
-    // Whoever is cut after all is cut after the test has lost its patience.
+    // The grace period is longer than the test's time limit, so a cut connection fails the test.
     let settings = ListenSettings::default().with_shutdown_grace(Duration::from_hours(1));
     let served = Served::with(streams(), settings).await;
     let mut stream = open(&served, "/api/polite").await;
-    // An event is here before the next one is made: nothing gathers them.
+    // The first event arrives before the next one exists, so responses are not buffered.
     read_until(&mut stream, "data: one").await;
     let mut idle = open(&served, "/api/name/7").await;
     read_until(&mut idle, "editor").await;
@@ -121,7 +121,7 @@ async fn a_stream_ends_with_the_token_that_opened_it() {
     table.send_replace(Some(served.table.clone()));
     let mut stream = open(&served, "/api/follow").await;
     read_until(&mut stream, "data: one").await;
-    // Fewer rights are other rights.
+    // The token has other scopes now, so the stream ends.
     served.table.replace(Tokens::new().with("editor", &served.token, Scope::Ingest).unwrap());
     read_until(&mut stream, "0\r\n\r\n").await;
     served.stop().await;
