@@ -1,4 +1,4 @@
-//! Before a call is forwarded.
+//! Checks calls before they are forwarded.
 
 use std::sync::Arc;
 
@@ -29,73 +29,73 @@ use crate::tasks::TaskRole;
 use crate::unrecorded::Unrecorded;
 use crate::{Client, Gateway, Recorder, Upstream};
 
-/// Longer arguments that a person corrected are not repeated to the model, in bytes.
+/// The size limit for corrected arguments that are repeated to the model, in bytes.
 const CORRECTED_BYTES: usize = 1024;
 
-/// What becomes of a call.
+/// Tells how the gateway proceeds with a call.
 #[derive(Debug)]
-#[expect(clippy::exhaustive_enums, reason = "a call runs or it does not")]
+#[expect(clippy::exhaustive_enums, reason = "these are all possible decisions about a call")]
 pub enum Admission {
-    /// It runs.
+    /// The call is forwarded.
     Forward(Box<Forwarded>),
-    /// It does not; this is its answer.
+    /// The call does not run, and this is the response.
     Answer(Message),
-    /// It does not, and with this call a case was opened. The client may ask the person at once.
+    /// The call does not run and opened a case. The client may ask its user at once.
     Ask(Box<Asked>),
 }
 
-/// A call that a person has to decide about.
+/// Holds a blocked call that a person must decide about.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Asked {
-    /// What the model is told where nobody is asked at once.
+    /// The response to the model if the user is not asked at once.
     pub answer: Message,
-    /// The call.
+    /// The blocked call.
     pub call: ToolCallRequest,
-    /// What the person is asked.
+    /// The content of the question to the person.
     pub escalation: Box<Escalation>,
 }
 
-/// A call that runs.
+/// Holds a call that is forwarded.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Forwarded {
-    /// What the server gets.
+    /// The message for the server.
     pub message: Message,
-    /// What has to be known when its answer comes.
+    /// The state that is needed when the response arrives.
     pub running: Running,
 }
 
-/// A call that is under way.
+/// Holds a call in progress.
 #[derive(Debug)]
 pub struct Running {
-    /// In a box: it is handed on from step to step, and is large.
+    /// The call is boxed because it is large and moved often.
     pub(crate) call: Box<ToolCallRequest>,
     pub(crate) teller: ReplyBuilder,
-    /// Whether the tool says that it does no harm to run it twice.
+    /// True if the tool is annotated as read-only or idempotent, so that repeating the call is safe.
     pub(crate) may_run_twice: bool,
-    /// What the envelope of its result warns of.
+    /// The warnings for the result's envelope.
     pub(crate) warnings: Vec<ErrorObject>,
-    /// What the model is told beside its result.
+    /// The notes for the model that are added to the result.
     pub(crate) notes: Vec<String>,
-    /// Where its result is counted.
+    /// The counters for the result.
     pub(crate) figures: Arc<ToolCounters>,
-    /// What it has to do with a task.
+    /// The call's relation to a task, if it has one.
     pub(crate) task: Option<Box<TaskRole>>,
-    /// Where its client meets the server.
+    /// Tells which connection's tasks the call can see.
     pub(crate) door: TaskScope,
 }
 
 impl Running {
-    /// The id of the client's request.
+    /// Returns the id of the client's request.
     pub fn id(&self) -> &answerback_mcp::wire::Id {
         &self.call.id
     }
 }
 
 impl Gateway {
-    /// Looks at a call before it is forwarded: checks its arguments, counts the attempt, and writes it down. The
-    /// call is durable when this says that it runs.
+    /// Checks a call before it is forwarded: its arguments are checked, and the attempt is counted and recorded.
+    /// The entry is durable before the call is forwarded.
     pub async fn admit(
         &self,
         client: &Client,
@@ -117,7 +117,7 @@ impl Gateway {
         admission
     }
 
-    /// The answer to a call that cannot be checked, because its server does not say which tools it has.
+    /// Rejects a call that cannot be checked, because the server does not list its tools.
     pub(crate) async fn refuse_unlisted(
         &self,
         client: &Client,
@@ -129,7 +129,7 @@ impl Gateway {
         self.turn_away(client, server, None, call, &said).await
     }
 
-    /// The answer to a call beyond those that may be under way.
+    /// Rejects a call because too many calls are running.
     pub(crate) async fn refuse_busy(
         &self,
         client: &Client,
@@ -159,14 +159,15 @@ impl Gateway {
     }
 }
 
-/// The answer where there is no randomness for an id: such a call cannot be told from another.
+/// Returns the error for a call that gets no id, because the system has no randomness. Without an id the call
+/// cannot be recorded.
 fn without_id(call: &ToolCallRequest, error: &std::io::Error) -> Message {
     tracing::error!(%error, "there is no randomness for the id of a call");
     let text = "there is no randomness for the id of the call";
     Message::error(Some(&call.id), code::INTERNAL_ERROR, text, None)
 }
 
-/// Answers a call that is not judged, and writes down what was answered.
+/// Rejects a call without checking it and records the response.
 async fn refuse(
     gateway: &Gateway,
     teller: &ReplyBuilder,
@@ -206,7 +207,7 @@ fn could_not_record(teller: &ReplyBuilder, reason: impl Into<Unrecorded>) -> Mes
     teller.says(&GatewayMessage::unavailable(teller.tool(), &public)).message(None)
 }
 
-/// One call on its way in.
+/// Checks one call before it is forwarded.
 struct CallAdmission<'a> {
     gateway: &'a Gateway,
     client: &'a Client,
@@ -214,22 +215,22 @@ struct CallAdmission<'a> {
     teller: ReplyBuilder,
 }
 
-/// What became of a call that was counted.
+/// Holds the outcome of a counted call.
 struct CountedCall {
     outcome: Outcome,
-    /// What the client is told, where the call does not run.
+    /// The response to the client, if the call does not run.
     told: Option<Told>,
-    /// Where it is in the record.
+    /// The receipt of the entry, if there is one.
     receipt: Option<Value>,
 }
 
-/// A call that was counted, and what runs instead of what came where that was repaired or corrected.
+/// Holds a counted call. The message is present if repaired or corrected arguments replace the original ones.
 type Weighed = (AttemptInput, Option<Message>, CountedCall);
 
-/// A call that is ready to be counted.
+/// Holds a call that is ready to be counted.
 struct Ready {
     attempt: AttemptInput,
-    /// What runs instead of what came.
+    /// The message with repaired or corrected arguments, if there is one.
     forwarded: Option<Message>,
     own_answer: Arc<Rejection>,
 }
@@ -240,7 +241,7 @@ impl CallAdmission<'_> {
         let mode = if self.teller.about.tool.1 {
             gateway.settings.of(&call.name).input
         } else {
-            // There is nothing to forward the call to.
+            // The call cannot be forwarded, so it is always checked.
             CheckMode::Enforce
         };
         if self.is_changed(&call) && gateway.settings.pinning == CheckMode::Enforce {
@@ -285,7 +286,7 @@ impl CallAdmission<'_> {
             Ok(random) => random,
             Err(error) => return self.could_not_record(error),
         };
-        // What a person corrected is judged like any other call, and used up by one that it fits.
+        // Corrected arguments are checked like any other arguments. A valid call uses up the correction.
         let permitted = match gateway.recorder.as_ref().zip(CorrectionClaim::of(&call)) {
             Some((recorder, claim)) => {
                 let permitted = recorder.permitted(claim, judged.key()).await;
@@ -321,7 +322,7 @@ impl CallAdmission<'_> {
         let (attempt, forwarded, counted) = weighed;
         let CountedCall { outcome, told, receipt } = counted;
         let is_recorded = receipt.is_some();
-        // The tracker in memory tells operators itself.
+        // The tracker in memory logs and counts by itself.
         if gateway.recorder.is_some() {
             gateway.observe(&attempt, &outcome);
         }
@@ -336,11 +337,11 @@ impl CallAdmission<'_> {
             };
         }
         let Outcome::Proceed(proceed) = &outcome else {
-            // Only deliveries and decisions come to nothing that could be told.
+            // Only deliveries and decisions have an outcome without a response.
             return self.could_not_record("the call was not judged");
         };
         if let Some(recorder) = gateway.recorder.as_ref().filter(|_| proceed.resolved.is_some()) {
-            // Questions about the case that are still open are taken back at once.
+            // Open questions about the resolved case are withdrawn at once.
             recorder.tell_decided();
         }
         let (mut warnings, mut notes) = warned(&judged);
@@ -349,7 +350,7 @@ impl CallAdmission<'_> {
             warnings.push(of_findings(found::CHECK_WAIVED, text, &judged.findings));
         }
         if is_permitted && call.waited_for.is_some() {
-            // What ran already is not to be sent again.
+            // The corrected call has already run, so the model must not send it again.
             notes.push(corrected(&judged));
         } else {
             let guidance = proceed.guidance.as_ref();
@@ -360,7 +361,7 @@ impl CallAdmission<'_> {
         Admission::Forward(Box::new(self.run(call, message, warnings, notes, is_recorded)))
     }
 
-    /// What is counted of a call that was judged, and what is forwarded if it runs.
+    /// Prepares the attempt to count and the message to forward.
     fn ready(
         &self,
         call: &ToolCallRequest,
@@ -385,7 +386,7 @@ impl CallAdmission<'_> {
         Ok(Ready { attempt, forwarded, own_answer })
     }
 
-    /// Counts a call with what a person permitted it; not, where somebody else was faster.
+    /// Counts a call with a person's permit. Returns `None` if another call used the permit first.
     async fn weigh_permitted(
         &self,
         recorder: &Recorder,
@@ -399,14 +400,14 @@ impl CallAdmission<'_> {
             Ok(counted) => Ok(Some((ready.attempt, ready.forwarded, counted))),
             Err(StoreError::Unit(_)) => Ok(None),
             Err(error) => Err(match recorder.store().excuse(error) {
-                // What a person allowed once would run again.
+                // Without a record, arguments that a person allowed once could run again.
                 Ok(()) => self.could_not_record("what a person corrected runs once"),
                 Err(error) => self.could_not_record(error),
             }),
         }
     }
 
-    /// Counts a call as it came.
+    /// Counts a call as it was received.
     async fn weigh(
         &self,
         call: &ToolCallRequest,
@@ -427,7 +428,7 @@ impl CallAdmission<'_> {
             Some(recorder) => match self.count(recorder, &ready, call).await {
                 Ok(counted) => counted,
                 Err(error) => match recorder.store().excuse(error) {
-                    // Unrecorded, by configuration: what the check says still holds.
+                    // The configuration allows unrecorded calls. The result of the check still applies.
                     Ok(()) => {
                         let now = answerback_record::system::now();
                         unrecorded(judged.as_attempt(1, now, random))
@@ -439,7 +440,7 @@ impl CallAdmission<'_> {
         Ok((ready.attempt, ready.forwarded, counted))
     }
 
-    /// Counts the attempt and writes it down with what is answered, in one transaction.
+    /// Counts the attempt and records it with its response, in one transaction.
     async fn count(
         &self,
         recorder: &Recorder,
@@ -525,7 +526,7 @@ impl CallAdmission<'_> {
     }
 }
 
-/// Writes a call down that is passed on. Says whether that was done; what the configuration excuses was not.
+/// Records a forwarded call. Returns false if that failed and the configuration tolerates it.
 async fn append_request(
     recorder: &Recorder,
     teller: &ReplyBuilder,
@@ -543,7 +544,7 @@ async fn append_request(
     written.or_else(|error| recorder.store().excuse(error).map(|()| false))
 }
 
-/// The parts of an entry about a call: as it came, and as it was sent where that differs.
+/// Returns the parts of an entry about a call: the received request, and the sent one if it differs.
 pub(crate) fn parts(
     recorder: &Recorder,
     call: &ToolCallRequest,
@@ -561,7 +562,7 @@ pub(crate) fn parts(
     Ok(parts)
 }
 
-/// The entry about a call, by what became of it.
+/// Builds the entry of a call from its outcome.
 fn entry(attempt: &AttemptInput, outcome: &Outcome) -> Draft {
     match outcome {
         Outcome::Proceed(proceed) => {
@@ -571,7 +572,7 @@ fn entry(attempt: &AttemptInput, outcome: &Outcome) -> Draft {
     }
 }
 
-/// What the model is told of a call that ran with what a person corrected while it was open.
+/// Returns the note for the model about a call that ran with corrected arguments while it was open.
 fn corrected(judged: &Judged<'_>) -> String {
     let text = "A person corrected the arguments of this call before it ran";
     let arguments = judged.arguments.value().map(|arguments| {
@@ -586,7 +587,7 @@ fn corrected(judged: &Judged<'_>) -> String {
     }
 }
 
-/// What goes with the result of a call that runs though something was found.
+/// Returns the warnings and notes for the result of a call that runs despite findings.
 fn warned(judged: &Judged<'_>) -> (Vec<ErrorObject>, Vec<String>) {
     let mut warnings = Vec::new();
     if let Some(fault) = &judged.unchecked {

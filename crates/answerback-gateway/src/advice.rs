@@ -1,31 +1,31 @@
-//! What is to be said about the definition of a tool, before a model calls it.
+//! Checks the definitions of tools for mistakes that make calls fail.
 
 use answerback::call::Schema;
 use serde_json::Value;
 
-/// How much something matters.
+/// Ranks how much a remark matters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "the checks know exactly these")]
+#[expect(clippy::exhaustive_enums, reason = "the checks produce exactly these")]
 pub enum Weight {
-    /// Calls cannot be checked, or none can be right.
+    /// Calls cannot be checked, or no call can be valid.
     Problem,
-    /// Calls will go wrong more often than they have to.
+    /// Calls will fail more often than necessary.
     Advice,
 }
 
-/// Something about a tool's definition that could be better.
+/// Describes a weakness in a tool's definition.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Remark {
-    /// How much it matters.
+    /// The severity of the remark.
     pub weight: Weight,
-    /// What is the matter.
+    /// The weakness, as the end of a sentence about the tool.
     pub what: String,
-    /// How to mend it.
+    /// The recommended fix.
     pub mend: &'static str,
 }
 
-/// What is to be said about a tool, as its server lists it.
+/// Returns remarks about a tool as its server lists it.
 pub fn remarks(tool: &Value) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut say = |weight, what: String, mend| remarks.push(Remark { weight, what, mend });

@@ -1,4 +1,4 @@
-//! A call with arguments that a person corrected.
+//! Runs calls with arguments that a person corrected.
 
 use answerback::case::Decision;
 use answerback::finding::secrets;
@@ -13,19 +13,20 @@ use crate::call::ToolCallRequest;
 use crate::original::has_mark;
 use crate::seal::{Purpose, Seal};
 
-/// By what a call asks for what a person corrected.
+/// Identifies the way in which a call claims a person's correction.
 #[derive(Clone, Debug)]
 pub(crate) enum CorrectionClaim {
-    /// It waited for the case.
+    /// The call waited for this case.
     Case(UuidV7),
-    /// It sends what the model was told, marks included.
+    /// The call sends the corrected arguments as the model received them, with redaction marks. This is their
+    /// digest.
     Told(Digest),
-    /// It is the next one, whatever it sends.
+    /// The next call gets the correction, regardless of its arguments.
     Next,
 }
 
 impl CorrectionClaim {
-    /// What a call asks for; nothing, where it just calls.
+    /// Returns the claim of a call, or `None` if it claims no correction.
     pub(crate) fn of(call: &ToolCallRequest) -> Option<Self> {
         if let Some(case) = &call.waited_for {
             return Some(Self::Case(case.clone()));
@@ -34,7 +35,7 @@ impl CorrectionClaim {
         Self::of_told(&serde_json::from_str(text).ok()?)
     }
 
-    /// What arguments ask for that a model was told; nothing, where there is no mark in them to fill in.
+    /// Returns the claim of arguments that contain redaction marks, or `None` if they have none.
     pub(crate) fn of_told(sent: &Value) -> Option<Self> {
         blocking::work(blocking::text_in(sent), || {
             let is_marked = has_mark(&sent.to_string());
@@ -52,7 +53,7 @@ impl CorrectionClaim {
 }
 
 impl Recorder {
-    /// The arguments that a person's permit holds for a call that claims them, whole.
+    /// Returns a person's permit and the complete corrected arguments, if the call claims them.
     pub(crate) async fn permitted(
         &self,
         claim: CorrectionClaim,
@@ -69,7 +70,7 @@ impl Recorder {
     }
 }
 
-/// What a person corrected: what is sealed, or what the case has where nothing is hidden.
+/// Returns the corrected arguments: decrypted if parts are hidden, or else from the case.
 fn corrected(store: &Store, seal: Option<&Seal>, permit: &Permit) -> Option<Value> {
     if permit.hides() {
         let opened = seal?.open(Purpose::Correction, &permit.case, &permit.sealed);

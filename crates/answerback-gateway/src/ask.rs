@@ -1,4 +1,4 @@
-//! Asking a person through the client: the form, and what comes back.
+//! Asks the client's user about a case: builds the form and reads the answer.
 
 use answerback::UuidV7;
 use answerback::case::Decision;
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use crate::call::Answers;
 
-/// The longest summary that a form shows.
+/// The limit for each text in a form, in characters.
 const SUMMARY: usize = 1500;
 
-/// The parameters of `elicitation/create` for an escalation. A person may guide, correct or stop; waiving the check is
-/// for surfaces that know who the person is.
+/// Returns the parameters of `elicitation/create` for an escalation. The user may guide, correct or stop. Waiving
+/// the check requires a surface that knows who the person is.
 pub(crate) fn form(escalation: &Escalation) -> Value {
     let summary: Vec<String> =
         escalation.summary.lines().map(|line| shown_text(line, SUMMARY)).collect();
@@ -41,13 +41,14 @@ pub(crate) fn form(escalation: &Escalation) -> Value {
     })
 }
 
-/// What our question is called in a result that asks for input.
+/// The key of our question in an `input_required` result.
 const QUESTION: &str = "answerback";
-/// How what we give along with such a result begins; the case follows. It is no secret: the case is bound to whoever
-/// made the call, and the first decision about it holds.
+/// The prefix of our `requestState`, which the case's id follows. The state is no secret: the case belongs to the
+/// principal that made the call, and the first decision wins.
 const STATE: &str = "answerback/case/";
 
-/// The result that asks the person, for a client of the stateless revisions: it makes the call again with the answer.
+/// Returns the `input_required` result for a client of a stateless revision. The client repeats the call with the
+/// user's answer.
 pub(crate) fn input_required(escalation: &Escalation) -> Value {
     let mut form = form(escalation);
     form["mode"] = "form".into();
@@ -58,22 +59,22 @@ pub(crate) fn input_required(escalation: &Escalation) -> Value {
     })
 }
 
-/// The case that a call answers, where it is made again to answer one of ours.
+/// Returns the case that a repeated call answers, if the state is one of ours.
 pub(crate) fn case_of(answers: &Answers) -> Option<UuidV7> {
     UuidV7::try_from(answers.state.strip_prefix(STATE)?.to_owned()).ok()
 }
 
-/// What the person said at a client that made its call again.
+/// Returns the user's decision from a repeated call, or `None` if the user declined.
 pub(crate) fn answered(answers: &Answers) -> Result<Option<Decision>, String> {
     let responses: Value =
         serde_json::from_str(&answers.responses).map_err(|error| error.to_string())?;
     said(&responses[QUESTION])
 }
 
-/// What the person said, or nothing where they did not want to; an error says why their answer cannot be used.
+/// Returns the user's decision, or `None` if the user declined. The error tells why the answer cannot be used.
 pub(crate) fn answer(reply: &Message) -> Result<Option<Decision>, String> {
     let Some(result) = Object::read(reply.text()).ok().and_then(|reply| reply.get("result")) else {
-        // The client cannot ask after all.
+        // The client cannot ask its user after all.
         return Ok(None);
     };
     said(&serde_json::from_str(result).map_err(|error| error.to_string())?)
@@ -103,7 +104,8 @@ fn said(result: &Value) -> Result<Option<Decision>, String> {
     }
 }
 
-/// The arguments that a person wrote, read as a call's are: of a name that stands twice nobody knows which value they meant.
+/// Parses the arguments that a person wrote with the same rules as a call's. A repeated name is rejected, because
+/// the intended value is unknown.
 fn corrected(text: &str) -> Result<Value, String> {
     let read = json::read(text.as_bytes(), Limits::default())
         .map_err(|error| format!("the corrected arguments are not JSON: {error}"))?;

@@ -1,4 +1,4 @@
-//! Counting attempts: the states lie in the store, or in memory where there is none.
+//! Counts attempts. Their states are in the store, or in memory if there is no store.
 
 use answerback::case::Case;
 use answerback::judge::{Heard, Judged};
@@ -13,7 +13,8 @@ use serde_json::Value;
 use crate::original::Original;
 use crate::record::outcome as with_outcome;
 
-/// A judged call that owns everything by which it is counted, so that a unit of work can hold it.
+/// Holds a checked call with everything that counts the attempt. It owns its data, because it is moved into a
+/// transaction.
 #[derive(Clone, Debug)]
 pub(crate) struct AttemptInput {
     pub(crate) key: RetryKey,
@@ -28,9 +29,9 @@ pub(crate) struct AttemptInput {
     pub(crate) policy: Policy,
     correlation_id: String,
     random: [u8; 10],
-    /// What the arguments were taken from, where a person corrected them.
+    /// The permit of a person who corrected the arguments.
     permit: Option<Permit>,
-    /// What the arguments have to fit, where they do not: a person's correction is held against it.
+    /// The input schema, if the arguments are invalid. A person's correction is checked against it.
     pub(crate) schema: Option<Value>,
 }
 
@@ -63,13 +64,13 @@ impl AttemptInput {
         }
     }
 
-    /// The attempt with arguments that a person's permit holds. It is used with this attempt.
+    /// Sets the permit for arguments that a person corrected. This attempt uses it up.
     pub(crate) fn with_permit(mut self, permit: Option<Permit>) -> Self {
         self.permit = permit;
         self
     }
 
-    /// The arguments, where something in them is hidden from people.
+    /// Returns the original arguments if parts of them are hidden from people.
     pub(crate) fn original(&self) -> Option<Original> {
         let Heard::Value(sent) = &self.arguments else { return None };
         Original::of(sent, self.shown.as_ref())
@@ -100,8 +101,8 @@ impl AttemptInput {
         step(state, Event::Call(self.call(record)), &context)
     }
 
-    /// Counts the call within a transaction. `record` is told what became of it and writes the entry of it. The state
-    /// is noted as coming from that entry, so that erasing the entry takes the state along.
+    /// Counts the call within a transaction. The `record` callback receives the outcome and writes its entry. The
+    /// state refers to that entry, so that erasing the entry also erases the state.
     pub(crate) fn count<T>(
         &self,
         transaction: &mut dyn Transaction,
@@ -116,7 +117,7 @@ impl AttemptInput {
         let state = self.redeem(before.clone())?;
         let first = self.step(state.clone(), None, now);
         let (recorded, reference) = record(transaction, &first.outcome)?;
-        // The rule is a pure one: with the same input it says the same, and now the entry is known.
+        // `step` is a pure function, so repeating it with the entry's reference gives the same outcome.
         let step = if state.is_none() && first.state.is_some() {
             self.step(state.clone(), Some(&reference), now)
         } else {
@@ -131,7 +132,8 @@ impl AttemptInput {
         Ok((step.outcome, recorded))
     }
 
-    /// The state without the permit that this attempt uses up. Of two calls that found it the first has it.
+    /// Returns the state without the permit that this attempt uses. If two calls found the same permit, only the
+    /// first one may use it.
     fn redeem(&self, state: Option<State>) -> Result<Option<State>, StoreError> {
         match (&self.permit, state) {
             (None, state) => Ok(state),
@@ -142,7 +144,7 @@ impl AttemptInput {
         }
     }
 
-    /// The entry about a call that was judged and not forwarded, by what became of it.
+    /// Builds the entry for a call that was checked but not forwarded.
     pub(crate) fn entry(&self, outcome: &Outcome) -> Draft {
         let codes = self.findings.iter().filter(|finding| finding.is_error());
         let codes = codes.filter_map(|finding| Token::new(&finding.error_code).ok());
@@ -164,7 +166,7 @@ impl AttemptInput {
         with_outcome(Draft::validation(attempt, most).with_codes(codes), word)
     }
 
-    /// The case of a new escalation.
+    /// Returns the case and its content if the outcome is a new escalation.
     pub(crate) fn case(&self, outcome: &Outcome, now: Timestamp) -> Option<(Case, Vec<u8>)> {
         let Outcome::Blocked(blocked) = outcome else { return None };
         if !blocked.is_new {

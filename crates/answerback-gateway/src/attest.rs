@@ -1,4 +1,4 @@
-//! Results as governed responses: who answers, what is attested, and whether manifest and lock bear it out.
+//! Builds governed responses from results and verifies them against manifest and lock.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,8 +21,8 @@ use crate::Recorder;
 use crate::envelope::{found, meaning};
 use crate::gateway_reply::name;
 
-/// Makes results governed responses of one agent. It speaks under the identity that the lock gave the agent when it was
-/// opened; what it says is verified against the files as they are.
+/// Builds governed responses for one agent. The agent's identity is the one in the lock when the attestor was
+/// opened. Responses are verified against the current files.
 #[derive(Debug)]
 pub struct Attestor {
     files: [PathBuf; 2],
@@ -30,23 +30,23 @@ pub struct Attestor {
     read: Mutex<GovernanceSnapshot>,
 }
 
-/// What was read last, and how the files looked then.
+/// Holds the files that were read last and their stamps at that time.
 #[derive(Debug)]
 struct GovernanceSnapshot {
     stamps: [Stamp; 2],
-    /// Nothing, where the files cannot be relied on.
+    /// The governance of these files, or `None` if they cannot be used.
     in_force: Option<Arc<InForce>>,
 }
 
-/// When a file was written, and its length; nothing, where it is not there.
+/// The modification time and length of a file, or `None` if it does not exist.
 type Stamp = Option<(SystemTime, u64)>;
 
 impl Attestor {
-    /// Speaks for an agent of a manifest and its lock.
+    /// Opens the manifest and lock of an agent.
     ///
     /// # Errors
     ///
-    /// When a file cannot be read, or the two do not vouch for the agent.
+    /// Returns an error if a file cannot be read, or if manifest and lock do not confirm the agent.
     pub fn open(
         manifest: impl Into<PathBuf>,
         lock: impl Into<PathBuf>,
@@ -60,11 +60,12 @@ impl Attestor {
         Ok(Self { files, identity, read })
     }
 
-    /// Notes manifest and lock in the log, where it has others in force. It waits for the store.
+    /// Records manifest and lock in the ledger if they differ from the active ones. It blocks until the store has
+    /// written them.
     ///
     /// # Errors
     ///
-    /// When the store cannot be read or written.
+    /// Returns an error if the store cannot be read or written.
     pub fn log(&self, store: &Store) -> Result<(), StoreError> {
         let in_force = self.last().in_force.clone();
         in_force.map_or(Ok(()), |in_force| in_force.log(store))
@@ -74,7 +75,7 @@ impl Attestor {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is in force now; nothing, where the files cannot be relied on.
+    /// Returns the current governance, or `None` if the files cannot be used.
     async fn in_force(self: &Arc<Self>, store: &Store) -> Option<Arc<InForce>> {
         {
             let last = self.last();
@@ -86,7 +87,7 @@ impl Attestor {
         tokio::task::spawn_blocking(move || attestor.reload(&store)).await.ok().flatten()
     }
 
-    /// Reads the files again, and notes what is new before anything is said under it.
+    /// Reads the files again. Changed files are recorded before any response uses them.
     fn reload(&self, store: &Store) -> Option<Arc<InForce>> {
         let mut last = self.last();
         let stamps = stamps(&self.files);
@@ -114,7 +115,7 @@ impl Attestor {
         in_force
     }
 
-    /// Makes an answer a governed response, and verifies it.
+    /// Builds a governed response from a result and verifies it.
     pub(crate) async fn attest(
         self: &Arc<Self>,
         recorder: &Recorder,
@@ -162,17 +163,17 @@ fn read([manifest, lock]: &[PathBuf; 2]) -> Result<InForce, AttestError> {
     ))
 }
 
-/// What a tool answered, and what there is to say about it.
+/// Holds a tool's result with the facts for its attestation.
 pub(crate) struct Answer<'a> {
     pub(crate) tool: &'a str,
     pub(crate) correlation_id: &'a UuidV4,
-    /// The id of the response, where it follows from something.
+    /// The id of the response, if it is derived from a task.
     pub(crate) response_id: Option<UuidV4>,
-    /// The tool envelope with the result in it, or the result where no envelope can be made.
+    /// The tool envelope that contains the result, or the result itself if no envelope can be built.
     pub(crate) content: Value,
-    /// The code and the words of what failed, where the tool did.
+    /// The error code and message, if the tool failed.
     pub(crate) failure: Option<(String, String)>,
-    /// What keeps a flag from being attested.
+    /// The reasons that prevent flags from being attested.
     pub(crate) doubts: Vec<Doubt>,
 }
 
@@ -202,7 +203,7 @@ impl Answer<'_> {
     }
 }
 
-/// Why a flag is not attested.
+/// Tells why a flag is not attested.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Doubt {
     flag: Flag,
@@ -210,17 +211,17 @@ pub(crate) struct Doubt {
 }
 
 impl Doubt {
-    /// The arguments were not looked at.
+    /// The arguments were not checked.
     pub(crate) const INPUT: Self =
         Self { flag: Flag::ConstraintsFollowed, why: "the arguments were not checked" };
-    /// The result was not looked at.
+    /// The result was not checked.
     pub(crate) const OUTPUT: Self =
         Self { flag: Flag::QualityStandardsMet, why: "the result was not checked" };
-    /// The tool's definition was not looked at.
+    /// The tool's definition was not compared.
     pub(crate) const DEFINITION: Self =
         Self { flag: Flag::BoundariesRespected, why: "the tool's definition was not compared" };
 
-    /// What something that was found puts into doubt.
+    /// Returns the doubt that a finding with this code raises, if any.
     pub(crate) fn of(code: &str) -> Option<Self> {
         let flag = match code {
             found::DEFINITION_CHANGED => Flag::BoundariesRespected,
@@ -228,7 +229,7 @@ impl Doubt {
             | found::INVALID_PARAMETER
             | found::CHECK_WAIVED
             | found::NOT_RECORDED => Flag::ConstraintsFollowed,
-            // The arguments that ran were valid ones.
+            // The repaired arguments that ran were valid.
             found::REPAIR_APPLIED => return None,
             _ => Flag::QualityStandardsMet,
         };
@@ -236,8 +237,8 @@ impl Doubt {
     }
 }
 
-/// What can be attested: every flag that nothing speaks against. A tool that is not offered is not called, so that what
-/// ran is within what the operator lets the agent do.
+/// Attests every flag without a doubt. Denied tools cannot be called, so every call is within the scope that the
+/// operator configured.
 fn attestation(doubts: &[Doubt]) -> Attestation {
     let attestation = doubts
         .iter()
@@ -255,14 +256,14 @@ fn attestation(doubts: &[Doubt]) -> Attestation {
     attestation.with_explanation(reasons.join("; "))
 }
 
-/// A governed response that was verified, or the refusal of it.
+/// Holds a verified governed response, or its refusal.
 #[derive(Debug)]
 pub(crate) struct Attested {
     pub(crate) response_id: UuidV4,
     response: Option<GovernedResponse>,
-    /// What it was verified against.
+    /// The governance that the response was verified against.
     in_force: Option<Arc<InForce>>,
-    /// Why it is not given.
+    /// The reason why the response is withheld.
     pub(crate) refusal: Option<Refusal>,
     codes: Vec<Token>,
 }
@@ -272,14 +273,15 @@ impl Attested {
         let document = response.to_document();
         let (refusal, codes) = match &in_force {
             Some(in_force) => refused(in_force.authority(), &document),
-            // Nobody vouches for anybody: the rules know the refusal for that.
+            // Without governance every response is refused. Verifying against an empty authority produces that
+            // refusal.
             None => refused(&Authority::new(&Value::Null, &Value::Null), &document),
         };
         let (response_id, response) = (response.response_id.clone(), Some(response));
         Self { response_id, response, in_force, refusal, codes }
     }
 
-    /// An answer that the contract cannot hold.
+    /// Creates the refusal of a result that does not fit the contract.
     fn unbuilt(response_id: UuidV4, findings: &[ValidationError]) -> Self {
         use answerback::contract::governed::RefusalReason::QualityCannotBeMet;
         let explanation = "The result cannot be made a governed response.";
@@ -288,7 +290,7 @@ impl Attested {
         Self { response_id, response: None, in_force: None, refusal, codes }
     }
 
-    /// The entry of it: as a response, or as a rejected one.
+    /// Builds the ledger entry: a response, or a rejected one.
     pub(crate) fn draft(&self) -> Draft {
         let mut draft = match &self.refusal {
             None => Draft::response().with_verdict(Outcome::Accepted, []),
@@ -322,12 +324,12 @@ impl Attested {
         });
         match self.refusal {
             None => identified(draft, &response.agent),
-            // Nobody vouches for the agent that it names.
+            // The agent's identity is not confirmed, so the entry does not name it.
             Some(_) => draft,
         }
     }
 
-    /// The document itself, and the refusal of it.
+    /// Returns the entry's parts: the response and the refusal.
     pub(crate) fn parts(&self, store: &Store) -> Result<Vec<Part>, StoreError> {
         let mut parts = Vec::new();
         if let Some(response) = &self.response {
@@ -341,7 +343,7 @@ impl Attested {
     }
 }
 
-/// The refusal that the rules demand, with the codes of what does not hold; nothing, where all does.
+/// Verifies a document. Returns the refusal with the codes of its findings, or `None` if it is accepted.
 fn refused(authority: &Authority, document: &Value) -> (Option<Refusal>, Vec<Token>) {
     match authority.verify(document, None) {
         Verification::Accepted(_) => (None, Vec::new()),
@@ -354,27 +356,27 @@ fn codes(findings: &[ValidationError]) -> Vec<Token> {
     errors.filter_map(|finding| Token::new(finding.error_code.as_ref()).ok()).collect()
 }
 
-/// Why nobody can speak.
+/// Reports why an attestor cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AttestError {
     /// A file cannot be read.
     #[error("cannot read {}", .file.display())]
     File {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
-        /// Why not.
+        /// The cause of the failure.
         source: std::io::Error,
     },
     /// A file is not a JSON document.
     #[error("{} is not a JSON document", .file.display())]
     Document {
-        /// The file.
+        /// The path of the file.
         file: PathBuf,
-        /// Why not.
+        /// The cause of the failure.
         source: ReadError,
     },
-    /// Manifest and lock do not vouch for the agent.
+    /// Manifest and lock do not confirm the agent.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
 }

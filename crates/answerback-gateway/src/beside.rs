@@ -1,4 +1,4 @@
-//! Small files of our own that are replaced as a whole.
+//! Writes the gateway's own small files, each replaced as a whole.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use answerback_http::private_file;
 
-/// Puts a whole file in place of another, for this user alone, in a folder that need not be there yet.
+/// Replaces a file atomically with one that only this user can read. Missing folders are created.
 pub(crate) fn replace(file: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;

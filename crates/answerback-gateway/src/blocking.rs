@@ -1,12 +1,13 @@
-//! Work that may take long, while others are served.
+//! Runs long computations without blocking other tasks.
 
 use serde_json::Value;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Beyond so many bytes of text a call is judged aside: a pattern may take its time over each of them.
+/// The number of bytes beyond which a check moves to a blocking thread. A regular expression may be slow for each
+/// of them.
 const MUCH: usize = 16 << 10;
 
-/// Does work on so much text. Where that is much, whoever else is served by this thread goes on meanwhile on another.
+/// Runs work on a text of this size. For a large text, the other tasks of this thread move to another thread.
 pub(crate) fn work<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     let has_threads = || {
         Handle::try_current()
@@ -15,7 +16,7 @@ pub(crate) fn work<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     if bytes > MUCH && has_threads() { tokio::task::block_in_place(work) } else { work() }
 }
 
-/// How much text there is in a value.
+/// Returns the number of bytes of text in a value.
 pub(crate) fn text_in(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),

@@ -8,53 +8,54 @@ use answerback_mcp::wire::{Id, Message, Object, ObjectError, Shape, meta, splice
 /// The member of a request's `_meta` that names the conversation.
 const CONVERSATION: &str = "dev.answerback/conversation";
 
-/// A `tools/call`, as it came.
+/// Holds a `tools/call` request as it was received.
 #[derive(Clone, Debug)]
 pub struct ToolCallRequest {
     /// The id of the request.
     pub(crate) id: Id,
     /// The whole message.
     pub(crate) message: Message,
-    /// The parameters, as they are written.
+    /// The parameters as JSON text.
     pub(crate) params: String,
     /// The tool's name.
     pub(crate) name: String,
-    /// The arguments, as they are written.
+    /// The arguments as JSON text.
     pub(crate) arguments: Option<String>,
-    /// The request's `_meta`, as it is written.
+    /// The request's `_meta` as JSON text.
     pub(crate) meta: Option<String>,
-    /// The conversation that it names.
+    /// The conversation that the request names.
     pub(crate) conversation: Option<String>,
-    /// Whether it is of a stateless revision of the protocol.
+    /// True if the request belongs to a stateless revision of the protocol.
     pub(crate) is_modern: bool,
-    /// What it answers, where it is made again with what a person said.
+    /// The user's answers, if the client repeats the call after `input_required`.
     pub(crate) answers: Option<Answers>,
-    /// The case that it waited for, where a person was asked about it.
+    /// The case that the call waited for, if a person was asked about it.
     pub(crate) waited_for: Option<UuidV7>,
-    /// After how many answers to its client it arrived; as many as there are when it is looked at, where nobody noted it.
+    /// The number of failed calls that the client had been answered when this call arrived. `None` means the
+    /// number at the time of the check.
     pub(crate) arrived: Option<u64>,
     /// True if the client's user is asked about the call when it is blocked.
     pub(crate) asks_user: bool,
 }
 
-/// A call that is made again, with the answers to what it was answered with.
+/// Holds the answers in a call that is repeated after `input_required`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Answers {
-    /// What we gave along to know it again.
+    /// The `requestState` that we issued with the question.
     pub(crate) state: String,
-    /// The answers, as they are written.
+    /// The `inputResponses` as JSON text.
     pub(crate) responses: String,
 }
 
 impl ToolCallRequest {
-    /// The method of such a request.
+    /// The method of these requests.
     pub const METHOD: &'static str = "tools/call";
 
-    /// Reads a request for a tool.
+    /// Reads a `tools/call` request.
     ///
     /// # Errors
     ///
-    /// When it is no request, or its parameters do not name a tool.
+    /// Returns an error if the message is not a request, or its parameters do not name a tool.
     pub fn read(message: Message) -> Result<Self, CallReadError> {
         let Shape::Request { id, .. } = message.shape() else {
             return Err(CallReadError::NoRequest);
@@ -92,7 +93,8 @@ impl ToolCallRequest {
         })
     }
 
-    /// What is said about a call of this tool, without being one: a request, or a notification, which has no id.
+    /// Builds a call from another message about it, such as a request for a task's result. A notification has no
+    /// id, so its id is empty.
     pub(crate) fn named(request: Message, tool: &str) -> Option<Self> {
         let id = match request.shape() {
             Shape::Request { id, .. } => id.clone(),
@@ -117,20 +119,20 @@ impl ToolCallRequest {
         })
     }
 
-    /// The call as one that arrived after so many answers: calls that arrive before the answer to a failing one was given
-    /// are parallel, however late they are looked at.
+    /// Sets how many failed calls the client had been answered when this call arrived. Calls that arrive before
+    /// the answer to a failed call are parallel to it, even if they are checked later.
     pub(crate) fn arrived_after(mut self, answers: impl Into<Option<u64>>) -> Self {
         self.arrived = answers.into();
         self
     }
 
-    /// Sets whether the client's user is asked about the call when it is blocked.
+    /// Sets if the client's user is asked about the call when it is blocked.
     pub(crate) fn with_user_asked(mut self, asks_user: bool) -> Self {
         self.asks_user = asks_user;
         self
     }
 
-    /// Whether the client says in this request that it can put a form to its user.
+    /// Returns true if the request declares that the client can show forms to its user.
     pub(crate) fn can_ask(&self) -> bool {
         let said: Value = self
             .meta
@@ -140,7 +142,7 @@ impl ToolCallRequest {
         takes_forms(&said[meta::CAPABILITIES])
     }
 
-    /// The call without the answers that it brought along, as it was made first.
+    /// Returns the call without the user's answers, as it was sent first.
     pub(crate) fn without_answers(&self) -> Result<Self, CallReadError> {
         let params = Object::read(&self.params)?.without("inputResponses");
         let params = Object::read(&params)?.without("requestState");
@@ -148,40 +150,40 @@ impl ToolCallRequest {
         Self::read(self.message.clone().with_text(text))
     }
 
-    /// The call as the library hears it.
+    /// Returns the call as a line that the library can check.
     ///
     /// # Errors
     ///
-    /// When the arguments are beyond the limits.
+    /// Returns an error if the arguments exceed the limits.
     pub(crate) fn line(&self, limits: Limits) -> Result<CallLine, CallLineError> {
         let line = match self.arguments.as_deref() {
-            // A string stands for the text that a model wrote; here it is a value like any other.
+            // The library parses a string as text that a model wrote. Here a string is an ordinary JSON value.
             Some(text) if text.starts_with('"') => CallLine::new(&self.name, Value::from(text)),
             text => CallLine::written(&self.name, text.unwrap_or("{}"), limits)?,
         };
         Ok(line.with_id(self.id.as_json()))
     }
 
-    /// The call as one that waited for a person to decide this case: it is judged anew, and what they corrected runs as
-    /// its answer.
+    /// Marks the call as one that waited for this case. It is checked again, and corrected arguments then run as
+    /// its result.
     pub(crate) fn after_waiting_for(mut self, case: UuidV7) -> Self {
         self.waited_for = Some(case);
         self.arrived_after(None)
     }
 
-    /// The message with other arguments.
+    /// Returns the message with other arguments.
     pub(crate) fn with_arguments(&self, arguments: &Value) -> Result<Message, ObjectError> {
         let message = Object::read(self.message.text())?;
-        // The message may say more than the call did when it came: to which trace it belongs.
+        // The message may contain more than the call did originally, such as a trace context.
         let params = Object::read(message.get("params").unwrap_or(&self.params))?;
         let text = message.with("params", &params.with("arguments", &arguments.to_string()));
         Ok(self.message.clone().with_text(text))
     }
 }
 
-/// Whether capabilities of a client have forms for its user.
+/// Returns true if a client with these capabilities can show forms to its user.
 pub(crate) fn takes_forms(capabilities: &Value) -> bool {
-    // Without modes it is forms that are meant.
+    // A capability without modes means forms.
     capabilities["elicitation"]
         .as_object()
         .is_some_and(|modes| modes.is_empty() || modes.contains_key("form"))
@@ -191,17 +193,17 @@ fn text(raw: &str) -> Option<String> {
     serde_json::from_str(raw).ok()
 }
 
-/// A request that is no call of a tool.
+/// Reports a request that is not a call of a tool.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallReadError {
-    /// It is not a request.
+    /// The message is not a request.
     #[error("a call is a request with an id")]
     NoRequest,
-    /// It names no tool.
+    /// The request does not name a tool.
     #[error("tools/call needs params with the name of a tool")]
     NoName,
-    /// Something in it is not the object that it has to be.
+    /// A part of the request is not a JSON object.
     #[error(transparent)]
     NoObject(#[from] ObjectError),
 }
@@ -246,7 +248,7 @@ mod tests {
         for (params, expected) in [
             (r#"{"name":"a"}"#, json!({})),
             (r#"{"name":"a","arguments":[1]}"#, json!([1])),
-            // Text that is JSON is still a string.
+            // A string that contains JSON is still a string.
             (r#"{"name":"a","arguments":"{}"}"#, json!("\"{}\"")),
         ] {
             let line = call(params).unwrap().line(Limits::default()).unwrap();

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use answerback_mcp::wire::{Object, ObjectError};
 
-/// The tools of a server, as it lists them.
+/// Holds the tools of a server as it lists them.
 #[derive(Debug, Default)]
 pub struct Toolbox {
     inputs: Catalogue,
@@ -23,21 +23,21 @@ struct ToolDefinition {
     digest: Digest,
     /// The tool as the server lists it.
     source: Value,
-    /// Which arguments a client says in headers, too.
+    /// The arguments that clients must repeat in headers.
     headers: HeaderArguments,
-    /// Whether it says that it does no harm to run it twice.
+    /// True if the tool is annotated as read-only or idempotent.
     may_run_twice: bool,
     output: Option<Arc<Value>>,
     compiled: OnceLock<Result<Schema, SchemaError>>,
 }
 
 impl Toolbox {
-    /// Reads the tools of one or more pages of `tools/list`, each a result as text. A tool that has no name is passed
-    /// over: it cannot be called, and harms no other. One that is not allowed is as good as absent.
+    /// Reads the tools from pages of `tools/list`, each a result as text. Tools without a name are skipped,
+    /// because they cannot be called. Tools that are not allowed are skipped as well.
     ///
     /// # Errors
     ///
-    /// When a page is no object, or has no list of tools.
+    /// Returns an error if a page is not an object, or has no list of tools.
     pub fn read<'t>(
         pages: impl IntoIterator<Item = &'t str>,
         allows: impl Fn(&str) -> bool,
@@ -53,7 +53,7 @@ impl Toolbox {
                 let digest = Digest::of(&tool);
                 let output = tool.get("outputSchema").filter(|schema| !schema.is_null());
                 let output = output.cloned().map(Arc::new);
-                // A tool that asks for headers against the rules gets none.
+                // A tool with invalid header annotations gets no headers.
                 let headers = HeaderArguments::of(&tool["inputSchema"]).unwrap_or_default();
                 let (source, compiled) = (tool.clone(), OnceLock::new());
                 let hints = &tool["annotations"];
@@ -61,12 +61,12 @@ impl Toolbox {
                     hints["readOnlyHint"] == true || hints["idempotentHint"] == true;
                 let definition =
                     ToolDefinition { digest, source, headers, may_run_twice, output, compiled };
-                // Of two tools with one name nobody knows which one is meant; the first is called by most servers.
+                // If two tools have the same name, most servers call the first.
                 if let std::collections::btree_map::Entry::Vacant(place) = tools.entry(name.clone())
                 {
                     place.insert(definition);
                     let schema = tool.get("inputSchema").cloned();
-                    // A tool that declares no schema is reported as unchecked.
+                    // A tool without a schema is reported as unchecked.
                     inputs.push((name, schema.unwrap_or_default()));
                 }
             }
@@ -80,58 +80,58 @@ impl Toolbox {
         Ok(Self { inputs: Catalogue::new(inputs)?, tools, digest })
     }
 
-    /// The tools' names and input schemas.
+    /// Returns the tools' names and input schemas.
     pub fn inputs(&self) -> &Catalogue {
         &self.inputs
     }
 
-    /// Whether there is such a tool.
+    /// Returns true if there is a tool with this name.
     pub fn contains(&self, tool: &str) -> bool {
         self.tools.contains_key(tool)
     }
 
-    /// The arguments of a tool that a client says in headers, too; nothing, where there are none.
+    /// Returns the arguments of a tool that clients must repeat in headers, or `None` if there are none.
     pub fn header_arguments(&self, tool: &str) -> Option<&HeaderArguments> {
         self.tools.get(tool).map(|tool| &tool.headers).filter(|headers| !headers.is_empty())
     }
 
-    /// Whether any tool wants arguments in headers; most servers have none.
+    /// Returns true if any tool has arguments in headers. Most servers have none.
     pub fn asks_for_headers(&self) -> bool {
         self.tools.values().any(|tool| !tool.headers.is_empty())
     }
 
-    /// Where a call of a tool holds what its schema calls secret.
+    /// Returns the places in a call of this tool that its schema marks as secret.
     pub(crate) fn hide(&self, tool: &str) -> Option<Hide<'_>> {
         let schema = self.inputs.schema(tool)?.ok()?;
         Some(Hide { member: "arguments", schema })
     }
 
-    /// Whether a tool says of itself that it only reads, or that a second call changes nothing more.
+    /// Returns true if a tool is annotated as read-only or idempotent.
     pub(crate) fn may_run_twice(&self, tool: &str) -> bool {
         self.tools.get(tool).is_some_and(|tool| tool.may_run_twice)
     }
 
-    /// The digest of a tool's whole definition.
+    /// Returns the digest of a tool's whole definition.
     pub fn definition(&self, tool: &str) -> Option<Digest> {
         self.tools.get(tool).map(|tool| tool.digest)
     }
 
-    /// The tools as the server lists them.
+    /// Iterates over the tools as the server lists them.
     pub fn sources(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.tools.iter().map(|(name, tool)| (name.as_str(), &tool.source))
     }
 
-    /// The digests of all definitions.
+    /// Iterates over the digests of all definitions.
     pub fn definitions(&self) -> impl Iterator<Item = (&str, Digest)> {
         self.tools.iter().map(|(name, tool)| (name.as_str(), tool.digest))
     }
 
-    /// The digest over all definitions; nothing for a toolbox that was never read.
+    /// Returns the digest over all definitions, or `None` if the tools were never read.
     pub fn digest(&self) -> Option<Digest> {
         self.digest
     }
 
-    /// The schema that a tool's results promise to fit.
+    /// Returns the compiled output schema of a tool, or its error.
     pub fn output(&self, tool: &str) -> Option<Result<&Schema, &SchemaError>> {
         let tool = self.tools.get(tool)?;
         let source = tool.output.as_ref()?;
@@ -139,23 +139,23 @@ impl Toolbox {
         Some(compiled.as_ref())
     }
 
-    /// Whether a tool declares what its results look like.
+    /// Returns true if a tool declares an output schema.
     pub fn has_output(&self, tool: &str) -> bool {
         self.tools.get(tool).is_some_and(|tool| tool.output.is_some())
     }
 }
 
-/// A list of tools that cannot be used.
+/// Reports a list of tools that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolboxError {
-    /// It is no object.
+    /// The page is not an object.
     #[error(transparent)]
     NoObject(#[from] ObjectError),
-    /// It has no list of tools.
+    /// The page has no list of tools.
     #[error("the server's answer to tools/list has no list of tools")]
     NoTools,
-    /// The tools do not fit together.
+    /// The input schemas do not form a catalogue.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
 }

@@ -8,24 +8,24 @@ use answerback::retry::Turn;
 
 use crate::marker::Marker;
 
-/// Who calls: one connection of a client.
+/// Identifies the caller: one connection of a client.
 #[derive(Debug)]
 pub struct Client {
     principal: String,
     connection: Arc<str>,
-    /// The number of its first turn, which no other connection's are near.
+    /// The number of the connection's first turn. It is random, so the turns of connections do not overlap.
     first_turn: u64,
     answers: AtomicU64,
-    /// What our own blocks of text carry on it. None if there was no randomness.
+    /// The marker of our own text blocks on this connection, or `None` if there was no randomness.
     marker: Option<Marker>,
 }
 
 impl Client {
-    /// A connection of a principal.
+    /// Creates a connection of a principal.
     ///
     /// # Errors
     ///
-    /// When there is no randomness for the connection's name.
+    /// Returns an error if there is no randomness for the connection's name.
     pub fn new(principal: impl Into<String>) -> std::io::Result<Self> {
         let connection = answerback_record::system::uuid()?.to_string().into();
         let first_turn = u64::from_be_bytes(answerback_record::system::random()?);
@@ -34,61 +34,62 @@ impl Client {
         Ok(Self { principal: principal.into(), connection, first_turn, answers, marker })
     }
 
-    /// A principal whose clients have no connections: requests that name no conversation are one conversation, which
-    /// outlives us.
+    /// Creates a principal whose clients have no connections. Requests that name no conversation then share one,
+    /// which survives a restart of the gateway.
     pub fn stateless(principal: impl Into<String>) -> Self {
         let connection = "stateless".into();
         let (answers, marker) = (AtomicU64::new(0), Marker::random().ok());
         Self { principal: principal.into(), connection, first_turn: 0, answers, marker }
     }
 
-    /// On whose behalf it calls.
+    /// Returns the principal that makes the calls.
     pub fn principal(&self) -> &str {
         &self.principal
     }
 
-    /// Returns the marker of our own blocks of text on this connection.
+    /// Returns the marker of our own text blocks on this connection.
     ///
     /// # Errors
     ///
-    /// When there was no randomness for it.
+    /// Returns an error if there was no randomness for it.
     pub(crate) fn marker(&self) -> std::io::Result<Marker> {
         let missing = || std::io::Error::other("there was no randomness for a connection's marker");
         self.marker.clone().ok_or_else(missing)
     }
 
-    /// What its connection is called.
+    /// Returns the name of the connection.
     pub(crate) fn connection(&self) -> Arc<str> {
         Arc::clone(&self.connection)
     }
 
-    /// What attempts are counted under beside the tool: principal, upstream and conversation, which is the connection
-    /// where the client names none.
+    /// Returns the key that attempts are counted under, together with the tool. It consists of principal,
+    /// upstream and conversation. A client that names no conversation uses its connection.
     pub(crate) fn conversation(&self, upstream: &str, named: Option<&str>) -> String {
         let named = named.map(conversation_name);
         let conversation = named.as_deref().unwrap_or(&self.connection);
-        // Texts in a list can always be written.
+        // Serializing a list of strings cannot fail.
         serde_json::to_string(&[&*self.principal, upstream, conversation]).unwrap_or_default()
     }
 
-    /// How many failing calls were answered so far: calls that arrive before the answer to one was given are parallel
-    /// calls.
+    /// Returns the number of failed calls that were answered so far. Calls that arrive before the answer to one
+    /// are parallel calls.
     pub(crate) fn answers(&self) -> u64 {
         self.answers.load(Ordering::Acquire)
     }
 
-    /// The turn that calls belong to which arrived after so many answers.
+    /// Returns the turn of calls that arrived after this many answers.
     pub(crate) fn turn(&self, answers: u64) -> Turn {
         Turn::from(self.first_turn.wrapping_add(answers))
     }
 
-    /// Notes that the answer to a failing call was given.
+    /// Records that a failed call was answered.
     pub(crate) fn answered(&self) {
         self.answers.fetch_add(1, Ordering::AcqRel);
     }
 }
 
-/// Returns the name of a conversation as it is stored and printed: its digest, if there is a secret in it.
+/// Returns the name of a conversation as it is stored and printed. A name that contains a secret is replaced with
+/// its digest.
 pub(crate) fn conversation_name(named: &str) -> Cow<'_, str> {
     if secrets::find(named).is_empty() {
         return named.into();

@@ -6,27 +6,27 @@ use tokio::sync::mpsc;
 
 use crate::serve::Streams;
 
-/// Where what a client is told goes.
+/// Sends messages to a client.
 #[derive(Clone, Debug)]
 pub(crate) enum ClientSink {
-    /// One after the other.
+    /// Sends all messages in order over one queue.
     Queue(mpsc::Sender<Incoming>),
-    /// One after the other, to what makes several servers one for a client that hears through another outlet.
+    /// Sends messages in order to the component that combines several servers, for a client with its own sink.
     OneOfMany { queue: mpsc::Sender<Incoming>, client: Box<Self> },
-    /// Each message into the answer that it belongs to.
+    /// Sends each message on the response stream that it belongs to.
     Streams(Arc<Streams>),
 }
 
 impl ClientSink {
-    /// Ends the answer to a request that nobody waits for any more.
+    /// Closes the response stream of a request that the client cancelled.
     pub(crate) fn close(&self, request: &Id) {
         if let Self::Streams(streams) = self {
             streams.close(request);
         }
     }
 
-    /// Whether somebody waits for the answer to a request, or can come back for it. On a pair of streams the client is there
-    /// until it leaves, which is told otherwise.
+    /// Returns true if the client still waits for the response, or can resume its stream. A client on a pipe
+    /// waits until it disconnects, which is reported separately.
     pub(crate) fn is_waited_for(&self, request: &Id) -> bool {
         match self {
             Self::Queue(_) => true,
@@ -35,14 +35,14 @@ impl ClientSink {
         }
     }
 
-    /// Notes what becomes of the stream that a server answers a request with: ours is like it.
+    /// Applies the state of the server's response stream to our own stream.
     pub(crate) fn flows(&self, request: &Id, flow: Flow) {
         if let Self::Streams(streams) = self {
             streams.flows(request, flow);
         }
     }
 
-    /// Who wants to know what becomes of that stream, if anybody.
+    /// Returns the callback for the states of the server's response stream, if our stream can be resumed.
     pub(crate) fn watch(&self, request: &Id) -> Option<Watch> {
         match self {
             Self::Streams(streams) if streams.can_resume() => {
@@ -55,7 +55,7 @@ impl ClientSink {
 
     pub(crate) async fn send(&self, said: Incoming) {
         match self {
-            // A client that is gone hears nothing.
+            // A client that is gone receives nothing.
             Self::Queue(queue) | Self::OneOfMany { queue, .. } => {
                 let _ = queue.send(said).await;
             }

@@ -1,4 +1,4 @@
-//! An attempt counted and written down with what is answered, in one transaction.
+//! Counts an attempt and records it with its response, in one transaction.
 
 use answerback::retry::Outcome;
 use answerback_ledger::{Draft, Part};
@@ -10,30 +10,29 @@ use crate::decide::resolve_by_model;
 use crate::open_case::OpenCase;
 use crate::record::About;
 
-/// An attempt with all that its entry says, whatever becomes of it. It owns all of that, so that a unit of work can hold
-/// it.
+/// Holds an attempt with the content of its entry. It owns its data, because it is moved into a transaction.
 pub(crate) struct Counting {
     pub(crate) attempt: AttemptInput,
     pub(crate) about: About,
-    /// The call as it came.
+    /// The parts of the entry that hold the received call.
     pub(crate) parts: Vec<Part>,
-    /// Whether a program waits for what a person decides; otherwise a model behind us is told.
+    /// True if a program waits for the person's decision. Otherwise the model receives it with a later call.
     pub(crate) is_awaited: bool,
-    /// The entry, by what became of the call.
+    /// Builds the entry from the outcome.
     pub(crate) entry: fn(&AttemptInput, &Outcome) -> Draft,
 }
 
-/// What an attempt came to.
+/// Holds the result of a counted attempt.
 pub(crate) struct Counted<T> {
     pub(crate) outcome: Outcome,
-    /// What is answered.
+    /// The response.
     pub(crate) answer: T,
-    /// Where it is in the record.
+    /// The place of the entry in the ledger.
     pub(crate) appended: Appended,
 }
 
 impl Counting {
-    /// Counts the attempt. `answer` says what is answered to an outcome: as the record has it, and as it is.
+    /// Counts the attempt. `answer` returns the response to an outcome, as the ledger stores it and as a value.
     pub(crate) async fn count<T: Send + 'static>(
         self,
         recorder: &Recorder,

@@ -1,4 +1,4 @@
-//! A result that is too long for a model: its beginning, and where the rest is.
+//! Truncates results that are too long for a model, and tells where the rest is.
 
 use answerback_mcp::wire::Object;
 use serde_json::value::RawValue;
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 use crate::RecordCommands;
 use crate::marker::Marker;
 
-/// A result that was cut.
+/// Holds a truncated result.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct TruncatedResult {
-    /// What the model sees.
+    /// The result for the model.
     pub(crate) result: String,
-    /// How much there was and how much is shown, for programs.
+    /// The full and the shown size, for programs.
     pub(crate) facts: Value,
 }
 
-/// Cuts the text of a result to so many bytes, where it has more. Structured content goes: clients show it in the
-/// place of the text, and half of it is none. What is not text stays.
+/// Truncates the text of a result to `most` bytes. Structured content is removed, because clients show it instead
+/// of the text, and half of it is not valid. Other content stays. Returns `None` if the result is short enough.
 pub(crate) fn cut(
     result: &str,
     most: usize,
@@ -91,7 +91,7 @@ mod tests {
         );
         assert!(result.ends_with(r#"}],"z":2}"#), "{result}");
         assert_eq!(facts, json!({"bytes": 8, "shown": 5, "requestId": "r"}));
-        // A character is never cut in two.
+        // A character is never split.
         let short = cut(r#"{"content":[{"type":"text","text":"éé"}]}"#, 3).unwrap();
         assert!(short.result.contains(r#""text":"é"}"#), "{}", short.result);
     }

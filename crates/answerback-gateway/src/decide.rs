@@ -1,4 +1,4 @@
-//! What a person decided about a case, carried to where it takes effect.
+//! Applies a person's decision about a case.
 
 use std::time::Duration;
 
@@ -18,22 +18,23 @@ use crate::original::{self, Kept, Original};
 use crate::seal::{Purpose, Seal};
 use crate::{Recorder, Surface};
 
-/// How often a case is looked at that a call waits for: other processes decide, too.
+/// The interval at which a waiting call reads its case, because other processes may decide it.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// Decides a case: the decision is recorded, and the calls that it is about go on or stop, in one transaction. The
-/// first decision wins; the same one again is answered alike.
+/// Decides a case. The decision is recorded and applied to the case's calls in one transaction. The first
+/// decision wins, and repeating it gives the same answer.
 ///
-/// What is hidden in an answer is hidden in all that is kept. For whoever asked it is kept encrypted as the person gave it:
-/// [`as_given`].
+/// Everything that is stored is redacted. The complete answer is stored encrypted for the program that asked,
+/// which reads it with [`as_given`].
 ///
-/// Corrected arguments may hold marks such as `[redacted: token]` where the person was shown them: what they stand for
-/// is filled in. What is hidden stays so: it is recorded redacted, and kept encrypted until the call ran.
+/// Corrected arguments may contain marks such as `[redacted: token]` that the person was shown. Each mark is
+/// replaced with the value that it hides. The value stays hidden: it is recorded redacted, and stored encrypted
+/// until the call has run.
 ///
 /// # Errors
 ///
-/// When the queue is full or the store is closed. That the decision does not hold, or has a mark that stands for
-/// nothing, is the ticket's answer.
+/// Returns an error if the queue is full or the store is closed. The ticket resolves to an error if the decision
+/// is invalid, or if a mark cannot be replaced.
 pub fn decide(
     store: &Store,
     case: UuidV7,
@@ -45,8 +46,9 @@ pub fn decide(
     store.write(move |transaction| deciding.enact(transaction))
 }
 
-/// A decision as the person gave it, where something in it is hidden in what is kept. It is for whoever asked, until they
-/// say that they have heard or the time of the case is over; nothing, where the record says it all.
+/// Returns the complete decision, if parts of it are redacted in the record. It is stored for the program that
+/// asked, until that program acknowledges it or the case expires. Returns `None` if the record itself is
+/// complete.
 pub fn as_given(store: &Store, record: &CaseRecord) -> Option<Decision> {
     record.case.decision()?;
     let sealed = std::str::from_utf8(record.private.as_deref()?).ok()?;
@@ -60,22 +62,22 @@ pub fn as_given(store: &Store, record: &CaseRecord) -> Option<Decision> {
 }
 
 impl Recorder {
-    /// Says that something was decided in this process: calls that wait for it go on at once.
+    /// Notifies this process of a decision, so that waiting calls continue at once.
     pub fn tell_decided(&self) {
         self.news.send_replace(());
     }
 
-    /// Waits until somebody has decided a case. In this process whoever decides says so; what others decide is found by
-    /// looking now and then.
+    /// Waits until a case is decided. Decisions of this process are notified; those of other processes are found
+    /// by polling.
     pub(crate) async fn decided(&self, case: &UuidV7) {
         let mut news = self.news.subscribe();
         while !self.is_decided(case).await {
-            // Who tells is there as long as we are.
+            // `self` owns the sender, so the channel stays open.
             let _ = tokio::time::timeout(LOOK_EVERY, news.changed()).await;
         }
     }
 
-    /// Whether somebody has decided a case; not, where that cannot be read.
+    /// Returns true if a case is decided. Returns false if the case cannot be read.
     pub(crate) async fn is_decided(&self, case: &UuidV7) -> bool {
         match self.case(case).await {
             Ok(record) => record.is_some_and(|record| record.case.decision().is_some()),
@@ -86,7 +88,7 @@ impl Recorder {
         }
     }
 
-    /// A case as it stands.
+    /// Returns the current record of a case.
     pub(crate) async fn case(&self, id: &UuidV7) -> Result<Option<CaseRecord>, StoreError> {
         let (store, id) = (self.store().clone(), id.clone());
         let read = tokio::task::spawn_blocking(move || store.case(&id)).await;
@@ -94,7 +96,7 @@ impl Recorder {
     }
 }
 
-/// A decision without its secrets: those that show themselves, and those that the schema of the calls names.
+/// Returns a decision without secrets: those that are recognized, and those that the calls' schema marks.
 fn hidden(decision: &Decision, schema: Option<&Schema>) -> Decision {
     match decision {
         Decision::Modify { arguments } => {
@@ -114,7 +116,7 @@ fn redacted(text: &str) -> String {
     blocking::work(text.len(), || secrets::redact(text).into_owned())
 }
 
-/// A decision on its way into the record, as the person gave it.
+/// Holds a decision that is being recorded, as the person gave it.
 struct Deciding {
     store: Store,
     seal: Option<Seal>,
@@ -140,7 +142,7 @@ impl Deciding {
         if let Some(reason) = misfit(record.case.kind, &shown, &self.given.decision) {
             return Err(StoreError::unit(reason));
         }
-        // Who waits for a decision gets it whole.
+        // The program that waits for the decision receives all of it.
         let (whole, permit) = match (&self.given.decision, &submission.decision) {
             (Decision::Modify { arguments: written }, Decision::Modify { arguments: told }) => {
                 let seal = self.seal.as_ref();
@@ -148,7 +150,7 @@ impl Deciding {
                 let correction = Correction { written, told, seal };
                 let whole = correction.whole(original.as_ref(), schema.as_ref());
                 let whole = whole.map_err(StoreError::unit)?;
-                // Only calls that are counted run by it.
+                // A permit is useful only for calls that are counted.
                 let permit = kept.as_ref().map(|_| correction.permit(id, &whole));
                 let permit = permit.transpose().map_err(StoreError::unit)?;
                 (Decision::Modify { arguments: whole }, permit)
@@ -169,12 +171,12 @@ impl Deciding {
             .with_part(self.part(&submission)?);
         let appended = transaction.append(&draft)?;
         transaction.said_in(id, &entry_reference(appended.index))?;
-        // A state remembers the person's words until the model has them.
+        // The state stores the person's message until the model receives it.
         if let Some(key) = retry_key {
             transaction.attempt_from(&key, &entry_reference(appended.index))?;
         }
         tell_decision(transaction, &record.case)?;
-        // A model behind us is told what is recorded; a program that asked waits for the words themselves.
+        // A model receives the recorded text. A program that asked receives the original text.
         if is_awaited && whole != submission.decision {
             let sealed = self.sealed(&whole).map_err(StoreError::unit)?;
             transaction.keep_private(id, Some(sealed.as_bytes()))?;
@@ -182,7 +184,7 @@ impl Deciding {
         Ok(record)
     }
 
-    /// What the record says of the decision.
+    /// Builds the part of the entry that contains the decision.
     fn part(&self, submission: &Submission) -> Result<Part, StoreError> {
         let mut said = json!({
             "decision": submission.decision,
@@ -195,7 +197,7 @@ impl Deciding {
         self.store.part("decision", secrets::redact_value(&said).to_string().into_bytes())
     }
 
-    /// The decision, whole, for whoever waits for it.
+    /// Encrypts the complete decision for the program that waits for it.
     fn sealed(&self, whole: &Decision) -> Result<String, String> {
         let seal = self.seal.as_ref().ok_or("there is no key to hide the answer with")?;
         let bytes = serde_json::to_vec(whole).map_err(|error| error.to_string())?;
@@ -204,18 +206,18 @@ impl Deciding {
     }
 }
 
-/// Arguments that a person corrected.
+/// Holds arguments that a person corrected.
 #[derive(Clone, Copy)]
 struct Correction<'a> {
-    /// As the person wrote them.
+    /// The arguments as the person wrote them.
     written: &'a Value,
-    /// As they are recorded, and the model is told them.
+    /// The arguments as they are recorded and sent to the model.
     told: &'a Value,
     seal: Option<&'a Seal>,
 }
 
 impl Correction<'_> {
-    /// The arguments with every mark filled in; they fit the schema of the calls that the case is about.
+    /// Returns the arguments with every mark replaced, if they fit the schema of the case's calls.
     fn whole(self, original: Option<&Original>, schema: Option<&Schema>) -> Result<Value, String> {
         let whole = original::filled(self.written, original).map_err(|it| it.to_string())?;
         match schema.and_then(|schema| call::misfit(schema, &whole)) {
@@ -226,8 +228,8 @@ impl Correction<'_> {
         }
     }
 
-    /// What runs once: as the answer to a call that waits for it, or when the model sends the arguments as it is told
-    /// them. Where it is told all of them, nothing has to be hidden.
+    /// Returns the permit to run the arguments once. It applies to the call that waits for the case, or to a call
+    /// with the arguments as the model received them. Nothing is encrypted if the model received all of them.
     fn permit(self, case: &UuidV7, whole: &Value) -> Result<Permit, String> {
         let digest = Digest::of(self.told);
         if whole == self.told {
@@ -244,8 +246,7 @@ impl Correction<'_> {
     }
 }
 
-/// Closes a case whose model made a valid call after all, and records that. A case that a person has decided, or whose
-/// time is over, stays as it is.
+/// Closes a case whose model then made a valid call, and records that. A decided or expired case stays unchanged.
 pub(crate) fn resolve_by_model(
     transaction: &mut dyn Transaction,
     recorder: &Recorder,
@@ -271,7 +272,7 @@ pub(crate) fn resolve_by_model(
     tell_decision(transaction, &record.case)
 }
 
-/// What the calls of a case are counted under.
+/// Returns the key that the calls of a case are counted under.
 pub(crate) fn retry_key(record: &CaseRecord) -> Option<RetryKey> {
     Kept::of(record).map(|kept| RetryKey::new(&kept.retry_key))
 }
@@ -285,7 +286,7 @@ fn take_effect(
 ) -> Result<(), StoreError> {
     let Some(kept) = transaction.attempt(key)? else { return Ok(()) };
     let now = transaction.now();
-    // How long a decision is remembered does not depend on the tool.
+    // The time that a decision is stored does not depend on the tool.
     let policy = Policy::default();
     let context = Context::new(&policy, &HideSecrets, now);
     let event = Event::Decision { case, decision: &submission.decision };

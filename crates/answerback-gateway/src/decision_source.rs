@@ -1,4 +1,4 @@
-/// Where a decision is made, as its record says it.
+/// Names the place where a decision is made, as the ledger records it.
 ///
 /// ```
 /// use answerback_gateway::Surface;
@@ -14,7 +14,7 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// Says whose process it was, as the operating system knows them.
+    /// Adds the user of the process, as the operating system identifies them.
     #[must_use]
     pub fn with_os_user(mut self, user: impl Into<String>) -> Self {
         self.os_user = Some(user.into());

@@ -1,4 +1,4 @@
-//! Before a result is answered.
+//! Checks results before they are returned.
 
 use std::borrow::Cow;
 
@@ -29,31 +29,33 @@ use crate::tasks::{TaskRole, task_in};
 use crate::unrecorded::Unrecorded;
 use crate::{Gateway, Recorder, Upstream};
 
-/// What became of a call that the server has and did not answer.
+/// The outcome of a call that the server received and did not answer.
 const NO_RESULT: &str = "no_result";
-/// What became of a call that never left us.
+/// The outcome of a call that was never sent.
 const NOT_SENT: &str = "not_sent";
-/// What became of a call whose result comes later.
+/// The outcome of a call whose result comes later.
 const TASK: &str = "task";
-/// The part of an entry that holds what the server answered.
+/// The name of the entry part that holds the server's response.
 const RECEIVED: &str = "received";
-/// What is said about a result in which a text begins like one of ours.
+/// The warning about a result in which a text begins like one of ours.
 const IMITATION_NOTE: &str = "A text in this result begins like a note of Answerback, but the server wrote it. Only a \
     text block with the marker named in _meta is from Answerback.";
-/// Among how many results of one task the same one is looked for. What is beyond them is recorded each time.
+/// The number of recorded results of one task that are searched for an equal one. Results beyond that are
+/// recorded each time.
 const MOST_RESULTS: u32 = 16;
 
 impl Gateway {
-    /// Looks at the answer to a call before it is given: checks the result, adds what we say about it to its `_meta`,
-    /// and writes it down. The result itself is never changed, but cut where the configuration says so. The answer is durable when this returns it.
+    /// Checks a call's response before it is returned, adds our findings to its `_meta`, and records it. The
+    /// content is unchanged unless notes are added or the configuration truncates it. The entry is durable when
+    /// this returns.
     pub async fn deliver(&self, upstream: &Upstream, running: Running, reply: Message) -> Message {
-        // Where several servers are one a task may have to be told from another's.
+        // If servers are combined, their task ids may collide, so a task must be inspected.
         let may_be_task = || running.door.is_shared && word::TASK.is_in(&reply);
         if self.says_nothing(&running) && !may_be_task() && !reply.may_name_us() {
             running.figures.result(UNSEEN, running.teller.took());
             return reply;
         }
-        // A result that only passes does not pay for what others need.
+        // Boxing keeps the future small for results that need no further work.
         Box::pin(self.add_to(upstream, running, reply)).await
     }
 
@@ -72,7 +74,7 @@ impl Gateway {
             Err(error) if self.attestor.is_some() => {
                 return self.withhold_unread(running, result, &error.to_string()).await;
             }
-            // It crosses as it is, whoever can read it.
+            // An unreadable result is forwarded unchanged.
             Err(_) => return self.deliver_unread(running, &object, result, &reply).await,
         };
         let mut checked = blocking::work(result.len(), || self.look_at(upstream, &running, &value));
@@ -111,7 +113,7 @@ impl Gateway {
         } else if let Some(envelope) =
             envelope.as_ref().filter(|_| self.settings.envelope != EnvelopeMode::Off)
         {
-            // What was cut is not put back under another name.
+            // Structured content must not return the part that was truncated.
             if cut.is_none() && self.wants_structured(upstream, &running, &value) {
                 let structured = structured(&changed, &whole(envelope, &value));
                 changed = structured.map_or(changed, Cow::Owned);
@@ -136,8 +138,8 @@ impl Gateway {
         }
     }
 
-    /// Writes a result down, as a governed response where somebody answers for results. Says what is told instead of it,
-    /// where nobody vouches for it, and where it is recorded.
+    /// Attests and records a result. Returns the response that replaces it, if the attestation is refused, and
+    /// the receipt.
     async fn answer_for(
         &self,
         upstream: &Upstream,
@@ -166,7 +168,7 @@ impl Gateway {
             let written =
                 self.write(running, outcome, Some(seen.result), &delivered, attested).await;
             match written {
-                // Another result of the same task has got the id meanwhile under which somebody was to answer for this one.
+                // Another result of the same task has meanwhile used the id that this attestation contains.
                 Err(StoreError::Unit(_)) if others < MOST_RESULTS => others += 1,
                 written => {
                     running.figures.result(outcome, running.teller.took());
@@ -176,7 +178,7 @@ impl Gateway {
         }
     }
 
-    /// Whether a result is neither looked at, nor recorded, nor added to: then it is not read, either.
+    /// Returns true if a result is neither checked, recorded nor extended. It is then not parsed.
     fn says_nothing(&self, running: &Running) -> bool {
         let is_unchecked = self.settings.of(&running.call.name).output == CheckMode::Off;
         is_unchecked
@@ -185,7 +187,7 @@ impl Gateway {
             && running.notes.is_empty()
     }
 
-    /// Whether the envelope of a result is wanted as text alone, and says nothing but that the tool ran.
+    /// Returns true if the envelope is wanted as text and says only that the tool ran.
     fn is_routine(&self, checked: &Looked, result: &Value) -> bool {
         self.settings.envelope == EnvelopeMode::Meta
             && self.attestor.is_none()
@@ -195,7 +197,8 @@ impl Gateway {
             && own(result).is_none()
     }
 
-    /// The envelope of a result, where somebody wants it and the contract knows the tool's name.
+    /// Builds the envelope of a result. Returns `None` if it is not needed, or if the contract does not allow the
+    /// tool's name.
     fn envelope(
         &self,
         running: &Running,
@@ -210,7 +213,7 @@ impl Gateway {
         running.teller.envelope(reference(result), own(result), errors, warnings)
     }
 
-    /// The result as a governed response, where somebody answers for results.
+    /// Builds the governed response of a result, if an agent attests results.
     async fn attest(
         &self,
         upstream: &Upstream,
@@ -220,7 +223,7 @@ impl Gateway {
         let (Some(attestor), Some(recorder)) = (&self.attestor, &self.recorder) else {
             return Ok(None);
         };
-        // A question of the server's is no result.
+        // A request for input is not a result.
         if checked.is_interim {
             return Ok(None);
         }
@@ -235,7 +238,7 @@ impl Gateway {
                 }
                 _ => None,
             },
-            // It is recorded, so it is redacted like all that is.
+            // Everything that is recorded is redacted.
             content: blocking::work(blocking::text_in(&content), || {
                 secrets::redact_value(&content)
             }),
@@ -246,8 +249,8 @@ impl Gateway {
         attestor.attest(recorder, answer).await.map(Some)
     }
 
-    /// Finds out which of the results of its task this is, before somebody answers for it under the id that follows from
-    /// that: the one that is recorded, or the next.
+    /// Finds the position of this result among the results of its task: that of an equal recorded result, or the
+    /// next free one. The response's id is derived from it, so it must be known before the result is attested.
     async fn find_place(&self, running: &mut Running, result: &str) {
         let (Some(recorder), Some(TaskRole::Late { place, .. })) =
             (&self.recorder, running.task.as_deref_mut())
@@ -262,7 +265,7 @@ impl Gateway {
                 let kept = index.map(|index| index.map(|index| store.entry(index)));
                 match kept {
                     Ok(Some(Ok(Some(kept)))) => has_received(&kept, received.as_bytes()),
-                    // What cannot be read is told when it is written.
+                    // A read error is reported when the entry is written.
                     _ => true,
                 }
             })
@@ -271,11 +274,11 @@ impl Gateway {
         running.teller.about.id = About::late_id(&running.teller.correlation_id, *place);
     }
 
-    /// What speaks against attesting a result.
+    /// Returns the reasons that prevent flags of a result from being attested.
     fn doubts(&self, upstream: &Upstream, running: &Running, checked: &Looked) -> Vec<Doubt> {
         let modes = self.settings.of(&running.call.name);
         let is_unpinned = self.settings.pinning == CheckMode::Off || upstream.pins.is_none();
-        // Of a task that nobody was seen to make it is not known which tool was called, or how.
+        // For a task of unknown origin, the called tool and its arguments are not known.
         let is_unknown = !running.teller.about.tool.1;
         let unseen = [
             (is_unknown || is_unpinned, Doubt::DEFINITION),
@@ -287,20 +290,20 @@ impl Gateway {
         unseen.chain(found.filter_map(|error| Doubt::of(&error.code))).collect()
     }
 
-    /// The answer to a call that has no result: the server ended or took too long.
+    /// Returns the response to a call without a result, because the server ended or took too long.
     pub async fn fail(&self, running: Running, reason: &str) -> Message {
         let said =
             GatewayMessage::without_result(&running.call.name, reason, running.may_run_twice);
         Box::pin(self.fail_with(running, NO_RESULT, said)).await
     }
 
-    /// The answer to a call that was let through and never left us.
+    /// Returns the response to a call that was admitted but never sent.
     pub async fn fail_unsent(&self, running: Running, reason: &str) -> Message {
         let said = GatewayMessage::unsent(&running.call.name, reason);
         Box::pin(self.fail_with(running, NOT_SENT, said)).await
     }
 
-    /// Notes that a client gave a call up, which is not answered then.
+    /// Records that a client cancelled a call. Such a call is not answered.
     pub async fn give_up(&self, running: Running, was_sent: bool) {
         let outcome = if was_sent { NO_RESULT } else { NOT_SENT };
         if let Err(error) = self.record(&running, outcome, None, "null").await {
@@ -313,7 +316,7 @@ impl Gateway {
         let told = running.teller.says(&said);
         match self.record(&running, outcome, None, &told.document()).await {
             Ok(receipt) => told.message(receipt),
-            // What did not run has nothing to be withheld.
+            // A call that did not run has no result to withhold.
             Err(error) if outcome == NOT_SENT => {
                 tracing::warn!(reason = %error, "that a call was not sent could not be recorded");
                 told.message(None)
@@ -322,7 +325,7 @@ impl Gateway {
         }
     }
 
-    /// An error of the protocol is forwarded as it is. A note in its data says if it imitates us.
+    /// Forwards a protocol error unchanged. A note in its data warns if it imitates us.
     async fn deliver_error(&self, running: Running, reply: Message, error: &str) -> Message {
         let message = splice::string_at(error, &["message"]).unwrap_or_default();
         let noted = marker::is_in_text(&message).then(|| {
@@ -347,8 +350,8 @@ impl Gateway {
         }
     }
 
-    /// A result that cannot be read, because a number in it is beyond all numbers, say, and for which somebody should
-    /// answer: nobody can.
+    /// Withholds a result that cannot be parsed, for example because a number is out of range. Such a result
+    /// cannot be attested.
     async fn withhold_unread(&self, running: Running, result: &str, reason: &str) -> Message {
         let tool = name(&running.call.name);
         tracing::error!(tool_name = %tool, reason, "a result is withheld, because it cannot be read");
@@ -359,7 +362,7 @@ impl Gateway {
         }
     }
 
-    /// A result that cannot be read and crosses as it is, with a warning beside it.
+    /// Forwards a result that cannot be parsed unchanged, with a warning.
     async fn deliver_unread(
         &self,
         running: Running,
@@ -395,7 +398,7 @@ impl Gateway {
         }
     }
 
-    /// Counts an answer that nobody vouches for, and writes it down.
+    /// Counts and records a response without an attestation.
     async fn record(
         &self,
         running: &Running,
@@ -407,7 +410,7 @@ impl Gateway {
         self.write(running, outcome, received, delivered, None).await
     }
 
-    /// Writes the answer down, and says where it is; nothing, where nothing is recorded.
+    /// Records a response and returns its receipt. Returns `None` if it is not recorded.
     async fn write(
         &self,
         running: &Running,
@@ -423,8 +426,8 @@ impl Gateway {
         }
     }
 
-    /// The result as the model sees it, where it is too long and all of it is in the record. A tool that declares what
-    /// its results look like is left alone.
+    /// Truncates a result that is too long for the model, if the whole is recorded. Results of a tool with an
+    /// output schema are never truncated.
     fn cut(&self, upstream: &Upstream, running: &Running, result: &str) -> Option<TruncatedResult> {
         let most = self.settings.shown_bytes.filter(|most| result.len() > *most)?;
         if self.recorder.is_none() || upstream.tools.has_output(&running.call.name) {
@@ -441,7 +444,7 @@ impl Gateway {
             && result.get("structuredContent").is_none()
     }
 
-    /// What is to be said about a result.
+    /// Returns the findings about a result.
     fn look_at(&self, upstream: &Upstream, running: &Running, result: &Value) -> Looked {
         let mut looked = Looked {
             errors: Vec::new(),
@@ -449,7 +452,7 @@ impl Gateway {
             outcome: "ok",
             is_interim: false,
         };
-        // A task was made, and its result comes later.
+        // The tool created a task, whose result comes later.
         if task_in(result).is_some() {
             return Looked { outcome: TASK, is_interim: true, ..looked };
         }
@@ -482,14 +485,14 @@ impl Gateway {
     }
 }
 
-/// The answer where the tool ran and there is no record of what it said.
+/// Returns the error for a tool that ran and whose result could not be recorded.
 fn withheld(running: &Running, reason: impl Into<Unrecorded>) -> Message {
     let (tool, Unrecorded { public, detail }) = (name(&running.call.name), reason.into());
     tracing::error!(tool_name = %tool, reason = %detail, "a result is withheld, because it could not be recorded");
     running.teller.says(&GatewayMessage::withheld(&running.call.name, &public)).message(None)
 }
 
-/// What goes into a result's `_meta`, as it will be written: so far, what the model has to know.
+/// Returns the members to add to a result's `_meta`. At this point these are the notes for the model.
 fn noted(running: &Running) -> Vec<(&'static str, String)> {
     if running.notes.is_empty() {
         return Vec::new();
@@ -498,7 +501,7 @@ fn noted(running: &Running) -> Vec<(&'static str, String)> {
     vec![(meta::NOTES, notes), (meta::MARKER, running.teller.marker.to_json())]
 }
 
-/// Adds to what is said about a result that a text in it begins like one of ours.
+/// Adds the warning that a text in the result begins like one of ours.
 fn warn_of_imitation(running: &mut Running, checked: &mut Looked) {
     log_imitation(running);
     checked.warn(found::GATEWAY_IMITATED, IMITATION_NOTE);
@@ -510,14 +513,14 @@ fn log_imitation(running: &Running) {
     tracing::warn!(tool_name = %tool, %upstream, "the server wrote text that begins like ours");
 }
 
-/// A result as it is given: its text, and its `_meta` with what we add.
+/// Holds a result as it is returned: its text, and its `_meta` with our members.
 struct DeliveredResult<'t> {
     received: &'t str,
     text: &'t str,
-    /// Nothing, where the result is none that can be added to.
+    /// The parsed result, or `None` if nothing can be added to it.
     object: Option<Object<'t>>,
     meta: Option<String>,
-    /// Whether something is added even where there is no receipt.
+    /// True if something is added even without a receipt.
     has_more: bool,
 }
 
@@ -529,7 +532,8 @@ impl<'t> DeliveredResult<'t> {
         Self { received, text, object, meta, has_more: !added.is_empty() }
     }
 
-    /// What the record says was delivered. Most results are changed in nothing but their `_meta`.
+    /// Returns the part of the entry that describes the returned result. In most results only `_meta` differs
+    /// from the received one.
     fn delivered(&self) -> String {
         let mut changed: Vec<(&str, &str)> = Vec::new();
         changed.extend(self.meta.as_deref().map(|meta| ("_meta", meta)));
@@ -545,9 +549,9 @@ impl<'t> DeliveredResult<'t> {
         same_but(&changed)
     }
 
-    /// The answer with it; nothing, where it is as it came.
+    /// Returns the response with this result, or `None` if it is unchanged.
     fn answer(self, message: &Object<'_>, receipt: Option<Value>) -> Option<String> {
-        // A result to which nothing is added stays as it is, also where it has no `_meta`.
+        // A result without additions stays unchanged and gets no empty `_meta`.
         let is_added_to = self.has_more || receipt.is_some();
         let meta = match (self.meta, receipt) {
             (Some(meta), Some(receipt)) => {
@@ -563,28 +567,28 @@ impl<'t> DeliveredResult<'t> {
     }
 }
 
-/// A result that was looked at.
+/// Holds a checked result.
 struct InspectedResult<'a> {
     checked: &'a Looked,
     envelope: Option<&'a EnvelopeResponse>,
     value: &'a Value,
-    /// As it came.
+    /// The result as it was received.
     result: &'a str,
 }
 
-/// What was found in a result.
+/// Holds the findings about a result.
 struct Looked {
     errors: Vec<ErrorObject>,
     warnings: Vec<ErrorObject>,
     outcome: &'static str,
-    /// Whether the server asks for more before it answers.
+    /// True if the server needs something else before it sends the result.
     is_interim: bool,
 }
 
 impl Looked {
     fn warn(&mut self, code: &str, text: &str) {
         self.warnings.push(ErrorObject::new(code, text));
-        // That the tool failed weighs more.
+        // The outcome of a failed tool takes precedence.
         if self.outcome == "ok" {
             self.outcome = "warned";
         }
@@ -619,7 +623,7 @@ impl Looked {
     }
 }
 
-/// Writes an answer down. Says where it is, and which response it is there.
+/// Records a response. Returns the place of the entry and the id of its response.
 async fn append(
     recorder: &Recorder,
     running: &Running,
@@ -652,7 +656,7 @@ async fn append(
             let (notes, expires) = (notes.clone(), *expires);
             let ticket = recorder.store().write_weighing(answer.weight(), move |transaction| {
                 let appended = transaction.append(&draft)?;
-                // They tell nothing that the entry's leaf does not.
+                // The notes contain nothing that the entry's leaf does not.
                 for (name, text) in &notes {
                     transaction.keep_note(name, text, expires, None)?;
                 }
@@ -669,16 +673,16 @@ async fn append(
     }
 }
 
-/// An answer on its way into the record.
+/// Holds a response that is being recorded.
 struct ResponseEntry {
     outcome: String,
-    /// As a governed response, where it is one.
+    /// The entry of the governed response, if there is one.
     attested: Option<Draft>,
     parts: Vec<Part>,
 }
 
 impl ResponseEntry {
-    /// The entry, and the id of the response that it is.
+    /// Returns the entry and the id of its response.
     fn draft(&self, about: &About) -> (Draft, Id) {
         let draft = match &self.attested {
             Some(attested) => attested.clone(),
@@ -699,14 +703,14 @@ impl ResponseEntry {
         self.parts.iter().map(|part| part.bytes().len()).sum::<usize>() + 8192
     }
 
-    /// Whether an entry has received the same.
+    /// Returns true if an existing entry contains the same received result.
     fn is_in(&self, kept: &answerback_store::Entry) -> bool {
         let own = self.parts.iter().find(|part| part.name().as_str() == RECEIVED);
         own.is_some_and(|own| has_received(kept, own.bytes()))
     }
 
-    /// Writes the result of a task down, with the request for it where there is one; unless the same result is there, from
-    /// when it was asked for before.
+    /// Records the result of a task, with the request for it if there was one. A result that was already recorded
+    /// for an earlier request is not recorded again.
     async fn append_once(
         self,
         recorder: &Recorder,
@@ -716,7 +720,7 @@ impl ResponseEntry {
     ) -> Result<(Appended, Id), StoreError> {
         let last = beyond();
         let ticket = recorder.store().write_weighing(self.weight(), move |transaction| {
-            // Somebody answers for this one under its own id, and not for another.
+            // An attestation contains its own id, so only that position can be used.
             let (searched, last) =
                 if self.attested.is_some() { (0..0, first) } else { (0..MOST_RESULTS, last) };
             for place in searched.chain([last]) {
@@ -724,7 +728,7 @@ impl ResponseEntry {
                 let known = Draft::response().with_response_id(about.id);
                 match transaction.recorded(&known)? {
                     Some(kept) if self.is_in(&kept) => {
-                        // What is there is not appended.
+                        // Appending an entry that exists returns the existing one.
                         return Ok((transaction.append(&known)?, about.id));
                     }
                     Some(_) => {}
@@ -745,13 +749,14 @@ impl ResponseEntry {
     }
 }
 
-/// Whether an entry has received this. What a server says in `_meta` may be new each time, and makes it no other result.
+/// Returns true if an entry contains this received result. A server may change `_meta` each time, so it is
+/// ignored.
 fn has_received(kept: &answerback_store::Entry, received: &[u8]) -> bool {
     let part = kept.parts.iter().find(|part| part.name().as_str() == RECEIVED);
     part.is_some_and(|part| without_meta(part.bytes()) == without_meta(received))
 }
 
-/// A result without what is said about it.
+/// Returns a result without its `_meta`.
 fn without_meta(result: &[u8]) -> Cow<'_, [u8]> {
     let read = std::str::from_utf8(result).ok().and_then(|text| Object::read(text).ok());
     match read.filter(|result| result.get("_meta").is_some()) {
@@ -760,13 +765,13 @@ fn without_meta(result: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// A place that no other result of a task has, behind those that are searched.
+/// Returns a random position after those that are searched, which no other result of a task uses.
 fn beyond() -> u32 {
     let random: [u8; 4] = answerback_record::system::random().unwrap_or_default();
     u32::from_be_bytes(random).max(MOST_RESULTS)
 }
 
-/// A result with what the model has to know as one more block of text at its end.
+/// Adds the notes for the model to a result, as a text block at its end.
 fn with_notes(result: &str, notes: &[String], marker: &Marker) -> Option<String> {
     if notes.is_empty() {
         return None;
@@ -780,8 +785,8 @@ fn with_notes(result: &str, notes: &[String], marker: &Marker) -> Option<String>
     Some(object.with("content", &format!("{}{comma}{block}]", &content[..end])))
 }
 
-/// A result with the envelope as its structured content. The text of the result stays what the tool said, for clients that
-/// show only that: the envelope as text beside it would say everything twice.
+/// Sets the envelope as the structured content of a result. The text stays the tool's own, for clients that show
+/// only text. Repeating the envelope as text would duplicate everything.
 fn structured(result: &str, envelope: &Value) -> Option<String> {
     Some(Object::read_repeating(result).ok()?.with("structuredContent", &canonical(envelope)))
 }

@@ -8,7 +8,7 @@ use answerback::contract::{Contract, recognise};
 use answerback::{Timestamp, ValidationError};
 use serde_json::{Value, json};
 
-/// What the gateway can find, as codes of a tool envelope.
+/// Lists the codes of the gateway's findings in a tool envelope.
 pub(crate) mod found {
     pub(crate) const TOOL_FAILED: &str = "TOOL_FAILED";
     pub(crate) const OUTPUT_MISMATCH: &str = "OUTPUT_MISMATCH";
@@ -34,7 +34,7 @@ pub(crate) mod found {
     pub(crate) const ARGUMENTS_UNREADABLE: &str = "ARGUMENTS_UNREADABLE";
 }
 
-/// Our codes beside those of the contract, and what they say.
+/// Lists the codes that the gateway adds to the contract's, with their meanings.
 const OURS: &[(&str, &str)] = &[
     (found::TOOL_FAILED, "the tool ran and failed"),
     (found::OUTPUT_MISMATCH, "the result does not fit the tool's output schema"),
@@ -59,7 +59,7 @@ const OURS: &[(&str, &str)] = &[
     (found::ARGUMENTS_UNREADABLE, "the arguments cannot be read within the limits"),
 ];
 
-/// The codes of the contract and ours.
+/// Holds the contract's policy, extended with our codes.
 static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     let ours = OURS.iter();
     let catalogue = ours.fold(Catalogue::default(), |catalogue, (code, meaning)| {
@@ -68,12 +68,12 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     Policy::default().with_catalogue(catalogue)
 });
 
-/// The codes that the gateway adds to those of the tool envelope, with what they say.
+/// Returns the codes that the gateway adds to those of the tool envelope, with their meanings.
 pub fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
     OURS.iter().copied()
 }
 
-/// What one of our codes says.
+/// Returns the meaning of one of our codes.
 pub(crate) fn meaning(code: &str) -> Option<&'static str> {
     if code == found::INVALID_PARAMETER {
         return Some("something was found in the arguments");
@@ -81,7 +81,7 @@ pub(crate) fn meaning(code: &str) -> Option<&'static str> {
     OURS.iter().find(|(ours, _)| *ours == code).map(|(_, meaning)| *meaning)
 }
 
-/// What an envelope is made of beside the findings.
+/// Holds the content of an envelope, without the findings.
 pub(crate) struct Enveloped<'a> {
     pub(crate) tool: &'a str,
     pub(crate) version: &'a str,
@@ -90,12 +90,12 @@ pub(crate) struct Enveloped<'a> {
     pub(crate) correlation_id: &'a str,
     pub(crate) took: Duration,
     pub(crate) data: Value,
-    /// The envelope that the tool itself answered with.
+    /// The envelope that the tool itself returned.
     pub(crate) own: Option<EnvelopeResponse>,
 }
 
 impl Enveloped<'_> {
-    /// The envelope, or nothing where the tool's name is none that the contract knows.
+    /// Builds the envelope. Returns `None` if the contract does not allow the tool's name.
     pub(crate) fn envelope(
         self,
         errors: Vec<ErrorObject>,
@@ -126,7 +126,7 @@ impl Enveloped<'_> {
             builder = own.actions.into_iter().fold(builder, EnvelopeBuilder::action);
         }
         let built = builder.build(now).or_else(|invalid| match plain {
-            // What a tool suggests may be less sound than what we say.
+            // The tool's own intent and actions may be invalid, so the envelope is built without them.
             Some(plain) => plain.build(now),
             None => Err(invalid),
         });
@@ -140,38 +140,38 @@ impl Enveloped<'_> {
     }
 }
 
-/// Findings of a call as one error or warning of an envelope.
+/// Converts the findings of a call into one error or warning of an envelope.
 pub(crate) fn of_findings(code: &str, message: &str, findings: &[ValidationError]) -> ErrorObject {
     let findings = serde_json::to_value(findings).unwrap_or_default();
     ErrorObject::new(code, message).with_detail("errors", findings)
 }
 
-/// The envelope that a tool itself answered with, where it answers in them and they are sound.
+/// Returns the valid tool envelope that a tool itself returned, if there is one.
 pub(crate) fn own(result: &Value) -> Option<EnvelopeResponse> {
-    // Most structured content is none, and is not looked at further.
+    // Most structured content is not an envelope, so a quick check comes first.
     let content = result.get("structuredContent").filter(|it| it.get("schema_id").is_some())?;
     let is_envelope = recognise(content)?.contract == Contract::Tool;
     is_envelope.then(|| EnvelopeResponse::from_document(content).ok()).flatten()
 }
 
-/// Where the result is that an envelope stands beside.
+/// Returns the pointer to the result's content, which the envelope refers to.
 pub(crate) fn place(result: &Value) -> &'static str {
     if result.get("structuredContent").is_some() { "/structuredContent" } else { "/content" }
 }
 
-/// The data of an envelope beside a result.
+/// Returns envelope data that refers to the result.
 pub(crate) fn reference(result: &Value) -> Value {
     json!({ "ref": place(result) })
 }
 
-/// An envelope with the result in it instead of a reference to it.
+/// Returns an envelope that contains the result instead of a reference to it.
 pub(crate) fn whole(envelope: &EnvelopeResponse, result: &Value) -> Value {
     let mut whole = envelope.to_document();
     whole["data"] = data(result);
     whole
 }
 
-/// A result as the data of an envelope.
+/// Returns a result as the data of an envelope.
 pub(crate) fn data(result: &Value) -> Value {
     match result.get("structuredContent") {
         Some(content @ Value::Object(_)) => content.clone(),

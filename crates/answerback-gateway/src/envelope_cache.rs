@@ -1,7 +1,7 @@
-//! Envelopes of results about which there is nothing to say.
+//! Caches the envelopes of results without findings.
 //!
-//! Of one tool they differ in three places: when, how long, and the id of the call. So the first one is built and checked
-//! as any envelope is, and the others are its text with these places filled in.
+//! For one tool they differ only in the time, the duration and the call's id. So the first envelope is built and
+//! checked normally, and later ones fill these values into its text.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -10,7 +10,7 @@ use answerback::contract::tool::EnvelopeResponse;
 use answerback::{Timestamp, UuidV4};
 use answerback_mcp::wire::splice;
 
-/// What differs from one such envelope to the next. None of it can break a rule of the contract.
+/// Holds the values that differ between such envelopes. None of them can violate the contract.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Occasion<'a> {
     pub(crate) now: Timestamp,
@@ -18,15 +18,16 @@ pub(crate) struct Occasion<'a> {
     pub(crate) correlation_id: &'a UuidV4,
 }
 
-/// The envelopes of a server's tools, by the tool and by where the result is that they stand beside.
+/// Caches envelope templates by tool and by the place of the result that they refer to.
 #[derive(Debug, Default)]
 pub(crate) struct Routines {
-    /// Nothing, where the contract does not know the tool's name. Only tools of the catalogue are called.
+    /// The template is `None` if the contract does not allow the tool's name. Only tools of the catalog are
+    /// cached, so the size is limited.
     made: RwLock<HashMap<String, HashMap<&'static str, Option<EnvelopeTemplate>>>>,
 }
 
 impl Routines {
-    /// The text of an envelope; nothing, where there is none. The first one is made by `build`.
+    /// Returns the text of an envelope, or `None` if the tool has none. The first one is built with `build`.
     pub(crate) fn text(
         &self,
         tool: &str,
@@ -41,7 +42,7 @@ impl Routines {
         drop(made);
         let text = build().map(|envelope| envelope.to_text());
         let routine = text.as_deref().map(EnvelopeTemplate::of);
-        // What cannot be taken apart is built each time.
+        // An envelope that cannot be split into a template is built each time.
         if !matches!(routine, Some(None)) {
             let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
             made.entry(tool.to_owned()).or_default().insert(place, routine.flatten());
@@ -57,10 +58,10 @@ enum TemplateGap {
     Correlation,
 }
 
-/// The text of an envelope with gaps.
+/// Holds the text of an envelope with gaps.
 #[derive(Debug)]
 struct EnvelopeTemplate {
-    /// Each piece, and the gap behind it.
+    /// The text pieces, each with the gap after it.
     pieces: Vec<(String, TemplateGap)>,
     end: String,
 }
@@ -100,7 +101,7 @@ impl EnvelopeTemplate {
     }
 }
 
-/// Writes a text in which there is nothing to escape.
+/// Writes a text that needs no escaping as a JSON string.
 fn quote(text: &mut String, plain: &str) {
     text.push('"');
     text.push_str(plain);
@@ -125,7 +126,7 @@ mod tests {
                 let build = || {
                     EnvelopeBuilder::new(tool, "1.2.3")
                         .summary(format!("{tool} ran."))
-                        // Names of the audit elsewhere are no gaps.
+                        // The same names outside of the audit are not gaps.
                         .data("audit", serde_json::json!({"timestamp": 1, "duration_ms": 2}))
                         .source("upstreams/\"quoted\"")
                         .duration_ms(duration_ms)

@@ -1,5 +1,4 @@
-//! What the gateway counts of calls and results, tool by tool. The handles of a series are made once: a call only
-//! adds to them.
+//! Counts calls and results by tool. Metric handles are created once, so a call only increments them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -10,10 +9,9 @@ use metrics::{Counter, Histogram, counter, histogram};
 
 use crate::{Admission, Toolbox};
 
-/// What became of a call that came in.
+/// The outcomes of a received call.
 const CALLS: [&str; 3] = ["forwarded", "answered", "asked"];
-/// What came of a call that was forwarded, in the words of its entry in the record. What has no word here is the last
-/// one.
+/// The outcomes of a forwarded call, as the ledger records them. Any other outcome counts as the last one.
 const RESULTS: [&str; 10] = [
     "ok",
     "warned",
@@ -26,15 +24,15 @@ const RESULTS: [&str; 10] = [
     "unseen",
     "other",
 ];
-/// What tools are called together that no catalogue has: their names are words of a model.
+/// The label for tools outside the catalog, because a model may invent any name.
 const UNKNOWN: &str = "(unknown)";
-/// The longest name of a tool as a label.
+/// The longest label for a tool, in characters.
 const LONGEST_NAME: usize = 128;
 
-/// The outcome of a result that nobody looks at.
+/// The outcome of a result that is not inspected.
 pub(crate) const UNSEEN: &str = "unseen";
 
-/// The figures of the tools of a server.
+/// Holds the counters of a server's tools.
 #[derive(Debug)]
 pub(crate) struct ToolMetrics {
     tools: BTreeMap<String, Arc<ToolCounters>>,
@@ -55,13 +53,13 @@ impl ToolMetrics {
         }
     }
 
-    /// Those of a tool, or of all that are unknown.
+    /// Returns the counters of a tool, or those of all unknown tools.
     pub(crate) fn tool(&self, name: &str) -> Arc<ToolCounters> {
         Arc::clone(self.tools.get(name).unwrap_or(&self.unknown))
     }
 }
 
-/// The figures of one tool. A series begins when there is something to count: most tools see few outcomes.
+/// Holds the counters of one tool. Each series is created on first use, because most tools have few outcomes.
 #[derive(Debug)]
 pub(crate) struct ToolCounters {
     upstream: Arc<str>,
@@ -82,7 +80,7 @@ impl ToolCounters {
         }
     }
 
-    /// Counts a call, by what becomes of it.
+    /// Counts a received call by its admission.
     pub(crate) fn call(&self, admission: &Admission) {
         let place = match admission {
             Admission::Forward(_) => 0,
@@ -93,7 +91,7 @@ impl ToolCounters {
         self.calls[place].get_or_init(begin).0.increment(1);
     }
 
-    /// Counts what came of a call that was forwarded, and how long that took since the call came in.
+    /// Counts the result of a forwarded call, and records the time since the call was received.
     pub(crate) fn result(&self, outcome: &str, elapsed: Duration) {
         let place = RESULTS.iter().position(|word| *word == outcome).unwrap_or(RESULTS.len() - 1);
         let begin = || Handle(self.counter("answerback_gateway_results_total", RESULTS[place]));
@@ -113,7 +111,7 @@ impl ToolCounters {
     }
 }
 
-/// A handle of a recorder, which does not say what is behind it.
+/// Wraps a metric handle, which has no `Debug` implementation.
 struct Handle<T>(T);
 
 impl<T> std::fmt::Debug for Handle<T> {

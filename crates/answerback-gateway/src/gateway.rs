@@ -12,25 +12,25 @@ use crate::figures::ToolMetrics;
 use crate::task_notes::TaskNotes;
 use crate::{Attestor, GatewaySettings, Pins, RecordCommands, Recorder, Toolbox};
 
-/// A server behind the gateway, as it is now.
+/// Describes the current state of a server behind the gateway.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Upstream {
-    /// Its name in the configuration.
+    /// The server's name in the configuration.
     pub name: String,
-    /// Its version by its own word, where that is one.
+    /// The version that the server reports, or `0.0.0` if it reports none that is a semantic version.
     pub version: String,
-    /// Its tools.
+    /// The server's tools.
     pub tools: Toolbox,
-    /// The tools as they were first seen.
+    /// The tool definitions as they were first seen.
     pub pins: Option<Pins>,
     pub(crate) figures: ToolMetrics,
-    /// The envelopes of results about which there is nothing to say.
+    /// The cache of envelopes for results without findings.
     pub(crate) routines: Routines,
 }
 
 impl Upstream {
-    /// A server of this name with these tools.
+    /// Creates a server with this name and these tools.
     pub fn new(name: impl Into<String>, version: Option<&str>, tools: Toolbox) -> Self {
         let version = version.map_or(NO_VERSION, semver).to_owned();
         let name = name.into();
@@ -39,19 +39,19 @@ impl Upstream {
         Self { name, version, tools, pins: None, figures, routines }
     }
 
-    /// The server with the tools as they were first seen.
+    /// Sets the pinned tool definitions.
     #[must_use]
     pub fn with_pins(mut self, pins: impl Into<Option<Pins>>) -> Self {
         self.pins = pins.into();
         self
     }
 
-    /// Whether this is the version that it gives itself.
+    /// Returns true if the server reports this version.
     pub(crate) fn has_version(&self, version: &str) -> bool {
         self.version == semver(version)
     }
 
-    /// Whether a tool says something else of itself than when it was first seen.
+    /// Returns true if a tool's definition differs from the pinned one.
     pub fn has_changed(&self, tool: &str) -> bool {
         let definition = self.tools.definition(tool);
         definition
@@ -60,15 +60,15 @@ impl Upstream {
     }
 }
 
-/// The version of a server that gives itself none.
+/// The version of a server that reports none.
 const NO_VERSION: &str = "0.0.0";
 
-/// A version by a server's own word, where that is one.
+/// Returns the version if it is a semantic version, or `0.0.0`.
 fn semver(version: &str) -> &str {
     if is_semver(version) { version } else { NO_VERSION }
 }
 
-/// Three numbers with dots; what may follow them is left to the envelope's check.
+/// Returns true if the core is three numbers with dots. The envelope's check validates the rest.
 fn is_semver(version: &str) -> bool {
     let core = version.split(['-', '+']).next().unwrap_or_default();
     let numbers: Vec<&str> = core.split('.').collect();
@@ -80,25 +80,26 @@ fn is_semver(version: &str) -> bool {
     numbers.len() == 3 && numbers.iter().all(is_number)
 }
 
-/// What stands between clients and servers: it decides about calls and results, whoever carries them.
+/// Checks calls and results between clients and servers, over any transport.
 #[derive(Debug)]
 pub struct Gateway {
-    /// How calls are checked that are only asked about, and results that a person corrected.
+    /// The settings for calls that are only checked, and for arguments that a person corrected.
     pub(crate) validation: ValidationConfig,
-    /// How calls are checked that are forwarded: lossless repairs are applied unless the configuration says otherwise.
+    /// The settings for calls that are forwarded. Lossless repairs are applied unless the configuration says
+    /// otherwise.
     pub(crate) applied_validation: ValidationConfig,
-    /// How calls are checked that are forwarded as they came, whatever is found.
+    /// The settings for calls that are forwarded unchanged, with their findings as warnings.
     pub(crate) reported_validation: ValidationConfig,
     pub(crate) settings: GatewaySettings,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) attestor: Option<Arc<Attestor>>,
     pub(crate) host: Option<McpHost>,
     pub(crate) limits: Limits,
-    /// Where the console is that shows the record to people.
+    /// The URL of the console, which shows the ledger to people.
     pub(crate) console: Option<String>,
-    /// How commands about the record are printed.
+    /// Formats the commands about the ledger that messages contain.
     pub(crate) commands: RecordCommands,
-    /// Counts attempts where there is no store.
+    /// Counts attempts if there is no store.
     pub(crate) tracker: RetryTracker,
     tally: Mutex<FailureTally>,
     pub(crate) tasks: TaskNotes,
@@ -107,7 +108,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// A gateway that judges by this configuration, and records nothing.
+    /// Creates a gateway with this configuration. It records nothing.
     pub fn new(validation: ValidationConfig, settings: GatewaySettings) -> Self {
         let tracker = RetryTracker::new(&validation);
         let limits = Limits::default().with_max_bytes(settings.largest_message);
@@ -136,7 +137,7 @@ impl Gateway {
         }
     }
 
-    /// The gateway with spans of its calls for a collector.
+    /// Sets the tracer, which sends spans of calls to a collector.
     #[cfg(feature = "otel")]
     #[must_use]
     pub fn with_tracer(mut self, tracer: Option<Arc<crate::Tracer>>) -> Self {
@@ -144,59 +145,58 @@ impl Gateway {
         self
     }
 
-    /// The gateway with a record of everything.
+    /// Sets the recorder, which writes calls and results to the ledger.
     #[must_use]
     pub fn with_recorder(mut self, recorder: Recorder) -> Self {
         self.recorder = Some(recorder);
         self
     }
 
-    /// The gateway with an agent that answers for results: each is recorded as a governed response of it. Without a
-    /// record nothing is attested.
+    /// Sets the agent that attests results. Each result is then recorded as a governed response. Without a
+    /// recorder nothing is attested.
     #[must_use]
     pub fn with_attestor(mut self, attestor: Attestor) -> Self {
         self.attestor = Some(Arc::new(attestor));
         self
     }
 
-    /// The gateway under this host, which envelopes name.
+    /// Sets the host that envelopes name.
     #[must_use]
     pub fn with_host(mut self, host: Option<McpHost>) -> Self {
         self.host = host;
         self
     }
 
-    /// The gateway with a console at this URL, which has no slash at its end: what a model is told to show a person has
-    /// a link there.
+    /// Sets the URL of the console, without a trailing slash. Messages about cases contain links to it.
     #[must_use]
     pub fn with_console(mut self, url: Option<String>) -> Self {
         self.console = url;
         self
     }
 
-    /// The gateway with commands that find its record wherever a person pastes them.
+    /// Sets the commands that find this gateway's ledger from any folder.
     #[must_use]
     pub fn with_commands(mut self, commands: RecordCommands) -> Self {
         self.commands = commands;
         self
     }
 
-    /// How it behaves.
+    /// Returns the settings.
     pub fn settings(&self) -> &GatewaySettings {
         &self.settings
     }
 
-    /// The record, where there is one.
+    /// Returns the recorder, if there is one.
     pub fn recorder(&self) -> Option<&Recorder> {
         self.recorder.as_ref()
     }
 
-    /// Which calls failed, by tool, place and code.
+    /// Returns the counts of failed calls by tool, place and code.
     pub fn tally(&self) -> FailureTally {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Tells operators what became of a call.
+    /// Logs the outcome of an attempt and adds it to the counts.
     pub(crate) fn observe(&self, attempt: &AttemptInput, outcome: &Outcome) {
         let now = answerback_record::system::now();
         let context = Context::new(&attempt.policy, &HideSecrets, now);

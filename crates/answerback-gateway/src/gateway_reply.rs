@@ -1,4 +1,4 @@
-//! What the gateway itself says: results and errors that the server did not make.
+//! Builds the results and errors that the gateway itself returns.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use crate::record::About;
 use crate::settings::EnvelopeMode;
 use crate::{Client, Gateway, Upstream};
 
-/// The members that we add to a result's `_meta`.
+/// Names the members that we add to a result's `_meta`.
 pub(crate) mod meta {
     pub(crate) const RETRY: &str = "dev.answerback/retry";
     pub(crate) const ENVELOPE: &str = "dev.answerback/envelope";
@@ -29,14 +29,14 @@ pub(crate) mod meta {
     pub(crate) const MARKER: &str = "dev.answerback/marker";
 }
 
-/// What a caller can do about a call that has no result.
+/// Classifies the caller's possible reaction to a call without a result.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum CallClass {
-    /// Mend the arguments and call again.
+    /// Fix the arguments and call again.
     Arguments,
-    /// Call again later, as it is.
+    /// Call again later without changes.
     Wait,
-    /// Stop, and let a person decide.
+    /// Stop and let a person decide.
     Stop,
 }
 
@@ -50,41 +50,41 @@ impl CallClass {
     }
 }
 
-/// Something that we say instead of a result.
+/// Holds a message that replaces a result.
 #[derive(Clone, Debug)]
 pub(crate) struct GatewayMessage {
     class: CallClass,
-    /// What it is called by programs that act on it.
+    /// The code for programs that react to the message.
     code: String,
-    /// Which attempt it was, of how many; where attempts are counted.
+    /// The number of the attempt and the maximum, if attempts are counted.
     attempt: Option<(u8, u8)>,
-    /// What the model reads.
+    /// The text for the model.
     text: String,
-    /// What the envelope says of it.
+    /// The error for the envelope.
     error: ErrorObject,
-    /// Whether it is an error of the protocol, which the model may not see.
+    /// True if it is sent as a protocol error, which the model may not see.
     is_protocol_error: bool,
 }
 
 impl GatewayMessage {
     pub(crate) fn new(class: CallClass, code: &str, text: String) -> Self {
-        // One line, as an envelope has it.
+        // An envelope holds the text on one line.
         let error = ErrorObject::new(code, shown_text(&text, 500));
         Self { class, code: code.to_owned(), attempt: None, text, error, is_protocol_error: false }
     }
 
-    /// What it is called by programs that act on it.
+    /// Returns the code for programs that react to the message.
     pub(crate) fn code(&self) -> &str {
         &self.code
     }
 
-    /// As the answer to a counted attempt.
+    /// Sets the number of the attempt and the maximum.
     pub(crate) fn on_attempt(mut self, attempt: u8, max: u8) -> Self {
         self.attempt = Some((attempt, max));
         self
     }
 
-    /// With what was found, under a code and a sentence for the envelope.
+    /// Sets the envelope's error to these findings, with a code and a message.
     pub(crate) fn with_findings(
         mut self,
         code: &str,
@@ -95,7 +95,7 @@ impl GatewayMessage {
         self
     }
 
-    /// As an error of the protocol.
+    /// Turns the message into a protocol error.
     pub(crate) fn into_protocol_error(mut self) -> Self {
         self.is_protocol_error = true;
         self
@@ -114,7 +114,7 @@ impl GatewayMessage {
         facts.into()
     }
 
-    /// A call could not be recorded, so it did not run.
+    /// Reports that a call did not run, because it could not be recorded.
     pub(crate) fn unavailable(tool: &str, reason: &str) -> Self {
         let text = format!(
             "The call of {} was not run, because it could not be recorded: {reason}. Nothing is wrong with the \
@@ -124,7 +124,7 @@ impl GatewayMessage {
         Self::new(CallClass::Wait, found::NOT_RECORDED, text)
     }
 
-    /// A call cannot be checked, because the server does not say which tools it has.
+    /// Reports that a call could not be checked, because the server does not list its tools.
     pub(crate) fn unlisted(tool: &str, reason: &str) -> Self {
         let text = format!(
             "The call of {} was not run, because it could not be checked: {reason}. Nothing is wrong with the \
@@ -134,7 +134,7 @@ impl GatewayMessage {
         Self::new(CallClass::Wait, found::TOOLS_UNKNOWN, text)
     }
 
-    /// There are as many calls under way as there may be.
+    /// Reports that too many calls are running.
     pub(crate) fn busy(tool: &str, most: usize) -> Self {
         let text = format!(
             "The call of {} was not run: {most} calls are under way already. Nothing is wrong with the arguments; call \
@@ -144,7 +144,7 @@ impl GatewayMessage {
         Self::new(CallClass::Wait, found::TOO_MANY_CALLS, text)
     }
 
-    /// The arguments cannot be read within the limits.
+    /// Reports that the arguments cannot be read within the limits.
     pub(crate) fn unread_arguments(tool: &str, reason: &str) -> Self {
         let reason = shown_text(reason, 300);
         let text = format!(
@@ -154,7 +154,7 @@ impl GatewayMessage {
         Self::new(CallClass::Arguments, found::ARGUMENTS_UNREADABLE, text)
     }
 
-    /// The tool is not the one that somebody allowed.
+    /// Reports that the tool's definition changed since a person allowed it.
     pub(crate) fn changed(tool: &str) -> Self {
         let text = format!(
             "The tool {} was not run: its definition is not the one that was first seen. A person has to look at \
@@ -164,7 +164,7 @@ impl GatewayMessage {
         Self::new(CallClass::Stop, found::DEFINITION_CHANGED, text)
     }
 
-    /// The call never left us.
+    /// Reports that the call was never sent.
     pub(crate) fn unsent(tool: &str, reason: &str) -> Self {
         let text = format!(
             "The call of {} was not sent: {reason}. It did not run; nothing is wrong with the arguments, try again \
@@ -174,7 +174,8 @@ impl GatewayMessage {
         Self::new(CallClass::Wait, found::NOT_SENT, text)
     }
 
-    /// The server has the call and gave no result. What may run twice may be called again.
+    /// Reports that the server received the call and returned no result. The call may be repeated only if that is
+    /// safe.
     pub(crate) fn without_result(tool: &str, reason: &str, may_run_twice: bool) -> Self {
         let text = format!(
             "The call of {} has no result: {reason}. Whether it took effect is not known; look before you repeat it.",
@@ -184,19 +185,19 @@ impl GatewayMessage {
         Self::new(class, found::NO_RESULT, text)
     }
 
-    /// The tool ran and its result could not be recorded: the model must know both.
+    /// Reports that the tool ran and its result could not be recorded. The model must know both.
     pub(crate) fn withheld(tool: &str, reason: &str) -> Self {
         let why = format!("could not be recorded and is withheld: {reason}.");
         Self::ran(tool, found::NOT_RECORDED, &why, "the gateway")
     }
 
-    /// The tool ran and nobody can vouch for what it said, because it cannot be read.
+    /// Reports that the tool ran and its result is withheld, because an unreadable result cannot be attested.
     pub(crate) fn unread(tool: &str) -> Self {
         let why = "is withheld: it cannot be read, so nobody can vouch for it.";
         Self::ran(tool, found::RESULT_UNREADABLE, why, "the server")
     }
 
-    /// The tool ran and nobody vouches for what it said.
+    /// Reports that the tool ran and its result is withheld, because the attestation was refused.
     pub(crate) fn refused(tool: &str, refusal: &Refusal) -> Self {
         let explanation = shown_text(&refusal.explanation, 500);
         let why = format!("is withheld, because it cannot be attested. {explanation}");
@@ -204,7 +205,7 @@ impl GatewayMessage {
         Self::ran(tool, refusal.refusal_reason.as_str(), &why, place)
     }
 
-    /// What a model is told of a tool that ran and whose result it does not get.
+    /// Builds the message about a tool that ran and whose result is withheld.
     fn ran(tool: &str, code: &str, why: &str, place: &str) -> Self {
         let text = format!(
             "The tool {} ran, but its result {why} Do not repeat the call: it may have taken effect. Ask a person to look \
@@ -215,14 +216,14 @@ impl GatewayMessage {
     }
 }
 
-/// Speaks to a client about one of its calls, in our own name.
+/// Builds the gateway's own responses to one call.
 #[derive(Clone, Debug)]
 pub(crate) struct ReplyBuilder {
     id: Id,
     is_modern: bool,
     pub(crate) about: About,
     pub(crate) correlation_id: UuidV4,
-    /// What our own blocks of text carry on this connection.
+    /// The marker of our own text blocks on this connection.
     pub(crate) marker: Marker,
     started: Instant,
     version: String,
@@ -231,7 +232,7 @@ pub(crate) struct ReplyBuilder {
 }
 
 impl ReplyBuilder {
-    /// Who speaks about a call to a server, as far as the server is known.
+    /// Creates a builder for a call. The upstream is `None` if the server's tools are not known.
     pub(crate) fn new(
         gateway: &Gateway,
         client: &Client,
@@ -242,7 +243,7 @@ impl ReplyBuilder {
         let correlation_id = answerback_record::system::uuid()?;
         let is_known = upstream.is_some_and(|upstream| upstream.tools.contains(&call.name));
         let id = About::id_of(&correlation_id);
-        // A name that no tool has is a model's own words.
+        // A name that is not in the catalog is text of the model and may contain a secret.
         let tool =
             if is_known { call.name.clone() } else { secrets::redact(&call.name).into_owned() };
         let about = About {
@@ -265,7 +266,7 @@ impl ReplyBuilder {
         })
     }
 
-    /// Who speaks about the result of a task, which is asked for with another request than the call was.
+    /// Creates a builder for the result of a task, which another request asks for.
     pub(crate) fn of_task(
         gateway: &Gateway,
         upstream: &Upstream,
@@ -288,18 +289,18 @@ impl ReplyBuilder {
         }
     }
 
-    /// How long ago the call came.
+    /// Returns the time since the call was received.
     pub(crate) fn took(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// The tool's name, as it was sent.
+    /// Returns the tool's name.
     pub(crate) fn tool(&self) -> &str {
         &self.about.tool.0
     }
 
-    /// The envelope of the call, or nothing where the tool's name is none that the contract knows. What a tool says in
-    /// an envelope of its own about what to do next is taken over.
+    /// Builds the envelope of the call. Returns `None` if the contract does not allow the tool's name. Intent and
+    /// actions of the tool's own envelope are copied.
     pub(crate) fn envelope(
         &self,
         data: Value,
@@ -320,7 +321,7 @@ impl ReplyBuilder {
         enveloped.envelope(errors, warnings, answerback_record::system::now())
     }
 
-    /// The text of the envelope of a result about which there is nothing to say.
+    /// Returns the envelope text of a result without findings.
     pub(crate) fn routine(&self, upstream: &Upstream, result: &Value) -> Option<String> {
         let occasion = Occasion {
             now: answerback_record::system::now(),
@@ -331,12 +332,12 @@ impl ReplyBuilder {
         upstream.routines.text(self.tool(), place(result), occasion, build)
     }
 
-    /// A result that is a question to the client.
+    /// Builds a result that asks the client for input.
     pub(crate) fn asks(&self, question: Value) -> Told {
         Told { id: self.id.clone(), document: question, is_error: false }
     }
 
-    /// What we say, with the facts for programs and an envelope.
+    /// Builds the response for a message, with the facts for programs and an envelope.
     pub(crate) fn says(&self, said: &GatewayMessage) -> Told {
         let mut added = Map::new();
         added.insert(meta::RETRY.to_owned(), said.facts(&self.correlation_id));
@@ -365,22 +366,22 @@ impl ReplyBuilder {
     }
 }
 
-/// An answer of our own.
+/// Holds a response that the gateway makes itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
     id: Id,
-    /// The result, or the error of the protocol.
+    /// The result, or the protocol error.
     document: Value,
     is_error: bool,
 }
 
 impl Told {
-    /// The answer as the record has it: all of it but the receipt, which names the record.
+    /// Returns the document as the ledger stores it. It has no receipt, because the receipt refers to the entry.
     pub(crate) fn document(&self) -> String {
         self.document.to_string()
     }
 
-    /// The answer as the client gets it.
+    /// Returns the message for the client.
     pub(crate) fn message(mut self, receipt: Option<Value>) -> Message {
         let place = if self.is_error { "data" } else { "_meta" };
         if let Some(receipt) = receipt {
@@ -399,18 +400,18 @@ impl Told {
     }
 }
 
-/// A tool's name as our own sentences carry it.
+/// Returns a tool's name as our own texts show it.
 pub(crate) fn name(tool: &str) -> String {
     answerback::finding::shown_name(tool)
 }
 
-/// The answer to a request that is no call.
+/// Returns the error for a request that is not a valid call.
 pub(crate) fn no_call(call: &ToolCallRequest, reason: &str) -> Message {
     Message::error(Some(&call.id), code::INVALID_PARAMS, reason, None)
 }
 
-/// The `_meta` of a result with more in it, every other byte as it was; nothing, where it is no object: that is the
-/// server's fault, and not ours to take away.
+/// Adds members to a result's `_meta` and keeps every other byte. Returns `None` if `_meta` is not an object,
+/// because a server's invalid `_meta` must not be replaced.
 pub(crate) fn meta_with(meta: &str, added: &[(&str, String)]) -> Option<String> {
     let mut meta = meta.to_owned();
     for (name, value) in added {

@@ -1,10 +1,10 @@
-//! A gateway in front of MCP servers: every call is checked, every failure is something a model can act on, every
-//! answer is recorded before it is given.
+//! Implements a gateway in front of MCP servers. It checks every call, turns failures into messages that a model
+//! can act on, and records every response before it is sent.
 //!
-//! [`Gateway::admit`] looks at a call before it is forwarded, [`Gateway::deliver`] at its result before it is
-//! answered. Both know nothing of transports; [`wrap`] carries them between a client on standard input and output
-//! and a server that is a child process. Messages are texts ([`answerback_mcp::wire`]): what does not have to change
-//! crosses byte for byte.
+//! [`Gateway::admit`] checks a call before it is forwarded. [`Gateway::deliver`] checks the result before it is
+//! returned. Both are independent of transports. [`wrap`] connects a client on standard input and output with a
+//! server that is a child process. Messages are texts ([`answerback_mcp::wire`]), and the parts that need no
+//! change are forwarded byte for byte.
 #![warn(missing_docs)]
 
 mod admit;

@@ -1,8 +1,8 @@
-//! The marker that tells our own words from a server's.
+//! Marks our own text blocks, so that they differ from a server's.
 //!
-//! What we say about a result stands in a block of text of its own, next to blocks that the server wrote. A server can
-//! begin a block with `[answerback]` too. So ours carries a marker that is random for each connection, which the server
-//! does not see, and which the `_meta` of the result names: members of ours are removed from what a server says.
+//! Our notes about a result are in their own text block, next to blocks that the server wrote. A server can begin
+//! a block with `[answerback]` too. So our blocks contain a marker that is random for each connection. The server
+//! never sees it. The `_meta` of the result names it, and a server cannot write that member.
 
 use std::sync::Arc;
 
@@ -10,37 +10,37 @@ use answerback::finding::acts;
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 
-/// What our own blocks of text begin with, before the marker.
+/// The start of our own text blocks, before the marker.
 const NAME: &str = "answerback";
-/// How many characters of a line are compared with our name. Invisible ones may stand between its letters.
+/// The number of characters of a line that are compared with our name. Invisible ones may be between its letters.
 const COMPARED: usize = 64;
 
-/// The marker of one connection.
+/// Holds the marker of one connection.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Marker(Arc<str>);
 
 impl Marker {
-    /// Makes a marker that nobody can guess.
+    /// Creates an unguessable marker.
     ///
     /// # Errors
     ///
-    /// When there is no randomness.
+    /// Returns an error if there is no randomness.
     pub(crate) fn random() -> std::io::Result<Self> {
         let random: [u8; 8] = answerback_record::system::random()?;
         Ok(Self(HEXLOWER.encode(&random).into()))
     }
 
-    /// Returns a marker for tests and for what has no connection.
+    /// Returns a fixed marker, for tests and for requests without a connection.
     pub(crate) fn of_text(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// Returns the marker as the `_meta` of a result names it.
+    /// Returns the marker as JSON for a result's `_meta`.
     pub(crate) fn to_json(&self) -> String {
         Value::from(&*self.0).to_string()
     }
 
-    /// Returns a content block with words of ours.
+    /// Returns a text block with the marker and these words.
     pub(crate) fn block(&self, words: &str) -> String {
         let text = format!("[{NAME} {}] {words}", self.0);
         json!({"type": "text", "text": text}).to_string()
@@ -54,10 +54,10 @@ pub(crate) fn is_in_result(result: &Value) -> bool {
     texts.filter_map(Value::as_str).any(is_in_text)
 }
 
-/// Returns true if a line of the text begins like a block of ours. White space, invisible characters and the marks of
-/// quotations, lists and emphasis may stand before it, because readers pass over them.
+/// Returns true if a line of the text begins like a block of ours. White space, invisible characters, and the
+/// marks of quotations, lists and emphasis may come first, because readers ignore them.
 pub(crate) fn is_in_text(text: &str) -> bool {
-    // The name is compared first: what stands before it is then read at most once.
+    // Our name is compared first, so the text before it is read at most once.
     text.match_indices('[').any(|(bracket, _)| {
         is_our_name(&text[bracket + 1..])
             && text[..bracket]
@@ -68,7 +68,7 @@ pub(crate) fn is_in_text(text: &str) -> bool {
     })
 }
 
-/// Returns true if JSON may have such a text, without reading it.
+/// Returns true if JSON text may contain such a line. It does not parse the text.
 pub(crate) fn may_be_in_json(text: &str) -> bool {
     text.contains("[answerback")
 }
@@ -82,7 +82,7 @@ fn is_passed_over(character: char) -> bool {
     (is_blank && !is_line_end(character)) || ">*_`#-+\"'([{".contains(character)
 }
 
-/// Returns true if a text begins with our name and does not go on as a longer word.
+/// Returns true if a text begins with our name and the name is not part of a longer word.
 fn is_our_name(text: &str) -> bool {
     let mut letters = text
         .chars()

@@ -7,17 +7,17 @@ use crate::original::Kept;
 use crate::record::About;
 use crate::seal::Seal;
 
-/// A case on its way to a person.
+/// Holds the data of a case that is being opened.
 pub(crate) struct OpenCase<'a> {
     pub(crate) attempt: &'a AttemptInput,
     pub(crate) about: &'a About,
-    /// Whether a program waits for what the person decides.
+    /// True if a program waits for the person's decision.
     pub(crate) is_awaited: bool,
     pub(crate) seal: Option<&'a Seal>,
 }
 
 impl OpenCase<'_> {
-    /// Lays a new escalation before a person.
+    /// Opens a case for a new escalation.
     pub(crate) fn open(
         &self,
         transaction: &mut dyn Transaction,
@@ -37,7 +37,7 @@ impl OpenCase<'_> {
         let mut new = NewCase::new(case, content)
             .with_reference(reference)
             .with_blocked_key(&self.attempt.key);
-        // What is shown tells of every attempt, and of the first call most.
+        // The case shows data of every attempt, so it refers to all their entries.
         for source in transaction.attempt_sources(&self.attempt.key)? {
             new = new.with_source(source);
         }

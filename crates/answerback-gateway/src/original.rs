@@ -1,4 +1,4 @@
-//! The arguments of the call that opened a case, and what a person's corrected ones take from them.
+//! Stores the arguments of the call that opened a case, and fills them into corrected arguments.
 
 use answerback::UuidV7;
 use answerback::call::Schema;
@@ -10,29 +10,31 @@ use serde_json::{Map, Value};
 
 use crate::seal::{Purpose, Seal};
 
-/// The largest arguments that are kept, in bytes of JSON.
+/// The size limit for stored arguments, in bytes of JSON.
 const LARGEST: usize = 1 << 20;
-/// The largest schema that is kept beside them.
+/// The size limit for the schema that is stored with them.
 const LARGEST_SCHEMA: usize = 1 << 18;
 
-/// What a case keeps to itself until it closes.
+/// Holds a case's private data, which is stored until the case closes.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Kept {
-    /// What the calls of the case are counted under.
+    /// The key that the case's calls are counted under.
     pub(crate) retry_key: String,
-    /// The original arguments, sealed; where something in them is hidden from the person.
+    /// The encrypted original arguments, if parts of them are hidden from the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     original: Option<String>,
-    /// The schema that corrected arguments have to fit.
+    /// The schema that corrected arguments must fit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     schema: Option<Value>,
-    /// Whether a program waits for what the person decides: it gets that whole. A model is told what is recorded.
+    /// True if a program waits for the decision. It receives the complete decision, while a model receives the
+    /// recorded one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_awaited: bool,
 }
 
 impl Kept {
-    /// What a new case keeps. An original that cannot be sealed is not kept: the person has to write what is hidden.
+    /// Creates the private data of a new case. Arguments that cannot be encrypted are not stored, and the person
+    /// must then enter the hidden values.
     pub(crate) fn new(
         retry_key: &str,
         case: &UuidV7,
@@ -52,23 +54,23 @@ impl Kept {
                 )
                 .ok()
         });
-        // A schema beyond any reason is not worth its place; the next call is checked all the same.
+        // An oversized schema is not stored. The next call is checked anyway.
         let schema = schema.filter(|schema| schema.to_string().len() <= LARGEST_SCHEMA).cloned();
         Self { retry_key: retry_key.to_owned(), original: sealed, schema, is_awaited: false }
     }
 
-    /// Sets whether a program waits for what the person decides.
+    /// Sets if a program waits for the decision.
     pub(crate) fn with_awaited(mut self, is_awaited: bool) -> Self {
         self.is_awaited = is_awaited;
         self
     }
 
-    /// What the arguments of the calls that the case is about have to fit.
+    /// Returns the schema that the arguments of the case's calls must fit.
     pub(crate) fn schema(&self) -> Option<Schema> {
         Schema::compile(self.schema.clone()?).ok()
     }
 
-    /// What a case has kept.
+    /// Reads the private data of a case.
     pub(crate) fn of(record: &CaseRecord) -> Option<Self> {
         serde_json::from_slice(record.private.as_ref()?).ok()
     }
@@ -77,7 +79,7 @@ impl Kept {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// The original arguments, where they were kept and can be read.
+    /// Decrypts the original arguments, if they are stored and readable.
     pub(crate) fn original(&self, case: &UuidV7, seal: Option<&Seal>) -> Option<Original> {
         let opened = seal?.open(Purpose::Original, case, self.original.as_ref()?);
         let opened = opened
@@ -89,7 +91,7 @@ impl Kept {
     }
 }
 
-/// Arguments as they were sent, beside what people are shown of them.
+/// Holds arguments as they were sent, and as people see them.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Original {
     sent: Value,
@@ -97,20 +99,20 @@ pub(crate) struct Original {
 }
 
 impl Original {
-    /// Arguments of which something is hidden; `shown` has what the schema hides taken out.
+    /// Returns the arguments if parts of them are hidden. `shown` has the schema's secrets already removed.
     pub(crate) fn of(sent: &Value, shown: Option<&Value>) -> Option<Self> {
         let shown = secrets::redact_value(shown.unwrap_or(sent));
         (shown != *sent).then(|| Self { sent: sent.clone(), shown })
     }
 }
 
-/// Arguments that a person wrote, with every mark replaced by what it hides in the original at the same place.
+/// Returns the arguments that a person wrote, with every mark replaced by the original value at the same place.
 pub(crate) fn filled(written: &Value, original: Option<&Original>) -> Result<Value, Unfilled> {
     let original = original.map(|original| Pair { sent: &original.sent, shown: &original.shown });
     fill(written, original, &Pointer::root())
 }
 
-/// The same place as it was sent and as it is shown.
+/// Holds the same place of the arguments as it was sent and as it is shown.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     sent: &'a Value,
@@ -160,16 +162,16 @@ fn fill(written: &Value, original: Option<Pair<'_>>, place: &Pointer) -> Result<
 }
 
 impl<'a> Pair<'a> {
-    /// What a text with marks stands for.
+    /// Returns the value that a text with marks stands for.
     fn behind(self, text: &str) -> Option<Value> {
         if self.sent == self.shown {
-            // The mark was in the call itself.
+            // The original call already contained the mark.
             return None;
         }
         if self.shown == text {
             return Some(self.sent.clone());
         }
-        // The person changed what is around the marks.
+        // The person changed the text around the marks.
         let (sent, shown) = (self.sent.as_str()?, self.shown.as_str()?);
         let hidden = secrets::find(sent);
         let all_marks = |text: &'_ str| -> Vec<String> {
@@ -190,7 +192,7 @@ impl<'a> Pair<'a> {
         Some(whole.into())
     }
 
-    /// The only name of a member that is shown like this.
+    /// Returns the name of the only member that is shown like this.
     fn name_behind(self, shown: &str) -> Option<&'a str> {
         let mut names = self.sent.as_object()?.keys().filter(|name| secrets::redact(name) == shown);
         let name = names.next().filter(|name| *name != shown)?;
@@ -198,12 +200,12 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Whether something in a text stands for what is hidden.
+/// Returns true if a text contains a redaction mark.
 pub(crate) fn has_mark(text: &str) -> bool {
     secrets::marks(text).next().is_some()
 }
 
-/// A mark that stands for nothing that is known here.
+/// Reports a mark that hides no known value.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "the mark at {} cannot be filled in: the original call hides nothing there; write the value itself",
@@ -239,7 +241,7 @@ mod tests {
                 json!({"deep": [{"url": "postgres://app:[redacted: password]@db.example.com/orders"}]}),
                 json!({"deep": [{"url": URL}]}),
             ),
-            // What is around a mark may change.
+            // The text around a mark may change.
             (
                 json!({"deep": [{"url": "postgres://app:[redacted: password]@other/x"}]}),
                 json!({"deep": [{"url": "postgres://app:hunter2@other/x"}]}),

@@ -6,8 +6,8 @@ use answerback::Digest;
 
 use crate::{Toolbox, beside};
 
-/// The tools' definitions as they were first seen, in a file. A server that changes what a tool says of itself, after
-/// somebody read and allowed it, is told on.
+/// Stores the tool definitions as they were first seen, in a file. So the gateway can report a server that
+/// changes a tool after a person approved it.
 #[derive(Debug)]
 pub struct Pins {
     file: PathBuf,
@@ -15,11 +15,11 @@ pub struct Pins {
 }
 
 impl Pins {
-    /// Reads the pins of a server; none where there is no file yet.
+    /// Reads the pins of a server. There are none if the file does not exist yet.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or is not one of pins.
+    /// Returns an error if the file cannot be read or does not contain pins.
     pub fn read(file: impl Into<PathBuf>) -> Result<Self, PinError> {
         let file = file.into();
         let pinned = match fs::read(&file) {
@@ -31,11 +31,11 @@ impl Pins {
         Ok(Self { file, pinned })
     }
 
-    /// Pins the tools that were not there before.
+    /// Pins the tools that are new.
     ///
     /// # Errors
     ///
-    /// When the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn add(&mut self, tools: &Toolbox) -> Result<(), PinError> {
         let before = self.pinned.len();
         for (name, digest) in tools.definitions() {
@@ -44,17 +44,17 @@ impl Pins {
         if self.pinned.len() == before { Ok(()) } else { self.write() }
     }
 
-    /// Whether a tool's definition is another than the pinned one.
+    /// Returns true if a tool's definition differs from the pinned one.
     pub fn has_changed(&self, tool: &str, definition: Digest) -> bool {
         self.pinned.get(tool).is_some_and(|pinned| *pinned != definition.to_string())
     }
 
-    /// The tools that were seen.
+    /// Returns the names of the pinned tools.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.pinned.keys().map(String::as_str)
     }
 
-    /// Where the pins are; to accept a change, the tool's line, or the file, is removed.
+    /// Returns the path of the file. To accept a change, remove the tool's line or the file.
     pub fn file(&self) -> &Path {
         &self.file
     }
@@ -66,7 +66,7 @@ impl Pins {
     }
 }
 
-/// Pins that cannot be used.
+/// Reports pins that cannot be used.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("the pinned tool definitions in {file} cannot be used: {reason}")]
 pub struct PinError {

@@ -1,4 +1,4 @@
-//! What is in force from a start on, for the record: whoever reads an entry has to know by which rules it was made.
+//! Records the active policy at each start, so that an entry can be read with the rules that applied to it.
 
 use answerback::config::ToolSettings;
 use answerback_ledger::leaf::Subject;
@@ -9,7 +9,7 @@ use crate::Gateway;
 use crate::settings::{CheckMode, EnvelopeMode, ToolModes, UnknownTool};
 
 impl Gateway {
-    /// Notes that something begins, and the policy that holds from then on.
+    /// Records a start and the policy that applies from then on.
     pub(crate) async fn note_start(
         &self,
         upstream: Option<&str>,
@@ -19,7 +19,7 @@ impl Gateway {
         self.note(Subject::Policy, upstream, &self.policy()).await
     }
 
-    /// Notes what is in force from here on, or was until now.
+    /// Records a configuration document that applies from now on, or until now.
     pub(crate) async fn note(
         &self,
         subject: Subject,
@@ -31,7 +31,7 @@ impl Gateway {
         written.or_else(|error| recorder.store().excuse(error))
     }
 
-    /// The rules by which calls and results are judged.
+    /// Returns the rules that calls and results are checked by.
     fn policy(&self) -> Value {
         let (settings, validation) = (&self.settings, &self.applied_validation);
         let mut tools = Map::new();

@@ -11,37 +11,37 @@ use tokio::sync::watch;
 use crate::blocking;
 use crate::seal::Seal;
 
-/// Writes what crosses the gateway into the ledger, redacted first.
+/// Writes calls and results to the ledger and redacts them first.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     store: Store,
     origin: String,
     seal: Option<Arc<Seal>>,
-    /// Says that something was decided in this process.
+    /// Notifies this process that a case was decided.
     pub(crate) news: watch::Sender<()>,
 }
 
-/// What every entry about one call says of it.
+/// Holds the facts that every entry about one call contains.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
-    /// The id of the request, by which request and response are linked.
+    /// The id of the request, which links request and response.
     pub(crate) id: Id,
-    /// The id of the call that it is about: the same, unless the call's result is asked for later.
+    /// The id of the call. It differs from `id` only if the result is requested later.
     pub(crate) correlation: Id,
     pub(crate) upstream: String,
     pub(crate) principal: String,
-    /// The tool's name, and whether the catalogue has it.
+    /// The tool's name, and true if the catalog has it.
     pub(crate) tool: (String, bool),
 }
 
 impl About {
     pub(crate) fn id_of(correlation: &UuidV4) -> Id {
-        // A UUID of the library is one of the ledger.
+        // Every UUID of the library is a valid id of the ledger.
         Id::try_from(correlation).unwrap_or_else(|_| Id::from([0; 16]))
     }
 
-    /// The id of the request for the result of a call's task. Whoever asks again asks the same; only where the result is
-    /// another one is it another request, and this is the place among them.
+    /// Returns the id of the request for the result of a task. Repeated requests have the same id. Different
+    /// results of one task have different places, and so different ids.
     pub(crate) fn late_id(call: &UuidV4, place: u32) -> Id {
         let digest = answerback::Digest::of(&json!(["result", call.as_str(), place]));
         let mut bytes = [0; 16];
@@ -49,7 +49,7 @@ impl About {
         Self::id_of(&UuidV4::from_random(bytes))
     }
 
-    /// An entry with what is known of the call.
+    /// Adds the facts about the call to an entry.
     pub(crate) fn on(&self, draft: Draft) -> Draft {
         let mut draft = draft.with_request_id(self.id).with_correlation_id(self.correlation);
         if let Ok(upstream) = Token::new(&self.upstream) {
@@ -65,7 +65,7 @@ impl About {
     }
 }
 
-/// An outcome as a leaf says it. Only words of ours come in.
+/// Sets the outcome of an entry. Only our own words are used here.
 pub(crate) fn outcome(draft: Draft, word: &str) -> Draft {
     match Token::new(word) {
         Ok(word) => draft.with_outcome(&word),
@@ -74,46 +74,46 @@ pub(crate) fn outcome(draft: Draft, word: &str) -> Draft {
 }
 
 impl Recorder {
-    /// Records into a store.
+    /// Creates a recorder for a store.
     ///
     /// # Errors
     ///
-    /// When the log's name cannot be read.
+    /// Returns an error if the ledger's name cannot be read.
     pub fn new(store: Store) -> Result<Self, StoreError> {
         let origin = store.origin()?;
         let seal = Seal::of(&store).map(Arc::new);
         Ok(Self { store, origin, seal, news: watch::Sender::new(()) })
     }
 
-    /// What hides arguments that have to be kept.
+    /// Returns the seal that encrypts stored arguments.
     pub(crate) fn seal(&self) -> Option<Arc<Seal>> {
         self.seal.clone()
     }
 
-    /// The store.
+    /// Returns the store.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The name of the log.
+    /// Returns the name of the ledger.
     pub(crate) fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// The parts of an entry for a document, its secrets hidden.
+    /// Returns the parts of an entry for a document, with its secrets redacted.
     pub(crate) fn parts(
         &self,
         name: &str,
         document: &str,
         hide: Option<Hide<'_>>,
     ) -> Result<Vec<Part>, StoreError> {
-        // Every document that is recorded is searched for secrets from its beginning to its end.
+        // The whole document is searched for secrets, which may take long.
         blocking::work(document.len(), || {
             answerback_record::parts(&self.store, name, document, hide)
         })
     }
 
-    /// Where an entry is, for whoever was answered with it.
+    /// Returns the receipt for an entry.
     pub(crate) fn receipt(&self, appended: &Appended, response_id: &str) -> Value {
         json!({
             "log": self.origin,
@@ -123,11 +123,11 @@ impl Recorder {
         })
     }
 
-    /// Notes what is in force from here on: what a server offers, and how calls are judged.
+    /// Records a configuration document that applies from now on, such as a server's tools or the policy.
     ///
     /// # Errors
     ///
-    /// When the store refuses it.
+    /// Returns an error if the store rejects it.
     pub(crate) async fn config(
         &self,
         subject: Subject,
@@ -151,8 +151,8 @@ impl Recorder {
     }
 }
 
-/// What was delivered of a result whose rest is in the record as it was received: the members that were changed, each
-/// as it was delivered, or `null` where it was taken out. The receipt, which names the record, is not in it.
+/// Describes a returned result whose received form is also recorded. It lists the members that were changed, or
+/// `null` for those that were removed. The receipt is omitted, because it refers to the entry.
 pub(crate) fn same_but(changed: &[(&str, &str)]) -> String {
     if changed.is_empty() {
         return r#"{"same_as":"received"}"#.to_owned();
@@ -162,7 +162,7 @@ pub(crate) fn same_but(changed: &[(&str, &str)]) -> String {
     text.push_str(r#"{"same_as":"received","but":{"#);
     for (position, (name, value)) in changed.iter().enumerate() {
         text.push_str(if position == 0 { "\"" } else { ",\"" });
-        // The names are ours, and plain.
+        // The names are our own and need no escaping.
         text.push_str(name);
         text.push_str("\":");
         text.push_str(value);

@@ -1,9 +1,9 @@
-//! Commands about the record, as our messages print them.
+//! Formats the commands about the ledger that our messages contain.
 
-/// How a command that we print finds the record of this gateway.
+/// Adds the options to printed commands with which they find this gateway's ledger.
 ///
-/// A person pastes it in another folder than ours, and often on another day. So it names the store, unless that is the
-/// one that the program finds by itself.
+/// A person often runs the command in another folder and on another day. So it names the store, unless the
+/// program finds that store by default.
 ///
 /// ```
 /// use answerback_gateway::RecordCommands;
@@ -17,31 +17,32 @@ pub struct RecordCommands(Finding);
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Finding {
-    /// With these options, each with a space before it.
+    /// The options, each with a space before it.
     Options(String),
-    /// With options that we cannot print: the address of a database may have a password in it.
+    /// The options cannot be printed, because the address of a database may contain a password.
     Unprintable,
 }
 
 impl Default for RecordCommands {
-    /// Commands about the record that the program finds by itself.
+    /// Creates commands for the default ledger.
     fn default() -> Self {
         Self::with_options("")
     }
 }
 
 impl RecordCommands {
-    /// Commands that find the record with these options, each with a space before it.
+    /// Creates commands that find the ledger with these options, each with a space before it.
     pub fn with_options(options: impl Into<String>) -> Self {
         Self(Finding::Options(options.into()))
     }
 
-    /// Commands about a record whose options cannot be printed, because they may hold a password.
+    /// Creates commands for a ledger whose options cannot be printed, because they may contain a password.
     pub const fn unprintable() -> Self {
         Self(Finding::Unprintable)
     }
 
-    /// Returns a command as it can be pasted. Of a record that cannot be named it says what is to be added.
+    /// Returns a command that can be pasted. If the options cannot be printed, the text names those that the
+    /// reader must add.
     #[must_use]
     pub fn command(&self, words: &str) -> String {
         match &self.0 {

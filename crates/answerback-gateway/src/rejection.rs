@@ -7,25 +7,25 @@ use crate::gateway_reply::{CallClass, GatewayMessage, ReplyBuilder, Told};
 use crate::settings::UnknownTool;
 use crate::{Gateway, RecordCommands, ask};
 
-/// What a call can be answered with that does not run. It owns all of that, so that the unit of work that counts the
-/// attempt can write the answer down with it.
+/// Holds the data for the response to a call that does not run. It owns its data, so that the transaction that
+/// counts the attempt can also record the response.
 #[derive(Clone, Debug)]
 pub(crate) struct Rejection {
     pub(crate) teller: ReplyBuilder,
     wording: Wording,
-    /// How many attempts there are.
+    /// The maximum number of attempts.
     max_attempts: u8,
-    /// How a call of a tool that does not exist is answered.
+    /// The kind of response to a call of an unknown tool.
     unknown_tool: UnknownTool,
-    /// Whether a person is asked who can answer later.
+    /// True if there is an inbox in which a person can answer later.
     has_inbox: bool,
-    /// Whether the client asks the person itself, when it is answered with a question.
+    /// True if the client asks its user itself after an `input_required` result.
     can_ask: bool,
-    /// Whether the client's user is asked before the model has this answer.
+    /// True if the client's user is asked before the model receives this response.
     asks_user: bool,
-    /// Where the console is, where there is one.
+    /// The URL of the console, if there is one.
     console: Option<String>,
-    /// How commands about the record are printed.
+    /// Formats the commands about the ledger.
     commands: RecordCommands,
 }
 
@@ -42,7 +42,7 @@ impl Rejection {
             max_attempts: judged.settings().retry.max_attempts(),
             unknown_tool: gateway.settings.unknown_tool,
             has_inbox: gateway.recorder.is_some(),
-            // Nobody is asked about a call that fits.
+            // The user is not asked about a valid call.
             can_ask: !judged.is_valid() && call.is_modern && call.asks_user,
             asks_user: !judged.is_valid() && call.asks_user,
             console: gateway.console.clone(),
@@ -50,7 +50,8 @@ impl Rejection {
         }
     }
 
-    /// What the client is told; nothing, where the call runs. A case that is kept can be asked about.
+    /// Returns the response for an outcome, or `None` if the call runs. The user can be asked only about a case
+    /// that is stored.
     pub(crate) fn told(&self, outcome: &Outcome, is_kept: bool) -> Option<Told> {
         if let Outcome::Blocked(blocked) = outcome
             && blocked.is_new
@@ -96,7 +97,7 @@ impl Rejection {
         Some(self.teller.says(&if is_error { said.into_protocol_error() } else { said }))
     }
 
-    /// The words with where a person answers them.
+    /// Adds the place where a person can answer the case.
     fn with_case(&self, mut content: String, case: &str) -> String {
         if self.has_inbox {
             let console = self.console.as_deref();
@@ -106,8 +107,8 @@ impl Rejection {
     }
 }
 
-/// Returns the sentence for the model about the case that its calls wait for. A person was asked only if the client put
-/// the question to its user; otherwise the case waits until somebody looks into the inbox.
+/// Returns the sentence for the model about the case that blocks its calls. It says that a person was asked only
+/// if the client showed the question to its user. Otherwise the case waits in the inbox.
 pub(crate) fn waiting(
     case: &str,
     is_user_asked: bool,

@@ -1,4 +1,4 @@
-//! A result read once: its tree, and whether a name stands twice in it.
+//! Parses a result once and detects repeated names.
 
 use std::cell::Cell;
 use std::fmt;
@@ -6,12 +6,12 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// What a text says.
+/// Holds a parsed result.
 #[derive(Debug)]
 pub(crate) struct ResultTree {
-    /// Of a name that stands twice it has the last value, as most readers do.
+    /// The value of the result. The last value of a repeated name counts, as it does for most parsers.
     pub(crate) value: Value,
-    /// Whether there is such a name, so that not every reader sees the same.
+    /// True if a name is repeated, so that parsers may disagree about the value.
     pub(crate) repeats: bool,
 }
 
@@ -25,7 +25,7 @@ impl ResultTree {
     }
 }
 
-/// A value on its way into the tree.
+/// Deserializes one value of the tree.
 #[derive(Clone, Copy)]
 struct TreeNode<'r>(&'r Cell<bool>);
 

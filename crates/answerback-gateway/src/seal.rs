@@ -1,5 +1,5 @@
-//! Encrypting what has to outlive a restart and is for nobody's eyes: the arguments of open cases, those that a person
-//! corrected, and answers until whoever asked has heard them.
+//! Encrypts private data that must survive a restart: the arguments of open cases, corrected arguments, and
+//! answers that the asking program has not received yet.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -12,39 +12,40 @@ use data_encoding::BASE64;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use zeroize::Zeroizing;
 
-/// What the text in the key's file begins with.
+/// The prefix of the text in the key file.
 const PREFIX: &str = "CASE+KEY+";
 
-/// What is sealed. The one cannot be passed off as the other.
+/// Separates the kinds of encrypted data, so that one cannot be used as another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
     /// The arguments of the call that opened a case.
     Original,
-    /// The arguments that a person corrected, whole.
+    /// The complete arguments that a person corrected.
     Correction,
-    /// What a person answered, in its own words.
+    /// The person's complete answer.
     Answer,
 }
 
-/// Seals with ChaCha20-Poly1305, bound to a case. The key is in a file beside the ledger's, made on first use.
+/// Encrypts with ChaCha20-Poly1305 and binds the data to a case. The key is in a file next to the ledger's key
+/// and is created on first use.
 pub(crate) struct Seal {
     file: PrivateFile,
     key: OnceLock<LessSafeKey>,
 }
 
 impl Seal {
-    /// The seal that goes with a store; none, where the store was opened to read.
+    /// Returns the seal of a store, or `None` if the store was opened read-only.
     pub(crate) fn of(store: &Store) -> Option<Self> {
         let file = PrivateFile::new(store.key_file()?.with_extension("cases.key"));
         Some(Self { file, key: OnceLock::new() })
     }
 
-    /// How many bytes fit into a sealed text of this length.
+    /// Returns the number of bytes that fit into an encrypted text of this length.
     pub(crate) fn room_in(length: usize) -> usize {
         (length / 4 * 3).saturating_sub(NONCE_LEN + CHACHA20_POLY1305.tag_len())
     }
 
-    /// The text that hides these bytes until whoever has the key opens it.
+    /// Encrypts these bytes and returns them as Base64.
     pub(crate) fn close(
         &self,
         purpose: Purpose,
@@ -61,7 +62,7 @@ impl Seal {
         Ok(BASE64.encode(&[nonce.as_slice(), &hidden].concat()))
     }
 
-    /// What was sealed for this purpose and this case.
+    /// Decrypts a text that was encrypted for this purpose and this case.
     pub(crate) fn open(
         &self,
         purpose: Purpose,
@@ -113,23 +114,23 @@ fn bound(purpose: Purpose, case: &UuidV7) -> String {
         Purpose::Correction => "correction",
         Purpose::Answer => "answer",
     };
-    // An id may come in either letter case.
+    // An id may be written in upper or lower case.
     format!("{word} {}", case.as_str().to_ascii_lowercase())
 }
 
-/// Why something could not be sealed or opened.
+/// Reports why data could not be encrypted or decrypted.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SealError {
-    /// The key's file cannot be used.
+    /// The key file cannot be used.
     #[error(transparent)]
     File(#[from] KeyError),
-    /// The file has something else in it.
+    /// The file does not contain a key.
     #[error("{0} holds no key for cases")]
     NotAKey(String),
-    /// There is no randomness.
+    /// The system has no randomness.
     #[error("there is no randomness to encrypt with")]
     Random,
-    /// It was changed, belongs elsewhere, or was sealed with another key.
+    /// The data was changed, belongs to another case or purpose, or was encrypted with another key.
     #[error("what was sealed cannot be opened with this key")]
     Broken,
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::settings::{SettingsError, SettingsReader};
 
-/// Who is served and what lies behind: the rest of the key `gateway` of the configuration.
+/// Holds the listener, servers and tokens: the rest of the key `gateway` of the configuration.
 ///
 /// ```
 /// use answerback_gateway::{Listed, ServiceSettings};
@@ -19,86 +19,86 @@ use crate::settings::{SettingsError, SettingsReader};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ServiceSettings {
-    /// Where clients are listened for.
+    /// The address on which the gateway listens for clients.
     pub listen: Option<SocketAddr>,
     /// The servers, in the order of the file.
     pub servers: Vec<ServerSettings>,
-    /// Who may do what.
+    /// The tokens and their scopes.
     pub tokens: Vec<TokenSettings>,
 }
 
-/// A server behind the gateway.
+/// Describes a server behind the gateway.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerSettings {
-    /// What it is called.
+    /// The server's name.
     pub name: String,
-    /// What it is.
+    /// The way in which the server is reached.
     pub listed: Listed,
 }
 
-/// What a server is.
+/// Selects the way in which a server is reached.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Listed {
-    /// A program that speaks on standard input and output.
+    /// A program that communicates on standard input and output.
     Command {
         /// The program.
         command: String,
-        /// Its arguments.
+        /// The program's arguments.
         args: Vec<String>,
-        /// Variables that it gets beside those that it inherits.
+        /// The environment variables that are set in addition to the inherited ones.
         env: BTreeMap<String, Variable>,
-        /// The folder that it runs in.
+        /// The folder in which the program runs.
         folder: Option<String>,
     },
     /// A server that is reached over HTTP.
     Url {
-        /// Where it is.
+        /// The server's URL.
         url: String,
-        /// Headers that it gets with every request; their values are secrets.
+        /// The headers of every request. Their values are secrets.
         headers: BTreeMap<String, Secret>,
     },
 }
 
-/// What a variable that a server gets is set to.
+/// Holds the value of an environment variable for a server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Variable {
-    /// What stands in the configuration.
+    /// A text in the configuration.
     Text(String),
-    /// What stands elsewhere.
+    /// A secret outside of the configuration.
     Secret(Secret),
 }
 
-/// Where a secret is; it never stands in the configuration itself.
+/// Names the place of a secret, which is never in the configuration itself.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Secret {
-    /// In a variable.
+    /// The name of an environment variable.
     Variable(String),
-    /// In a file.
+    /// The path of a file.
     File(String),
 }
 
-/// Who may do what.
+/// Describes a token and the rights of its bearer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TokenSettings {
-    /// On whose behalf its bearer acts.
+    /// The name of the principal.
     pub name: String,
-    /// What its bearer may do.
+    /// The scopes of the token.
     pub scopes: Vec<String>,
-    /// Where the token is.
+    /// The place of the token.
     pub secret: Secret,
 }
 
 impl ServiceSettings {
-    /// Reads the key `gateway` of a configuration, with warnings about keys that have no effect.
+    /// Reads the key `gateway` of a configuration. Also returns warnings about keys that have no effect.
     ///
     /// # Errors
     ///
-    /// When a key is not known, or a value is not one that its key can have: all of them are named.
+    /// Returns an error that lists all unknown keys and invalid values.
     pub fn from_value(file: &str, parsed: &Value) -> Result<(Self, Vec<String>), SettingsError> {
         let mut reading = SettingsReader::default();
         let mut settings = Self::default();
@@ -126,8 +126,8 @@ impl ServiceSettings {
         reading.finish(file, settings)
     }
 
-    /// The variables in which the configuration has secrets: of our own, and those that are for one server alone. No
-    /// server inherits them.
+    /// Returns the environment variables that hold the configuration's secrets, both our own and those for a
+    /// single server. Servers do not inherit them.
     pub fn secret_variables(&self) -> impl Iterator<Item = &str> {
         let of_servers = self.servers.iter().flat_map(|server| server.listed.secrets());
         let of_tokens = self.tokens.iter().map(|token| &token.secret);
@@ -153,7 +153,7 @@ impl Listed {
     }
 }
 
-/// Whether a name can stand in a URL and before a tool's name.
+/// Returns true if a name can be used in a URL and as a prefix of a tool's name.
 fn is_name(name: &str) -> bool {
     let is_fit = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
     (1..=64).contains(&name.len()) && name.chars().all(is_fit)
@@ -242,14 +242,14 @@ fn token(reading: &mut SettingsReader, name: &str, value: &Value) -> Option<Toke
     Some(TokenSettings { name: name.to_owned(), scopes, secret })
 }
 
-/// Where a secret is: `{env: VARIABLE}` or `{file: PATH}`.
+/// Reads the place of a secret: `{env: VARIABLE}` or `{file: PATH}`.
 fn secret(reading: &mut SettingsReader, path: &str, value: &Value) -> Option<Secret> {
     let place = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     match (place("env"), place("file")) {
         (Some(variable), None) => Some(Secret::Variable(variable)),
         (None, Some(path)) => Some(Secret::File(path)),
         _ => {
-            // What stands there may be the secret itself.
+            // The value may be the secret itself, so it is not printed.
             let shown = Value::from("(not shown)");
             reading.problem(path, &shown, "env: VARIABLE or file: PATH, where the secret is");
             None
@@ -257,16 +257,16 @@ fn secret(reading: &mut SettingsReader, path: &str, value: &Value) -> Option<Sec
     }
 }
 
-/// What a variable is set to: text, or a secret that stands elsewhere.
+/// Reads the value of a variable: a text, or the place of a secret.
 fn variable(reading: &mut SettingsReader, path: &str, value: &Value) -> Option<Variable> {
     let text = match value {
         Value::Object(_) => return secret(reading, path, value).map(Variable::Secret),
-        // YAML reads a switch as a truth value.
+        // YAML parses a switch as a boolean.
         Value::Bool(it) => Some(it.to_string()),
         _ => text(value).filter(|text| !text.is_empty()),
     };
     if text.is_none() {
-        // What stands there may be the secret itself.
+        // The value may be the secret itself, so it is not printed.
         let shown = Value::from("(not shown)");
         reading.problem(path, &shown, "text, or env: VARIABLE or file: PATH, where a secret is");
     }
@@ -276,7 +276,7 @@ fn variable(reading: &mut SettingsReader, path: &str, value: &Value) -> Option<V
 fn text(item: &Value) -> Option<String> {
     match item {
         Value::String(text) => Some(text.clone()),
-        // YAML reads a port as a number.
+        // YAML parses a port as a number.
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(settings.tokens[0].secret, Secret::File("desk.token".into()));
     }
 
-    /// What is said of the other kind of server is not passed over in silence.
+    /// Keys that apply only to the other kind of server cause a warning.
     #[test]
     fn keys_of_the_other_kind_have_no_effect() {
         let (_, warnings) = read(json!({"upstreams": {

@@ -3,75 +3,77 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-/// What a check does when it finds something.
+/// Selects what a check does with its findings.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "the configuration knows exactly these")]
+#[expect(clippy::exhaustive_enums, reason = "the configuration allows exactly these values")]
 pub enum CheckMode {
-    /// Nothing is checked.
+    /// Checks nothing.
     Off,
-    /// What was found goes along with the result.
+    /// Reports findings together with the result.
     Warn,
-    /// What is wrong does not pass.
+    /// Rejects what has errors.
     Enforce,
 }
 
-/// How a call of a tool that does not exist is answered.
+/// Selects the response to a call of an unknown tool.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "the configuration knows exactly these")]
+#[expect(clippy::exhaustive_enums, reason = "the configuration allows exactly these values")]
 pub enum UnknownTool {
-    /// With an error of the protocol, as its specification says.
+    /// A protocol error, as the MCP specification says.
     Error,
-    /// With a result that the model sees.
+    /// A result with `isError`, which the model can read.
     Result,
 }
 
-/// Where the tool envelope of a result goes.
+/// Selects where the tool envelope of a result is placed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "the configuration knows exactly these")]
+#[expect(clippy::exhaustive_enums, reason = "the configuration allows exactly these values")]
 pub enum EnvelopeMode {
-    /// Nowhere.
+    /// Adds no envelope.
     Off,
-    /// Into the result's `_meta`, with a reference to the result beside it.
+    /// Puts the envelope into the result's `_meta`. Its data refers to the content of the result.
     Meta,
-    /// Whole, as `structuredContent`, where the tool declares no output schema; into `_meta` elsewhere.
+    /// Puts the complete envelope into `structuredContent` if the tool declares no output schema. Otherwise it
+    /// goes into `_meta`.
     Structured,
 }
 
-/// How requests of clients with sessions are answered over HTTP.
+/// Selects how requests of clients with sessions are answered over HTTP.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "the configuration knows exactly these")]
+#[expect(clippy::exhaustive_enums, reason = "the configuration allows exactly these values")]
 pub enum Answers {
-    /// With a stream where the server answers so, or has something to say before its answer, or takes long; with one
-    /// message otherwise.
+    /// Streams the response if the server does, if the server sends messages before it, or if it takes long.
+    /// Otherwise the response is a single message.
     AsNeeded,
-    /// With a stream, always: whoever loses the connection comes back for the rest.
+    /// Always streams the response, so that a client that loses its connection can resume it.
     Stream,
-    /// With a stream that ends when nothing happens for a while, and whose client comes back: for proxies in between that
-    /// do not let an answer take long.
+    /// Streams the response, but ends an idle stream and lets the client resume it. This is for proxies that
+    /// limit the duration of a response.
     Poll,
 }
 
-/// Which clients without sessions share a connection to a server.
+/// Selects which clients without sessions share a connection to a server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "the configuration knows exactly these")]
+#[expect(clippy::exhaustive_enums, reason = "the configuration allows exactly these values")]
 pub enum Sharing {
-    /// All of one token, whatever they call themselves and whatever they can do.
+    /// All clients of one token share a connection, regardless of their names and capabilities.
     Shared,
-    /// Those of one token that call themselves alike and can do the same.
+    /// Clients of one token share a connection if they have the same name and capabilities.
     PerClient,
 }
 
-/// What holds for one tool.
+/// Holds the check modes of one tool.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ToolModes {
-    /// How arguments are checked before the call is forwarded.
+    /// The mode of the argument check before a call is forwarded.
     pub input: CheckMode,
-    /// How results are checked before they are answered.
+    /// The mode of the result check before a result is returned.
     pub output: CheckMode,
 }
 
-/// How the gateway behaves: the key `gateway` of the configuration, but for who is served and what lies behind.
+/// Holds the behavior of the gateway: the key `gateway` of the configuration, without listeners, upstreams and
+/// tokens.
 ///
 /// ```
 /// use answerback_gateway::{CheckMode, GatewaySettings};
@@ -86,53 +88,53 @@ pub struct ToolModes {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GatewaySettings {
-    /// What holds where nothing else is said.
+    /// The modes of tools that have none of their own.
     pub default: ToolModes,
-    /// What holds for single tools.
+    /// The modes of single tools, by name.
     pub tools: BTreeMap<String, ToolModes>,
-    /// The tools that may be called and are listed; all, where there is no list.
+    /// The tools that are listed and may be called. `None` allows all tools.
     pub allow: Option<Vec<String>>,
-    /// The tools that look absent.
+    /// The tools that are hidden and cannot be called.
     pub deny: Vec<String>,
-    /// How a call of a tool that does not exist is answered.
+    /// The response to a call of an unknown tool.
     pub unknown_tool: UnknownTool,
-    /// Where the tool envelope goes.
+    /// The place of the tool envelope.
     pub envelope: EnvelopeMode,
-    /// What a tool's definition that changed since it was first seen does.
+    /// The effect of a tool definition that changed since it was first seen.
     pub pinning: CheckMode,
-    /// How requests of clients with sessions are answered over HTTP.
+    /// The kind of response to requests of clients with sessions over HTTP.
     pub answers: Answers,
-    /// Which clients without sessions share a connection to a server.
+    /// The clients without sessions that share a connection to a server.
     pub sharing: Sharing,
     /// The largest message, in bytes.
     pub largest_message: usize,
-    /// How many bytes of a result's text a model is shown; all of them, where nothing is said.
+    /// The number of bytes of a result's text that the model receives. `None` means all of them.
     pub shown_bytes: Option<usize>,
-    /// How many calls may be under way at once.
+    /// The largest number of concurrent calls.
     pub most_calls: usize,
-    /// How long a call, or any other request, may take.
+    /// The longest duration of a call or any other request.
     pub call_time: Duration,
-    /// How long nothing may be heard of one; as long as it may take, where nothing is said.
+    /// The longest time without any message about a request. `None` means that only `call_time` applies.
     pub idle_time: Option<Duration>,
-    /// How much the clients of `answerback serve` may have open.
+    /// The limits for the clients of `answerback serve`.
     pub limits: ServeLimits,
 }
 
-/// How much the clients of `answerback serve` may have open.
+/// Limits the resources that clients of `answerback serve` may use.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ServeLimits {
-    /// The most connections.
+    /// The largest number of connections.
     pub connections: usize,
-    /// The most connections of one token.
+    /// The largest number of connections of one token.
     pub connections_per_token: usize,
-    /// The most connections of one address that have sent no request with a token.
+    /// The largest number of connections of one address that have not sent a request with a token.
     pub half_open: usize,
-    /// The most sessions.
+    /// The largest number of sessions.
     pub sessions: usize,
-    /// The most sessions of one token.
+    /// The largest number of sessions of one token.
     pub sessions_per_token: usize,
-    /// How long a session may be idle.
+    /// The time after which an idle session ends.
     pub session_idle: Duration,
 }
 
@@ -184,15 +186,15 @@ const ANSWERS: &[(&str, Answers)] =
     &[("as_needed", Answers::AsNeeded), ("stream", Answers::Stream), ("poll", Answers::Poll)];
 const SHARING: &[(&str, Sharing)] =
     &[("per_client", Sharing::PerClient), ("shared", Sharing::Shared)];
-/// Keys that are read elsewhere.
+/// Lists the keys that `ServiceSettings` reads.
 const NOT_OURS: &[&str] = &["listen", "upstreams", "tokens"];
 
 impl GatewaySettings {
-    /// Reads the key `gateway` of a configuration, with warnings about keys that have no effect.
+    /// Reads the key `gateway` of a configuration. Also returns warnings about keys that have no effect.
     ///
     /// # Errors
     ///
-    /// When a key is not known, or a value is not one that its key can have: all of them are named.
+    /// Returns an error that lists all unknown keys and invalid values.
     pub fn from_value(file: &str, parsed: &Value) -> Result<(Self, Vec<String>), SettingsError> {
         let mut reading = SettingsReader::default();
         let mut settings = Self::default();
@@ -255,7 +257,7 @@ impl GatewaySettings {
                         settings.limits.session_idle = Duration::from_secs(seconds as u64);
                     }
                 }
-                // They refine the default, which may come after them.
+                // Tools refine the default modes, which may come later in the file.
                 "tools" => {}
                 key if NOT_OURS.contains(&key) => {}
                 _ => reading.unknown(&path),
@@ -278,24 +280,24 @@ impl GatewaySettings {
         reading.finish(file, settings)
     }
 
-    /// What holds for a tool.
+    /// Returns the check modes of a tool.
     pub fn of(&self, tool: &str) -> ToolModes {
         self.tools.get(tool).copied().unwrap_or(self.default)
     }
 
-    /// Whether a tool may be called and is listed.
+    /// Returns true if a tool is listed and may be called.
     pub fn allows(&self, tool: &str) -> bool {
         let is_named = |names: &[String]| names.iter().any(|name| matches(name, tool));
         self.allow.as_deref().is_none_or(is_named) && !is_named(&self.deny)
     }
 
-    /// Whether every tool is listed.
+    /// Returns true if no tool is hidden.
     pub(crate) fn allows_all(&self) -> bool {
         self.allow.is_none() && self.deny.is_empty()
     }
 }
 
-/// A name, or the beginning of names with a star.
+/// Returns true if the pattern is this name, or ends with a star and is a prefix of it.
 fn matches(pattern: &str, tool: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => tool.starts_with(beginning),
@@ -303,7 +305,7 @@ fn matches(pattern: &str, tool: &str) -> bool {
     }
 }
 
-/// Reads values, and gathers what is wrong with them.
+/// Reads values and collects problems and warnings.
 #[derive(Default)]
 pub(crate) struct SettingsReader {
     problems: Vec<String>,
@@ -311,7 +313,7 @@ pub(crate) struct SettingsReader {
 }
 
 impl SettingsReader {
-    /// What was read, unless something was wrong.
+    /// Returns the settings with the warnings, or an error if there were problems.
     pub(crate) fn finish<T>(self, file: &str, read: T) -> Result<(T, Vec<String>), SettingsError> {
         if self.problems.is_empty() {
             Ok((read, self.warnings))
@@ -320,12 +322,12 @@ impl SettingsReader {
         }
     }
 
-    /// Notes an unknown key. Something else than its writer meant must not be started.
+    /// Reports an unknown key as a problem. The gateway must not start with other settings than the user meant.
     pub(crate) fn unknown(&mut self, path: &str) {
         self.problems.push(format!("{path} is not a known key"));
     }
 
-    /// Notes a known key that has no effect where it is, with the reason.
+    /// Adds a warning about a known key that has no effect in its place.
     pub(crate) fn without_effect(&mut self, file: &str, path: &str, reason: &str) {
         self.warnings.push(format!("{file}: {path} has no effect: {reason}"));
     }
@@ -354,7 +356,7 @@ impl SettingsReader {
     }
 
     fn word<T: Copy>(&mut self, key: &str, value: &Value, words: &[(&str, T)], into: &mut T) {
-        // YAML 1.1 and many people write off without quotes, and mean the word.
+        // YAML 1.1 parses an unquoted `off` as false, so that value is accepted as well.
         let word = if *value == Value::Bool(false) { Some("off") } else { value.as_str() };
         match words.iter().find(|(name, _)| Some(*name) == word) {
             Some((_, found)) => *into = *found,
@@ -401,7 +403,7 @@ impl SettingsReader {
     }
 }
 
-/// A configuration that cannot be used.
+/// Reports a configuration that cannot be used.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{file}: {}", problems.join("; "))]
 pub struct SettingsError {
@@ -444,7 +446,7 @@ mod tests {
         assert!(GatewaySettings::from_value("f", &Value::Null).is_ok());
     }
 
-    /// The published schema takes what the readers take without a word, and nothing else.
+    /// The published schema accepts exactly the configurations that the code reads without errors or warnings.
     #[test]
     fn the_schema_agrees_with_the_readers() {
         let schema = answerback::config::schema();

@@ -1,17 +1,17 @@
-//! Failures that call themselves successes.
+//! Finds failures in results that are not marked as errors.
 
 use serde_json::Value;
 
-/// What a successful result looks like that is none.
+/// Tells why a result that is marked as a success looks like a failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum SilentFailure {
-    /// It says nothing at all.
+    /// The result has no content.
     Empty,
-    /// Its text is an error.
+    /// The text of the result is an error.
     Error,
 }
 
-/// How errors begin that programs print.
+/// The beginnings of error messages that programs print.
 const BEGINNINGS: [&str; 7] = [
     "error:",
     "error calling",
@@ -22,8 +22,8 @@ const BEGINNINGS: [&str; 7] = [
     "traceback (most recent call last)",
 ];
 
-/// Looks at a result that is not marked as an error. It takes a text for an error only where it begins like one:
-/// a document may speak of errors.
+/// Checks a result that is not marked as an error. A text counts as an error only if it begins like one, because
+/// a document may mention errors.
 pub(crate) fn of(result: &Value) -> Option<SilentFailure> {
     if result["isError"] == true || result.get("structuredContent").is_some_and(|it| !it.is_null())
     {
@@ -52,7 +52,7 @@ fn is_error(text: &str) -> bool {
     if BEGINNINGS.into_iter().any(begins) {
         return true;
     }
-    // {"error": …} alone, or beside the usual company of an error.
+    // `{"error": …}` counts alone or with the usual members of an error.
     let Ok(Value::Object(members)) = serde_json::from_str(text) else { return false };
     let is_told = members.get("error").is_some_and(|error| match error {
         Value::Null | Value::Bool(false) => false,

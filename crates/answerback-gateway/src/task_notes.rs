@@ -1,4 +1,4 @@
-//! What is noted of tasks: whose each is, and whether its id is enough to name it.
+//! Stores notes about tasks: the owner of each, and if its id is unique among all servers.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,66 +11,68 @@ use serde_json::{Value, json};
 use crate::Gateway;
 use crate::tasks::Task;
 
-/// How many notes are remembered here, the newest, beside those in the store. A task has up to four.
+/// The number of notes stored in memory, in addition to the store. The oldest are removed first. A task has up to
+/// four.
 const MOST: usize = 4096;
-/// What is noted where several connections of a principal made a task with the same id: which one is meant nobody knows.
+/// The note for a task id that several connections of a principal have used. The id is then ambiguous.
 const SEVERAL: &str = "several";
-/// The member of `_meta` that says to which task something belongs.
+/// The member of `_meta` that names the task that a message belongs to.
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 
-/// Where a client meets a server.
+/// Describes the connection between a client and a server, which decides the tasks that the client can see.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TaskScope {
-    /// The client's connection, where it has a process of the server to itself: each process counts on its own.
+    /// The client's connection, if the client has its own server process. Each process issues its own ids.
     pub(crate) connection: Option<Arc<str>>,
-    /// Whether the server is one of several that the client sees as one.
+    /// True if the server is one of several behind one endpoint.
     pub(crate) is_shared: bool,
 }
 
-/// A task, as somebody names it.
+/// Identifies a task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TaskKey<'a> {
     pub(crate) principal: &'a str,
     pub(crate) server: &'a str,
-    /// As its server calls it.
+    /// The server's id of the task.
     pub(crate) id: &'a str,
     pub(crate) door: &'a TaskScope,
 }
 
-/// Whose a task is.
+/// Identifies the owner of a task.
 #[derive(Debug)]
 pub(crate) enum TaskOwner {
-    /// This client's, or its principal's from before it came back.
+    /// The task belongs to this client, or to its principal from an earlier connection.
     Own(Box<Task>),
-    /// Another principal's.
+    /// The task belongs to another principal.
     Others,
-    /// Nobody was seen to make it.
+    /// The gateway did not see how the task was created.
     Nobody,
 }
 
 impl TaskKey<'_> {
-    /// The note of the task that was made on this connection, where that matters.
+    /// Returns the name of the note about a task of this connection, if connections are separate.
     fn on_connection(&self) -> Option<String> {
         let connection = self.door.connection.as_deref()?;
         Some(name("task", &json!([self.principal, self.server, self.id, connection])))
     }
 
-    /// The note of the task that the principal made.
+    /// Returns the name of the note about a task of the principal.
     fn of_principal(&self) -> String {
         name("task", &json!([self.principal, self.server, self.id]))
     }
 
-    /// The note that says who made a task with this id at the server last.
+    /// Returns the name of the note about the last principal that created a task with this id.
     fn maker(&self) -> String {
         name("task-of", &json!([self.server, self.id]))
     }
 
-    /// The note that says whose task has the id to itself, where the principal sees several servers as one.
+    /// Returns the name of the note about the server whose task uses the id unchanged, if servers are combined.
     fn holder(&self) -> String {
         name("task-id", &json!([self.principal, self.id]))
     }
 
-    /// An id for what is known of a task that nobody was seen to make: whoever asks again asks about the same.
+    /// Returns the correlation id for a task of unknown origin. It is derived from the task, so repeated requests
+    /// share it.
     pub(crate) fn correlation(&self) -> UuidV4 {
         let connection = self.door.connection.as_deref();
         let whole = json!(["task", self.principal, self.server, self.id, connection]);
@@ -79,8 +81,8 @@ impl TaskKey<'_> {
         UuidV4::from_random(bytes)
     }
 
-    /// What the task is called where another server's has its id: ids of servers have no such beginning, since no server
-    /// is called like another.
+    /// Returns the qualified id of a task whose plain id another server's task uses. The server's name as a
+    /// prefix makes it unique.
     pub(crate) fn qualified(&self) -> RenamedTask {
         RenamedTask { own: self.id.to_owned(), shown: format!("{}/{}", self.server, self.id) }
     }
@@ -90,7 +92,7 @@ fn name(kind: &str, whole: &Value) -> String {
     format!("{kind}/{}", Digest::of(whole))
 }
 
-/// What a client calls a task that its server calls otherwise.
+/// Maps the server's id of a task to the client's id.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct RenamedTask {
     pub(crate) own: String,
@@ -98,12 +100,14 @@ pub(crate) struct RenamedTask {
 }
 
 impl RenamedTask {
-    /// What the server says in this place, with the client's name for the task; nothing, where it does not name it.
+    /// Replaces the server's id with the client's id at this place. Returns `None` if the text does not contain
+    /// it.
     pub(crate) fn to_client(&self, text: &str, place: &[&str]) -> Option<String> {
         renamed(text, place, &self.own, &self.shown)
     }
 
-    /// What the client says in this place, with the server's name for the task.
+    /// Replaces the client's id with the server's id at this place. Returns `None` if the text does not contain
+    /// it.
     pub(crate) fn to_server(&self, text: &str, place: &[&str]) -> Option<String> {
         renamed(text, place, &self.shown, &self.own)
     }
@@ -122,12 +126,12 @@ fn renamed(text: &str, place: &[&str], from: &str, to: &str) -> Option<String> {
     changed
 }
 
-/// The task that something in this place belongs to.
+/// Returns the task that the value at this place belongs to.
 pub(crate) fn related(text: &str, place: &[&str]) -> Option<String> {
     splice::string_at(text, &[place, &["_meta", RELATED, "taskId"]].concat())
 }
 
-/// The notes that this gateway saw, by their names.
+/// Stores the notes of this gateway by name.
 #[derive(Debug, Default)]
 pub(crate) struct TaskNotes(Mutex<Memory>);
 
@@ -157,7 +161,7 @@ impl TaskNotes {
 }
 
 impl Gateway {
-    /// What is noted under a name, here or in the store.
+    /// Returns the note with this name, from memory or from the store.
     async fn noted(&self, name: &str) -> Result<Option<String>, StoreError> {
         if let Some(note) = self.tasks.lock().notes.get(name) {
             return Ok(Some(note.clone()));
@@ -175,7 +179,7 @@ impl Gateway {
         Ok(note)
     }
 
-    /// Whose a task is, where it went through a gateway on this store.
+    /// Returns the owner of a task, if it was created through a gateway with this store.
     pub(crate) async fn task(&self, key: TaskKey<'_>) -> Result<TaskOwner, StoreError> {
         for name in key.on_connection().into_iter().chain([key.of_principal()]) {
             let note = self.noted(&name).await?;
@@ -188,7 +192,7 @@ impl Gateway {
         Ok(if is_others { TaskOwner::Others } else { TaskOwner::Nobody })
     }
 
-    /// Whether the id of a task is enough to name it among those of all servers.
+    /// Returns true if the task's plain id is unique among all servers.
     pub(crate) async fn is_plain(&self, key: TaskKey<'_>) -> Result<bool, StoreError> {
         if let TaskOwner::Own(task) = self.task(key).await? {
             return Ok(!task.is_qualified);
@@ -197,18 +201,18 @@ impl Gateway {
         Ok(holder.is_none_or(|holder| holder == key.server))
     }
 
-    /// Remembers a task that was made, and gives what is to be noted of it. What was noted of an older one with its id is
-    /// replaced: a server that was started again counts anew.
+    /// Stores a new task in memory and returns its notes for the store. Notes about an older task with the same
+    /// id are replaced, because a restarted server may reuse ids.
     pub(crate) async fn note_task(
         &self,
         key: TaskKey<'_>,
         task: &mut Task,
     ) -> Vec<(String, String)> {
-        // What cannot be read cannot be written, either, and that is told.
+        // If the store cannot be read, it cannot be written either, and that error is reported.
         let before = self.noted(&key.of_principal()).await.ok().flatten();
         let held = self.noted(&key.holder()).await.ok().flatten();
         let mut memory = self.tasks.lock();
-        // Two servers may give out an id at the same time.
+        // Two servers may issue the same id at the same time.
         let held = memory.notes.get(&key.holder()).cloned().or(held);
         task.is_qualified = held.is_some_and(|holder| holder != key.server);
         let connection = key.door.connection.as_deref();

@@ -1,4 +1,4 @@
-//! Calls that were answered with a task: what becomes of them is asked for later, or told.
+//! Handles calls that were answered with a task, whose result is requested or sent later.
 
 use std::time::{Duration, Instant};
 
@@ -16,55 +16,55 @@ use crate::record::About;
 use crate::task_notes::{RenamedTask, TaskKey, TaskScope};
 use crate::{Client, Gateway, Upstream};
 
-/// How long a task is remembered whose server does not say how long it keeps it.
+/// The time that a task is stored if its server states none.
 const USUALLY: Duration = Duration::from_hours(7 * 24);
-/// The least that a task is remembered, and the most, whatever its server says.
+/// The shortest and the longest time that a task is stored, whatever its server states.
 const WITHIN: [Duration; 2] = [Duration::from_hours(1), Duration::from_hours(30 * 24)];
 
-/// What stands for the tool of a task that nobody was seen to make.
+/// The tool name for a task of unknown origin.
 const UNKNOWN: &str = "unknown";
 
-/// What has to be known of a call when the result of its task comes.
+/// Holds the data of a call that is needed when the result of its task arrives.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Task {
     correlation_id: UuidV4,
     tool: String,
-    /// Whether the catalogue had the tool.
+    /// True if the catalog had the tool.
     is_known: bool,
-    /// When the call came, in milliseconds since 1970.
+    /// The time of the call, in milliseconds since 1970.
     since: i64,
-    /// When it is forgotten, in milliseconds since 1970.
+    /// The time at which the task expires, in milliseconds since 1970.
     expires: i64,
-    /// What its envelope warns of already, by code and words.
+    /// The warnings for the envelope, as code and message.
     warnings: Vec<(String, String)>,
-    /// Whether another server's task has its id to itself, where several servers are one.
+    /// True if another server's task uses the plain id, so that this one needs a qualified id.
     #[serde(default)]
     pub(crate) is_qualified: bool,
-    /// On which connection it was made, where each has a process of the server to itself.
+    /// The connection that created the task, if each connection has its own server process.
     #[serde(default)]
     pub(crate) connection: Option<String>,
 }
 
-/// A task that somebody asks about, or is told of.
+/// Holds a task that a request or a notification refers to.
 #[derive(Debug)]
 pub(crate) struct Late {
     pub(crate) task: Task,
-    /// What the client calls it, where that is not what its server does.
+    /// The mapping of ids, if the client uses another id than the server.
     pub(crate) shown: Option<RenamedTask>,
 }
 
-/// What a call that is under way has to do with a task.
+/// Describes the relation between a call in progress and a task.
 #[derive(Debug)]
 pub(crate) enum TaskRole {
-    /// It was answered with one, of which this is noted: name and text.
+    /// The call created the task. The notes are pairs of name and text.
     Made { notes: Vec<(String, String)>, expires: Timestamp, shown: Option<RenamedTask> },
-    /// What is under way is its result. It is recorded once, with the request of whoever asked first, if anybody did. The
-    /// places before this one have other results of the same task.
+    /// The message contains the task's result. The result is recorded once, with the first request for it, if
+    /// there was one. Earlier places hold different results of the same task.
     Late { was_asked_for: bool, place: u32, is_unknown: bool, shown: Option<RenamedTask> },
 }
 
 impl TaskRole {
-    /// What the client calls the task, where that is not what its server does.
+    /// Returns the mapping of ids, if the client uses another id than the server.
     pub(crate) fn shown(&self) -> Option<&RenamedTask> {
         match self {
             Self::Made { shown, .. } | Self::Late { shown, .. } => shown.as_ref(),
@@ -72,34 +72,35 @@ impl TaskRole {
     }
 }
 
-/// Where the result of a task is, in what a server says of it.
+/// Locates the result of a task in a message of the server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Place {
-    /// It is the answer.
+    /// The whole response is the result.
     Answer,
-    /// It is part of what is said of the task, which is this member.
+    /// The result is inside this member, which describes the task.
     Within(&'static str),
 }
 
 impl Place {
-    /// Where the answer to a request has the result of a task; nothing, where the request does not ask for one.
+    /// Returns the place of the task's result in the response to this method, or `None` if the method does not
+    /// request one.
     pub(crate) fn asked_with(method: &str) -> Option<Self> {
         match method {
             "tasks/result" => Some(Self::Answer),
-            // What is said to the others is what became of the task, as well.
+            // Responses to the other methods may also contain the result.
             "tasks/get" | "tasks/update" | "tasks/cancel" => Some(Self::Within("result")),
             _ => None,
         }
     }
 
-    /// Where a notification has it.
+    /// Returns the place of the task's result in a notification.
     pub(crate) fn told_with(method: &str) -> Option<Self> {
         method.starts_with("notifications/tasks").then_some(Self::Within("params"))
     }
 }
 
 impl Task {
-    /// The task that a result is, and what its server calls it.
+    /// Reads the task from a result. Also returns the server's id of the task.
     pub(crate) fn made<'r>(running: &Running, result: &'r Value) -> Option<(Self, &'r str)> {
         let task = task_in(result)?;
         let (id, about) = (task["taskId"].as_str()?, &running.teller.about);
@@ -120,7 +121,7 @@ impl Task {
         Some((task, id))
     }
 
-    /// A task that nobody was seen to make.
+    /// Creates the data for a task of unknown origin.
     pub(crate) fn unknown(key: TaskKey<'_>) -> Self {
         let now = answerback_record::system::now().unix_millis();
         Self {
@@ -139,12 +140,12 @@ impl Task {
         self.tool == UNKNOWN && !self.is_known
     }
 
-    /// The tool that was called.
+    /// Returns the tool that was called.
     pub(crate) fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// When it is forgotten.
+    /// Returns the time at which the task expires.
     pub(crate) fn expires(&self) -> Timestamp {
         Timestamp::from_unix_millis(self.expires)
     }
@@ -155,7 +156,8 @@ impl Task {
     }
 }
 
-/// The task in a result that is none yet: as a member of its own, as one revision has it, or as the result itself.
+/// Returns the task in a result that only announces one. Revisions differ: it is a member of the result, or the
+/// result itself.
 pub(crate) fn task_in(result: &Value) -> Option<&Value> {
     let is_task = result["resultType"] == "task";
     let task = if is_task { result } else { &result["task"] };
@@ -167,7 +169,8 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The task that a request or a notification is about; the answer, where two readers could take it for different ones.
+/// Returns the id of the task that a request or notification refers to. Returns an error response if a repeated
+/// name makes it ambiguous.
 pub(crate) fn subject_of(message: &Message) -> Result<Option<String>, Message> {
     let params = Object::read(message.text()).ok().and_then(|object| object.get("params"));
     let Some(params) = params.map(Object::read) else { return Ok(None) };
@@ -183,7 +186,7 @@ pub(crate) fn subject_of(message: &Message) -> Result<Option<String>, Message> {
 }
 
 impl Gateway {
-    /// Notes the task that a call is answered with, if it is.
+    /// Stores the task that a call is answered with, if it is one.
     pub(crate) async fn made(&self, running: &Running, result: &Value) -> Option<TaskRole> {
         let (mut task, id) = Task::made(running, result)?;
         let (about, door) = (&running.teller.about, &running.door);
@@ -193,7 +196,7 @@ impl Gateway {
         Some(TaskRole::Made { notes, expires: task.expires(), shown })
     }
 
-    /// The result of a task on its way to whoever asked for it, or is told of it.
+    /// Prepares the result of a task for the client that requested it or is notified of it.
     pub(crate) fn late(
         &self,
         client: &Client,
@@ -211,7 +214,7 @@ impl Gateway {
         let now = Instant::now();
         let since = now.checked_sub(task.took()).unwrap_or(now);
         let id = task.correlation_id.clone();
-        // The id is random too, and the server does not see it.
+        // The call's id is random too, and the server does not see it.
         let marker = client.marker().unwrap_or_else(|_| Marker::of_text(&id.to_string()));
         let teller = ReplyBuilder::of_task(self, upstream, &request, about, id, marker, since);
         let was_asked_for = matches!(request.message.shape(), Shape::Request { .. });
@@ -229,8 +232,7 @@ impl Gateway {
         }
     }
 
-    /// Looks at the result of a task before it is given, wherever it is in what the server says; what says nothing of a
-    /// result crosses.
+    /// Checks the result of a task at its place in a message. A message without a result is forwarded unchanged.
     pub(crate) async fn deliver_late(
         &self,
         upstream: &Upstream,
@@ -239,7 +241,7 @@ impl Gateway {
         place: Place,
     ) -> Message {
         let Place::Within(member) = place else {
-            // That a server does not know what nobody made says nothing of a call.
+            // An error about a task of unknown origin is not the result of a call.
             let is_unknown =
                 matches!(running.task.as_deref(), Some(TaskRole::Late { is_unknown: true, .. }));
             if is_unknown && splice::at(said.text(), &["result"]).is_none() {
@@ -272,7 +274,7 @@ impl Gateway {
                     Err(_) => return said,
                 }
             }
-            // It is not there yet, or was given up.
+            // The result does not exist yet, or the task was cancelled.
             _ => return said,
         };
         let has_result = splice::at(reply.text(), &["result"]).is_some();

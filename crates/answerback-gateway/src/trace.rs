@@ -1,7 +1,7 @@
-//! Traces of calls, for whoever collects them: one span a call, as the conventions of OpenTelemetry name it.
+//! Exports traces of calls, one span per call, with the names of OpenTelemetry's conventions.
 //!
-//! The exporter is a small one of our own: OTLP as JSON, over the HTTP client that servers behind URLs are reached with.
-//! It never holds up a call: what finds no room in the queue is dropped, and counted.
+//! The exporter is our own and small: it sends OTLP as JSON over the HTTP client for servers. It never delays a
+//! call: spans that do not fit into the queue are dropped and counted.
 
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,31 +16,32 @@ use tokio::sync::mpsc;
 use crate::call::ToolCallRequest;
 use crate::gateway_reply::meta;
 
-/// How many spans wait for the collector.
+/// The number of spans in the queue.
 const WAITING: usize = 1024;
-/// The most spans of one message.
+/// The largest number of spans in one message.
 const TOGETHER: usize = 256;
-/// How long the collector has for a message.
+/// The time that the collector has to accept a message.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The longest `tracestate` that is passed on.
+/// The longest `tracestate` that is forwarded.
 const LONGEST_STATE: usize = 512;
 
-/// Where spans go.
+/// Sends spans to a collector.
 #[derive(Debug)]
 pub struct Tracer {
     collector: Remote,
     service: String,
     queue: mpsc::Sender<Value>,
-    /// Taken by the exporter, which begins with the first span.
+    /// The receiving end of the queue. The exporter takes it when the first span ends.
     waiting: Mutex<Option<mpsc::Receiver<Value>>>,
 }
 
 impl Tracer {
-    /// The tracer that OpenTelemetry's variables describe: none, unless they name an endpoint.
+    /// Creates the tracer that OpenTelemetry's environment variables describe. Returns `None` if they name no
+    /// endpoint.
     ///
     /// # Errors
     ///
-    /// What is wrong with them.
+    /// Returns the reason if a variable is invalid.
     pub fn from_variables(
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, String> {
@@ -73,7 +74,7 @@ impl Tracer {
         Ok(Some(Self { collector, service, queue, waiting }))
     }
 
-    /// Ends a span with the answer to its call; none, where the client did not want it any more.
+    /// Ends a span with the response to its call, or with `None` if the client cancelled the call.
     pub(crate) fn end(&self, span: CallSpan, answer: Option<&Message>) {
         if !span.is_sampled {
             return;
@@ -84,7 +85,7 @@ impl Tracer {
         }
     }
 
-    /// Starts the exporter, once. It ends when we do.
+    /// Starts the exporter once. It runs until the tracer is dropped.
     fn start(&self) {
         let Ok(mut waiting) = self.waiting.lock() else { return };
         let Some(mut waiting) = waiting.take() else { return };
@@ -92,7 +93,7 @@ impl Tracer {
         tokio::spawn(async move {
             let mut has_failed = false;
             let mut spans = Vec::new();
-            // What came while a message was under way goes together into the next.
+            // Spans that arrive during an export are sent together in the next one.
             while waiting.recv_many(&mut spans, TOGETHER).await > 0 {
                 let count = spans.len() as u64;
                 let body = exported(&service, std::mem::take(&mut spans)).to_string();
@@ -118,7 +119,7 @@ impl Tracer {
     }
 }
 
-/// A call while it is under way.
+/// Holds the span of a call in progress.
 #[derive(Debug)]
 pub(crate) struct CallSpan {
     trace: String,
@@ -133,7 +134,7 @@ pub(crate) struct CallSpan {
 }
 
 impl CallSpan {
-    /// Begins the span of a call. Nothing, where there is no randomness for its id.
+    /// Begins the span of a call. Returns `None` if there is no randomness for its id.
     pub(crate) fn begin(call: &ToolCallRequest, upstream: &str) -> Option<Self> {
         let said = |name: &str| splice::string_at(call.meta.as_deref()?, &[name]);
         let parent = said("traceparent").as_deref().and_then(Parent::read);
@@ -157,7 +158,7 @@ impl CallSpan {
         })
     }
 
-    /// The call's message as the server gets it: what it does belongs to this span.
+    /// Sets the `traceparent` in the message for the server, so that its spans become children of this one.
     pub(crate) fn passed_on(&self, message: Message) -> Message {
         let parent = format!("00-{}-{}-0{}", self.trace, self.id, u8::from(self.is_sampled));
         let parent = Value::from(parent).to_string();
@@ -191,7 +192,7 @@ impl CallSpan {
             "traceId": self.trace,
             "spanId": self.id,
             "name": format!("execute_tool {}", self.tool),
-            // We are the server of whoever called, and its context came from there.
+            // The span has the kind SERVER, because the caller sent its context to us.
             "kind": 2,
             "startTimeUnixNano": self.start.to_string(),
             "endTimeUnixNano": nanos().max(self.start).to_string(),
@@ -208,7 +209,7 @@ impl CallSpan {
     }
 }
 
-/// What a call failed with, as one of few words.
+/// Returns the error type of a call, which has few possible values.
 fn error_of(answer: Option<&Message>) -> Option<String> {
     let Some(answer) = answer else { return Some("cancelled".to_owned()) };
     if let Some(code) = splice::at(answer.text(), &["error", "code"]) {
@@ -218,7 +219,7 @@ fn error_of(answer: Option<&Message>) -> Option<String> {
     is_error.then(|| "tool_error".to_owned())
 }
 
-/// What we said about the call ourselves: how it is found in the record, and what can be done about it.
+/// Returns the facts that we added to the response: the correlation id and the retry advice.
 fn facts(answer: &Message) -> Vec<(&'static str, String)> {
     let said = [["result", "_meta"], ["error", "data"]]
         .iter()
@@ -238,7 +239,7 @@ fn facts(answer: &Message) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-/// A message of OTLP.
+/// Builds an OTLP message.
 fn exported(service: &str, spans: Vec<Value>) -> Value {
     let version = env!("CARGO_PKG_VERSION");
     json!({"resourceSpans": [{
@@ -250,7 +251,7 @@ fn exported(service: &str, spans: Vec<Value>) -> Value {
     }]})
 }
 
-/// What a `traceparent` says.
+/// Holds a parsed `traceparent`.
 #[derive(Debug, Eq, PartialEq)]
 struct Parent {
     trace: String,
@@ -259,7 +260,7 @@ struct Parent {
 }
 
 impl Parent {
-    /// Reads one of W3C's trace context. A later version may say more at its end.
+    /// Parses a W3C `traceparent`. Later versions may have more parts at the end.
     fn read(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let (version, trace, span, flags) =
@@ -281,7 +282,7 @@ impl Parent {
     }
 }
 
-/// A value with its percent escapes undone; one that has none that can be is taken as it is.
+/// Decodes percent escapes. Invalid escapes stay unchanged.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();

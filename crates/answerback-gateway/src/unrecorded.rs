@@ -1,11 +1,11 @@
-//! Why something could not be recorded: for the log in full, and for everybody else without internal detail.
+//! Explains why an entry could not be recorded: fully in the log, and without internal details to others.
 
 use std::borrow::Cow;
 
 use answerback_store::StoreError;
 
-/// A reason in two editions. Models, clients and whoever polls the service read the public one: addresses of databases,
-/// paths and the words of other programs are for the operator, who has the log.
+/// Holds the public and the detailed form of a reason. Clients, models and status pages show the public form.
+/// Database addresses, paths and other programs' messages are only for the operator's log.
 #[derive(Clone, Debug)]
 pub(crate) struct Unrecorded {
     pub(crate) public: Cow<'static, str>,

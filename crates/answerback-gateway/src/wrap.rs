@@ -1,4 +1,4 @@
-//! One client on a pair of streams, one server that is a child process.
+//! Connects one client on a pair of streams with one server that is a child process.
 
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -19,30 +19,30 @@ use crate::client_sink::ClientSink;
 use crate::relay::{Relay, Served, repeated_name};
 use crate::{Client, Gateway};
 
-/// Where calls come in, in the record.
+/// The name of this surface in the ledger.
 const SURFACE: &str = "wrap";
-/// How long a client is still heard whose server ended before it answered anything: it may only be about to ask.
+/// The time that a client still has to send requests if the server ended before it answered anything.
 const LAST_REQUESTS: Duration = Duration::from_secs(2);
-/// How long requests may still be answered after the client closed its end. With what follows it is less than the second
-/// after which a client that left must not find us running.
+/// The time that requests have to be answered after the client closed its input. All shutdown delays together
+/// stay below one second, after which a client may kill us.
 const LAST_ANSWERS: Duration = Duration::from_millis(400);
-/// How long the server has to end while we wait for it. After that its supervisor ends it.
+/// The time that we wait for the server to end. After that, its supervisor process ends it.
 const SERVER_LEAVING: Duration = Duration::from_millis(400);
-/// The same for a server that has left a request without an answer, and so cannot be expected to end by itself.
+/// The same time for a server that left a request unanswered, and so is not expected to end by itself.
 const STUCK_SERVER_LEAVING: Duration = Duration::from_millis(250);
-/// How long a server that was made to end may take for it while we wait.
+/// The time that we wait for a server that is being ended.
 const HURRIED_SERVER_LEAVING: Duration = Duration::from_millis(100);
-/// How long what was answered may take to be written.
+/// The time to write the remaining responses.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-/// The same where something was not answered in time.
+/// The same time if a request was not answered.
 const LAST_WORDS_OF_STUCK: Duration = Duration::from_millis(100);
 
-/// Why a request has no answer whose client is gone.
+/// The reason for a request without a response after the client left.
 const CLIENT_LEFT: &str = "the client closed its input before the server answered";
-/// Why a request has no answer whose server is gone.
+/// The reason for a request without a response after the server ended.
 const SERVER_ENDED: &str = "the server ended before it answered";
 
-/// The server that is wrapped.
+/// Describes the server to wrap.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Wrapped {
@@ -52,34 +52,35 @@ pub struct Wrapped {
 }
 
 impl Wrapped {
-    /// A program that is a server, under a name of our own for it.
+    /// Creates a server from a program, with a name for it.
     pub fn new(name: impl Into<String>, program: Program) -> Self {
         Self { name: name.into(), program, pins: None }
     }
 
-    /// The file that keeps the tools' definitions as they were first seen.
+    /// Sets the file that stores the pinned tool definitions.
     pub fn with_pins(mut self, file: impl Into<PathBuf>) -> Self {
         self.pins = Some(file.into());
         self
     }
 }
 
-/// How wrapping a server ended.
+/// Tells how wrapping a server ended.
 #[derive(Debug)]
-#[expect(clippy::exhaustive_enums, reason = "one of the two goes first")]
+#[expect(clippy::exhaustive_enums, reason = "either the client or the server ends first")]
 pub enum Ended {
     /// The client left, and the server was ended.
     Client,
-    /// The server ended before it had answered anything: as it said, where it is known.
+    /// The server ended before it answered anything. The status is present if it is known.
     Server(Option<ExitStatus>),
 }
 
-/// Carries messages between a client and a wrapped server until the client leaves, or `stop` says so. A server that
-/// ends is started again, once it has answered anything; one that never did is no server, and is not tried for ever.
+/// Forwards messages between a client and a wrapped server until the client leaves or `stop` is ready. A server
+/// that ends is restarted if it has answered a request before. Otherwise it is probably not a server, and is not
+/// started again.
 ///
 /// # Errors
 ///
-/// When the server cannot be started, or what is in force cannot be recorded.
+/// Returns an error if the server cannot be started, or if the active policy cannot be recorded.
 pub async fn wrap(
     gateway: Arc<Gateway>,
     client: Client,
@@ -96,7 +97,7 @@ pub async fn wrap(
         let (child, link) = program.start(&name, most)?;
         Ok(Opened { link: bridged_on_demand(link, era.clone()), child: Some(child) })
     };
-    // A program that is not there is told at once, and not tried again.
+    // A missing program is reported at once and not tried again.
     let first = start().map_err(|error| WrapError::Start { program: place.clone(), error })?;
     let mut first = Some(first);
     let open = move || first.take().map_or_else(&start, Ok);
@@ -131,11 +132,12 @@ pub async fn wrap(
         has_finished =
             relay.finish(LAST_ANSWERS, "the gateway was stopped before the server answered").await;
     }
-    // The server's input ends, and the server with it. What it does not answer any more is answered by us.
+    // Closing the server's input makes it end. We answer the requests that it leaves open.
     relay.close();
     let mut has_server_left = matches!(left, WrapExit::Server);
     if !has_server_left {
-        // One that never answered anything may be no server, and then its own end says more than ours would.
+        // If the server never answered, it may not be a server. Its own exit status then says more than a forced
+        // one.
         if !has_finished && health.has_answered() {
             health.hurry();
         }
@@ -157,27 +159,27 @@ pub async fn wrap(
     relay.note_stop(SURFACE).await.map_err(WrapError::Record)?;
     let ended = if has_server_left { Ended::Server(health.ended()) } else { Ended::Client };
     drop(relay);
-    // What was answered is written, unless the client is gone.
+    // The remaining responses are written, unless the client is gone.
     let last_words = if has_finished { LAST_WORDS } else { LAST_WORDS_OF_STUCK };
     let _ = tokio::time::timeout(last_words, client_writer).await;
     Ok(ended)
 }
 
-/// Who ends it.
+/// Tells which event ended the connection.
 enum WrapExit {
     Client,
     Stopped,
     Server,
 }
 
-/// Answers what the server left without an answer.
+/// Answers the requests that the server left open.
 async fn answer_for_server(relay: &Relay, unanswered: Vec<Id>) {
     for id in unanswered {
         relay.tell(broken(&id, SERVER_ENDED, None)).await;
     }
 }
 
-/// Answers the requests of a client that is not served with the reason, until the client leaves or has had time to ask.
+/// Rejects the requests of a client that cannot be served, until the client leaves or a short time has passed.
 pub async fn refuse_requests(
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
@@ -200,8 +202,8 @@ pub async fn refuse_requests(
     let _ = tokio::time::timeout(LAST_WORDS, writer).await;
 }
 
-/// Reads what the client says until it leaves, and waits a little for what it asked for. Returns true if all of that was
-/// answered.
+/// Reads the client's messages until it leaves, and waits briefly for the remaining responses. Returns true if
+/// all requests were answered.
 async fn from_client(relay: &Arc<Relay>, input: impl AsyncRead + Unpin, most: usize) -> bool {
     let take = |read| async {
         match read {
@@ -222,7 +224,7 @@ async fn from_client(relay: &Arc<Relay>, input: impl AsyncRead + Unpin, most: us
             Err(line) => {
                 let line: UnreadableLine = line;
                 relay.tell(line.error()).await;
-                // The server, or one of our own questions, waits for this answer, and no other will come.
+                // The server or a question of ours waits for this response, and no other will come.
                 if let Some(id) = line.id.as_ref().filter(|_| line.is_answer) {
                     let reason = format!("the client's answer {}", line.reason);
                     relay.hear(Message::error(Some(id), line.code, &reason, None)).await;
@@ -232,24 +234,24 @@ async fn from_client(relay: &Arc<Relay>, input: impl AsyncRead + Unpin, most: us
         true
     };
     read_lines(input, most, take).await;
-    // The client closed its end; it may still read what it asked for, and answers no form any more.
+    // The client closed its input. It may still read responses, but it can no longer answer forms.
     relay.client_left();
     relay.finish(LAST_ANSWERS, CLIENT_LEFT).await
 }
 
-/// Why a server could not be wrapped.
+/// Reports why a server could not be wrapped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WrapError {
-    /// It could not be started.
+    /// The server could not be started.
     #[error("cannot start {program}: {error}")]
     Start {
-        /// The program.
+        /// The name or path of the program.
         program: String,
-        /// Why not.
+        /// The cause of the failure.
         error: std::io::Error,
     },
-    /// What is in force could not be recorded.
+    /// The active policy could not be recorded.
     #[error("nothing can be recorded, so nothing is served: {0}")]
     Record(StoreError),
 }

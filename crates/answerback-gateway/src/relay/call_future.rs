@@ -1,4 +1,4 @@
-//! Calls that whoever reads their answer carries: a task of their own would have to be made, and to wake whoever reads.
+//! Runs calls in the task that reads their response. This avoids a new task per call and its wakeups.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,28 +9,28 @@ use tokio::task::JoinSet;
 
 use super::{Relay, lock};
 
-/// What is under way, in tasks and out of them.
+/// Holds the running calls, in tasks of the relay and in those of readers.
 #[derive(Debug, Default)]
 pub(super) struct RunningCalls {
     pub(super) tasks: JoinSet<()>,
-    /// How many calls are carried by whoever reads their answer.
+    /// The number of calls that run in a reader's task.
     pub(super) elsewhere: usize,
-    /// Whether the relay leaves, and knows the tasks that it waits for.
+    /// True while the relay shuts down. It then waits only for the tasks that it already has.
     pub(super) is_leaving: bool,
-    /// Whether it has left, so that nobody waits for anything any more.
+    /// True once the relay has shut down and waits for nothing.
     pub(super) has_left: bool,
 }
 
 impl RunningCalls {
     pub(super) fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
-        // Those that are done are forgotten.
+        // Finished tasks are removed first.
         while self.tasks.try_join_next().is_some() {}
         self.tasks.spawn(task);
     }
 }
 
-/// A call on its way to its answer. Whoever drops it before has it go on in a task of its own: who does not read an answer
-/// any more has not given the call up.
+/// Runs a call to its response when polled. If it is dropped early, the call continues in its own task, because a
+/// reader that leaves has not cancelled the call.
 pub(crate) struct CarriedCall {
     call: Option<CallFuture>,
     counted: Option<CarriedGuard>,
@@ -38,7 +38,7 @@ pub(crate) struct CarriedCall {
 
 type CallFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// One of the calls that are carried elsewhere, for as long as it is.
+/// Counts a call that runs in a reader's task while it exists.
 struct CarriedGuard(Arc<Relay>);
 
 impl Drop for CarriedGuard {
@@ -71,7 +71,7 @@ impl Future for CarriedCall {
 impl Drop for CarriedCall {
     fn drop(&mut self) {
         let (Some(call), Some(counted)) = (self.call.take(), self.counted.take()) else { return };
-        // Where there is no runtime any more, nothing goes on.
+        // Without a runtime the call cannot continue.
         if Handle::try_current().is_err() {
             return;
         }
@@ -81,7 +81,7 @@ impl Drop for CarriedCall {
             return;
         }
         if under_way.is_leaving {
-            // Who leaves has its tasks already, and waits for this one where it was counted.
+            // The relay has already collected its tasks, so this call must stay in the count that it waits for.
             drop(under_way);
             tokio::spawn(async move {
                 call.await;
@@ -118,7 +118,7 @@ mod tests {
         Arc::new(Relay::new(Arc::new(gateway), who, served, outlet, to_server))
     }
 
-    /// A call that takes three seconds, and whether it is done.
+    /// Returns a call that takes three seconds, and a flag that it sets when it is done.
     fn call(relay: &Arc<Relay>) -> (CarriedCall, Arc<AtomicBool>) {
         let is_done = Arc::new(AtomicBool::new(false));
         let done = Arc::clone(&is_done);
@@ -152,7 +152,7 @@ mod tests {
         relay.leave().await;
         assert!(first_is_done.load(Ordering::Relaxed) && second_is_done.load(Ordering::Relaxed));
         assert!(reading.await.is_ok() && giving_up.await.is_ok());
-        // Nobody waits for what is left behind.
+        // The relay no longer waits for this call.
         let (late, is_done) = call(&relay);
         drop(late);
         sleep(9 * SECOND).await;

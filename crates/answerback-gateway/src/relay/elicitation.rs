@@ -1,4 +1,4 @@
-//! Asking the person at the client, and what becomes of a call when somebody decides, wherever they do.
+//! Asks the client's user about a blocked call, and continues the call after a decision from any surface.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use crate::call::Answers;
 use crate::decide::retry_key;
 use crate::{Admission, Asked, Recorder, ToolCallRequest, Upstream, ask, gateway_reply};
 
-/// Records what a person decided at the client, about the case as it stands. The case has to be one of these calls:
-/// who made other calls does not decide about them.
+/// Records a decision that was made at the client. The case must belong to these calls, because the users of
+/// other calls may not decide it.
 async fn settle(
     recorder: &Recorder,
     case: &UuidV7,
@@ -33,17 +33,17 @@ async fn settle(
     Ok(())
 }
 
-/// A question that is open at the client. Its answer is of no use to anybody once it is dropped.
+/// Holds a form that is open at the client. Its answer is ignored once this is dropped.
 struct OpenForm<'r> {
     relay: &'r Relay,
-    /// The call that it is about.
+    /// The call that the form is about.
     call: &'r Id,
     id: Id,
     reply: oneshot::Receiver<Message>,
 }
 
 impl<'r> OpenForm<'r> {
-    /// Puts a form to the person at the client.
+    /// Sends a form to the client.
     async fn put(relay: &'r Relay, call: &'r Id, form: &Value) -> Self {
         let (id, reply) = relay.expect_answer(Answerer::Client);
         let request = Message::request(&id, "elicitation/create", form);
@@ -52,7 +52,7 @@ impl<'r> OpenForm<'r> {
         form
     }
 
-    /// What the client says to it.
+    /// Waits for the client's answer to the form.
     async fn reply(&mut self, most: Duration) -> Result<Message, String> {
         match tokio::time::timeout(most, &mut self.reply).await {
             Ok(Ok(message)) => Ok(message),
@@ -61,7 +61,7 @@ impl<'r> OpenForm<'r> {
         }
     }
 
-    /// Takes it back, so that nobody fills in what nobody reads.
+    /// Withdraws the form, so that the user does not fill it in for nothing.
     async fn withdraw(self, reason: &str) {
         let cancelled = Incoming::about(cancellation(&self.id, reason), self.call.clone());
         self.relay.tell(cancelled).await;
@@ -75,8 +75,8 @@ impl Drop for OpenForm<'_> {
 }
 
 impl Relay {
-    /// Looks at a call. One that is made again to answer a question of ours brings the decision along, unless somebody
-    /// decided elsewhere meanwhile.
+    /// Checks a call. A call that is repeated to answer our question contains the user's decision, which counts
+    /// unless the case was already decided.
     pub(super) async fn admit(&self, upstream: &Upstream, call: Box<ToolCallRequest>) -> Admission {
         let ours =
             call.answers.clone().and_then(|answers| Some((ask::case_of(&answers)?, answers)));
@@ -88,7 +88,7 @@ impl Relay {
         }
     }
 
-    /// Looks at a call that is made again, with the answers to what we asked about this case.
+    /// Checks a repeated call that contains the answers about this case.
     async fn admit_again(
         &self,
         upstream: &Upstream,
@@ -106,12 +106,12 @@ impl Relay {
         self.gateway.admit(&self.client, upstream, call.after_waiting_for(case)).await
     }
 
-    /// Asks the person at the client, where the client can, and waits for whoever decides first: they, or somebody at the
-    /// desk. What is corrected runs as the answer to the call that is still open; what is said otherwise is told to the
-    /// model. Without a decision the case waits in the inbox.
+    /// Asks the client's user, if the client supports it, and waits for the first decision from any surface.
+    /// Corrected arguments run as the result of the open call. Any other decision is sent to the model. Without a
+    /// decision the case waits in the inbox.
     pub(super) async fn ask_person(&self, upstream: &Upstream, asked: Asked) -> Admission {
         let Asked { answer, call, escalation } = asked;
-        // Without a session the answer itself asks, where the client can. Who has left is not there to be asked.
+        // Without a session, the response itself asks the user. A client that has left cannot be asked.
         let can_ask = !call.is_modern && self.can_ask.load(Ordering::Acquire);
         if !can_ask || !self.is_open(&call.id) {
             return Admission::Answer(answer);
@@ -119,12 +119,12 @@ impl Relay {
         if !self.is_decided_meanwhile(&call, &escalation).await {
             return Admission::Answer(answer);
         }
-        // The answer was on its way as far as attempts go: what comes now is judged by the decision.
+        // The rejected attempt counts as answered, so the call is checked again under the decision.
         self.client.answered();
         self.gateway.admit(&self.client, upstream, call.after_waiting_for(escalation.id)).await
     }
 
-    /// Waits for a decision about a call that is open, and says whether there is one and somebody to hear of it.
+    /// Waits for a decision about an open call. Returns true if there is one and the client still waits.
     async fn is_decided_meanwhile(&self, call: &ToolCallRequest, escalation: &Escalation) -> bool {
         let Some(recorder) = self.gateway.recorder() else { return false };
         let case = &escalation.id;
@@ -141,11 +141,11 @@ impl Relay {
             },
             () = recorder.decided(case) => form.withdraw("it was decided elsewhere").await,
         }
-        // Nothing runs for a client that does not wait for it: the decision is for its next call then.
+        // If the client no longer waits, the call must not run. The decision then applies to its next call.
         recorder.is_decided(case).await && self.is_open(&call.id)
     }
 
-    /// Records what a person said at the client about a call, where it is a decision and the first one.
+    /// Records the user's decision about a call, if there is one and it is the first.
     async fn take(
         &self,
         call: &ToolCallRequest,
@@ -169,11 +169,11 @@ impl Relay {
         }
     }
 
-    /// Waits until the client gives a call up that is not forwarded yet.
+    /// Waits until the client cancels a call that was not forwarded yet.
     async fn until_given_up(&self, call: &Id) {
         loop {
             let mut notified = std::pin::pin!(self.given_up.notified());
-            // Whoever gives it up from now on is heard.
+            // A cancellation from now on wakes this task.
             notified.as_mut().enable();
             if self.is_given_up(call) {
                 return;
@@ -182,7 +182,7 @@ impl Relay {
         }
     }
 
-    /// Whether a call that is not forwarded yet is still open: its client has neither given it up nor left for good.
+    /// Returns true if the client still waits for a call that was not forwarded yet.
     fn is_open(&self, call: &Id) -> bool {
         !self.is_given_up(call) && self.to_client.is_waited_for(call)
     }

@@ -1,4 +1,4 @@
-//! What crosses between one client and one server: calls are held and looked at, the rest passes.
+//! Relays messages between one client and one server. Calls are checked first, and other messages are forwarded.
 
 mod call_future;
 mod elicitation;
@@ -39,82 +39,82 @@ pub(crate) use pending_requests::cancellation;
 use pending_requests::{Asked, Heard, UNREAD, Watched};
 pub(crate) use tools::Listed;
 
-/// What our own requests are called, on both sides.
+/// The prefix of the ids of our own requests, on both sides.
 const OURS: &str = "answerback";
-/// Why something is not taken in whose id is in use.
+/// The reason for rejecting a call whose id is in use.
 const REPEATED: &str = "a call with this id is under way";
-/// How long calls under way have when the client leaves.
+/// The time that running calls have when the client leaves.
 const LEAVING: Duration = Duration::from_secs(5);
-/// How long recording takes at most that a call was not answered.
+/// The time to record that calls were not answered.
 const RECORDING: Duration = Duration::from_millis(200);
 
-/// What became of a call that was forwarded.
+/// Tells how a forwarded call ended.
 enum ForwardOutcome {
     Message(Message),
-    /// The client gave it up; whether the server had it by then.
+    /// The client cancelled the call. `was_sent` is true if the server had received it.
     Cancelled {
         was_sent: bool,
     },
 }
 
-/// What carries messages between one client and one server, and keeps what has to be known between two of them.
+/// Relays messages between one client and one server, and holds the state of both.
 pub(crate) struct Relay {
     gateway: Arc<Gateway>,
     client: Arc<Client>,
     server: Served,
-    /// Where the two meet.
+    /// Tells which connection's tasks the client can see.
     door: TaskScope,
     to_client: ClientSink,
     to_server: Arc<OutboundQueue>,
-    /// How calls are carried that need not wait for anything else.
+    /// Sends calls without the queues, if the link supports it.
     direct: Direct,
-    /// The calls under way; the sender is there once the call was forwarded.
+    /// The running calls by request id.
     calls: Mutex<HashMap<Id, Stage>>,
-    /// The client's other requests under way. An answer to neither was asked for by nobody.
+    /// The client's other pending requests. A response that matches neither a call nor one of these is dropped.
     asked: Mutex<HashMap<Id, Asked>>,
-    /// What the server asked the client, and waits for.
+    /// The pending requests of the server to the client.
     questions: Mutex<HashSet<Id>>,
     under_way: Mutex<RunningCalls>,
-    /// Rung when a call ends that is carried by whoever reads its answer.
+    /// Notifies waiters that a call in a reader's task has ended.
     has_ended_elsewhere: Notify,
-    /// Notified when a request of the client that is no call is answered.
+    /// Notifies waiters that a request other than a call was answered.
     has_answered_other: Notify,
-    /// Whether the server said its last word.
+    /// True once the server has sent its last message.
     has_ended: watch::Sender<bool>,
-    /// Tells who waits for a call that the client gave it up.
+    /// Notifies waiters that the client cancelled a call.
     given_up: Notify,
-    /// Requests of our own, each with who may answer it.
+    /// Our own requests, each with the side that must answer it.
     ours: Mutex<HashMap<Id, (Answerer, oneshot::Sender<Message>)>>,
-    /// What begins the ids of our own requests, which nobody can guess.
+    /// The unguessable prefix of the ids of our own requests.
     prefix: String,
     upstream: RwLock<Option<Arc<Upstream>>>,
     version: RwLock<Option<String>>,
     listing: tokio::sync::Mutex<()>,
     numbers: AtomicU64,
-    /// Whether the client can put a question to its user.
+    /// True if the client can show forms to its user.
     can_ask: AtomicBool,
-    /// How often the server said that its tools changed.
+    /// Counts how often the server reported changed tools.
     changes: AtomicU64,
 }
 
-/// The server as whoever operates us calls it.
+/// Describes the configured server.
 #[derive(Clone, Debug)]
 pub(crate) struct Served {
-    /// Its name in the configuration.
+    /// The server's name in the configuration.
     pub(crate) name: String,
-    /// The program that it is, or where it is.
+    /// The server's program or URL.
     pub(crate) place: String,
-    /// The file that keeps its tools' definitions as they were first seen.
+    /// The file with the pinned definitions of the server's tools.
     pub(crate) pins: Option<PathBuf>,
-    /// The server as any relay to it saw it last: what is the same is compiled and recorded once.
+    /// The server's last known state, shared by all relays. Unchanged tools are compiled and recorded only once.
     pub(crate) known: Arc<RwLock<Option<Arc<Upstream>>>>,
-    /// The tools that it listed last, to any client.
+    /// The tools that the server last listed to any client.
     pub(crate) listed: Arc<RwLock<Option<Listed>>>,
-    /// Where the names that its tools have are kept, while it is alone and they are its own.
+    /// The store for tool names, if this is the only server, so that its tools keep their own names.
     pub(crate) names: Option<NameFile>,
-    /// Whether it is one of several that are listed together: then whoever lists them remembers.
+    /// True if the server is one of several behind one endpoint. The hub then stores the listed tools.
     pub(crate) is_one_of_many: bool,
-    /// Whether all clients talk to the same one, which is somewhere else. Otherwise each has a process to itself.
+    /// True if all clients share one remote server. Otherwise each client has its own server process.
     pub(crate) is_remote: bool,
 }
 
@@ -126,38 +126,38 @@ impl Served {
     }
 }
 
-/// Who may answer a request of ours.
+/// Names the side that must answer a request of ours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Answerer {
     Client,
     Server,
 }
 
-/// Why a call is not taken in.
+/// Tells why a call is rejected before it is checked.
 enum Refusal {
-    /// There is a call with its id.
+    /// A call with this id is already running.
     Repeated,
-    /// There are as many calls as there may be.
+    /// Too many calls are running.
     Busy,
 }
 
-/// What became of something that was put to the server.
+/// Tells how an exchange with the server ended.
 enum Exchanged {
     Answer(Message),
-    /// It never left us.
+    /// The message was never sent.
     Unsent(String),
-    /// The server has it, and will not answer.
+    /// The server received the message and will not answer.
     Unanswered(String),
-    /// The client gave it up; whether the server had it by then.
+    /// The client cancelled the call. `was_sent` is true if the server had received it.
     Cancelled {
         was_sent: bool,
     },
 }
 
 enum Stage {
-    /// It is being looked at.
+    /// The call is being checked.
     Admitting { is_cancelled: bool },
-    /// The server has it.
+    /// The call was forwarded to the server.
     Forwarded { waits: oneshot::Sender<ForwardOutcome>, heard: Heard },
 }
 
@@ -166,7 +166,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Relay {
-    /// A relay between what is written to the client and what is written to the server.
+    /// Creates a relay between a client's sink and a server's channel.
     pub(crate) fn new(
         gateway: Arc<Gateway>,
         client: Arc<Client>,
@@ -204,18 +204,18 @@ impl Relay {
         }
     }
 
-    /// With a way past the queues to the server.
+    /// Sets the direct path to the server.
     pub(crate) fn with_direct(mut self, direct: Direct) -> Self {
         self.direct = direct;
         self
     }
 
-    /// Notes that the relay begins, and what is in force from then on.
+    /// Records the start of the relay and the active policy.
     pub(crate) async fn note_start(&self, surface: &str) -> Result<(), StoreError> {
         self.gateway.note_start(Some(&self.server.name), &self.described(surface)).await
     }
 
-    /// Notes that the relay ends.
+    /// Records the end of the relay.
     pub(crate) async fn note_stop(&self, surface: &str) -> Result<(), StoreError> {
         let document = self.described(surface);
         self.gateway.note(Subject::Stop, Some(&self.server.name), &document).await
@@ -226,11 +226,12 @@ impl Relay {
         json!({"surface": surface, "upstream": name, "program": place})
     }
 
-    /// Waits until the requests under way are answered, but no longer than `most`. Then those that the server has are
-    /// answered with `reason`, and those that it has not seen yet as calls that did not run. Returns true if every
-    /// request was answered in time.
+    /// Waits until the pending requests are answered, but not longer than `most`. After that, requests that were
+    /// sent are answered with `reason`, and requests that were not sent are answered as calls that did not run.
+    /// Returns true if every request was answered in time.
     ///
-    /// The time does not depend on the server: one that never answers must not keep us after the client has left.
+    /// The wait does not depend on the server: a server that never answers must not keep us running after the
+    /// client left.
     pub(crate) async fn finish(&self, most: Duration, reason: &str) -> bool {
         let mut tasks = std::mem::take(&mut lock(&self.under_way).tasks);
         let until = Instant::now() + most;
@@ -244,13 +245,13 @@ impl Relay {
             return true;
         }
         self.give_up_all(reason).await;
-        // Each of them records that it was not answered.
+        // Each of these tasks records that its call was not answered.
         let until = Instant::now() + RECORDING;
         while tasks.len() > self.looked_at()
             && matches!(timeout_at(until, tasks.join_next()).await, Ok(Some(_)))
         {}
         let kept_back = self.keep_back();
-        // They answer nothing themselves any more.
+        // Dropping the set aborts the tasks, so they answer nothing.
         drop(tasks);
         for id in kept_back {
             let reason = "the gateway ended before it had judged the call, which did not run";
@@ -259,7 +260,7 @@ impl Relay {
         false
     }
 
-    /// Answers every request that the server has, in its place, and cancels it at the server.
+    /// Answers every request that was sent to the server, and cancels it there.
     async fn give_up_all(&self, reason: &str) {
         let mut forwarded = Vec::new();
         {
@@ -289,12 +290,12 @@ impl Relay {
         }
     }
 
-    /// Tells the client something.
+    /// Sends a message to the client.
     pub(crate) async fn tell(&self, said: impl Into<Incoming>) {
         self.to_client.send(said.into()).await;
     }
 
-    /// Takes a message of the client.
+    /// Handles a message of the client.
     pub(crate) async fn hear(self: &Arc<Self>, message: Message) {
         match message.shape() {
             Shape::Request { id, method } if method == ToolCallRequest::METHOD => {
@@ -333,11 +334,11 @@ impl Relay {
                 }
             }
             Shape::Batch => {
-                // One revision of the protocol had them. A call in it would pass unchecked.
+                // One revision of the protocol allowed batches. A call in a batch would not be checked.
                 let text = "batches are not taken: send each message on a line of its own";
                 self.tell(Message::error(None, code::INVALID_REQUEST, text, None)).await;
             }
-            // A call without an id would be one that nobody looks at.
+            // A call without an id would not be checked.
             Shape::Notification { method } if !method.starts_with("notifications/") => {
                 tracing::warn!(upstream = %self.server.name, "a client sent a request without an id; it was dropped");
             }
@@ -349,12 +350,12 @@ impl Relay {
         }
     }
 
-    /// Leaves the server, which hears what it was told before.
+    /// Closes the connection to the server after the messages that were already sent.
     pub(crate) fn close(&self) {
         self.to_server.close();
     }
 
-    /// Leaves, when the calls under way were answered; but not for long.
+    /// Closes the connection after the running calls were answered, or after a short time.
     pub(crate) async fn leave(&self) {
         let mut tasks = {
             let mut under_way = lock(&self.under_way);
@@ -362,15 +363,15 @@ impl Relay {
             std::mem::take(&mut under_way.tasks)
         };
         let finishing = self.ended(&mut tasks, || 0);
-        // A server whose input ends need not answer what it has.
+        // A server whose input ends need not answer its pending requests.
         let _ = tokio::time::timeout(LEAVING, finishing).await;
         self.close();
-        // What is still looked at never reached the server, and cannot be hurried: nobody waits for it.
+        // Calls that are still being checked never reached the server. Their checks end by themselves.
         self.ended(&mut tasks, || self.looked_at()).await;
         lock(&self.under_way).has_left = true;
     }
 
-    /// Waits until no more calls than so many are under way, in these tasks or carried by whoever reads their answer.
+    /// Waits until at most `most` calls are running, in these tasks or in those of readers.
     async fn ended(&self, tasks: &mut JoinSet<()>, most: impl Fn() -> usize) {
         loop {
             let mut ended = pin!(self.has_ended_elsewhere.notified());
@@ -386,13 +387,14 @@ impl Relay {
         }
     }
 
-    /// How many calls the server has not seen yet.
+    /// Returns the number of calls that were not forwarded yet.
     fn looked_at(&self) -> usize {
         let calls = lock(&self.calls);
         calls.values().filter(|stage| matches!(stage, Stage::Admitting { .. })).count()
     }
 
-    /// Keeps back the calls that the server has not seen yet, and says which of them are still wanted.
+    /// Prevents calls that were not forwarded yet from being sent. Returns the ids of those that the client still
+    /// waits for.
     fn keep_back(&self) -> Vec<Id> {
         let mut calls = lock(&self.calls);
         let kept_back = calls.iter_mut().filter_map(|(id, stage)| match stage {
@@ -404,7 +406,7 @@ impl Relay {
         kept_back.collect()
     }
 
-    /// Takes a call in that is carried by whoever reads its answer; gives back what is no call.
+    /// Starts a call that runs in its reader's task. Returns a message that is not a call.
     pub(crate) fn take_call(self: &Arc<Self>, message: Message) -> Result<CarriedCall, Message> {
         match message.shape() {
             Shape::Request { id, method } if method == ToolCallRequest::METHOD => {
@@ -415,14 +417,14 @@ impl Relay {
         }
     }
 
-    /// Takes a call in, which has a task of its own.
+    /// Starts a call in a task of its own.
     fn begin(self: &Arc<Self>, id: Id, message: Message) {
         let call = self.take_in(id, message);
         lock(&self.under_way).spawn(call);
     }
 
-    /// Takes a call in, and gives what carries it to its answer. A task is moved when it is made and again when it ends;
-    /// what is large stays in its place.
+    /// Starts a call and returns the future that runs it to its response. The future is boxed because it is large
+    /// and moved more than once.
     fn take_in(
         self: &Arc<Self>,
         id: Id,
@@ -436,7 +438,7 @@ impl Relay {
         };
         let call = match ToolCallRequest::read(message) {
             Ok(call) => {
-                // Without a session the client says it in the call.
+                // Without a session, the call itself declares this capability.
                 let asks_user = if call.is_modern {
                     call.can_ask()
                 } else {
@@ -467,7 +469,7 @@ impl Relay {
         })
     }
 
-    /// Enters a call that is looked at.
+    /// Registers a call that is being checked.
     fn enter(&self, id: &Id) -> Result<(), Refusal> {
         let mut under_way = lock(&self.calls);
         if under_way.contains_key(id) {
@@ -480,7 +482,7 @@ impl Relay {
         Ok(())
     }
 
-    /// Carries a call to its answer, with a span where somebody collects them.
+    /// Runs a call to its response, within a span if a tracer is configured.
     #[cfg(feature = "otel")]
     async fn carry_traced(&self, id: &Id, mut call: Box<ToolCallRequest>) -> Option<Message> {
         let Some(tracer) = &self.gateway.tracer else { return self.carry(id, call).await };
@@ -498,7 +500,7 @@ impl Relay {
         self.carry(id, call).await
     }
 
-    /// Carries a call to its answer; none, when the client does not want it any more.
+    /// Runs a call to its response. Returns `None` if the client cancelled it.
     async fn carry(&self, id: &Id, call: Box<ToolCallRequest>) -> Option<Message> {
         let upstream = match self.known() {
             Some(upstream) => upstream,
@@ -518,14 +520,14 @@ impl Relay {
         let answer = match admission {
             Admission::Forward(forwarded) => return self.run(id, &upstream, *forwarded).await,
             Admission::Answer(answer) => answer,
-            // A person was asked already, and once is enough.
+            // The user was already asked once.
             Admission::Ask(asked) => asked.answer,
         };
         self.client.answered();
         Some(answer)
     }
 
-    /// Carries a call that runs to its answer; none, when the client does not want it any more.
+    /// Runs an admitted call to its response. Returns `None` if the client cancelled it.
     async fn run(&self, id: &Id, upstream: &Upstream, forwarded: Forwarded) -> Option<Message> {
         let running = Running { door: self.door.clone(), ..forwarded.running };
         Some(match self.exchange(id, forwarded.message).await {
@@ -539,7 +541,7 @@ impl Relay {
         })
     }
 
-    /// Puts something to the server that is entered as a call.
+    /// Sends a registered call to the server and waits for the response.
     async fn exchange(&self, id: &Id, message: Message) -> Exchanged {
         let (waits, reply) = oneshot::channel();
         let is_cancelled = {
@@ -577,7 +579,7 @@ impl Relay {
             Ok(Ok(ForwardOutcome::Cancelled { was_sent })) => Exchanged::Cancelled { was_sent },
             Ok(Err(_)) => Exchanged::Unanswered("the server ended before it answered".to_owned()),
             Err(reason) => {
-                // What the server says of it from now on is said to nobody.
+                // A later response of the server is dropped.
                 lock(&self.calls).remove(id);
                 if self.to_server.take_back(id) {
                     return Exchanged::Unsent(UNREAD.to_owned());
@@ -588,7 +590,7 @@ impl Relay {
         }
     }
 
-    /// Whoever waits for this answer, if it comes from the side that was asked.
+    /// Returns the sender that waits for this response, if the response comes from the expected side.
     fn answered(&self, id: &Id, from: Answerer) -> Option<oneshot::Sender<Message>> {
         let mut ours = lock(&self.ours);
         let is_asked = ours.get(id).is_some_and(|(answerer, _)| *answerer == from);
@@ -597,11 +599,11 @@ impl Relay {
 
     /// Waits until the server is gone.
     pub(crate) async fn gone(&self) {
-        // The sender is ours, so there is an end to it.
+        // `self` owns the sender, so the channel stays open.
         let _ = self.has_ended.subscribe().wait_for(|ended| *ended).await;
     }
 
-    /// Notes that the client does not want an answer any more. Says whether the server has to know.
+    /// Handles a cancellation by the client. Returns true if the server must be notified.
     fn cancel(&self, id: &Id) -> bool {
         let was_sent = !self.to_server.take_back(id);
         let mut calls = lock(&self.calls);
@@ -623,8 +625,8 @@ impl Relay {
         was_sent
     }
 
-    /// Reads what the server says until it leaves. Gives the client's requests, other than calls, that it left without an
-    /// answer.
+    /// Reads the server's messages until it ends. Returns the ids of the client's requests, other than calls,
+    /// that it left unanswered.
     pub(crate) async fn from_server(
         self: Arc<Self>,
         mut from: mpsc::Receiver<Incoming>,
@@ -632,7 +634,7 @@ impl Relay {
         while let Some(incoming) = from.recv().await {
             self.pass(incoming).await;
         }
-        // Nobody will answer any more.
+        // The server answers nothing from now on.
         self.has_ended.send_replace(true);
         lock(&self.calls).retain(|_, stage| matches!(stage, Stage::Admitting { .. }));
         lock(&self.ours).clear();
@@ -665,7 +667,8 @@ impl Relay {
                     return;
                 }
                 let Some(watched) = self.take_asked(&id) else {
-                    // It comes too late, for a second time, or unasked: nobody has looked at it, and nobody waits for it.
+                    // The response is late, repeated or unrequested. It was not checked and no request waits for
+                    // it.
                     tracing::debug!(upstream = %self.server.name, "an answer that nobody waits for was dropped");
                     return;
                 };
@@ -694,7 +697,7 @@ impl Relay {
                 let message = self.named_for_client(message).await;
                 self.pass_on(message, about).await;
             }
-            // Links take it apart. What nobody looked into does not pass.
+            // Links split batches into messages. A batch that arrives here was not checked, so it is dropped.
             Shape::Batch => {
                 tracing::warn!(upstream = %self.server.name, "a batch that nobody took apart was dropped");
             }
@@ -709,7 +712,7 @@ impl Relay {
         self.tell(said).await;
     }
 
-    /// Learns from an answer to the client, and takes out what the client may not see.
+    /// Stores facts from a response to the client, and removes items that the client may not see.
     async fn look_at(&self, watched: Watched, message: Message) -> Message {
         let Ok(object) = Object::read(message.text()) else { return message };
         let Some(result) = object.get("result") else {
@@ -749,13 +752,13 @@ impl Relay {
         }
     }
 
-    /// Whether an id is one of our own requests'.
+    /// Returns true if this is the id of a request of ours.
     fn is_ours(&self, id: &Id) -> bool {
         let text = id.as_json().strip_prefix('"');
         text.and_then(|text| text.strip_prefix(&self.prefix)).is_some_and(|it| it.starts_with('/'))
     }
 
-    /// The id of a request of our own, and where its answer comes.
+    /// Returns a new id for a request of ours, and the receiver for its response.
     fn expect_answer(&self, from: Answerer) -> (Id, oneshot::Receiver<Message>) {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let id = Id::of_text(&format!("{}/{number}", self.prefix));
@@ -764,14 +767,14 @@ impl Relay {
         (id, answer)
     }
 
-    /// Notes that the client says nothing more: what we asked it stays without an answer.
+    /// Cancels our requests to the client, because the client has left.
     pub(crate) fn client_left(&self) {
-        // A subscription has no answer to wait for.
+        // A subscription has no response to wait for.
         lock(&self.asked).retain(|_, asked| !asked.is_subscription());
         lock(&self.ours).retain(|_, (answerer, _)| *answerer != Answerer::Client);
     }
 
-    /// Asks the server something of our own.
+    /// Sends a request of ours to the server and waits for the response.
     async fn request(
         &self,
         method: &str,
@@ -798,7 +801,7 @@ impl Relay {
     }
 }
 
-/// The answer to a call, on whichever way it comes.
+/// Waits for the response to a call, which may arrive directly or over the link.
 async fn first_of(
     answering: Option<Answering>,
     mut reply: oneshot::Receiver<ForwardOutcome>,
@@ -814,8 +817,8 @@ async fn first_of(
     reply.await
 }
 
-/// Why nothing is taken of a client in which a name stands twice: of two readers behind us each could take another value,
-/// and only one of them was looked at. What a server says crosses as it is written.
+/// Returns the reason for rejecting a client's message with a repeated name. Parsers behind us could use another
+/// value than the one that we checked. Messages of servers are forwarded as they are.
 pub(crate) fn repeated_name(message: &Message) -> String {
     let object = Object::read_repeating(message.text()).ok();
     let name = object.as_ref().and_then(Object::repeated).map(shown_name);
@@ -826,24 +829,25 @@ pub(crate) fn repeated_name(message: &Message) -> String {
     )
 }
 
-/// How the ids of one relay's own requests begin. Without randomness there is no relay: its client has none, either.
+/// Returns the prefix for the ids of a relay's own requests. Without randomness there is no client either, so no
+/// relay uses the default.
 fn own_prefix() -> String {
     let random: [u8; 8] = answerback_record::system::random().unwrap_or_default();
     format!("{OURS}/{:016x}", u64::from_be_bytes(random))
 }
 
-/// Whether a client says that it can put a form to its user.
+/// Returns true if a client declares that it can show forms to its user.
 fn can_ask(message: &Message) -> bool {
     let message: Value = serde_json::from_str(message.text()).unwrap_or_default();
     takes_forms(&message["params"]["capabilities"])
 }
 
-/// Which request a client gives up.
+/// Returns the id of the request that a client cancels.
 fn cancelled(message: &Message) -> Option<Id> {
     splice::id_at(message.text(), &["params", "requestId"])
 }
 
-/// The version that a server gives itself.
+/// Returns the version that a server reports.
 fn version(result: &str) -> Option<String> {
     let result: Value = serde_json::from_str(result).ok()?;
     let legacy = result["serverInfo"]["version"].as_str();

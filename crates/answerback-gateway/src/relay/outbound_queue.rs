@@ -5,37 +5,36 @@ use answerback_mcp::wire::{Id, Message, Shape};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-/// The way to a server: what it is told goes at once, or waits here in its turn while the server does not read. Nobody
-/// waits for it, and what waits is bounded.
+/// Sends messages to a server without blocking. Messages wait in a bounded queue while the server does not read.
 #[derive(Debug)]
 pub(super) struct OutboundQueue {
     state: Mutex<QueueState>,
-    /// How much may wait.
+    /// The largest number of queued messages.
     most: usize,
 }
 
 #[derive(Debug)]
 struct QueueState {
-    /// Nothing, once the server was left.
+    /// The channel to the server, or `None` once it is closed.
     to: Option<mpsc::Sender<Message>>,
     waiting: VecDeque<Message>,
-    /// Who passes on what waits, while anything does.
+    /// The task that sends the queued messages, while there are any.
     passing: Option<AbortHandle>,
 }
 
-/// What became of something that a server was to be told.
+/// Tells if a message was accepted for the server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Told {
-    /// It is on its way.
+    /// The message was sent or queued.
     Sent,
-    /// There is no server any more.
+    /// The server is gone.
     Gone,
-    /// The server does not read, and too much waits for it already.
+    /// The server does not read and the queue is full.
     Full,
 }
 
 impl OutboundQueue {
-    /// A way on which so much may wait.
+    /// Creates a queue for at most `most` messages.
     pub(super) fn new(to: mpsc::Sender<Message>, most: usize) -> Arc<Self> {
         let state = QueueState { to: Some(to), waiting: VecDeque::new(), passing: None };
         Arc::new(Self { state: Mutex::new(state), most })
@@ -45,7 +44,7 @@ impl OutboundQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the server something, in the order in which it was said.
+    /// Sends a message to the server and preserves the order.
     pub(super) fn tell(self: &Arc<Self>, message: Message) -> Told {
         let mut state = self.lock();
         let Some(to) = &state.to else { return Told::Gone };
@@ -69,7 +68,7 @@ impl OutboundQueue {
         Told::Sent
     }
 
-    /// Takes a request back that still waits. Says whether it did: then the server never saw it.
+    /// Removes a request that is still queued. Returns true if it was, so the server never received it.
     pub(super) fn take_back(&self, id: &Id) -> bool {
         let mut state = self.lock();
         let is_it = |message: &Message| matches!(message.shape(), Shape::Request { id: own, .. } if own == id);
@@ -77,7 +76,7 @@ impl OutboundQueue {
         place.is_some_and(|place| state.waiting.remove(place).is_some())
     }
 
-    /// Leaves the server, which hears what went before.
+    /// Closes the channel. The server still receives the messages that were already sent.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.to = None;
@@ -92,7 +91,7 @@ impl OutboundQueue {
             let permit = to.reserve().await;
             let mut state = self.lock();
             let Ok(permit) = permit else {
-                // The server is gone, and with it whoever could answer.
+                // The server is gone, so the queued messages cannot be answered.
                 state.waiting.clear();
                 state.passing = None;
                 return;

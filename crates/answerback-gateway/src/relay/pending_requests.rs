@@ -1,4 +1,4 @@
-//! Requests of the client that are no calls, and how long anything that was asked may take.
+//! Tracks the client's requests other than calls, and the timeouts of all requests.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,14 +13,14 @@ use tokio::time::Instant;
 use super::outbound_queue::Told;
 use super::{Relay, Stage, can_ask, lock};
 
-/// Why something is not sent.
+/// The reason for a message that is not sent.
 pub(super) const UNREAD: &str = "the server does not read what it is told";
-/// The one request that is open for as long as its client wants to hear something.
+/// The only request that stays open until the client closes it.
 const LISTEN: &str = "subscriptions/listen";
 
-/// What has to be seen of the answer to a request of the client.
+/// Selects how the response to a client's request is processed.
 pub(super) enum Watched {
-    /// Nothing: it crosses.
+    /// The response is forwarded unchanged.
     Not,
     Initialize,
     Tasks,
@@ -30,13 +30,13 @@ pub(super) enum Watched {
     },
 }
 
-/// A request of the client that the server has.
+/// Holds a pending request of the client.
 pub(super) struct Asked {
     watched: Watched,
-    /// True if it is open for as long as its client wants to hear something.
+    /// True if the request stays open until the client closes it.
     is_subscription: bool,
     heard: Heard,
-    /// Who gives it up when it takes too long.
+    /// The task that ends the request after its timeout.
     timer: Option<AbortHandle>,
 }
 
@@ -46,7 +46,7 @@ impl Asked {
     }
 }
 
-/// When something was last heard about a request, and by which token it is named in progress.
+/// Holds the time of the last message about a request, and the request's progress token.
 pub(super) struct Heard {
     when: Instant,
     token: Option<Id>,
@@ -62,7 +62,7 @@ impl Heard {
 }
 
 impl Relay {
-    /// Passes a request on that is no call.
+    /// Forwards a request that is not a call.
     pub(super) async fn ask(self: &Arc<Self>, id: Id, method: &str, message: Message) {
         if method == "initialize" {
             self.can_ask.store(can_ask(&message), Ordering::Release);
@@ -96,7 +96,7 @@ impl Relay {
         self.tell(unsent(&id, reason)).await;
     }
 
-    /// Gives a request up when it takes too long.
+    /// Starts the timeout of a request.
     fn watch_over(self: &Arc<Self>, id: Id) {
         let relay = Arc::clone(self);
         let watching = id.clone();
@@ -115,14 +115,14 @@ impl Relay {
             };
             relay.tell(answer).await;
         });
-        // Where it was answered meanwhile, nobody is left to be watched over.
+        // If the request was answered in the meantime, no timeout is needed.
         match lock(&self.asked).get_mut(&id) {
             Some(asked) => asked.timer = Some(timer.abort_handle()),
             None => timer.abort(),
         }
     }
 
-    /// Takes a request that is under way out of our books; what is to be seen of its answer, where it was there.
+    /// Removes a pending request. Returns how its response is processed, or `None` if there is no such request.
     pub(super) fn take_asked(&self, id: &Id) -> Option<Watched> {
         let asked = lock(&self.asked).remove(id)?;
         self.has_answered_other.notify_one();
@@ -132,13 +132,13 @@ impl Relay {
         Some(asked.watched)
     }
 
-    /// Tells the server that nobody waits for its answer any more.
+    /// Cancels a request at the server after a timeout.
     pub(super) fn withdraw(&self, id: &Id) {
         self.to_server.tell(cancellation(id, "it took too long"));
     }
 
-    /// Waits until a request that begins now has taken too long, and gives the reason: altogether, or since anything was
-    /// heard about it. While the client has to answer the server, the server is not the one that is waited for.
+    /// Waits until a request that starts now times out, and returns the reason. There is a limit in total and one
+    /// since the last message about the request. The second is suspended while the client must answer the server.
     pub(super) async fn overdue(&self, id: &Id) -> String {
         let settings = self.gateway.settings();
         let end = Instant::now() + settings.call_time;
@@ -172,7 +172,7 @@ impl Relay {
         lock(&self.asked).get(id).map(|asked| asked.heard.when)
     }
 
-    /// Notes that a server says something, and about what.
+    /// Updates the time of the last message for the requests that a server's message belongs to.
     pub(super) fn heard(&self, message: &Message, about: Option<&Id>) {
         let token = match message.shape() {
             Shape::Request { id, .. } => {
@@ -217,24 +217,24 @@ impl Relay {
     }
 }
 
-/// Why something is not taken in where there is so much already.
+/// Returns the reason for rejecting a request because too many are pending.
 pub(super) fn too_many(most: usize) -> String {
     format!("{most} requests are under way already; wait until one of them was answered")
 }
 
-/// Takes a request back.
+/// Builds the notification that cancels a request.
 pub(crate) fn cancellation(id: &Id, reason: &str) -> Message {
     let request: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
     let params = json!({"requestId": request, "reason": reason});
     Message::notification("notifications/cancelled", &params)
 }
 
-/// Why something is given up that took too long.
+/// Returns the reason for ending a request after its timeout.
 pub(super) fn too_long(most: Duration) -> String {
     format!("the server did not answer within {} seconds", most.as_secs())
 }
 
-/// What has to be seen of the answer to a request.
+/// Returns how the response to a request is processed.
 fn watched(method: &str, message: &Message) -> Watched {
     match method {
         "initialize" | "server/discover" => Watched::Initialize,

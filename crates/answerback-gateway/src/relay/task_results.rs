@@ -1,4 +1,4 @@
-//! Results that come later than the answers to their calls: those of tasks.
+//! Handles results that arrive later than the responses to their calls: those of tasks.
 
 use std::sync::{Arc, PoisonError};
 
@@ -14,7 +14,7 @@ use crate::tasks::{Late, Place, Task, subject_of};
 use crate::{ToolCallRequest, Toolbox, Upstream};
 
 impl Relay {
-    /// Takes in a request that asks what became of a task.
+    /// Handles a request for the result or the state of a task.
     pub(super) async fn begin_late(
         self: &Arc<Self>,
         id: Id,
@@ -34,7 +34,7 @@ impl Relay {
         lock(&self.under_way).spawn(async move {
             let answer = match relay.task_of(&message).await {
                 Ok(Some(late)) => Box::pin(relay.carry_late(&id, place, message, late)).await,
-                // It names no task, and passes.
+                // The request names no task, so it is forwarded.
                 Ok(None) => {
                     let stage = lock(&relay.calls).remove(&id);
                     if !matches!(stage, Some(Stage::Admitting { is_cancelled: true })) {
@@ -51,13 +51,14 @@ impl Relay {
         });
     }
 
-    /// A task of this server, as the server calls it.
+    /// Returns the key of a task of this server.
     fn key<'a>(&'a self, id: &'a str) -> TaskKey<'a> {
         let (principal, server) = (self.client.principal(), self.server.name.as_str());
         TaskKey { principal, server, id, door: &self.door }
     }
 
-    /// The task that a message is about; what is answered, where it is not this client's or that cannot be found out.
+    /// Returns the task that a message refers to. Returns an error response if the task belongs to another
+    /// principal, or if its owner cannot be read.
     async fn task_of(&self, message: &Message) -> Result<Option<Late>, Message> {
         let Some(named) = subject_of(message)? else { return Ok(None) };
         let request = match message.shape() {
@@ -82,7 +83,7 @@ impl Relay {
                 let own = shown.as_ref().map_or(named.as_str(), |shown| &shown.own);
                 Task::unknown(self.key(own))
             }
-            // Whose it is instead is nothing to be told.
+            // The response must not reveal the actual owner.
             TaskOwner::Others => {
                 let text = "there is no such task";
                 return Err(Message::error(request, code::INVALID_PARAMS, text, None));
@@ -91,7 +92,7 @@ impl Relay {
         Ok(Some(Late { task, shown }))
     }
 
-    /// Whose a task is that somebody names, client or server, and what the client calls it where that is another name.
+    /// Returns the owner of a task, and the mapping of ids if the client uses another id than the server.
     async fn find(&self, named: &str) -> Result<(TaskOwner, Option<RenamedTask>), StoreError> {
         let key = self.key(named);
         let found = self.gateway.task(key).await?;
@@ -113,24 +114,24 @@ impl Relay {
         }
     }
 
-    /// Whether a call of this client made a task with this id, and the id is enough to name it among those of all servers,
-    /// or is not.
+    /// Returns true if a call of this client created a task with this id, and the id is used in this form.
+    /// `is_plain` selects the plain or the qualified form.
     pub(crate) async fn has_task(&self, id: &str, is_plain: bool) -> bool {
         let found = self.gateway.task(self.key(id)).await;
         matches!(found, Ok(TaskOwner::Own(task)) if task.is_qualified != is_plain)
     }
 
-    /// Whether an id is enough to name a task of this server among those of all servers.
+    /// Returns true if the plain id of a task of this server is unique among all servers.
     pub(crate) async fn names_alone(&self, id: &str) -> bool {
         self.gateway.is_plain(self.key(id)).await.unwrap_or(true)
     }
 
-    /// What a client calls a task of this server that has no name of its own among those of all servers.
+    /// Returns the qualified id of a task whose plain id is not unique among all servers.
     pub(crate) fn qualified(&self, id: &str) -> RenamedTask {
         self.key(id).qualified()
     }
 
-    /// A list of tasks without those of other principals; nothing, where there are none in it.
+    /// Returns a list of tasks without those of other principals, or `None` if it contains none.
     pub(super) async fn without_others(&self, list: &str) -> Option<String> {
         let items = merge::items(list, "tasks");
         let mut kept = Vec::with_capacity(items.len());
@@ -147,24 +148,25 @@ impl Relay {
         Some(list.with("tasks", &format!("[{}]", kept.join(","))))
     }
 
-    /// What the server says, with the client's name for the task that it belongs to.
+    /// Replaces the server's task id with the client's in a message of the server.
     pub(super) async fn named_for_client(&self, message: Message) -> Message {
         self.renamed(message, &["params"], RenamedTask::to_client).await
     }
 
-    /// What the client answers, with the server's name for the task that it belongs to.
+    /// Replaces the client's task id with the server's in a response of the client.
     pub(super) async fn named_for_server(&self, message: Message) -> Message {
         self.renamed(message, &["result"], RenamedTask::to_server).await
     }
 
-    /// A message with the other side's name for the task that it belongs to; as it is, where both call it the same.
+    /// Replaces the task id in a message with the other side's. The message stays unchanged if both sides use the
+    /// same id.
     async fn renamed(
         &self,
         message: Message,
         place: &[&str],
         rename: fn(&RenamedTask, &str, &[&str]) -> Option<String>,
     ) -> Message {
-        // Most messages belong to none, and that is seen without reading them.
+        // Most messages belong to no task, which a quick search shows.
         if !self.door.is_shared || !word::TASK.is_in(&message) {
             return message;
         }
@@ -179,7 +181,7 @@ impl Relay {
         }
     }
 
-    /// Carries a request for what became of a task to its answer; none, when the client does not want it any more.
+    /// Runs a request about a task to its response. Returns `None` if the client cancelled it.
     async fn carry_late(
         &self,
         id: &Id,
@@ -193,7 +195,7 @@ impl Relay {
             Some(text) => message.with_text(text),
             None => message,
         };
-        // A gateway that has just begun has not seen the tools yet.
+        // After a restart the gateway does not know the tools yet.
         let upstream = match self.known() {
             Some(upstream) => upstream,
             None => self.listed_in_time(&request).await.unwrap_or_else(|_| self.as_known()),
@@ -211,7 +213,7 @@ impl Relay {
         })
     }
 
-    /// Looks at what a server tells of a task without having been asked; nothing, where it cannot be given.
+    /// Checks a server's notification about a task. Returns `None` if it must be dropped.
     pub(super) async fn look_at_news(&self, place: Place, message: Message) -> Option<Message> {
         let late = match self.task_of(&message).await {
             Ok(Some(late)) => late,
@@ -228,7 +230,7 @@ impl Relay {
         matches!(given.shape(), Shape::Notification { .. }).then_some(given)
     }
 
-    /// The server as it was seen last; without any tools, where nobody has.
+    /// Returns the server's last known state, or a server without tools.
     fn as_known(&self) -> Arc<Upstream> {
         let known = self.server.known.read().unwrap_or_else(PoisonError::into_inner).clone();
         known

@@ -1,4 +1,4 @@
-//! The server's tools: asked for, taken over, pinned, and shown to the client.
+//! Reads the server's tools, checks their pins, and filters the list for the client.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -14,14 +14,14 @@ use super::{Relay, Served};
 use crate::serve::merge;
 use crate::{Pins, ToolCallRequest, Toolbox, Upstream};
 
-/// How long a server has to list its tools.
+/// The time that a server has to list its tools.
 const LISTING: Duration = Duration::from_secs(30);
-/// The most pages of a list of tools.
+/// The largest number of pages in a list of tools.
 const PAGES: usize = 1000;
-/// How long the tools of a server that is gone are still listed.
+/// The time for which the tools of a server that is gone are still listed.
 const GRACE: Duration = Duration::from_mins(5);
 
-/// The tools that a server listed, as they are written, and when.
+/// Holds the tools that a server listed, as JSON text, with the time.
 #[derive(Clone, Debug)]
 pub(crate) struct Listed {
     when: Instant,
@@ -29,13 +29,13 @@ pub(crate) struct Listed {
 }
 
 impl Served {
-    /// Remembers what the server lists now.
+    /// Stores the tools that the server lists now.
     pub(crate) fn remember(&self, items: Vec<String>) {
         let listed = Listed { when: Instant::now(), items: Arc::new(items) };
         *self.listed.write().unwrap_or_else(PoisonError::into_inner) = Some(listed);
     }
 
-    /// The server with the tools that it listed last, whenever that was.
+    /// Returns the server with the tools that it listed last, at any time.
     pub(crate) fn as_listed(&self, allows: impl Fn(&str) -> bool) -> Option<Upstream> {
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner).clone()?;
         let page = merge::page("tools", &listed.items, false);
@@ -43,7 +43,7 @@ impl Served {
         Some(Upstream::new(&self.name, None, tools))
     }
 
-    /// The tools that it listed, if that is not too long ago.
+    /// Returns the tools that the server listed, if that was recently.
     pub(crate) fn listed_lately(&self) -> Option<Arc<Vec<String>>> {
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
         let lately = listed.as_ref().filter(|listed| listed.when.elapsed() < GRACE);
@@ -52,17 +52,18 @@ impl Served {
 }
 
 impl Relay {
-    /// The server with its tools, where somebody has asked for them.
+    /// Returns the server with its tools, if they were already read.
     pub(super) fn known(&self) -> Option<Arc<Upstream>> {
         self.upstream.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The server with its tools, which are asked for where nobody has; the reason, where they are not there in time.
+    /// Returns the server with its tools, which are requested if necessary. Returns the reason if they do not
+    /// arrive in time.
     pub(super) async fn listed_in_time(
         &self,
         call: &ToolCallRequest,
     ) -> Result<Arc<Upstream>, String> {
-        // Others may wait for the list as well, one after the other.
+        // Several calls may wait for the list, one after the other.
         let most = self.gateway.settings().call_time;
         let listing = tokio::time::timeout(most, self.upstream(call)).await;
         listing.unwrap_or_else(|_| Err(too_long(most)))
@@ -80,11 +81,11 @@ impl Relay {
             .ok_or_else(|| "the server's list of tools cannot be read".to_owned())
     }
 
-    /// Asks the server for its tools.
+    /// Requests all pages of the server's tools.
     pub(super) async fn list(&self, call: &ToolCallRequest) -> Result<Vec<String>, String> {
         let mut pages: Vec<String> = Vec::new();
         let mut cursor: Option<String> = None;
-        // A stateless server wants to know in every request who asks.
+        // A stateless server expects the client's description in every request.
         let said: Option<Value> = call
             .meta
             .as_deref()
@@ -112,8 +113,8 @@ impl Relay {
         Err("the server's list of tools has no end".to_owned())
     }
 
-    /// Takes a list of tools over, pins what is new, and writes down what is in force, unless the list has changed
-    /// since it was asked for.
+    /// Stores a list of tools, pins new ones and records the list. If the list has changed since it was
+    /// requested, it is not used for later calls.
     pub(super) async fn adopt(&self, pages: &[String], changes: u64) -> Option<Arc<Upstream>> {
         let settings = self.gateway.settings();
         let tools = match Toolbox::read(pages.iter().map(String::as_str), |name| {
@@ -128,7 +129,7 @@ impl Relay {
         self.server.remember(pages.iter().flat_map(|page| merge::items(page, "tools")).collect());
         let known = self.server.known.read().unwrap_or_else(PoisonError::into_inner).clone();
         let version = self.version.read().unwrap_or_else(PoisonError::into_inner).clone();
-        // Who was not told a version knows no other.
+        // A relay that does not know the version accepts any.
         let is_same = |known: &Arc<Upstream>| {
             version.as_deref().is_none_or(|version| known.has_version(version))
                 && known.tools.digest() == tools.digest()
@@ -189,8 +190,8 @@ impl Relay {
         }
     }
 
-    /// The tools that were listed last, as the answer of a link that has no server for the moment: tools do not disappear
-    /// with every start.
+    /// Replaces a link's error with the tools that were listed last. So tools do not disappear while the server
+    /// restarts.
     pub(super) fn remembered(&self, answer: Message, is_modern: bool) -> Message {
         let Shape::Response { id } = answer.shape() else { return answer };
         if self.server.is_one_of_many || broken_because(&answer).is_none() {
@@ -201,7 +202,7 @@ impl Relay {
         Message::result(id, &self.listed(&page).unwrap_or(page))
     }
 
-    /// A page of tools without those that are not allowed; nothing, where all are.
+    /// Removes the tools that are not allowed from a page. Returns `None` if all tools are allowed.
     pub(super) fn listed(&self, page: &str) -> Option<String> {
         let settings = self.gateway.settings();
         if settings.allows_all() {

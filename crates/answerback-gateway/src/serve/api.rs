@@ -1,4 +1,4 @@
-//! What programs ask without MCP: a call judged.
+//! Serves the HTTP API for programs without MCP, which checks single calls.
 
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ use crate::blocking;
 use crate::envelope::found;
 use crate::gateway_reply::CallClass;
 
-/// After how many seconds to ask again where a server is not there: it is started again about as soon.
+/// The seconds after which a client should retry if a server is missing. The server is restarted in about that
+/// time.
 const RETRY_AFTER: u16 = 5;
 
 pub(super) fn routes(service: &Arc<Service>) -> Routes {
@@ -41,22 +42,22 @@ fn json_response(value: &impl serde::Serialize) -> Result<Response, Problem> {
     Ok((kind, text).into_response())
 }
 
-/// A body that is not what it has to be.
+/// Builds the problem for an invalid body.
 fn bad(detail: impl std::fmt::Display) -> Problem {
-    // It may name members of the body.
+    // The text may contain names from the body.
     let detail = secrets::redact(&detail.to_string()).into_owned();
     let error = ErrorBuilder::new("INVALID_PARAMETER", detail, "body");
     let error = error.condition("The body is what the route takes").solution("Mend the body");
     Problem::told(ProblemKind::BadRequest, error)
 }
 
-/// What a name means where all servers are one.
+/// Identifies the tool that a name refers to, if servers are combined.
 enum CheckTarget {
-    /// A tool of this server, which calls it so.
+    /// A tool of this server, with the server's own name for it.
     Tool(Arc<Upstream>, String),
-    /// A tool of the server of this name, which nobody has heard list its tools since we began.
+    /// A tool of the server with this name, which has not listed its tools since the gateway started.
     Unlisted(String),
-    /// Nothing that is known.
+    /// No known tool has this name.
     Nothing,
 }
 
@@ -67,7 +68,7 @@ impl CheckTarget {
         let owner =
             names.behind(called).and_then(|(server, own)| Some((backends.get(server)?, own)));
         if let Some((backend, own)) = owner {
-            // What was listed among others is taken over by whoever calls it first.
+            // Tools that were listed through the hub are compiled by the first direct call.
             let listed = || {
                 let settings = current.gateway.settings();
                 backend.served.as_listed(|name| settings.allows(name)).map(Arc::new)
@@ -77,7 +78,8 @@ impl CheckTarget {
                 None => Self::Unlisted(backend.name().to_owned()),
             };
         }
-        // A tool that has no name yet would get its own; one that has another is called by that.
+        // A tool without an assigned name would get its own. A tool with another assigned name must be called by
+        // that.
         let known = backends.iter().enumerate().find_map(|(server, backend)| {
             let known = backend.known()?;
             let is_meant = known.tools.contains(called) && names.shown(server, called).is_none();
@@ -87,7 +89,7 @@ impl CheckTarget {
     }
 }
 
-/// What tools are called. As long as nobody has asked for all of them, names mean what they meant before.
+/// Returns the names of tools. Until the tools are listed, the stored names and the pinned tools apply.
 fn names(current: &Current) -> Arc<ToolNames> {
     let names = current.names.now();
     if !names.is_empty() {
@@ -102,7 +104,7 @@ fn names(current: &Current) -> Arc<ToolNames> {
     })
 }
 
-/// The server whose tool is meant cannot say what fits it.
+/// Builds the problem for a tool whose server has not listed its tools.
 fn unlisted(server: &str) -> Problem {
     let text = format!(
         "The call cannot be judged: its tool is one of the server {server}, which has not listed its tools since the \
@@ -116,9 +118,9 @@ fn unlisted(server: &str) -> Problem {
     Problem::told(ProblemKind::Unavailable, error).with_retry_after(RETRY_AFTER)
 }
 
-/// Judges one call. The body is a line of `answerback replay` with the tool's `inputSchema` as `schema`; where that is
-/// missing, the tool of a server behind the gateway is meant, by the name that it has at `/mcp`. Attempts are counted by
-/// conversation, where one is named, and after the last one a person is asked.
+/// Checks one call. The body is a line of `answerback replay`, with the tool's `inputSchema` as `schema`. Without
+/// a schema, the call refers to a tool by its name at `/mcp`. If the call names a conversation, its attempts are
+/// counted, and a person is asked after the last one.
 async fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<Response, Problem> {
     let current = service.current();
     let gateway = &current.gateway;
@@ -140,7 +142,7 @@ async fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<
                 Some(known)
             }
             CheckTarget::Unlisted(server) => return Err(unlisted(&server)),
-            // What nobody has is answered with what the first server has instead.
+            // An unknown tool is answered with the tools of the first server.
             CheckTarget::Nothing => current.backends.iter().find_map(Backend::known),
         },
     };
@@ -153,7 +155,8 @@ async fn check(service: &Service, principal: &Principal, body: &[u8]) -> Result<
         }
     };
     let named = line.conversation.clone();
-    // Who counts attempts changes what the next call is told; who only asks changes nothing.
+    // Counting an attempt changes the response to the next call, so it needs the scope for calls. A check without
+    // counting changes nothing.
     if named.is_some() && !principal.has(Scope::Call) {
         return Err(Problem::new(ProblemKind::Forbidden));
     }

@@ -13,22 +13,22 @@ use tokio::io::DuplexStream;
 use crate::relay::Served;
 use crate::{GatewaySettings, Pins, Upstream};
 
-/// How many bytes wait in the pipe to a server in this process.
+/// The size of the pipe to a server in this process, in bytes.
 const PIPE: usize = 64 << 10;
 
-/// What a server is.
+/// Selects how a server is reached.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Place {
-    /// A program that speaks on standard input and output.
+    /// A program that communicates on standard input and output.
     Program(Program),
-    /// A server behind a URL.
+    /// A server that is reached over HTTP.
     Remote(Remote),
     /// A server in this process.
     Within(Within),
 }
 
-/// A server in this process: it is given one end of a pipe for each client, and on whose behalf that one calls.
+/// Starts a server in this process. It receives one end of a pipe for each client, and the client's principal.
 #[derive(Clone)]
 pub struct Within(Arc<Start>);
 
@@ -36,7 +36,7 @@ pub struct Within(Arc<Start>);
 type Start = dyn Fn(DuplexStream, &str) + Send + Sync;
 
 impl Within {
-    /// A server that is started on a stream, and ends when the stream does.
+    /// Creates a server from a function that runs it on a stream. The server ends with the stream.
     pub fn new(start: impl Fn(DuplexStream, &str) + Send + Sync + 'static) -> Self {
         Self(Arc::new(start))
     }
@@ -55,23 +55,24 @@ impl std::fmt::Debug for Within {
     }
 }
 
-/// A server behind the gateway, as it is configured.
+/// Describes a configured server behind the gateway.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Backend {
     place: Place,
     pub(crate) served: Served,
     pub(crate) health: Arc<Health>,
-    /// What it speaks, once somebody found out.
+    /// The protocol eras that the server speaks, as far as they are known.
     era: EraCache,
-    /// Whether it was waited for in vain, and has not answered anybody since.
+    /// True if a request to the server has timed out and it has not answered since.
     pub(crate) is_late: Arc<AtomicBool>,
-    /// The scope that its callers need beside that of calling, where it has no part in what all servers are together.
+    /// The scope that callers need in addition to that for calls. A server with such a scope is not part of the
+    /// combined endpoint.
     pub(crate) apart: Option<Scope>,
 }
 
 impl Backend {
-    /// A server under a name.
+    /// Creates a server with a name.
     pub fn new(name: impl Into<String>, place: Place) -> Self {
         let shown = match &place {
             Place::Program(program) => program.path().to_string_lossy().into_owned(),
@@ -84,40 +85,41 @@ impl Backend {
         Self { place, served, health, era, is_late: Arc::default(), apart: None }
     }
 
-    /// Served at its own endpoint alone, and to callers with this scope: who asks for the others' tools does not get
-    /// these.
+    /// Serves this server only at its own endpoint, to callers with this scope. The combined endpoint does not
+    /// list its tools.
     pub const fn apart(mut self, scope: Scope) -> Self {
         self.apart = Some(scope);
         self
     }
 
-    /// The file that keeps the tools' definitions as they were first seen.
+    /// Sets the file with the pinned tool definitions.
     pub fn with_pins(mut self, file: impl Into<PathBuf>) -> Self {
         self.served.pins = Some(file.into());
         self
     }
 
-    /// Its name in the configuration.
+    /// Returns the server's name in the configuration.
     pub fn name(&self) -> &str {
         &self.served.name
     }
 
-    /// How it does.
+    /// Returns the server's health.
     pub fn health(&self) -> &Health {
         &self.health
     }
 
-    /// Whether it is there, as far as anybody knows. One that nobody wanted yet is, unless there is no program to start.
+    /// Returns true if the server is up as far as is known. A server that was never used counts as up, unless its
+    /// program is missing.
     pub(crate) fn is_up(&self) -> bool {
         self.health.is_up() && !self.is_missing()
     }
 
-    /// Whether it never was started, and could not be: there is no program.
+    /// Returns true if the server was never started and its program is missing.
     pub(crate) fn is_missing(&self) -> bool {
         self.health.starts() == 0 && self.missing().is_some()
     }
 
-    /// The program that cannot be found, where it is one.
+    /// Returns the program that cannot be found, if the server is a program.
     pub fn missing(&self) -> Option<&OsStr> {
         match &self.place {
             Place::Program(program) if !program.is_there() => Some(program.path()),
@@ -125,24 +127,24 @@ impl Backend {
         }
     }
 
-    /// The server as anybody saw it last.
+    /// Returns the server's last known state.
     pub(crate) fn known(&self) -> Option<Arc<Upstream>> {
         self.served.known.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The names of its tools as they were first seen.
+    /// Returns the names of the pinned tools.
     pub(crate) fn pinned(&self) -> Vec<String> {
         let pins = self.served.pins.as_ref().and_then(|file| Pins::read(file).ok());
         pins.map(|pins| pins.names().map(str::to_owned).collect()).unwrap_or_default()
     }
 
-    /// A connection of its own to the server on behalf of a principal, whichever era it speaks, which is made anew when
+    /// Opens a connection to the server for a principal. It translates between protocol eras and is restored when
     /// it breaks.
     pub(crate) fn link(&self, principal: &str, settings: &GatewaySettings) -> Link {
         let (mut place, name) = (self.place.clone(), self.served.name.clone());
         let most = settings.largest_message;
         if let (Place::Remote(remote), Some(idle)) = (&mut place, settings.idle_time) {
-            // Who waits for an answer decides how long; the connection must not give up before.
+            // The request's own timeout must apply, so the connection must not time out earlier.
             let usual = Timeouts::default();
             let timeouts = Timeouts { idle: usual.idle.max(idle), ..usual };
             *remote = remote.clone().with_timeouts(timeouts);

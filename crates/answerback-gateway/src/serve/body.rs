@@ -14,36 +14,36 @@ use tokio::time::{Instant, Interval, Sleep};
 use super::event;
 use super::streams::Told;
 
-/// How often a stream on which nothing happens says that it lives.
+/// The interval of keep-alive comments on an idle stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// How long nothing may happen on a stream whose client is to ask again instead of waiting.
+/// The idle time after which a polling client's stream is ended.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// What is done when the reader of an answer leaves, whether it was answered or not.
+/// Runs when the reader of a response leaves, even if the request was answered.
 pub(crate) type Leave = Box<dyn FnOnce() + Send + Sync>;
 
-/// Messages as server-sent events, until nobody sends any more.
+/// Streams messages as server-sent events until the sender is dropped.
 pub(crate) struct EventBody {
     first: Option<Bytes>,
     source: EventSource,
     keep_alive: Interval,
-    /// When the client is let go, to come back.
+    /// The time at which an idle stream ends, so that the client resumes it.
     quiet: Option<Pin<Box<Sleep>>>,
     closing: Option<Pin<Box<dyn Future<Output = ()> + Send + Sync>>>,
     leave: Option<Leave>,
 }
 
-/// Where events come from.
+/// Provides the events of a stream.
 enum EventSource {
-    /// Messages of which none is kept.
+    /// Messages that are not stored.
     Passing(mpsc::Receiver<Message>),
-    /// A stream that its client can come back to.
+    /// A stream that the client can resume.
     Kept(Told),
 }
 
 impl EventBody {
-    /// What is said about a request of a client that cannot come back. A stream on which nothing is waited for ends
-    /// when the server begins to close, where that is given; one that has an answer to come ends with it.
+    /// Creates the body of a stream that cannot be resumed. If `closing` is given, the stream ends when the
+    /// server begins to close. Otherwise it ends with the response.
     pub(crate) fn passing(
         first: Option<&Message>,
         messages: mpsc::Receiver<Message>,
@@ -55,7 +55,7 @@ impl EventBody {
         events
     }
 
-    /// A stream that its client can come back to.
+    /// Creates the body of a stream that the client can resume.
     pub(crate) fn kept(told: Told, closing: Option<Closing>) -> Self {
         Self::new(EventSource::Kept(told), closing)
     }
@@ -68,24 +68,24 @@ impl EventBody {
         Self { first: None, source, keep_alive, quiet: None, closing, leave: None }
     }
 
-    /// With an event before all others.
+    /// Adds an event before all others.
     pub(crate) fn after(mut self, first: Option<Bytes>) -> Self {
         self.first = first;
         self
     }
 
-    /// Ends when nothing happens for a while: its client comes back for the rest.
+    /// Ends the stream when it has been idle for a while. The client then resumes it.
     pub(crate) fn polled(mut self) -> Self {
         self.quiet = Some(Box::pin(tokio::time::sleep(QUIET)));
         self
     }
 
-    /// The answer that has these events as its body.
+    /// Returns the HTTP response with these events as its body.
     pub(crate) fn into_response(self) -> Response {
         let mut response = Response::new(Body::new(self));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        // Proxies that gather answers are asked not to.
+        // Proxies that buffer responses must not buffer this one.
         headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
         response
     }
@@ -137,7 +137,7 @@ impl http_body::Body for EventBody {
             if let EventSource::Kept(told) = &self.source {
                 told.pause();
             }
-            // Where something was said meanwhile, it is read first.
+            // Events that arrived in the meantime are sent first.
             if let Poll::Ready(event) = self.poll_next(context) {
                 return Poll::Ready(event.map(|event| Ok(Frame::data(event))));
             }
@@ -149,7 +149,7 @@ impl http_body::Body for EventBody {
     }
 }
 
-/// A message as the whole answer.
+/// Returns a response that is one message.
 pub(crate) fn json(status: StatusCode, message: Message) -> Response {
     let mut response = Response::new(Body::from(message.into_text()));
     *response.status_mut() = status;
@@ -158,7 +158,7 @@ pub(crate) fn json(status: StatusCode, message: Message) -> Response {
     response
 }
 
-/// An answer without a body.
+/// Returns a response without a body.
 pub(crate) fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;

@@ -1,4 +1,4 @@
-//! A call that a program has judged, with its attempts counted in the store.
+//! Checks a call for a program and counts its attempts in the store.
 
 use answerback::finding::Severity;
 use answerback::judge::{Answer, CallLine, Catalogue, Judged, judge};
@@ -19,21 +19,21 @@ use crate::record::About;
 use crate::rejection::waiting;
 use crate::{Gateway, Recorder};
 
-/// What such calls are recorded under. No server behind the gateway can have this name.
+/// The upstream name under which these calls are recorded. The configuration does not allow it for a server.
 const UPSTREAM: &str = "api/calls/check";
 
-/// The answer: a line of `answerback replay`, and what a person decided where that counts.
+/// Holds the response: a line of `answerback replay`, and a person's decision if there is one.
 #[derive(Debug, Serialize)]
 pub(super) struct Checked {
     #[serde(flatten)]
     pub(super) line: Answer,
-    /// A person let the call run although the check failed, this once.
+    /// True if a person let this call run although the check failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     waived: bool,
-    /// What the call runs with instead of what was sent, whole: a person corrected it, for this once.
+    /// The complete arguments that replace those of the call, because a person corrected them for this one call.
     #[serde(skip_serializing_if = "Option::is_none")]
     arguments: Option<Value>,
-    /// A person's words for the model, to go with the result of a call that runs.
+    /// A person's message for the model, to send with the call's result.
     #[serde(skip_serializing_if = "Option::is_none")]
     guidance: Option<String>,
 }
@@ -44,33 +44,33 @@ impl From<Answer> for Checked {
     }
 }
 
-/// A call to be checked.
+/// Holds a call that is being checked.
 pub(super) struct Checking<'a> {
     pub(super) gateway: &'a Gateway,
     pub(super) catalogue: &'a Catalogue,
-    /// The server behind the gateway whose tool is meant; none, where the schema came with the call.
+    /// The server whose tool is called, or `None` if the schema came with the call.
     pub(super) server: Option<&'a str>,
-    /// Who asks.
+    /// The principal of the request.
     pub(super) principal: &'a str,
     pub(super) line: CallLine,
 }
 
 impl Checking<'_> {
-    /// Judges the call as one by itself.
+    /// Checks the call without counting it.
     pub(super) fn alone(self) -> std::io::Result<Checked> {
         let random = system::random()?;
         let judged = self.judged(self.line.clone());
-        // The message shows the arguments, so it is made away from the threads that serve others, too.
+        // Building the message processes the arguments, so it may block like the check.
         Ok(blocking::work(self.much(), || {
             let outcome = judged.as_attempt(1, system::now(), random);
             judged.answer(outcome).into()
         }))
     }
 
-    /// Judges the call as one of a conversation. Its attempts are counted where those of the gateway are: all processes on
-    /// one store count together, and a restart forgets nothing.
+    /// Checks the call as part of a conversation and counts the attempt in the store. All processes that share a
+    /// store count together, and a restart loses nothing.
     pub(super) async fn counted(mut self, conversation: &str) -> Result<Checked, StoreError> {
-        // Four members: no call of the gateway is counted under such a key, whatever its server and client are called.
+        // The key has four members, so it never equals a key of a forwarded call.
         let conversation = conversation_name(conversation);
         let key = json!([self.principal, UPSTREAM, self.server, conversation]).to_string();
         self.line = self.line.with_conversation(key);
@@ -86,7 +86,7 @@ impl Checking<'_> {
             let mut line = self.line.clone();
             line.arguments = Some(arguments.clone());
             let corrected = self.judged(line);
-            // What came with another schema does not use up what does not fit it.
+            // A correction that does not fit the schema of this call is not used up.
             if corrected.is_valid() {
                 match self.count(recorder, corrected, Some(permit)).await {
                     Ok(mut checked) => {
@@ -94,7 +94,7 @@ impl Checking<'_> {
                         checked.arguments = runs.then_some(arguments);
                         return Ok(checked);
                     }
-                    // Somebody else was faster, so it is judged as it came.
+                    // Another call used the correction first, so this one is checked unchanged.
                     Err(StoreError::Unit(_)) => {}
                     Err(error) => return Err(error),
                 }
@@ -103,7 +103,7 @@ impl Checking<'_> {
         self.count(recorder, judged, None).await
     }
 
-    /// How much text there is in the arguments.
+    /// Returns the number of bytes of text in the arguments.
     fn much(&self) -> usize {
         self.line.arguments.as_ref().map_or(0, blocking::text_in)
     }
@@ -131,7 +131,7 @@ impl Checking<'_> {
     ) -> Result<Checked, StoreError> {
         let random = system::random().map_err(unit)?;
         let correlation_id = system::uuid().map_err(unit)?;
-        // A call that names no turn is one of its own.
+        // A call that names no turn gets its own.
         let turn = judged.call(random).turn;
         let turn = turn.unwrap_or_else(|| Turn::from(correlation_id.to_string().as_str()));
         let attempt = blocking::work(self.much(), || {
@@ -151,7 +151,7 @@ impl Checking<'_> {
             let told = wording.result(outcome).map(|mut told| {
                 if let Outcome::Blocked(blocked) = outcome {
                     let case = blocked.escalation.id.to_string();
-                    // The program that asks may put the case to somebody; we do not.
+                    // The gateway does not ask a user here. The calling program may do so.
                     let sentence = waiting(&case, false, console.as_deref(), &commands);
                     told.content.push_str(&sentence);
                 }
@@ -164,7 +164,7 @@ impl Checking<'_> {
             Ok(counted) => (counted.outcome, counted.answer),
             Err(error @ StoreError::Unit(_)) => return Err(error),
             Err(error) => {
-                // Unrecorded, by configuration: what the check says still holds.
+                // The configuration allows unrecorded calls. The result of the check still applies.
                 recorder.store().excuse(error)?;
                 return Ok(blocking::work(self.much(), || {
                     let outcome = judged.as_attempt(1, system::now(), random);
@@ -189,7 +189,7 @@ impl Checking<'_> {
         }
     }
 
-    /// The call as it came, and what it is judged by instead where a person corrected it.
+    /// Returns the parts of the entry: the call as it was received.
     fn parts(&self, recorder: &Recorder) -> Result<Vec<Part>, StoreError> {
         let schema = self.catalogue.schema(&self.line.tool).and_then(Result::ok);
         let hide = schema.map(|schema| Hide { member: "arguments", schema });
@@ -199,7 +199,7 @@ impl Checking<'_> {
     }
 }
 
-/// The line that answers a call, and what a person decided about it.
+/// Builds the response from the outcome, with the person's decision.
 fn answered(judged: Judged<'_>, outcome: Outcome) -> Checked {
     let (waived, guidance) = match &outcome {
         Outcome::Proceed(proceed) => {
@@ -209,7 +209,7 @@ fn answered(judged: Judged<'_>, outcome: Outcome) -> Checked {
     };
     let mut line = judged.answer(outcome);
     if waived {
-        // What is wrong is told all the same, and stops nobody.
+        // The findings are still reported, but only as warnings.
         line.valid = true;
         for finding in &mut line.errors {
             finding.severity = finding.severity.max(Severity::Warning);

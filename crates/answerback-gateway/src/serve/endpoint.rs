@@ -1,4 +1,4 @@
-//! One endpoint of Streamable HTTP, for clients of both eras.
+//! Serves one Streamable HTTP endpoint, for clients of both eras.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,35 +22,35 @@ use crate::Client;
 use crate::relay::repeated_name;
 use crate::settings::Answers;
 
-/// The header that names a session.
+/// The header with the session id.
 const SESSION: &str = "mcp-session-id";
-/// The header that names the last event which a client has heard of a stream.
+/// The header with the id of the last event that the client received.
 const LAST_EVENT: &str = "last-event-id";
-/// The first revision whose clients know events that have an id and no message, and come back to a stream that ends
-/// early. To others such an event is an error.
+/// The first revision whose clients understand events with an id and no message, and resume a stream that ends
+/// early. For older clients such an event is an error.
 const PRIMED: &str = "2025-11-25";
-/// How long an answer may take before its stream is opened, so that the client knows that it is worked on.
+/// The time after which a response becomes a stream, so that the client knows that the request is in progress.
 const QUIET: Duration = Duration::from_secs(5);
 
-/// Who asks, and at which endpoint.
+/// Holds the context of an HTTP request.
 struct EndpointRequest<'a> {
     service: &'a Arc<Service>,
-    /// The server that the endpoint is of; all of them, where none is named.
+    /// The server of the endpoint, or `None` for all servers.
     endpoint: Option<&'a str>,
     principal: String,
     closing: Closing,
-    /// The clock of the connection.
+    /// The timer of the connection.
     alarm: Alarm,
 }
 
-/// Answers a request at an endpoint.
+/// Handles an HTTP request at an endpoint.
 pub(crate) async fn answer(
     service: &Arc<Service>,
     endpoint: Option<&str>,
     request: Request<Body>,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    // The guard puts both there; without them there is nobody to answer.
+    // The guard always sets both. Without them the request is not authenticated.
     let (Some(principal), Some(closing)) =
         (parts.extensions.get::<Principal>(), parts.extensions.get::<Closing>())
     else {
@@ -66,7 +66,7 @@ pub(crate) async fn answer(
             }
             match body.collect().await {
                 Ok(body) => visit.post(&parts.headers, body.to_bytes()).await,
-                // The guard's limit, or a client that is gone.
+                // The body exceeds the guard's limit, or the client is gone.
                 Err(error) => refuse(StatusCode::PAYLOAD_TOO_LARGE, None, &error.to_string()),
             }
         }
@@ -76,7 +76,7 @@ pub(crate) async fn answer(
     }
 }
 
-/// Whether a client sends and takes what the transport has.
+/// Checks the content type and the `Accept` header of a request.
 fn fits(headers: &HeaderMap) -> Result<(), MessageReadError> {
     let said = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let kind = said(header::CONTENT_TYPE).unwrap_or_default();
@@ -86,7 +86,7 @@ fn fits(headers: &HeaderMap) -> Result<(), MessageReadError> {
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, code::INVALID_REQUEST, text.to_owned()));
     }
     let accepted = said(header::ACCEPT).unwrap_or_default();
-    // As most write it.
+    // Most clients send exactly this value.
     if accepted == "application/json, text/event-stream" {
         return Ok(());
     }
@@ -138,7 +138,7 @@ impl EndpointRequest<'_> {
                 Some(session) => self.post_in(&session, message, named).await,
                 None => gone(&message),
             },
-            // Once a session; every other request would have to have the room for it.
+            // This happens once per session. Boxing keeps the future small for other requests.
             None if is_greeting(&message) => Box::pin(self.begin(message)).await,
             None => {
                 let text = "the header Mcp-Session-Id is missing: begin with initialize, or say \
@@ -152,7 +152,7 @@ impl EndpointRequest<'_> {
         self.service.sessions.get(name, &self.principal, self.endpoint)
     }
 
-    /// Begins a session with its first message.
+    /// Creates a session and handles its first message.
     async fn begin(&self, initialize: Message) -> Response {
         let current = self.service.current();
         let settings = current.gateway.settings();
@@ -182,7 +182,7 @@ impl EndpointRequest<'_> {
             session.partner.leave().await;
             return no_room(full, &initialize);
         }
-        // What a client asks for it understands.
+        // The client understands the revision that it requests.
         let asked = splice::string_at(initialize.text(), &["params", "protocolVersion"]);
         let asked = asked.filter(|name| LEGACY_REVISIONS.contains(&name.as_str()));
         let mut response = self.post_in(&session, initialize, asked.as_deref()).await;
@@ -192,7 +192,7 @@ impl EndpointRequest<'_> {
         response
     }
 
-    /// Takes a message in a session, of a client of this revision, where it says so.
+    /// Handles a message in a session. `revision` is the one that the client states.
     async fn post_in(
         &self,
         session: &Arc<ClientSession>,
@@ -237,12 +237,12 @@ impl EndpointRequest<'_> {
             return json(StatusCode::BAD_REQUEST, answer);
         }
         let Shape::Request { id, method } = message.shape() else {
-            // These revisions have no requests of servers to answer, and a request is given up by closing its answer: by
-            // an answer or a cancellation a client could only mean the requests of others.
+            // In these revisions, servers send no requests, and a client cancels by closing the response. So a
+            // response or a cancellation could only refer to other clients' requests.
             let is_harmless = matches!(message.shape(), Shape::Notification { method } if method != "notifications/cancelled");
-            // What does not say of which revision it is could be taken for a message of another.
+            // A message that does not state its revision could belong to another one.
             if version.is_some() && is_harmless {
-                // A notification need not say who sent it.
+                // A notification need not describe its client, so all connections of the principal receive it.
                 let key = FaceKey::shared(&self.principal, self.endpoint);
                 for face in self.service.faces.beside(&key) {
                     face.tell(message.clone()).await;
@@ -265,13 +265,13 @@ impl EndpointRequest<'_> {
         respond(&id, told, leave, closing, header_validation::status).await
     }
 
-    /// What ends the answer to a request before it is answered: the end of a server is no reason to leave a call without
-    /// its answer, but who listens for whatever may come has heard all that there was.
+    /// Returns the event that ends the response to this method early. A call keeps its response until it is
+    /// answered. A subscription ends when the server begins to close.
     fn closing_of(&self, method: &str) -> Option<Closing> {
         (method == "subscriptions/listen").then(|| self.closing.clone())
     }
 
-    /// The stream for what belongs to no request.
+    /// Opens the stream for messages that belong to no request.
     fn listen(&self, headers: &HeaderMap) -> Response {
         let Some(name) = headers.get(SESSION) else { return not_allowed() };
         let takes_events = headers
@@ -288,7 +288,7 @@ impl EndpointRequest<'_> {
         }
     }
 
-    /// The stream for what belongs to no request, or the one that broke after an event.
+    /// Opens the stream for messages that belong to no request, or resumes a stream after an event.
     fn listen_in(&self, session: &ClientSession, headers: &HeaderMap) -> Response {
         let Some(last) = headers.get(LAST_EVENT) else {
             return EventBody::kept(session.streams.listen(), Some(self.closing.clone()))
@@ -297,7 +297,7 @@ impl EndpointRequest<'_> {
         let Ok(told) = session.streams.resume(last.to_str().unwrap_or_default()) else {
             return refuse(StatusCode::BAD_REQUEST, None, NO_EVENT);
         };
-        // One on which an answer is waited for ends with it.
+        // A stream that waits for a response ends with that response instead.
         let closing = told.is_own().then(|| self.closing.clone());
         events_in(session, told, closing).into_response()
     }
@@ -308,7 +308,7 @@ impl EndpointRequest<'_> {
         if self.session(name).is_none() {
             return refuse(StatusCode::NOT_FOUND, None, GONE);
         }
-        // On its own: a client that does not wait for it has ended the session all the same.
+        // A separate task finishes this even if the client does not wait for it.
         let (sessions, name) = (Arc::clone(&self.service.sessions), name.to_owned());
         let ending = tokio::spawn(async move { sessions.end(&name).await });
         let _ = ending.await;
@@ -316,10 +316,11 @@ impl EndpointRequest<'_> {
     }
 }
 
-/// The answer to a request of a client with a session: one message, where that is all there is to say and the server
-/// answers so, too; a stream of events otherwise, or where all answers are to be streams.
+/// Builds the response for a client with a session. It is a single message if that is complete and the server
+/// answers that way. Otherwise, or if the settings require it, it is an event stream.
 ///
-/// A client of these revisions that leaves has not given its request up. Once it has heard of an event it may come back.
+/// A client of these revisions that disconnects has not cancelled its request. Once it has received an event, it
+/// can resume the stream.
 fn respond_in(
     session: &ClientSession,
     id: &Id,
@@ -338,21 +339,21 @@ fn respond_in(
     }
 }
 
-/// A stream of a client with a session.
+/// Returns the body of a stream for a client with a session.
 fn events_in(session: &ClientSession, told: Told, closing: Option<Closing>) -> EventBody {
     let is_polled = session.answers == Answers::Poll && !told.is_own();
     let events = EventBody::kept(told, closing);
     if is_polled { events.polled() } else { events }
 }
 
-/// What is said where there is no answer.
+/// Builds the error for a request that gets no response.
 fn unanswered(id: &Id) -> Message {
     let text = "there is no answer: the request was given up, or its session ended";
     Message::error(Some(id), code::INTERNAL_ERROR, text, None)
 }
 
-/// The answer to a request of a client without a session: one message, where that is all there is to say; a stream of
-/// events otherwise.
+/// Builds the response for a client without a session. It is a single message if that is complete, and an event
+/// stream otherwise.
 async fn respond(
     id: &Id,
     mut told: mpsc::Receiver<Message>,
@@ -360,7 +361,7 @@ async fn respond(
     closing: Option<Closing>,
     status: impl Fn(&Message) -> StatusCode,
 ) -> Response {
-    // Whoever stops waiting has left.
+    // A client that stops waiting has cancelled the request.
     let mut leaving = Leaving(Some(leave));
     let first = match tokio::time::timeout(QUIET, told.recv()).await {
         Ok(Some(message)) if matches!(message.shape(), Shape::Response { .. }) => {
@@ -373,7 +374,7 @@ async fn respond(
     EventBody::passing(first.as_ref(), told, closing, leaving.0.take()).into_response()
 }
 
-/// Does what is to be done when somebody leaves, unless it was taken over.
+/// Runs the callback when dropped, unless the callback was taken.
 struct Leaving(Option<Leave>);
 
 impl Drop for Leaving {
@@ -384,7 +385,7 @@ impl Drop for Leaving {
     }
 }
 
-/// How many seconds a client waits before it tries to open a session again.
+/// The seconds after which a client should try again to open a session.
 const RETRY_AFTER: &str = "10";
 const NO_RANDOMNESS: &str = "there is no randomness for a session's name";
 const NO_SERVER: &str = "there is no such server here any more";
@@ -392,7 +393,7 @@ const GONE: &str = "there is no such session; begin a new one with initialize";
 const NO_EVENT: &str =
     "this session has no event of this id any more: nothing can be gone on with behind it";
 
-/// The answer to a client for whose session there is no room.
+/// Rejects a client because there are too many sessions.
 fn no_room(full: NoRoom, initialize: &Message) -> Response {
     let (status, text) = match full {
         NoRoom::OfToken(most) => (
@@ -421,7 +422,7 @@ fn is_greeting(message: &Message) -> bool {
     matches!(message.shape(), Shape::Request { method, .. } if method == "initialize")
 }
 
-/// Why something was not read as a message: the status, the code of the protocol, and the words.
+/// Holds the reason why a message could not be read: HTTP status, JSON-RPC code and text.
 type MessageReadError = (StatusCode, i32, String);
 
 fn read(body: Bytes) -> Result<Message, MessageReadError> {
@@ -441,7 +442,7 @@ fn unread((status, code, text): MessageReadError) -> Response {
     json(status, Message::error(None, code, &text, None))
 }
 
-/// An error of the protocol with the status that fits it.
+/// Returns a JSON-RPC error with this HTTP status.
 fn refuse(status: StatusCode, message: Option<&Message>, text: &str) -> Response {
     let id = match message.map(Message::shape) {
         Some(Shape::Request { id, .. }) => Some(id),

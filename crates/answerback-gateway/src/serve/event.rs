@@ -3,10 +3,10 @@ use std::fmt;
 use answerback_mcp::wire::Message;
 use axum::body::Bytes;
 
-/// How long a client is asked to wait before it comes back to a stream that ended early, in milliseconds.
+/// The delay before a client resumes a stream that ended early, in milliseconds.
 const RETRY: u32 = 1000;
 
-/// What an event is called: whose it is, of which stream, and the how-manieth there.
+/// Holds the parts of an event id: the client, the stream, and the number of the event in the stream.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct EventId<'a> {
     pub(super) client: &'a str,
@@ -15,13 +15,13 @@ pub(super) struct EventId<'a> {
 }
 
 impl<'a> EventId<'a> {
-    /// Reads what [`Display`](fmt::Display) wrote.
+    /// Parses an id that [`Display`](fmt::Display) wrote.
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let (rest, number) = text.rsplit_once('-')?;
         let (client, stream) = rest.rsplit_once('-')?;
         let number_of = |digits: &str| {
             let number: u64 = digits.parse().ok()?;
-            // One event has one id.
+            // Other spellings of a number are rejected, so that each event has one id.
             (number.to_string() == digits).then_some(number)
         };
         Some(Self { client, stream: number_of(stream)?, number: number_of(number)? })
@@ -34,27 +34,27 @@ impl fmt::Display for EventId<'_> {
     }
 }
 
-/// An event without a message: from here a client can go on, and so long it is asked to wait before.
+/// Builds an event without a message. It gives the client an id to resume from and the delay before it does so.
 pub(super) fn priming(id: &EventId<'_>) -> Bytes {
     Bytes::from(format!("id: {id}\nretry: {RETRY}\ndata: \n\n"))
 }
 
-/// Says how many messages are missing. Its kind is another than that of messages, which clients pass over.
+/// Builds an event that reports the number of missing messages. Its type is not `message`, so clients ignore it.
 pub(super) fn gap(lost: u64) -> Bytes {
     Bytes::from(format!("event: gap\ndata: {{\"lost\":{lost}}}\n\n"))
 }
 
-/// A message as an event with an id.
+/// Builds the event for a message, with an id.
 pub(super) fn message(id: &EventId<'_>, message: &Message) -> Bytes {
     written(format!("id: {id}\nevent: message\ndata: "), message)
 }
 
-/// A message as an event that nobody comes back to.
+/// Builds the event for a message that cannot be resumed from.
 pub(super) fn passing(message: &Message) -> Bytes {
     written("event: message\ndata: ".to_owned(), message)
 }
 
-/// A message behind the head of its event. A line end between two members of it is one of the event's, too.
+/// Adds a message to the beginning of its event. Each line of the message becomes a line of the event.
 fn written(mut event: String, message: &Message) -> Bytes {
     let text = message.text();
     event.reserve(text.len() + 32);

@@ -1,5 +1,5 @@
-//! What is looked at when somebody reads the metrics, rather than counted as it happens: the store, the servers and
-//! what waits for a person.
+//! Updates the metrics that are read on demand instead of counted: those of the store, the servers and open
+//! cases.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,15 +9,15 @@ use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gau
 
 use super::{Current, Service};
 
-/// The most cases that are counted: more than that is too many, however many they are.
+/// The largest number of cases that are counted.
 const MOST_CASES: usize = 1000;
 
-/// How often servers were started again behind configurations that do not hold any more.
+/// Counts the restarts of servers in earlier configurations.
 #[derive(Debug, Default)]
 pub(super) struct Before(Mutex<BTreeMap<String, u64>>);
 
 impl Before {
-    /// Keeps what the servers of a configuration count before another one takes its place.
+    /// Adds the restarts of a configuration's servers before another configuration replaces it.
     pub(super) fn keep(&self, current: &Current) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for backend in current.all() {
@@ -33,7 +33,7 @@ impl Before {
 }
 
 impl Service {
-    /// Brings what is looked at up to date, for whoever reads the metrics. It reads the store, so it may block.
+    /// Updates the metrics that are read on demand. It reads the store, so it may block.
     pub fn show_figures(&self) {
         describe();
         let current = self.current();
@@ -54,7 +54,7 @@ impl Service {
 
 fn show_cases(store: &Store) {
     let waiting = CaseFilter::default().with_status(CaseStatus::Waiting);
-    // A store that cannot be read shows elsewhere; the figure stays as it was.
+    // Other metrics report a store that cannot be read. This one keeps its last value.
     if let Ok(page) = store.cases(&waiting, None, MOST_CASES) {
         gauge!("answerback_gateway_open_cases").set(number(page.cases.len() as u64));
     }
@@ -85,8 +85,8 @@ fn show_store(stats: &Stats) {
     }
 }
 
-/// A count as a gauge shows it, which is exact far beyond what we count.
-#[expect(clippy::cast_precision_loss, reason = "nothing here is counted up to 2^53")]
+/// Converts a count to the value of a gauge. The conversion is exact for every realistic count.
+#[expect(clippy::cast_precision_loss, reason = "no count here reaches 2^53")]
 fn number(count: u64) -> f64 {
     count as f64
 }

@@ -1,4 +1,4 @@
-//! What a request of the stateless revisions says of itself, in its headers and in its `_meta`: both must agree.
+//! Checks that the headers of a stateless request agree with its message.
 
 use answerback_mcp::link::HeaderArguments;
 use answerback_mcp::wire::{MODERN_REVISION, Message, Shape, meta, splice, word};
@@ -8,28 +8,28 @@ use serde_json::{Value, json};
 
 use crate::ToolCallRequest;
 
-/// The stateless revisions that we know.
+/// Lists the stateless revisions that we support.
 pub(crate) const VERSIONS: &[&str] = &[MODERN_REVISION];
-/// The header that names the revision.
+/// The header with the protocol revision.
 pub(crate) const VERSION_HEADER: &str = "mcp-protocol-version";
 
-/// The codes of the protocol for what does not fit together.
+/// Lists the error codes of this check.
 mod code {
     pub(super) const HEADER_MISMATCH: i32 = -32020;
     pub(super) const UNSUPPORTED_VERSION: i32 = -32022;
     pub(super) const INVALID_PARAMS: i32 = -32602;
 }
 
-/// The revision that a message names in its `_meta`.
+/// Returns the revision that a message states in its `_meta`.
 pub(crate) fn version(message: &Message) -> Option<String> {
-    // A message of the older revisions is not read any further than this.
+    // A message of an older revision is not parsed further.
     if !word::VERSION.is_in(message) {
         return None;
     }
     splice::string_at(message.text(), &["params", "_meta", meta::VERSION])
 }
 
-/// Checks that headers and message of a request agree; the error is its answer.
+/// Checks that headers and message agree. The error is the response.
 pub(crate) fn check(
     headers: &HeaderMap,
     message: &Message,
@@ -77,7 +77,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Checks that the headers of a call say what its arguments do, where its tool asks for that.
+/// Checks that headers repeat a call's arguments, if its tool requires that.
 pub(crate) fn check_arguments(
     headers: &HeaderMap,
     call: &ToolCallRequest,
@@ -86,7 +86,7 @@ pub(crate) fn check_arguments(
     let arguments = call.arguments.as_deref().and_then(|text| serde_json::from_str(text).ok());
     let arguments: Value = arguments.unwrap_or_default();
     for (name, expected) in asked.expected(&arguments) {
-        // A header that cannot be read says something else than any argument.
+        // An unreadable header matches no argument.
         let is_there = headers.contains_key(name);
         let said = header(headers, name.as_str());
         if said != expected || (is_there && said.is_none()) {
@@ -99,13 +99,13 @@ pub(crate) fn check_arguments(
     Ok(())
 }
 
-/// The tool that a message calls, with the call; nothing, where it calls none.
+/// Returns the call in a message, or `None` if it is not one.
 pub(crate) fn call_of(message: &Message) -> Option<ToolCallRequest> {
     let is_call = matches!(message.shape(), Shape::Request { method, .. } if method == ToolCallRequest::METHOD);
     is_call.then(|| ToolCallRequest::read(message.clone()).ok())?
 }
 
-/// The name that a request is about, which its headers carry, too.
+/// Returns the name that the headers of a request must repeat.
 fn name(message: &Message, method: &str) -> Option<String> {
     let member = match method {
         "tools/call" | "prompts/get" => "name",
@@ -121,7 +121,7 @@ fn has_capabilities(message: &Message) -> bool {
         .is_some_and(|capabilities| capabilities.trim_start().starts_with('{'))
 }
 
-/// A header's text, decoded where it was not plain.
+/// Returns the text of a header, decoded if it is Base64.
 fn header(headers: &HeaderMap, name: &str) -> Option<String> {
     let text = headers.get(name)?.to_str().ok()?.trim();
     match text.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
@@ -130,7 +130,7 @@ fn header(headers: &HeaderMap, name: &str) -> Option<String> {
     }
 }
 
-/// The status of an answer of the stateless revisions, by its error.
+/// Returns the HTTP status for a response of the stateless revisions.
 pub(crate) fn status(answer: &Message) -> axum::http::StatusCode {
     use axum::http::StatusCode;
     let code = splice::at(answer.text(), &["error", "code"]);

@@ -1,4 +1,4 @@
-//! Looking at a server as a client would, for whoever wants to know whether it can be used.
+//! Connects to a server as a client does, to find out if it can be used.
 
 use std::time::Duration;
 
@@ -9,37 +9,37 @@ use serde_json::{Value, json};
 use super::{Backend, merge};
 use crate::GatewaySettings;
 
-/// How long a server has for each answer.
+/// The time that a server has for each response.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// On whose behalf it is looked at.
+/// The principal of an inspection.
 const INSPECTOR: &str = "doctor";
-/// The most pages of its list of tools.
+/// The largest number of pages in a list of tools.
 const PAGES: usize = 1000;
 
-/// What a server says of itself.
+/// Holds a server's description of itself.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Inspected {
-    /// Its name and version, by its own word.
+    /// The name and version that the server reports.
     pub info: Value,
-    /// The revision of the protocol that it was greeted in.
+    /// The revision that the server negotiated.
     pub revision: String,
-    /// Its tools, as it lists them.
+    /// The tools as the server lists them.
     pub tools: Vec<Value>,
 }
 
 impl Backend {
-    /// Starts or reaches the server, greets it, has it list its tools, and leaves.
+    /// Connects to the server, initializes it, lists its tools and disconnects.
     ///
     /// # Errors
     ///
-    /// When it does not get that far: what went wrong, in words.
+    /// Returns the reason if a step fails.
     pub async fn inspect(&self) -> Result<Inspected, String> {
         let mut link = self.link(INSPECTOR, &GatewaySettings::default());
         let inspected = look(&mut link).await;
         let Link { to, mut from, .. } = link;
         drop(to);
-        // It ends in its own time, but not for longer than a server may take.
+        // The server has limited time to end.
         let _ =
             tokio::time::timeout(PATIENCE, async { while from.recv().await.is_some() {} }).await;
         inspected
@@ -69,7 +69,7 @@ async fn look(link: &mut Link) -> Result<Inspected, String> {
     Err("its list of tools has no end".to_owned())
 }
 
-/// Asks, and gives the result as it is written.
+/// Sends a request and returns the result as JSON text.
 async fn ask(
     link: &mut Link,
     number: usize,

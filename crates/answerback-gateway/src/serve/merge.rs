@@ -1,11 +1,12 @@
-//! The answers of several servers as one.
+//! Merges the responses of several servers.
 
 use answerback_mcp::wire::{LEGACY_REVISIONS, Object, meta};
 use serde_json::{Map, Value, json};
 
 use super::header_validation::VERSIONS;
 
-/// The answer to `initialize` or `server/discover` that several servers give together, each with its name.
+/// Merges the responses of several servers to `initialize` or `server/discover`. Each response comes with its
+/// server's name.
 pub(crate) fn greeting(answers: &[(&str, Value)], is_modern: bool) -> Value {
     let mut capabilities = Map::new();
     let mut instructions = Vec::new();
@@ -17,12 +18,12 @@ pub(crate) fn greeting(answers: &[(&str, Value)], is_modern: bool) -> Value {
         if let Some(text) = answer["instructions"].as_str().filter(|text| !text.is_empty()) {
             instructions.push(format!("## {name}\n{text}"));
         }
-        // Revisions are dates; with the oldest everybody can be spoken to.
+        // Revisions are dates, and every server supports the oldest of them.
         if let Some(theirs) = answer["protocolVersion"].as_str() {
             version = Some(version.map_or(theirs, |version| version.min(theirs)));
         }
     }
-    // What is listed changes when a server comes or goes, whether the servers say so or not.
+    // The list changes when a server starts or ends, so the capability is always declared.
     capabilities.entry("tools").or_insert_with(|| json!({}))["listChanged"] = true.into();
     let me = json!({"name": "answerback", "version": env!("CARGO_PKG_VERSION")});
     let mut greeting = if is_modern {
@@ -44,7 +45,7 @@ pub(crate) fn greeting(answers: &[(&str, Value)], is_modern: bool) -> Value {
     greeting
 }
 
-/// Adds to what some can what others can.
+/// Merges the capabilities of a server into the others.
 pub(crate) fn unite(all: &mut Map<String, Value>, more: &Map<String, Value>) {
     for (name, value) in more {
         match (all.get_mut(name), value) {
@@ -65,7 +66,7 @@ pub(crate) fn unite(all: &mut Map<String, Value>, more: &Map<String, Value>) {
     }
 }
 
-/// A list of several servers as one page.
+/// Builds one page from the items of several servers.
 pub(crate) fn page(member: &str, items: &[String], is_modern: bool) -> String {
     let items = items.join(",");
     let name = Value::from(member);
@@ -74,7 +75,7 @@ pub(crate) fn page(member: &str, items: &[String], is_modern: bool) -> String {
     format!("{{{name}:[{items}]{rest}}}")
 }
 
-/// The items of a page, as they are written.
+/// Returns the items of a page as JSON text.
 pub(crate) fn items(page: &str, member: &str) -> Vec<String> {
     let read = || {
         let list = Object::read(page).ok()?.get(member)?;
@@ -84,12 +85,12 @@ pub(crate) fn items(page: &str, member: &str) -> Vec<String> {
     read().unwrap_or_default()
 }
 
-/// A member of an object that is text.
+/// Returns a member that is a string.
 pub(crate) fn text(object: &str, member: &str) -> Option<String> {
     serde_json::from_str(Object::read(object).ok()?.get(member)?).ok()
 }
 
-/// An object with another text for a member.
+/// Returns the object with another string for a member.
 pub(crate) fn with_text(object: &str, member: &str, text: &str) -> Option<String> {
     Some(Object::read(object).ok()?.with(member, &Value::from(text).to_string()))
 }

@@ -1,4 +1,4 @@
-//! Many clients over HTTP, and several servers behind.
+//! Serves many clients over HTTP, in front of several servers.
 
 mod api;
 mod backend;
@@ -45,7 +45,7 @@ use session::ClientSessions;
 use session_peer::Partner;
 use stateless::{FaceKey, Faces, NoFace, Stateless};
 
-/// The gateway as a service: every endpoint with every client of it.
+/// Runs the gateway as a service, with all its endpoints and clients.
 pub struct Service {
     current: RwLock<Arc<Current>>,
     sessions: Arc<ClientSessions>,
@@ -53,46 +53,45 @@ pub struct Service {
     before: figures::Before,
 }
 
-/// What holds for clients that come now.
+/// Holds the configuration for new clients.
 #[derive(Debug)]
 pub(crate) struct Current {
     pub(crate) gateway: Arc<Gateway>,
-    /// The servers that are one at `/mcp`.
+    /// The servers that `/mcp` combines.
     pub(crate) backends: Vec<Backend>,
-    /// Servers that have an endpoint of their own, and no part in `/mcp`.
+    /// The servers that have their own endpoint and are not part of `/mcp`.
     apart: Vec<Backend>,
-    /// What tools are called where all servers are one.
+    /// The names of tools in the combined list.
     pub(crate) names: NameFile,
 }
 
-/// A server behind the service.
+/// Describes the state of a server behind the service.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SeenServer {
-    /// Its name in the configuration.
+    /// The server's name in the configuration.
     pub name: String,
-    /// The program or the URL.
+    /// The server's program or URL.
     pub place: String,
-    /// Whether it is there.
+    /// True if the server is up.
     pub is_up: bool,
-    /// What anybody saw of it last; nothing, as long as nobody did.
+    /// The server's last known state, or `None` if it was never used.
     pub upstream: Option<Arc<crate::Upstream>>,
 }
 
 impl Service {
-    /// A service in front of these servers, in their order.
+    /// Creates a service in front of these servers, in their order.
     pub fn new(gateway: Arc<Gateway>, backends: impl IntoIterator<Item = Backend>) -> Arc<Self> {
         let current = Arc::new(Current::new(gateway, backends, None));
         let (sessions, faces, before) = Default::default();
         Arc::new(Self { current: RwLock::new(current), sessions, faces, before })
     }
 
-    /// Serves clients that come from now on with another gateway and other servers. Sessions that are open, and calls
-    /// that are under way, go on as they began.
+    /// Replaces the gateway and the servers for new clients. Open sessions and running calls continue unchanged.
     ///
     /// # Errors
     ///
-    /// When what is in force from now on cannot be recorded. Then all stays as it was.
+    /// Returns an error if the new policy cannot be recorded. Nothing is replaced then.
     pub async fn replace(
         &self,
         gateway: Arc<Gateway>,
@@ -111,7 +110,7 @@ impl Service {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The servers as they are now: name, where it is, whether it is there, and what anybody saw of it last.
+    /// Returns the current state of all servers.
     pub fn seen(&self) -> Vec<SeenServer> {
         let seen = |backend: &Backend| SeenServer {
             name: backend.name().to_owned(),
@@ -122,16 +121,16 @@ impl Service {
         self.current().all().map(seen).collect()
     }
 
-    /// The names of the servers.
+    /// Returns the names of the servers.
     pub fn servers(&self) -> Vec<String> {
         self.current().backends.iter().map(|backend| backend.name().to_owned()).collect()
     }
 
-    /// Whether every server that was started is there, and every other can be; which are not, otherwise.
+    /// Checks that every server is running or can be started.
     ///
     /// # Errors
     ///
-    /// When some are gone.
+    /// Returns the names of the other servers with the reasons.
     pub fn is_up(&self) -> Result<(), String> {
         let current = self.current();
         let (missing, down): (Vec<&Backend>, Vec<&Backend>) = current
@@ -152,7 +151,7 @@ impl Service {
         if told.is_empty() { Ok(()) } else { Err(told.join("; ")) }
     }
 
-    /// The endpoints: `/mcp` for all servers as one, `/mcp/NAME` for each.
+    /// Returns the routes: `/mcp` for all servers combined, and `/mcp/NAME` for each server.
     pub fn routes(self: &Arc<Self>) -> Routes {
         let (all, posts, one) = (Arc::clone(self), Arc::clone(self), Arc::clone(self));
         let all = any(move |request: Request<Body>| async move {
@@ -181,11 +180,11 @@ impl Service {
             .merge(api::routes(self))
     }
 
-    /// Whether what happens can be recorded; why not, otherwise.
+    /// Checks that calls can be recorded.
     ///
     /// # Errors
     ///
-    /// When the store does not take anything.
+    /// Returns the reason if the store accepts no entries.
     pub fn is_recording(&self) -> Result<(), String> {
         match self.current().gateway.recorder() {
             Some(recorder) => {
@@ -195,7 +194,7 @@ impl Service {
                     error.public_message().into_owned()
                 })?;
                 match store.stats().health {
-                    // Whoever can reach the server reads this; why it failed is for who reads the log.
+                    // Every client can read this text, so it leaves the cause to the log.
                     Health::Poisoned { .. } => {
                         Err("the store cannot be written; the log says why".to_owned())
                     }
@@ -206,19 +205,19 @@ impl Service {
         }
     }
 
-    /// Says that a case was decided here: calls that wait for it go on at once.
+    /// Notifies this process of a decision, so that waiting calls continue at once.
     pub fn tell_decided(&self) {
-        // Who reads its configuration anew goes on with the record that there is.
+        // A reloaded configuration keeps the existing recorder.
         if let Some(recorder) = self.current().gateway.recorder() {
             recorder.tell_decided();
         }
     }
 
-    /// Notes that the service begins, and keeps its sessions in order from then on.
+    /// Records the start of the service, and begins to end idle sessions.
     ///
     /// # Errors
     ///
-    /// When that cannot be recorded.
+    /// Returns an error if the start cannot be recorded.
     pub async fn start(&self) -> Result<(), StoreError> {
         let current = self.current();
         current.gateway.note_start(None, &current.described()).await?;
@@ -227,11 +226,11 @@ impl Service {
         Ok(())
     }
 
-    /// Ends every session, and notes that the service ends.
+    /// Ends every session and records the end of the service.
     ///
     /// # Errors
     ///
-    /// When that cannot be recorded.
+    /// Returns an error if the end cannot be recorded.
     pub async fn stop(&self) -> Result<(), StoreError> {
         self.sessions.end_all().await;
         self.faces.end_all().await;
@@ -239,7 +238,7 @@ impl Service {
         current.gateway.note(Subject::Stop, None, &current.described()).await
     }
 
-    /// What a client talks to at an endpoint; nothing, where the endpoint is none any more.
+    /// Connects a client to the servers of an endpoint. Returns `None` if the endpoint no longer exists.
     fn partner(
         &self,
         endpoint: Option<&str>,
@@ -255,8 +254,8 @@ impl Service {
         Some(Partner::to(named, &current, &Arc::new(client), outlet))
     }
 
-    /// Whether the headers of a call say what its arguments do, where its tool is known to ask for that; the error is
-    /// its answer.
+    /// Checks that the headers of a call repeat its arguments, if its tool is known to require that. The error is
+    /// the response.
     fn check_arguments(
         &self,
         endpoint: Option<&str>,
@@ -276,7 +275,7 @@ impl Service {
                 (backends.iter().find(|backend| backend.name() == name), call.name.as_str())
             }
             (None, [alone]) => (Some(alone), call.name.as_str()),
-            // Where all servers are one, a tool may have another name than its server gave it.
+            // In the combined list, a tool may have another name than at its server.
             (None, backends) => match names.behind(&call.name) {
                 Some((server, tool)) => (backends.get(server), tool),
                 None => return Ok(()),
@@ -287,7 +286,7 @@ impl Service {
         asked.map_or(Ok(()), |asked| header_validation::check_arguments(headers, &call, asked))
     }
 
-    /// What a client talks to that has no session and sent this request.
+    /// Returns the shared connection for a request of a client without a session.
     fn face(
         &self,
         principal: &str,
@@ -316,7 +315,8 @@ impl Current {
         let (apart, mut backends): (Vec<Backend>, Vec<Backend>) =
             backends.into_iter().partition(|backend| backend.apart.is_some());
         let names = NameFile::of(&backends, before);
-        // One that is alone has its own names, and is to keep them when others come.
+        // The tools of a single server keep their names. These are stored, so that they stay valid when another
+        // server is added.
         if let [alone] = backends.as_mut_slice() {
             alone.served.names = Some(names.clone());
         }

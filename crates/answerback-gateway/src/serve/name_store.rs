@@ -1,4 +1,4 @@
-//! The names that were given out, in a file: what a name meant yesterday it means today.
+//! Stores the assigned tool names in a file, so that a name keeps its meaning across restarts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,32 +12,32 @@ use super::Backend;
 use super::names::ToolNames;
 use crate::beside;
 
-/// By the name that clients see: whose it is.
+/// Maps the name that clients see to the tool that it belongs to.
 pub(crate) type GivenNames = BTreeMap<String, Holder>;
 
-/// Whom a name belongs to.
+/// Identifies the tool that a name belongs to.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct Holder {
     pub(crate) server: String,
-    /// What the server itself calls it.
+    /// The server's own name for the tool.
     pub(crate) tool: String,
 }
 
-/// Only one of this process reads, gives out and writes at a time.
+/// Serializes reading, assigning and writing within this process.
 static GIVING: Mutex<()> = Mutex::new(());
 
-/// Where names are kept, and how they stand now.
+/// Holds the file of the assigned names, and the current names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NameFile {
     file: Option<PathBuf>,
-    /// What was given out where there is no file: it holds for as long as we run.
+    /// The assigned names if there is no file. They are lost when the process ends.
     given: Arc<Mutex<GivenNames>>,
     now: Arc<RwLock<Arc<ToolNames>>>,
 }
 
 impl NameFile {
-    /// Beside the pins of the servers. No server's pins have this name. What was given out before, in another
-    /// configuration, holds on.
+    /// Creates the store next to the servers' pins, whose files have other names. Names from an earlier
+    /// configuration stay valid.
     pub(crate) fn of(backends: &[Backend], before: Option<&Self>) -> Self {
         let pins = backends.iter().find_map(|backend| backend.served.pins.as_deref());
         let file = pins.and_then(Path::parent).map(|folder| folder.join("names.json"));
@@ -45,12 +45,12 @@ impl NameFile {
         Self { file, given, now: Arc::default() }
     }
 
-    /// How names stand, as anybody saw it last.
+    /// Returns the names as they were last assigned.
     pub(crate) fn now(&self) -> Arc<ToolNames> {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Gives names out on top of those that were given out before, and writes down what is new.
+    /// Assigns further names in addition to the stored ones, and stores the new ones.
     pub(crate) fn give(
         &self,
         servers: &[&str],
@@ -65,7 +65,7 @@ impl NameFile {
         names
     }
 
-    /// Writes down the names of a server that is alone, which are its own.
+    /// Stores the names of a single server, whose tools keep their own names.
     pub(crate) fn give_own(&self, server: &str, tools: &[String]) {
         self.give(&[server], |kept| kept.alone(tools));
     }
@@ -122,7 +122,7 @@ mod tests {
             })
         };
         let file = NameFile::of(&[], None);
-        // The first is not there yet.
+        // The first server has not listed its tools yet.
         give(&file, &["a", "b"], &[&[], &["x"]]);
         let names = give(&file, &["a", "b"], &[&["x"], &["x"]]);
         assert_eq!((names.shown(0, "x"), names.shown(1, "x")), (Some("a_x"), Some("x")));

@@ -2,31 +2,31 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::name_store::{GivenNames, Holder};
 
-/// Which name of which server stands behind a name that clients see.
+/// Maps the names that clients see to the servers' own names.
 ///
-/// Names are given out in the order of the configuration: who comes first keeps a name, whether it is there or not; a
-/// later server's is prefixed with the server's own name. So a name means the same, whichever servers are up. What was
-/// given out before, whatever the order was then, comes before all.
+/// Names are assigned in the order of the configuration. The first server keeps a name, even while it is down. A
+/// later server's name gets the server's name as a prefix. So a name keeps its meaning, no matter which servers
+/// are up. Names that were assigned earlier take precedence, in any order.
 #[derive(Debug, Default)]
 pub(crate) struct ToolNames {
     shown: HashMap<String, (usize, String)>,
-    /// By server, the shown name of each of its names.
+    /// For each server, its own names and the names that clients see.
     by_server: Vec<BTreeMap<String, String>>,
 }
 
 impl ToolNames {
-    /// Gives names out to servers, each with its name and the names that it claims.
+    /// Assigns names to servers, each with its name and its own tool names.
     pub(crate) fn assign<'n>(servers: impl IntoIterator<Item = (&'n str, Vec<String>)>) -> Self {
         Self::default().and(servers)
     }
 
-    /// The names that servers have had before. Those of servers that are not among these are free.
+    /// Restores the stored names. Names of servers that are no longer configured become free.
     pub(crate) fn kept(servers: &[&str], given: &GivenNames) -> Self {
         let mut names = Self { by_server: vec![BTreeMap::new(); servers.len()], ..Self::default() };
         for (shown, Holder { server, tool }) in given {
             let Some(server) = servers.iter().position(|name| name == server) else { continue };
             names.shown.insert(shown.clone(), (server, tool.clone()));
-            // A server that was alone for a while may have a name with and one without a prefix.
+            // A server that was alone for some time may have the same tool with and without a prefix.
             let listed =
                 names.by_server[server].entry(tool.clone()).or_insert_with(|| shown.clone());
             if shown == tool {
@@ -36,7 +36,7 @@ impl ToolNames {
         names
     }
 
-    /// The names of the first of the servers, which is alone: they are what clients see.
+    /// Assigns a single server's own names.
     pub(crate) fn alone(mut self, tools: &[String]) -> Self {
         self.by_server.resize_with(self.by_server.len().max(1), BTreeMap::new);
         for tool in tools {
@@ -46,7 +46,7 @@ impl ToolNames {
         self
     }
 
-    /// Everything that was given out, by the names of the servers.
+    /// Returns all assigned names with the names of their servers.
     pub(crate) fn given(&self, servers: &[&str]) -> GivenNames {
         let holder = |(server, tool): &(usize, String)| {
             let server = (*servers.get(*server)?).to_owned();
@@ -55,7 +55,7 @@ impl ToolNames {
         self.shown.iter().filter_map(|(shown, held)| Some((shown.clone(), holder(held)?))).collect()
     }
 
-    /// Gives out more names. Those that were given out before stay with whom they are.
+    /// Assigns further names. Names that were assigned earlier do not change.
     pub(crate) fn and<'n>(
         mut self,
         servers: impl IntoIterator<Item = (&'n str, Vec<String>)>,
@@ -76,28 +76,28 @@ impl ToolNames {
         self
     }
 
-    /// The name itself, or one with a prefix that nobody has.
+    /// Returns the name itself, or a free name with a prefix.
     fn free(&self, prefix: &str, name: &str) -> String {
         let is_free = |candidate: &String| !self.shown.contains_key(candidate);
         let prefixed = format!("{prefix}_{name}");
         let numbered = (2..).map(|number: u32| format!("{prefixed}_{number}"));
         let mut candidates =
             [name.to_owned(), prefixed.clone()].into_iter().chain(numbered).filter(is_free);
-        // There are more numbers than names.
+        // There are more numbers than names, so one is always free.
         candidates.next().unwrap_or(prefixed)
     }
 
-    /// Whether none was given out yet.
+    /// Returns true if no name was assigned yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.shown.is_empty()
     }
 
-    /// The server behind a shown name, and what the server calls it.
+    /// Returns the server and its own name for a name that clients see.
     pub(crate) fn behind(&self, shown: &str) -> Option<(usize, &str)> {
         self.shown.get(shown).map(|(server, name)| (*server, name.as_str()))
     }
 
-    /// What clients call a name of a server.
+    /// Returns the name that clients see for a server's own name.
     pub(crate) fn shown(&self, server: usize, name: &str) -> Option<&str> {
         self.by_server.get(server)?.get(name).map(String::as_str)
     }
@@ -115,10 +115,10 @@ mod tests {
         let names = ToolNames::kept(&["a", "b"], &given)
             .and([("a", list(&["x", "y", "z"])), ("b", list(&["x", "z"]))]);
         assert_eq!((names.shown(0, "x"), names.shown(1, "x")), (Some("a_x"), Some("x")));
-        // Also where its server does not list it any more.
+        // This holds even if the server no longer lists the tool.
         assert_eq!((names.shown(0, "y"), names.behind("y")), (Some("a_y"), Some((1, "y"))));
         assert_eq!((names.shown(0, "z"), names.shown(1, "z")), (Some("z"), Some("b_z")));
-        // A server that is gone from the configuration leaves its names; what has one keeps it.
+        // The names of a removed server become free. A tool that already has a name keeps it.
         let given = names.given(&["a", "b"]);
         let names =
             ToolNames::kept(&["a", "c"], &given).and([("a", list(&["x"])), ("c", list(&["x"]))]);
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(names.behind("web_read"), Some((1, "read")));
         assert_eq!(names.behind("nothing"), None);
         assert_eq!(names.shown(7, "read"), None);
-        // Who had a name first keeps it, when somebody before it comes to claim the same.
+        // The first holder keeps a name when an earlier server later claims it.
         let names = ToolNames::assign([("a", list(&[])), ("b", list(&["x"]))]);
         let names = names.and([("a", list(&["x"])), ("b", list(&["x"]))]);
         assert_eq!((names.shown(0, "x"), names.shown(1, "x")), (Some("a_x"), Some("x")));

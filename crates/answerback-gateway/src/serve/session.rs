@@ -6,21 +6,21 @@ use super::Streams;
 use super::session_peer::Partner;
 use crate::settings::{Answers, GatewaySettings, ServeLimits};
 
-/// How long a server has to go when we do: what a child has, and a little.
+/// The time that a server has to end when the service ends. It is slightly longer than that of a child process.
 pub(crate) const GOING: Duration = Duration::from_secs(8);
-/// How often idle sessions are looked for.
+/// The interval at which idle sessions are ended.
 const SWEEP: Duration = Duration::from_mins(1);
 
-/// A client of the revisions that have sessions.
+/// Holds the session of a client, in the revisions that have sessions.
 pub(crate) struct ClientSession {
     pub(crate) principal: String,
-    /// Which servers it is about.
+    /// The server of the endpoint, or `None` for all servers.
     pub(crate) endpoint: Option<String>,
     pub(crate) streams: Arc<Streams>,
     pub(crate) partner: Partner,
-    /// How its requests are answered.
+    /// The kind of response to the session's requests.
     pub(crate) answers: Answers,
-    /// How long it may be idle.
+    /// The time after which the idle session ends.
     idle: Duration,
     used: Mutex<Instant>,
 }
@@ -55,7 +55,7 @@ impl ClientSession {
     }
 }
 
-/// The sessions that are open, by their names.
+/// Holds the open sessions by id.
 #[derive(Default)]
 pub(crate) struct ClientSessions {
     open: Mutex<HashMap<String, Arc<ClientSession>>>,
@@ -66,12 +66,12 @@ impl ClientSessions {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Checks that there is room for one more session of a principal.
+    /// Checks that a principal may open another session.
     pub(crate) fn check_room(&self, principal: &str, limits: ServeLimits) -> Result<(), NoRoom> {
         check_room(&self.lock(), principal, limits)
     }
 
-    /// Opens a session, unless others came first and left no room.
+    /// Adds a session. The limits are checked again, because other sessions may have been opened in the meantime.
     pub(crate) fn insert(
         &self,
         name: String,
@@ -84,7 +84,7 @@ impl ClientSessions {
         Ok(())
     }
 
-    /// The session of this name. Another's, or one at another endpoint, looks like none.
+    /// Returns the session with this id. A session of another principal or endpoint is treated as unknown.
     pub(crate) fn get(
         &self,
         name: &str,
@@ -114,14 +114,14 @@ impl ClientSessions {
         for session in sessions {
             ending.spawn(async move {
                 session.end().await;
-                // Who is not waited for is killed in the middle of its own ending.
+                // Without this wait, the server would be killed while it ends.
                 let _ = tokio::time::timeout(GOING, session.partner.gone()).await;
             });
         }
         while ending.join_next().await.is_some() {}
     }
 
-    /// Ends idle sessions now and then, as long as there is anybody to serve.
+    /// Ends idle sessions periodically, until the task is dropped.
     pub(crate) async fn sweep(self: Arc<Self>) {
         loop {
             tokio::time::sleep(SWEEP).await;
@@ -138,12 +138,12 @@ impl ClientSessions {
     }
 }
 
-/// Why a session cannot be opened.
+/// Tells why a session cannot be opened.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum NoRoom {
-    /// The principal has as many as it may: one token does not lock out the others.
+    /// The principal has reached its limit, which keeps one token from blocking the others.
     OfToken(usize),
-    /// There are as many as there may be.
+    /// The limit for all sessions is reached.
     Total(usize),
 }
 

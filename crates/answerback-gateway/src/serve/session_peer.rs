@@ -9,7 +9,7 @@ use crate::client_sink::ClientSink;
 use crate::relay::{CarriedCall, Relay};
 use crate::{Client, Gateway};
 
-/// What a client talks to: one server, or several as one.
+/// Connects a client to one server, or to several combined servers.
 #[derive(Clone)]
 pub(crate) enum Partner {
     One(Arc<Relay>),
@@ -17,8 +17,8 @@ pub(crate) enum Partner {
 }
 
 impl Partner {
-    /// Connections of its own to a server, or to all of them where none is named, for a client that hears through
-    /// `outlet`.
+    /// Opens connections for a client to a server, or to all of them if none is named. Messages for the client go
+    /// to `outlet`.
     pub(crate) fn to(
         named: Option<&Backend>,
         current: &Current,
@@ -27,7 +27,7 @@ impl Partner {
     ) -> Self {
         let gateway = &current.gateway;
         match (named, current.backends.as_slice()) {
-            // What is one already needs nothing put together.
+            // A single server needs no hub.
             (Some(backend), _) | (None, [backend]) => {
                 Self::One(relay(backend, gateway, client, outlet))
             }
@@ -35,7 +35,7 @@ impl Partner {
         }
     }
 
-    /// Takes a message of the client.
+    /// Handles a message of the client.
     pub(crate) async fn hear(&self, message: Message) {
         match self {
             Self::One(relay) => relay.hear(message).await,
@@ -43,7 +43,8 @@ impl Partner {
         }
     }
 
-    /// Takes a call in that is carried by whoever reads its answer; gives back what is no call, or is not carried so.
+    /// Starts a call that runs in its reader's task. Returns the message if it is not a call, or if there are
+    /// several servers.
     pub(crate) fn take_call(&self, message: Message) -> Result<CarriedCall, Message> {
         match self {
             Self::One(relay) => relay.take_call(message),
@@ -51,7 +52,7 @@ impl Partner {
         }
     }
 
-    /// Waits until the servers that were left are gone.
+    /// Waits until the servers are gone after the connections were closed.
     pub(crate) async fn gone(&self) {
         match self {
             Self::One(relay) => relay.gone().await,
@@ -59,7 +60,7 @@ impl Partner {
         }
     }
 
-    /// Leaves, when the calls under way were answered.
+    /// Closes the connections after the running calls were answered.
     pub(crate) async fn leave(&self) {
         match self {
             Self::One(relay) => relay.leave().await,
@@ -68,7 +69,7 @@ impl Partner {
     }
 }
 
-/// A relay to a server over a link of its own.
+/// Creates a relay to a server with its own link.
 pub(crate) fn relay(
     backend: &Backend,
     gateway: &Arc<Gateway>,

@@ -13,26 +13,26 @@ use super::Streams;
 use super::session::GOING;
 use super::session_peer::Partner;
 
-/// How often a face that leaves looks whether it can.
+/// The interval at which a closing connection checks if all requests are answered.
 const RETIRING: Duration = Duration::from_secs(1);
-/// How often faces that nobody uses any more are looked for.
+/// The interval at which unused connections are closed.
 const SWEEP: Duration = Duration::from_mins(1);
-/// How long a face is there that nobody uses. Each has processes or connections of its own.
+/// The time after which an unused connection is closed. Each has its own processes or connections to the servers.
 const IDLE: Duration = Duration::from_mins(30);
-/// The most faces of one principal, because a client can call itself anything.
+/// The largest number of connections of one principal. A client can state any name, so this must be limited.
 const MOST_OF_ONE: usize = 32;
-/// How much of what a client says of itself is compared as it is. Of more only the digest is.
+/// The longest client description that is compared directly. Longer ones are compared by digest.
 const DESCRIPTION: usize = 4096;
 
-/// Clients of one principal that have no sessions, on one connection to their servers: each request gets an id of its
-/// own among them, and its answer the client's id again.
+/// Shares one connection to the servers among clients of one principal that have no sessions. Each request gets a
+/// unique id. Its response gets the client's id back.
 pub(crate) struct Stateless {
-    /// When somebody used it last.
+    /// The time of the last use.
     used: Mutex<Instant>,
     partner: Partner,
     streams: Arc<Streams>,
     number: AtomicU64,
-    /// What the client called its request, and its token of progress.
+    /// The client's own id and progress token for each request.
     theirs: Arc<Mutex<HashMap<Id, Theirs>>>,
 }
 
@@ -56,7 +56,7 @@ impl Stateless {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves as soon as its requests were answered.
+    /// Closes the connection once all its requests are answered.
     async fn retire(self: Arc<Self>) {
         while !self.streams.is_idle() {
             tokio::time::sleep(RETIRING).await;
@@ -68,14 +68,14 @@ impl Stateless {
         self.theirs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a request, and gives what will be said about it, with the way to give it up.
+    /// Sends a request. Returns the receiver for its messages, which also cancels the request.
     pub(crate) async fn ask(self: &Arc<Self>, request: Message, id: &Id) -> Asked {
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         let ours = Id::of_text(&format!("c{number}"));
         let (request, token) = with_token(request, &ours);
         let request = request.with_id(&ours);
         self.theirs().insert(ours.clone(), Theirs { id: id.clone(), token });
-        // What is not read waits where it is counted.
+        // Unread messages stay in the stream, where they are counted.
         let (sender, told) = mpsc::channel(1);
         if let Some(said) = self.streams.open(&request, &ours) {
             let (face, ours) = (Arc::clone(self), ours.clone());
@@ -92,15 +92,15 @@ impl Stateless {
         Asked { told, face: Arc::clone(self), id: ours }
     }
 
-    /// Takes something that wants no answer.
+    /// Sends a message that has no response.
     pub(crate) async fn tell(&self, message: Message) {
         self.partner.hear(message).await;
     }
 
-    /// Gives a request up: nobody reads its answer any more.
+    /// Cancels a request whose response is no longer read.
     fn give_up(self: Arc<Self>, id: &Id) {
         if !self.streams.close(id) {
-            // It was answered.
+            // The request was already answered.
             return;
         }
         self.theirs().remove(id);
@@ -112,7 +112,7 @@ impl Stateless {
         });
     }
 
-    /// A message about a request of ours as the client knows it.
+    /// Replaces our ids in a message with those of the client.
     fn as_theirs(&self, message: Message, ours: &Id) -> Message {
         let Some(theirs) = self.theirs().get(ours).cloned() else { return message };
         match message.shape() {
@@ -135,24 +135,24 @@ impl Stateless {
     }
 }
 
-/// A request of a client without a session, under way.
+/// Holds a pending request of a client without a session.
 pub(crate) struct Asked {
-    /// What is said about it; its answer is the last.
+    /// Receives the messages about the request. The response is the last one.
     pub(crate) told: mpsc::Receiver<Message>,
     face: Arc<Stateless>,
     id: Id,
 }
 
 impl Asked {
-    /// What is said about the request, and what to do when nobody reads it any more: a client of these revisions gives
-    /// a request up by closing its answer.
+    /// Returns the receiver for the messages, and the callback that cancels the request. A client of these
+    /// revisions cancels a request by closing the response.
     pub(crate) fn into_parts(self) -> (mpsc::Receiver<Message>, super::body::Leave) {
         let Self { told, face, id } = self;
         (told, Box::new(move || face.give_up(&id)))
     }
 }
 
-/// A request with its id for a token of progress, where it has one; and the client's token.
+/// Replaces the progress token of a request with our id. Also returns the client's token, if there is one.
 fn with_token(request: Message, id: &Id) -> (Message, Option<String>) {
     if !word::PROGRESS.is_in(&request) {
         return (request, None);
@@ -165,7 +165,7 @@ fn with_token(request: Message, id: &Id) -> (Message, Option<String>) {
     }
 }
 
-/// A message with another value where there is one; as it is, where there is none.
+/// Replaces a value that exists at this place. Otherwise the message stays unchanged.
 fn replaced(message: Message, place: &[&str], value: Option<&str>) -> Message {
     let is_there = splice::at(message.text(), place).is_some();
     match value.filter(|_| is_there).map(|value| splice::with(message.text(), place, value)) {
@@ -174,25 +174,25 @@ fn replaced(message: Message, place: &[&str], value: Option<&str>) -> Message {
     }
 }
 
-/// What clients without sessions have to have in common to share a connection: what a server is told of one of them
-/// must be true of all, and what it asks one of them must not be put to another.
+/// Identifies clients without sessions that may share a connection. A server must see the same description for
+/// all of them. Its questions to one client must not reach another.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct FaceKey {
     pub(crate) principal: String,
-    /// The server whose endpoint it is; none, where it is that of all.
+    /// The server of the endpoint, or `None` for all servers.
     pub(crate) endpoint: Option<String>,
-    /// What the client calls itself and what it can do; nothing, where all clients of a principal share.
+    /// The client's description and capabilities. It is empty if all clients of a principal share a connection.
     client: String,
 }
 
 impl FaceKey {
-    /// The key that all clients of a principal share at an endpoint.
+    /// Returns the key that all clients of a principal share at an endpoint.
     pub(crate) fn shared(principal: &str, endpoint: Option<&str>) -> Self {
         let (principal, endpoint) = (principal.to_owned(), endpoint.map(str::to_owned));
         Self { principal, endpoint, client: String::new() }
     }
 
-    /// The key of the client that sent a message.
+    /// Adds the description of the client that sent a message.
     pub(crate) fn of_client(self, message: &Message) -> Self {
         let about = splice::at(message.text(), &["params", "_meta"]);
         let about = about.and_then(|about| Object::read(about).ok());
@@ -208,16 +208,16 @@ impl FaceKey {
     }
 }
 
-/// Why there is no face for a client.
+/// Tells why a client gets no connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum NoFace {
-    /// The endpoint is none any more.
+    /// The endpoint no longer exists.
     NoServer,
-    /// The principal has as many as there may be, and all of them are used.
+    /// The principal has reached its limit, and all its connections are in use.
     TooMany,
 }
 
-/// The clients without sessions that were seen.
+/// Holds the shared connections of clients without sessions.
 #[derive(Default)]
 pub(crate) struct Faces {
     open: Mutex<HashMap<FaceKey, Arc<Stateless>>>,
@@ -228,8 +228,8 @@ impl Faces {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The face of a client, made where there is none. Where the principal has too many, the one that was not used for
-    /// longest makes room, unless all of them are in use.
+    /// Returns the connection for a key and creates it if necessary. At the limit, the principal's least recently
+    /// used idle connection is closed first.
     pub(crate) fn get(
         &self,
         key: FaceKey,
@@ -255,7 +255,7 @@ impl Faces {
         Ok(face)
     }
 
-    /// The faces of a principal at an endpoint, whoever its clients are.
+    /// Returns all connections of a principal at an endpoint.
     pub(crate) fn beside(&self, key: &FaceKey) -> Vec<Arc<Stateless>> {
         let open = self.lock();
         open.iter()
@@ -264,7 +264,7 @@ impl Faces {
             .collect()
     }
 
-    /// Leaves now and then what nobody used for long, as long as there is anybody to serve.
+    /// Closes unused connections periodically, until the task is dropped.
     pub(crate) async fn sweep(self: Arc<Self>) {
         loop {
             tokio::time::sleep(SWEEP).await;
@@ -281,7 +281,7 @@ impl Faces {
         }
     }
 
-    /// Makes new faces from now on. The ones that there are leave when their requests were answered.
+    /// Creates new connections from now on. The existing ones close once their requests are answered.
     pub(crate) fn retire(&self) {
         let retired: Vec<_> = self.lock().drain().map(|(_, face)| face).collect();
         for face in retired {

@@ -8,35 +8,35 @@ use tokio::time::Instant;
 use super::event::{self, EventId};
 use super::stream_usage::StreamUsage;
 
-/// What a reader has to read to be given time anew: who reads so much is slow, and who reads less stands still.
+/// The amount that a slow reader must read to get more time. A reader that reads less has stalled.
 const CATCHING_UP: StreamUsage = StreamUsage { events: 128, bytes: 2 << 20 };
 
-/// What is said about one request, or about none, in its order: what nobody has read yet, and what whoever comes back
-/// may not have got.
+/// Holds the messages about one request, or about none, in order. It stores unread messages, and read messages
+/// that a resuming client may have missed.
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a fact of its own, and any may come first"
+    reason = "the flags are independent of each other"
 )]
 pub(super) struct Stream {
     pub(super) number: u64,
-    /// The request that it is the answer to; none, where it is what belongs to no request.
+    /// The request that the stream answers. It is `None` for messages that belong to no request.
     pub(super) request: Option<Id>,
-    /// Their numbers have no holes.
+    /// The stored events, with consecutive numbers.
     events: VecDeque<StreamEvent>,
-    /// How much they are.
+    /// The amount of stored data.
     size: StreamUsage,
     /// The number of the next event.
     next: u64,
     /// The number of the last event that was read.
     last: u64,
-    /// Whether what was read of it is kept: its client may come back, once it has heard of an event.
+    /// True if read events stay stored, because the client may resume the stream.
     pub(super) is_kept: bool,
-    /// Whether its client was told an id at once, and so comes back where it ends early.
+    /// True if the client received an event id at the start. It then resumes a stream that ends early.
     pub(super) is_primed: bool,
-    /// Whether the server streams its answer.
+    /// True if the server streams its response.
     pub(super) is_streamed: bool,
-    /// Whether the server has closed its own stream for now.
+    /// True if the server has closed its own stream for now.
     pub(super) is_paused: bool,
     pub(super) is_answered: bool,
     reader: Option<StreamReader>,
@@ -45,7 +45,7 @@ pub(super) struct Stream {
 #[derive(Debug)]
 struct StreamEvent {
     number: u64,
-    /// Which came before which, over all streams of a client.
+    /// The sequence number over all streams of a client.
     order: u64,
     content: StreamContent,
 }
@@ -53,16 +53,16 @@ struct StreamEvent {
 #[derive(Debug)]
 enum StreamContent {
     Message(Message),
-    /// An event that was read, as it was written.
+    /// An event that was read, as text.
     Sent {
         text: Bytes,
         is_answer: bool,
     },
-    /// An answer that could not be kept.
+    /// The marker for a response that could not be stored.
     Lost,
 }
 
-/// Who reads a stream. One at a time: whoever comes later has the turn.
+/// Identifies the reader of a stream. There is only one, and a later reader replaces it.
 #[derive(Debug)]
 struct StreamReader {
     turn: u64,
@@ -70,21 +70,21 @@ struct StreamReader {
     behind: Option<ReaderLag>,
 }
 
-/// Since when a reader is behind what there is room for, and what it has read since.
+/// Tracks a reader that is too slow: the time at which that began, and the amount read since then.
 #[derive(Debug)]
 struct ReaderLag {
     since: Instant,
     read: StreamUsage,
 }
 
-/// What the answer to a request is.
+/// Tells which kind of response a request gets.
 #[derive(Debug)]
 pub(crate) enum Due {
-    /// One message.
+    /// A single message.
     Whole(Message),
-    /// A stream.
+    /// An event stream.
     Stream,
-    /// Nothing: the request was given up.
+    /// No response, because the request was cancelled.
     Nothing,
 }
 
@@ -124,10 +124,10 @@ impl Stream {
         }
     }
 
-    /// Gives the turn to whoever reads from now on. Whoever read before has no more to hear.
+    /// Replaces the reader. The previous reader receives nothing more.
     pub(super) fn hand_over(&mut self, turn: u64) {
         self.wake();
-        // Who has come back is not sent away at once.
+        // A client that has just resumed the stream must not be disconnected again at once.
         self.is_paused = false;
         self.reader = Some(StreamReader { turn, waker: None, behind: None });
     }
@@ -140,32 +140,33 @@ impl Stream {
         self.reader.is_some()
     }
 
-    /// Whether its client has the id of an event to come back with. What belongs to no request is read without one, too.
+    /// Returns true if the client has an event id to resume with. The stream for messages without a request can
+    /// be read again without one.
     pub(super) const fn has_way_back(&self) -> bool {
         self.is_kept && (self.request.is_none() || self.is_primed || self.last > 0)
     }
 
-    /// Takes the turn from whoever reads.
+    /// Removes the reader.
     pub(super) fn leave(&mut self) {
         self.wake();
         self.reader = None;
     }
 
-    /// Has nobody woken until somebody asks again.
+    /// Removes the reader's waker until it polls again.
     pub(super) fn look_away(&mut self) {
         if let Some(reader) = &mut self.reader {
             reader.waker = None;
         }
     }
 
-    /// Has whoever reads look again.
+    /// Wakes the reader.
     pub(super) fn wake(&mut self) {
         if let Some(waker) = self.reader.as_mut().and_then(|reader| reader.waker.take()) {
             waker.wake();
         }
     }
 
-    /// Whether there is something left for whoever reads.
+    /// Returns true if there are unread events.
     pub(super) fn is_unread(&self) -> bool {
         self.last + 1 < self.next
     }
@@ -180,13 +181,13 @@ impl Stream {
         self.wake();
     }
 
-    /// How much it holds.
+    /// Returns the amount of stored data.
     pub(super) const fn size(&self) -> StreamUsage {
         self.size
     }
 
-    /// How much whoever reads may lose: what they have not got, but for the last of it. Who has one message to read is
-    /// not behind, however large it is.
+    /// Returns the amount that the reader may lose: all unread events. Returns `None` if there is no reader, or
+    /// only one unread event. A reader with one unread event is not late, even if that event is large.
     pub(super) fn losable(&self) -> Option<StreamUsage> {
         let mut unread = StreamUsage::default();
         for event in self.events.iter().rev().take_while(|event| event.number > self.last) {
@@ -195,13 +196,13 @@ impl Stream {
         (self.reader.is_some() && unread.events > 1).then_some(unread)
     }
 
-    /// Since when whoever reads is behind: from now on, unless it was before.
+    /// Returns the time since which the reader is late, and sets it to now if the reader was not late before.
     pub(super) fn behind_since(&mut self) -> Option<Instant> {
         let now = || ReaderLag { since: Instant::now(), read: StreamUsage::default() };
         Some(self.reader.as_mut()?.behind.get_or_insert_with(now).since)
     }
 
-    /// Goes back to where a reader was, which has heard this event last. Says whether there was such an event.
+    /// Continues after the event with this number. Returns false if there was no such event.
     pub(super) fn go_back(&mut self, last: u64) -> bool {
         let was_there = last < self.next;
         if was_there {
@@ -210,12 +211,12 @@ impl Stream {
         was_there
     }
 
-    /// The number of the first event that is there, or of the one to come.
+    /// Returns the number of the first stored event, or of the next one.
     fn first(&self) -> u64 {
         self.events.front().map_or(self.next, |event| event.number)
     }
 
-    /// What the answer is, as soon as that shows.
+    /// Returns the kind of response as soon as it is known.
     pub(super) fn poll_due(&mut self, waker: &Waker) -> Poll<Due> {
         match self.events.front().map(|event| &event.content) {
             _ if self.is_streamed => Poll::Ready(Due::Stream),
@@ -228,7 +229,7 @@ impl Stream {
         }
     }
 
-    /// The next message, which is not kept.
+    /// Returns the next message and removes it.
     pub(super) fn poll_message(&mut self, waker: &Waker) -> Poll<Option<Message>> {
         match self.take() {
             Some(message) => Poll::Ready(Some(message)),
@@ -252,7 +253,7 @@ impl Stream {
         }
     }
 
-    /// The next event as it is written.
+    /// Returns the next event as text.
     pub(super) fn poll_event(&mut self, client: &str, waker: &Waker) -> Poll<Option<Bytes>> {
         let first = self.first();
         if self.last + 1 < first {
@@ -290,7 +291,7 @@ impl Stream {
         Poll::Ready(Some(text))
     }
 
-    /// Notes that whoever reads has read so much.
+    /// Records that the reader has read this amount.
     fn has_read(&mut self, size: StreamUsage) {
         let has_all = !self.is_unread();
         let Some(reader) = &mut self.reader else { return };
@@ -309,15 +310,15 @@ impl Stream {
         Poll::Pending
     }
 
-    /// When the oldest event came, if it may be forgotten: what a reader has not got yet may not. `has_size` leaves out
-    /// what is nothing but a mark already.
+    /// Returns the sequence number of the oldest event, if that event may be removed. Events that the reader has
+    /// not read may not. `has_size` excludes the markers of lost responses.
     pub(super) fn oldest(&self, has_size: bool) -> Option<u64> {
         let event = self.events.front()?;
         let may_go = event.number <= self.last || self.reader.is_none();
         (may_go && (!has_size || event.content.size() > 0)).then_some(event.order)
     }
 
-    /// Forgets the oldest event, but of an answer that there was one.
+    /// Removes the oldest event. A response is replaced with a marker.
     pub(super) fn forget_oldest(&mut self) {
         let Some(event) = self.events.front_mut() else { return };
         self.size -= StreamUsage::one(event.content.size());
@@ -329,13 +330,13 @@ impl Stream {
         }
     }
 
-    /// Whether nobody will ask for it any more.
+    /// Returns true if the stream is answered and has no events left.
     pub(super) fn is_over(&self) -> bool {
         self.is_answered && self.events.is_empty()
     }
 }
 
-/// What is said in the place of an answer that could not be kept.
+/// Builds the error that replaces a response that could not be stored.
 fn lost(request: Option<&Id>) -> Message {
     let text = "the answer came while nobody read it, and was too large or too old to be kept; the request was carried \
                 out";

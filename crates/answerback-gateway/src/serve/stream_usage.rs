@@ -1,6 +1,6 @@
 use std::ops::{AddAssign, SubAssign};
 
-/// A number of events, and how many bytes they have.
+/// Counts events and their bytes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct StreamUsage {
     pub(super) events: usize,
@@ -8,12 +8,12 @@ pub(super) struct StreamUsage {
 }
 
 impl StreamUsage {
-    /// One event of so many bytes.
+    /// Returns the usage of one event of this size.
     pub(super) const fn one(bytes: usize) -> Self {
         Self { events: 1, bytes }
     }
 
-    /// Whether it is more than this, one way or the other.
+    /// Returns true if either value exceeds its limit.
     pub(super) const fn is_beyond(self, bound: Self) -> bool {
         self.events > bound.events || self.bytes > bound.bytes
     }

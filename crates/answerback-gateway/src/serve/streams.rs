@@ -16,56 +16,55 @@ use super::stream::{Due, Stream};
 use super::stream_usage::StreamUsage;
 use crate::relay::CarriedCall;
 
-/// How many messages of a client are held, and how many bytes: those that nobody has read, and those that whoever read
-/// them may not have got.
+/// The limits for the stored messages of a client: unread ones, and read ones that a resuming client may have
+/// missed.
 const KEPT: StreamUsage = StreamUsage { events: 256, bytes: 4 << 20 };
-/// How long a reader that is behind holds its server up. What is behind it in the server's output waits as long, and may
-/// be the answers to others.
+/// The time for which a slow reader may delay its server. Later output of the server waits as well, and may
+/// include other responses.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// The number of the stream of what belongs to no request.
+/// The number of the stream for messages that belong to no request.
 const OWN: u64 = 0;
 
-/// The answers to a client that are open, and what is kept of those that it may come back to: a message goes into the
-/// one that it belongs to.
+/// Holds a client's open response streams and the stored events of resumable ones. Each message goes into the
+/// stream that it belongs to.
 #[derive(Debug)]
 pub(crate) struct Streams {
     open: Mutex<OpenStream>,
-    /// Rung when something is read, or not wanted any more.
+    /// Notifies waiters that an event was read or a stream was closed.
     has_changed: Notify,
-    /// How the ids of events begin, where a client can come back to its streams. Several clients that share what comes
-    /// cannot.
+    /// The prefix of event ids, if the client can resume its streams. Clients that share a connection cannot.
     client: Option<String>,
 }
 
 #[derive(Debug, Default)]
 struct OpenStream {
-    /// In the order in which they were opened.
+    /// The streams in the order in which they were opened.
     streams: Vec<Stream>,
-    /// Which request a token of progress belongs to.
+    /// Maps progress tokens to their requests.
     tokens: HashMap<Id, Id>,
-    /// How many streams, messages and readers there were.
+    /// Count the streams, messages and readers so far.
     opened: u64,
     said: u64,
     turns: u64,
-    /// How much all streams hold.
+    /// The amount of stored data in all streams.
     held: StreamUsage,
-    /// Whether several clients share them, of which none can be told of a gap.
+    /// True if several clients share the streams. Such clients cannot be told about a gap.
     is_shared: bool,
-    /// Whether the session ends, so that nobody comes back to anything.
+    /// True if the session is ending, so that no stream can be resumed.
     is_ending: bool,
 }
 
-/// A stream to go on with that there is not.
+/// Reports that there is no stream to resume.
 #[derive(Debug)]
 pub(crate) struct NoSuchEvent;
 
 impl OpenStream {
     fn by_number(&mut self, number: u64) -> Option<&mut Stream> {
-        // What is asked for was mostly opened last.
+        // The requested stream is mostly a recent one.
         self.streams.iter_mut().rev().find(|stream| stream.number == number)
     }
 
-    /// The place of a request that has not been answered.
+    /// Returns the position of an unanswered request.
     fn request(&self, id: &Id) -> Option<usize> {
         let is_it = |stream: &Stream| !stream.is_answered && stream.request.as_ref() == Some(id);
         self.streams.iter().position(is_it)
@@ -86,7 +85,7 @@ impl OpenStream {
         }
     }
 
-    /// Lets go of the reader of a stream. The stream goes on without it, where somebody can come back to it.
+    /// Removes the reader of a stream. The stream stays open if the client can resume it.
     fn let_go(&mut self, place: usize) {
         if self.streams[place].has_way_back() && !self.is_ending {
             self.streams[place].leave();
@@ -96,14 +95,14 @@ impl OpenStream {
         self.make_room();
     }
 
-    /// Keeps what a stream has, and what comes, when its reader leaves.
+    /// Stores the events of a stream when its reader leaves.
     fn keep(&mut self, number: u64, is_primed: bool) {
         if let Some(stream) = self.by_number(number) {
             (stream.is_kept, stream.is_primed) = (true, is_primed);
         }
     }
 
-    /// Does something to a stream, and counts anew what it holds.
+    /// Runs a function on a stream and updates the total usage.
     fn with<T>(&mut self, place: usize, act: impl FnOnce(&mut Stream) -> T) -> T {
         let stream = &mut self.streams[place];
         self.held -= stream.size();
@@ -112,8 +111,9 @@ impl OpenStream {
         done
     }
 
-    /// Forgets the oldest of what is held until it is within its bound. What readers have not got is the last to go, of
-    /// those that are furthest behind first, and only when they had their time: says until when one of them has.
+    /// Removes the oldest events until the limits are met. Unread events of current readers are removed last,
+    /// from the slowest reader first, and only after a grace period. Returns the end of that period if a reader
+    /// still has time.
     fn make_room(&mut self) -> Option<Instant> {
         while self.held.is_beyond(KEPT) {
             if let Some(place) = self.oldest() {
@@ -136,7 +136,7 @@ impl OpenStream {
         None
     }
 
-    /// Where the oldest event is that may be forgotten.
+    /// Returns the position of the stream with the oldest removable event.
     fn oldest(&self) -> Option<usize> {
         let has_size = self.held.events <= KEPT.events;
         let streams = self.streams.iter().enumerate();
@@ -144,7 +144,7 @@ impl OpenStream {
         oldest.min().map(|(_, place)| place)
     }
 
-    /// The stream whose reader has the most to read.
+    /// Returns the position of the stream whose reader has the most unread data.
     fn furthest_behind(&self) -> Option<usize> {
         let is_large = self.held.bytes > KEPT.bytes;
         let most = |unread: StreamUsage| if is_large { unread.bytes } else { unread.events };
@@ -160,7 +160,7 @@ impl OpenStream {
         }
     }
 
-    /// Adds a message to a stream. Says until when one that is behind is waited for.
+    /// Adds a message to a stream. Returns the time until which a slow reader is waited for, if there is one.
     fn add(&mut self, number: u64, message: Message) -> Option<Instant> {
         self.said += 1;
         let order = self.said;
@@ -172,7 +172,7 @@ impl OpenStream {
         self.make_room()
     }
 
-    /// The stream that a message belongs to; none, where it answers nothing that is open.
+    /// Returns the stream that a message belongs to. Returns `None` if the message answers no open request.
     fn place(&self, message: &Message, about: Option<&Id>) -> Option<u64> {
         let at = |place: usize| self.streams[place].number;
         if let Shape::Response { id } = message.shape() {
@@ -188,7 +188,7 @@ impl OpenStream {
         if let Some(place) = named.as_ref().and_then(|id| self.request(id)) {
             return Some(at(place));
         }
-        // What one client's request was about is no other client's business.
+        // A message about one client's request must not reach another client.
         if self.is_shared && (named.is_some() || is_progress(message)) {
             return None;
         }
@@ -196,23 +196,23 @@ impl OpenStream {
         let own = || read().find(|it| it.number == OWN).map(|it| it.number);
         let newest = || read().find(|it| it.number != OWN).map(|it| it.number);
         let heard = match message.shape() {
-            // A server asks while it works on something, and the newest is the likeliest. The person is the same.
+            // A server mostly asks while it processes a call, and the newest call is the most likely one. All
+            // calls have the same user.
             Shape::Request { .. } => newest().or_else(own),
             _ => own().or_else(newest),
         };
-        // Nobody listens; somebody may yet.
+        // Without a reader, the message is stored for a later one.
         heard.or(Some(OWN))
     }
 }
 
 impl Streams {
-    /// The answers to one client, which can come back to them: the ids of their events begin with this word, which no
-    /// other client's do.
+    /// Creates the streams of one client, which can resume them. Its event ids begin with this unique word.
     pub(crate) fn of_client(word: String) -> Self {
         Self { open: Mutex::default(), has_changed: Notify::new(), client: Some(word) }
     }
 
-    /// The answers to several clients, on one connection to their servers.
+    /// Creates the streams of several clients that share a connection to the servers.
     pub(crate) fn shared() -> Self {
         let open = OpenStream { is_shared: true, ..OpenStream::default() };
         Self { open: Mutex::new(open), has_changed: Notify::new(), client: None }
@@ -222,7 +222,7 @@ impl Streams {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the answer to a request; nothing, when one of this id is open.
+    /// Opens the stream for a request. Returns `None` if a request with this id is open.
     pub(crate) fn open(self: &Arc<Self>, request: &Message, id: &Id) -> Option<Told> {
         let token = progress_token(request);
         let mut open = self.lock();
@@ -237,7 +237,7 @@ impl Streams {
         Some(self.read(&mut open, stream))
     }
 
-    /// Forgets the answer to a request, because nobody wants it. Says whether it was open.
+    /// Closes the stream of a cancelled request. Returns true if it was open.
     pub(crate) fn close(&self, id: &Id) -> bool {
         let mut open = self.lock();
         let place = open.request(id);
@@ -248,19 +248,19 @@ impl Streams {
         place.is_some()
     }
 
-    /// Whether the answer to a request is waited for: somebody reads it, or can come back to read it. A client that left
-    /// without an event to come back with never hears it.
+    /// Returns true if a client reads the response or can resume its stream. A client that left without an event
+    /// id never receives the response.
     pub(crate) fn is_waited_for(&self, id: &Id) -> bool {
         self.lock().request(id).is_some()
     }
 
-    /// Whether a client can come back to its streams.
+    /// Returns true if a client can resume its streams.
     pub(crate) const fn can_resume(&self) -> bool {
         self.client.is_some()
     }
 
-    /// Notes what becomes of the stream that the server answers a request with. Ours is one, too; and where the server
-    /// lets us go, to be asked for the rest, we let a client go that can do so.
+    /// Applies the state of the server's response stream to ours. If the server pauses its stream, ours is paused
+    /// as well, so that a capable client resumes it later.
     pub(crate) fn flows(&self, id: &Id, flow: Flow) {
         let mut open = self.lock();
         if let Some(place) = open.request(id) {
@@ -271,7 +271,8 @@ impl Streams {
         }
     }
 
-    /// Reads what belongs to no request, from where it was read last. Whoever did so before does no longer.
+    /// Opens the stream for messages that belong to no request, and continues after the last event that was read.
+    /// The previous reader is replaced.
     pub(crate) fn listen(self: &Arc<Self>) -> Told {
         let mut open = self.lock();
         self.own(&mut open);
@@ -283,11 +284,11 @@ impl Streams {
         Told { streams: Arc::clone(self), number: OWN, turn }
     }
 
-    /// Goes on with the stream of an event, behind it. Whoever read that stream before does no longer.
+    /// Resumes the stream of an event after that event. The previous reader is replaced.
     ///
     /// # Errors
     ///
-    /// When this client has no such event, or had it so long ago that nothing is known of its stream any more.
+    /// Returns an error if this client never had such an event, or if its stream is no longer stored.
     pub(crate) fn resume(self: &Arc<Self>, last: &str) -> Result<Told, NoSuchEvent> {
         let id = EventId::read(last).filter(|id| Some(id.client) == self.client.as_deref());
         let id = id.ok_or(NoSuchEvent)?;
@@ -303,7 +304,7 @@ impl Streams {
         Ok(Told { streams: Arc::clone(self), number: id.stream, turn })
     }
 
-    /// Whether no request is under way and nobody listens.
+    /// Returns true if no request is pending and no stream is read.
     pub(crate) fn is_idle(&self) -> bool {
         let is_open = |stream: &Stream| {
             stream.has_reader() || (stream.request.is_some() && !stream.is_answered)
@@ -311,7 +312,7 @@ impl Streams {
         !self.lock().streams.iter().any(is_open)
     }
 
-    /// Begins the end of a session: whoever reads is answered, and nobody comes back.
+    /// Begins to end the session. Current readers still receive their responses, but no stream can be resumed.
     pub(crate) fn begin_end(&self) {
         let mut open = self.lock();
         open.is_ending = true;
@@ -320,7 +321,7 @@ impl Streams {
         }
     }
 
-    /// Ends every stream. What was answered is still read.
+    /// Closes every stream. Responses that already arrived can still be read.
     pub(crate) fn end(&self) {
         let mut open = self.lock();
         let is_wanted = |it: &Stream| it.is_answered && it.has_reader() && it.is_unread();
@@ -329,8 +330,7 @@ impl Streams {
         }
     }
 
-    /// Puts a message where it belongs. Where that is more than may be held, whoever does not read is waited for, but not
-    /// for long.
+    /// Adds a message to its stream. If the limits are exceeded, it waits briefly for slow readers.
     pub(crate) async fn send(&self, said: Incoming) {
         if self.put(said).is_none() {
             return;
@@ -352,7 +352,7 @@ impl Streams {
         open.add(number, message)
     }
 
-    /// A stream for what belongs to no request, where somebody may ever listen.
+    /// Creates the stream for messages that belong to no request, if the client can read one.
     fn own(&self, open: &mut OpenStream) {
         if self.client.is_some() && open.by_number(OWN).is_none() {
             open.streams.insert(0, Stream::new(OWN, None));
@@ -360,7 +360,7 @@ impl Streams {
         }
     }
 
-    /// Opens a stream for whoever reads it.
+    /// Opens a stream and returns its reader.
     fn read(self: &Arc<Self>, open: &mut OpenStream, mut stream: Stream) -> Told {
         open.turns += 1;
         let (number, turn) = (stream.number, open.turns);
@@ -370,7 +370,7 @@ impl Streams {
     }
 }
 
-/// Whoever reads a stream, as long as it is their turn.
+/// Reads a stream until a later reader replaces it.
 #[derive(Debug)]
 pub(crate) struct Told {
     streams: Arc<Streams>,
@@ -379,17 +379,17 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Whether it is the stream of what belongs to no request.
+    /// Returns true if this is the stream for messages that belong to no request.
     pub(crate) const fn is_own(&self) -> bool {
         self.number == OWN
     }
 
-    /// What the answer to a request is, as soon as that shows. One that is whole is not kept. A call that is given is carried
-    /// meanwhile.
+    /// Waits until the kind of response is known. A single message is not stored. If `call` is given, it runs in
+    /// the meantime.
     pub(crate) async fn due_of(&self, mut call: Option<CarriedCall>) -> Due {
         poll_fn(|context| {
             if let Some(carried) = &mut call {
-                // What comes of it is looked for right behind it: nobody has to be woken for that.
+                // The stream is polled right after the call, so the call need not wake this task.
                 self.look_away();
                 if Pin::new(carried).poll(context).is_ready() {
                     call = None;
@@ -404,7 +404,7 @@ impl Told {
         self.poll(Due::Nothing, |stream| stream.poll_due(context.waker()))
     }
 
-    /// Is not woken any more until it is asked again.
+    /// Removes the waker until the next poll.
     fn look_away(&self) {
         let mut open = self.streams.lock();
         if let Some(place) = self.place(&open) {
@@ -412,13 +412,13 @@ impl Told {
         }
     }
 
-    /// The next message, which nobody can come back to; nothing, when there will be none.
+    /// Returns the next message, which cannot be resumed from. Returns `None` at the end of the stream.
     pub(crate) async fn message(&self) -> Option<Message> {
         poll_fn(|context| self.poll(None, |stream| stream.poll_message(context.waker()))).await
     }
 
-    /// Begins a stream, which is kept when its reader leaves with the id of an event. A client that understands it hears
-    /// one at once, and can come back from then on.
+    /// Begins an event stream, which stays stored if its reader leaves with an event id. A client that
+    /// understands it receives an id at once and can then resume the stream.
     pub(crate) fn begin(&self, is_primed: bool) -> Option<Bytes> {
         let client = self.streams.client.as_deref()?;
         self.streams.lock().keep(self.number, is_primed);
@@ -426,7 +426,7 @@ impl Told {
         is_primed.then(|| event::priming(&id))
     }
 
-    /// Leaves, and lets the client come back, unless there is something to read.
+    /// Ends the stream after its remaining events, so that the client resumes it.
     pub(crate) fn pause(&self) {
         let mut open = self.streams.lock();
         if let Some(stream) = open.by_number(self.number).filter(|it| it.is_turn_of(self.turn)) {
@@ -434,13 +434,13 @@ impl Told {
         }
     }
 
-    /// The next event; nothing, when there will be none.
+    /// Returns the next event, or `None` at the end of the stream.
     pub(crate) fn poll_event(&self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let client = self.streams.client.as_deref().unwrap_or_default();
         self.poll(None, |stream| stream.poll_event(client, context.waker()))
     }
 
-    /// Asks the stream, as long as it is there and it is our turn.
+    /// Polls the stream if it still exists and was not taken over. Otherwise returns `end`.
     fn poll<T>(&self, end: T, ask: impl FnOnce(&mut Stream) -> Poll<T>) -> Poll<T> {
         let mut open = self.streams.lock();
         let Some(place) = self.place(&open) else { return Poll::Ready(end) };
@@ -452,7 +452,7 @@ impl Told {
         asked
     }
 
-    /// Where our stream is, as long as it is our turn.
+    /// Returns the position of the stream if it was not taken over.
     fn place(&self, open: &OpenStream) -> Option<usize> {
         let is_ours =
             |stream: &Stream| stream.number == self.number && stream.is_turn_of(self.turn);
@@ -470,7 +470,7 @@ impl Drop for Told {
     }
 }
 
-/// The request by which a client subscribed to what a notification tells.
+/// Returns the id of the subscription that a notification belongs to.
 fn subscription(notification: &Message) -> Option<Id> {
     if !word::SUBSCRIPTION.is_in(notification) {
         return None;
@@ -478,7 +478,7 @@ fn subscription(notification: &Message) -> Option<Id> {
     splice::id_at(notification.text(), &["params", "_meta", meta::SUBSCRIPTION])
 }
 
-/// The token by which a request wants to hear of progress.
+/// Returns the progress token of a request.
 fn progress_token(request: &Message) -> Option<Id> {
     if !word::PROGRESS.is_in(request) {
         return None;
@@ -490,7 +490,7 @@ fn is_progress(message: &Message) -> bool {
     matches!(message.shape(), Shape::Notification { method } if method == "notifications/progress")
 }
 
-/// The token that a notification of progress has.
+/// Returns the progress token of a notification.
 fn told_token(notification: &Message) -> Option<Id> {
     splice::id_at(notification.text(), &["params", "progressToken"])
 }

@@ -1,4 +1,4 @@
-//! What a client listens for, at all servers at once.
+//! Handles `subscriptions/listen` at all servers at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,32 +10,32 @@ use serde_json::{Map, Value, json};
 use super::{Hub, LATE, Route, lock, merge, result};
 use crate::relay::cancellation;
 
-/// By which a server says what it will tell.
+/// The notification with which a server acknowledges a subscription.
 pub(super) const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
-/// How soon a server that went away is asked again; the time doubles with each try.
+/// The delay before a server that went away is asked again. It doubles with each attempt.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// How often it doubles at most.
+/// The largest number of times that the delay doubles.
 const DOUBLINGS: u32 = 4;
-/// What may have changed at a server that was away, by the member of a request that asks for it.
+/// Maps each filter of a subscription to the notification that a server may have missed while it was away.
 const CHANGES: [(&str, &str); 3] = [
     ("toolsListChanged", "notifications/tools/list_changed"),
     ("promptsListChanged", "notifications/prompts/list_changed"),
     ("resourcesListChanged", "notifications/resources/list_changed"),
 ];
 
-/// One request to listen, which every server has under the client's own id.
+/// Holds one subscription, which every server receives with the client's own id.
 pub(super) struct ListenRequest {
     request: Message,
     standing: Vec<ListenState>,
-    /// How often each server was asked in vain since it went away.
+    /// The number of failed attempts for each server since it went away.
     tries: Vec<u32>,
-    /// What the servers will tell, together.
+    /// The merged filters that the servers acknowledged.
     notifications: Map<String, Value>,
-    /// Whether nobody is waited for any more.
+    /// True if the servers' time to acknowledge has ended.
     is_over: bool,
-    /// Whether the client was told what they will tell.
+    /// True if the client received the acknowledgment.
     is_told: bool,
-    /// What the first said that does not tell anything.
+    /// The error of the first server that rejected the subscription.
     refusal: Option<Message>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct ListenRequest {
 enum ListenState {
     Asked,
     Tells,
-    /// It is down, and asked again when it may be back.
+    /// The server is down and will be asked again.
     Away,
     Ended,
 }
@@ -61,14 +61,14 @@ impl ListenRequest {
         }
     }
 
-    /// Whether nothing will be told any more: every server has ended it, or nobody has told anything, and those who could
-    /// still do it are away.
+    /// Returns true if no more notifications can arrive: every server has ended the subscription. Before the
+    /// first acknowledgment, it is enough that the remaining servers are down.
     fn is_ended(&self) -> bool {
         let mut left = self.standing.iter().filter(|standing| **standing != ListenState::Ended);
         if self.is_told { left.next().is_none() } else { left.all(|it| *it == ListenState::Away) }
     }
 
-    /// Takes note that a server is away. Says how long it is left alone.
+    /// Marks a server as down. Returns the delay before it is asked again.
     fn goes_away(&mut self, server: usize) -> Duration {
         self.standing[server] = ListenState::Away;
         let wait = FIRST_WAIT * 2_u32.pow(self.tries[server].min(DOUBLINGS));
@@ -76,7 +76,8 @@ impl ListenRequest {
         wait
     }
 
-    /// What the client is told once nobody is waited for; nothing, where that was done, or nobody tells anything.
+    /// Returns the acknowledgment for the client once all answers are known. Returns `None` before that, after it
+    /// was sent, or if no server accepted.
     fn acknowledgement(&mut self, id: &Id) -> Option<Message> {
         let is_waited_for = !self.is_over && self.standing.contains(&ListenState::Asked);
         if self.is_told || is_waited_for || !self.standing.contains(&ListenState::Tells) {
@@ -91,7 +92,7 @@ impl ListenRequest {
 }
 
 impl Hub {
-    /// Listens at all servers. What they tell has the client's id, and comes to the client as it is.
+    /// Subscribes at all servers. Their notifications contain the client's id and are forwarded unchanged.
     pub(super) async fn listen(self: &Arc<Self>, id: &Id, message: Message) {
         let listening = ListenRequest::at(self.servers.len(), message.clone());
         lock(&self.listening).insert(id.clone(), listening);
@@ -102,7 +103,7 @@ impl Hub {
         for server in &self.servers {
             server.relay.hear(message.clone()).await;
         }
-        // Who does not say anything is not waited for, and may tell something nevertheless.
+        // A silent server is not waited for any longer, but may still send notifications.
         tokio::time::sleep(LATE).await;
         if let Some(listening) = lock(&self.listening).get_mut(id) {
             listening.is_over = true;
@@ -118,7 +119,7 @@ impl Hub {
         }
     }
 
-    /// Takes a server's word for what it will tell. Says whether it is about something that all were asked.
+    /// Handles a server's acknowledgment. Returns false if it belongs to no subscription at all servers.
     pub(super) async fn acknowledged(&self, server: usize, notification: &Message) -> bool {
         let text = notification.text();
         let Some(id) = splice::id_at(text, &["params", "_meta", meta::SUBSCRIPTION]) else {
@@ -143,8 +144,8 @@ impl Hub {
         true
     }
 
-    /// Takes a server's last word to something that all were asked. Says whether it is that. The client hears the last
-    /// word of the last server; a server that only went away is asked again.
+    /// Handles the end of a subscription at a server. Returns false if the response belongs to no such
+    /// subscription. The client receives the last server's response. A server that only went away is asked again.
     pub(super) async fn heard_last(
         self: &Arc<Self>,
         server: usize,
@@ -176,13 +177,13 @@ impl Hub {
                 lock(&self.routes).remove(id);
                 self.outlet.send(last.into()).await;
             }
-            // The others may have been waiting for it alone.
+            // The acknowledgment may have waited only for this server.
             None => self.acknowledge(id).await,
         }
         true
     }
 
-    /// Listens at a server again that went away. Where it is not back, its answer says so, and it is left alone for longer.
+    /// Subscribes again at a server that went away. If the server is still down, its error causes a longer delay.
     async fn listen_again(self: Arc<Self>, server: usize, id: Id, wait: Duration) {
         tokio::time::sleep(wait).await;
         let request = {
@@ -193,14 +194,14 @@ impl Hub {
         };
         let relay = &self.servers[server].relay;
         relay.hear(request).await;
-        // The client may have given it up meanwhile.
+        // The client may have cancelled the subscription in the meantime.
         if !lock(&self.listening).contains_key(&id) {
             relay.hear(cancellation(&id, "nobody listens any more")).await;
         }
     }
 }
 
-/// What a client is told that listens for changes, of which it may have missed some.
+/// Returns the notifications for changes that a listening client may have missed.
 fn changes(id: &Id, accepted: &Map<String, Value>) -> Vec<Message> {
     let request: Value = serde_json::from_str(id.as_json()).unwrap_or_default();
     let params = json!({"_meta": {meta::SUBSCRIPTION: request}});

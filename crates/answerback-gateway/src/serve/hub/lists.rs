@@ -1,4 +1,4 @@
-//! What servers have beside tools, each kind as one list: prompts, resources and tasks, and who is asked about one of them.
+//! Merges the servers' prompts, resources and tasks into one list of each kind, and routes requests about them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError};
@@ -10,11 +10,11 @@ use super::super::merge::{self, text, with_text};
 use super::super::names::ToolNames;
 use super::{Hub, PATIENCE, meta_of, result, says_unknown, with};
 
-/// The most pages of one list.
+/// The largest number of pages in a list.
 const PAGES: usize = 1000;
 
 impl Hub {
-    /// All items of a list of a server, page by page; nothing, where it has no such list.
+    /// Reads all pages of a server's list. Returns `None` if a request fails.
     pub(super) async fn items(
         self: Arc<Self>,
         server: usize,
@@ -27,7 +27,7 @@ impl Hub {
         for _ in 0..PAGES {
             let answer = self.ask(server, &method, &params, PATIENCE).await?;
             let Some(page) = result(&answer) else {
-                // A server that does not know the method has nothing to list, and has said so.
+                // A server that does not know the method has an empty list.
                 return says_unknown(&answer).then_some(items);
             };
             items.extend(merge::items(&page, member));
@@ -84,7 +84,7 @@ impl Hub {
         self.about_prompt(id, message, &shown, &["params", "name"]).await;
     }
 
-    /// Sends a request about a prompt to the server that has it, with the server's own name for it in this place.
+    /// Forwards a request about a prompt to its server, with the server's own name at this place.
     async fn about_prompt(
         self: &Arc<Self>,
         id: &Id,
@@ -124,7 +124,7 @@ impl Hub {
                 for item in listed {
                     let Some(uri) = text(&item, key) else { continue };
                     let owner = *resources.entry(uri).or_insert(server);
-                    // Of two servers with one address the first has it.
+                    // If two servers have the same URI, the first keeps it.
                     if owner == server {
                         items.push(item);
                     }
@@ -143,7 +143,7 @@ impl Hub {
         }
     }
 
-    /// The tasks of all servers. Each keeps its id, unless another server's has it.
+    /// Lists the tasks of all servers. A task keeps its id unless another server's task uses the same id.
     pub(super) async fn list_tasks(
         self: &Arc<Self>,
         id: &Id,
@@ -166,18 +166,19 @@ impl Hub {
             }
         }
         if items.is_empty() {
-            // Whether there are none, or nobody here has such a thing as tasks, is for the servers to say.
+            // The servers decide if the list is empty or the method is not supported.
             return self.ask_in_turn(id, message, None).await;
         }
         self.answer(id, &merge::page("tasks", &items, is_modern)).await;
     }
 
-    /// Sends a request about a task to the server that has it: where it was made through a gateway, that is known.
+    /// Forwards a request about a task to its server. The server is known if the task was created through a
+    /// gateway.
     pub(super) async fn about_task(self: &Arc<Self>, id: &Id, message: Message, params: &str) {
         let Some(task) = text(params, "taskId") else {
             return self.ask_in_turn(id, message, None).await;
         };
-        // Of a name with a server's in it that server is meant: no other can give out names in its place.
+        // A qualified id begins with the name of its server, which no other server can have.
         let qualified = task.split_once('/').and_then(|(name, own)| {
             let server = self.servers.iter().position(|it| it.backend.name() == name)?;
             Some((server, own))

@@ -1,4 +1,4 @@
-//! Several servers as one: each request goes to the server that it is about, and lists are put together.
+//! Combines several servers. Requests are routed to the server that they refer to, and lists are merged.
 
 mod listening;
 mod lists;
@@ -25,70 +25,71 @@ use crate::{Client, Gateway};
 use listening::ListenRequest;
 use tools::KnownTools;
 
-/// How long a server has to say something that several are asked. It may have to be fetched first.
+/// The time that each server has to answer a request to several servers. A server may have to be downloaded
+/// first.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long one has that was waited for in vain before.
+/// The same time for a server that has timed out before.
 const LATE: Duration = Duration::from_secs(1);
-/// Why a server is told that nobody waits for its answer.
+/// The reason for cancelling a request after a timeout.
 const TOO_LONG: &str = "it took too long";
-/// Why a server is told so about a request that it has just got.
+/// The reason for cancelling a request that was just forwarded.
 const GIVEN_UP: &str = "the client gave it up";
-/// How the ids of servers' requests begin, as the client sees them.
+/// The prefix of the ids that clients see for servers' requests.
 const OF_SERVER: char = 's';
 
-/// One client's connections to all servers.
+/// Holds one client's connections to all servers.
 pub(crate) struct Hub {
     gateway: Arc<Gateway>,
     client: Arc<Client>,
     outlet: ClientSink,
     servers: Vec<HubServer>,
-    /// What tools are called.
+    /// The names of tools in the combined list.
     names: NameFile,
-    /// Requests whose answers we look at ourselves, each with the server that may answer it.
+    /// The requests whose responses the hub reads itself, each with the server that may answer it.
     waiting: Mutex<HashMap<Id, (usize, oneshot::Sender<Message>)>>,
-    /// What begins the ids of our own, which nobody can guess.
+    /// The unguessable prefix of the ids of the hub's own requests.
     prefix: String,
-    /// The client's requests that are open, and where each went.
+    /// The client's open requests and the servers that they went to.
     routes: Mutex<HashMap<Id, Route>>,
-    /// What the client listens for at all servers.
+    /// The client's subscriptions at all servers.
     listening: Mutex<HashMap<Id, ListenRequest>>,
     tools: Mutex<KnownTools>,
-    /// Only one at a time asks all servers for their tools.
+    /// Only one task at a time requests the tools of all servers.
     refreshing: tokio::sync::Mutex<()>,
     is_refreshing: AtomicBool,
-    /// Whether the client has a session, and hears of changes without having asked for that.
+    /// True if the client has a session, and so receives notifications of changes without a subscription.
     has_session: AtomicBool,
     prompts: RwLock<Arc<ToolNames>>,
-    /// Which server has a resource or a template.
+    /// Maps the URI of a resource or template to its server.
     resources: RwLock<HashMap<String, usize>>,
     number: AtomicU64,
     tasks: Mutex<JoinSet<()>>,
-    /// Whether the client left: those who carry what servers say hold on to us, and go then.
+    /// True once the client has left. The tasks that read from servers hold a reference to the hub, and end then.
     has_left: watch::Sender<bool>,
 }
 
 struct HubServer {
     backend: Backend,
     relay: Arc<Relay>,
-    /// Whether it is listing its tools.
+    /// True while the server is listing its tools.
     is_listing: AtomicBool,
     greeting: Mutex<GreetingState>,
 }
 
-/// How far a server is that is greeted.
+/// Tracks the `initialize` request of a server.
 enum GreetingState {
-    /// It was not, or it answered.
+    /// The request was answered, or was never sent.
     Done,
-    /// It has not answered yet. What the client said when it heard of the others is for it to hear then.
+    /// The server has not answered yet. The client's `initialized` notification is held back until then.
     Asked { initialized: Option<Message> },
 }
 
-/// Where a request of the client went.
+/// Tells where a request of the client went.
 #[derive(Clone, Copy)]
 enum Route {
-    /// Nowhere yet: whose it is has to be found out, or we answer it ourselves.
+    /// Its server is not known yet, or the hub answers it itself.
     Undecided,
-    /// Nowhere, and it is not to go anywhere: the client gave it up before that was found out.
+    /// The client cancelled the request before its server was known, so it must not be sent.
     GivenUp,
     One(usize),
     All,
@@ -163,11 +164,11 @@ impl Hub {
         self.has_left.send_replace(true);
     }
 
-    /// Carries what a server says.
+    /// Forwards the messages of a server.
     async fn from(self: Arc<Self>, index: usize, mut said: mpsc::Receiver<Incoming>) {
         let mut has_left = self.has_left.subscribe();
         loop {
-            // What was said before is still told.
+            // Messages that arrived earlier are still forwarded.
             let incoming = tokio::select! {
                 biased;
                 incoming = said.recv() => incoming,
@@ -195,7 +196,7 @@ impl Hub {
                     }
                 }
                 Shape::Request { id, .. } => {
-                    // Servers count on their own: an id says whose it is.
+                    // Each server has its own ids, so a prefix identifies the server.
                     let ours = as_seen(index, id);
                     let message = incoming.message.with_id(&ours);
                     self.tell(message, incoming.about).await;
@@ -227,7 +228,7 @@ impl Hub {
         self.outlet.send(said).await;
     }
 
-    /// Gives the client the answer to a request, which is not open any more then.
+    /// Sends the response to a request and closes the request.
     async fn close(&self, id: &Id, answer: Message) {
         lock(&self.routes).remove(id);
         self.outlet.send(answer.into()).await;
@@ -241,11 +242,11 @@ impl Hub {
         self.close(id, Message::error(Some(id), code, text, None)).await;
     }
 
-    /// Takes a message of the client.
+    /// Handles a message of the client.
     pub(crate) async fn hear(self: &Arc<Self>, message: Message) {
         match message.shape() {
             Shape::Request { id, .. } => {
-                // Known before anything else is heard: the client may give it up in its next message.
+                // The request is registered first, because the client's next message may cancel it.
                 lock(&self.routes).insert(id.clone(), Route::Undecided);
                 let hub = Arc::clone(self);
                 let mut tasks = lock(&self.tasks);
@@ -281,7 +282,7 @@ impl Hub {
         }
     }
 
-    /// Gives a request of the client up, wherever it is.
+    /// Cancels a request of the client in any state.
     async fn cancel(&self, id: &Id, message: Message) {
         lock(&self.waiting).remove(id);
         lock(&self.listening).remove(id);
@@ -300,13 +301,13 @@ impl Hub {
                     server.relay.hear(message.clone()).await;
                 }
             }
-            // Whoever finds out where it was to go sees it.
+            // The task that looks for the server checks this state.
             Some(Route::Undecided | Route::GivenUp) | None => {}
         }
     }
 
-    /// Notes how far a request is. Says whether it is still wanted: one that the client gave up is forgotten, and goes
-    /// nowhere.
+    /// Updates the route of a request. Returns false if the client cancelled it, in which case it is removed and
+    /// must not be sent.
     fn goes(&self, id: &Id, route: Route) -> bool {
         let mut routes = lock(&self.routes);
         match routes.get_mut(id) {
@@ -327,7 +328,7 @@ impl Hub {
         let is_modern = header_validation::version(&message).is_some();
         let params = splice::at(message.text(), &["params"]).unwrap_or("{}").to_owned();
         match method.as_str() {
-            // Without sessions there is none of these, and each server by itself would say so.
+            // The stateless revisions do not have these methods, and each server would reject them.
             "initialize" | "ping" | "logging/setLevel" if is_modern => {
                 self.fail(&id, code::METHOD_NOT_FOUND, "this revision has no such method").await;
             }
@@ -365,14 +366,14 @@ impl Hub {
         }
     }
 
-    /// Sends a request of the client on to a server, unless the client gave it up meanwhile.
+    /// Forwards a request of the client to a server, unless the client has cancelled it.
     async fn forward(&self, server: usize, id: &Id, message: Message) {
         self.is_forwarded(server, id, message).await;
     }
 
-    /// Sends a request of the client on to a server, and says whether the client still wants its answer.
+    /// Forwards a request of the client to a server. Returns false if the client has cancelled it.
     async fn is_forwarded(&self, server: usize, id: &Id, message: Message) -> bool {
-        // Whoever gives it up before the server has it is heard below.
+        // A cancellation before the server has the request is handled below.
         if !self.goes(id, Route::Undecided) {
             return false;
         }
@@ -386,7 +387,7 @@ impl Hub {
                     *route = Route::One(server);
                     false
                 }
-                // It was answered already.
+                // The request was already answered.
                 None => false,
             }
         };
@@ -396,8 +397,8 @@ impl Hub {
         !is_given_up
     }
 
-    /// Asks a server something of our own, which it takes for the client's. Where nothing is said, it has as long as a
-    /// call may take.
+    /// Sends a request of the hub to a server, in the client's name. Without `most`, the timeout for calls
+    /// applies.
     async fn ask(
         &self,
         server: usize,
@@ -416,7 +417,7 @@ impl Hub {
         let (sender, answer) = oneshot::channel();
         lock(&self.waiting).insert(id.clone(), (server, sender));
         self.servers[server].relay.hear(message).await;
-        // The relay answers when that is over.
+        // The relay answers after its own timeout.
         let Some(most) = most.into() else { return answer.await.ok() };
         let answer = tokio::time::timeout(most, answer).await;
         if answer.is_err() {
@@ -426,7 +427,7 @@ impl Hub {
         answer.ok()?.ok()
     }
 
-    /// Asks all servers at once, and gives the results of those that have one.
+    /// Sends a request to all servers at once and returns the successful results.
     async fn ask_all(self: &Arc<Self>, method: &str, params: &str) -> Vec<(usize, String)> {
         self.of_all(|hub, server| {
             let (method, params) = (method.to_owned(), params.to_owned());
@@ -435,8 +436,8 @@ impl Hub {
         .await
     }
 
-    /// Does something for all servers at once; the answers come in the order of the servers. Who was waited for in vain
-    /// once is not waited for again, by any client, until it answers; and what comes late is heard when it comes.
+    /// Runs work for all servers at once. Returns the results in the order of the servers. A server that timed
+    /// out gets little time, for any client, until it answers again. Late results cause a notification.
     async fn of_all<T: Send + 'static, F>(
         self: &Arc<Self>,
         work: impl Fn(Arc<Self>, usize) -> F,
@@ -466,7 +467,7 @@ impl Hub {
         while !missing.is_empty() {
             let is_late = missing.iter().all(|server| self.servers[*server].is_late());
             let until = begun + if is_late { LATE } else { PATIENCE };
-            // What is there already is taken, however late it is.
+            // Results that have already arrived are used, even after the deadline.
             match tokio::time::timeout_at(until, working.recv()).await {
                 Ok(Some((server, value))) => {
                     missing.retain(|one| *one != server);
@@ -482,7 +483,7 @@ impl Hub {
         done
     }
 
-    /// Notes that a server answered whom nobody waited for any more: what it has is there from now on.
+    /// Handles a result that arrived after the timeout: the client is notified of changed tools.
     async fn came_late(&self) {
         lock(&self.tools).change();
         if self.has_session.load(Ordering::Acquire) {
@@ -511,7 +512,7 @@ impl Hub {
             })
             .collect();
         if answers.len() < self.servers.len() {
-            // What a server has that comes later can be asked for then: we list it.
+            // A server that answers late may offer these lists, so they are declared.
             let lists = json!({"capabilities": {"prompts": {}, "resources": {}}});
             greetings.push(("", lists));
         }
@@ -519,7 +520,7 @@ impl Hub {
         self.answer(id, &greeting.to_string()).await;
     }
 
-    /// Greets one server. It has its time: what is late is not given up.
+    /// Initializes one server. There is no short timeout, so a slow server can still complete.
     async fn greet_one(&self, server: usize, method: &str, params: &str) -> Option<String> {
         let greeting = &self.servers[server].greeting;
         if method == "initialize" {
@@ -533,9 +534,9 @@ impl Hub {
         result(&answer?)
     }
 
-    /// Asks one server after the other until one has a result; what the first said otherwise. Each is asked as the client
-    /// asked: what it says about the request, and whoever gives it up, finds the way. Who is likely to have one is asked
-    /// first.
+    /// Asks one server after the other until one returns a result. Otherwise the client receives the first error.
+    /// Each server receives the client's request and id, so that notifications and cancellations work. `first` is
+    /// the most likely server.
     async fn ask_in_turn(self: &Arc<Self>, id: &Id, message: Message, first: Option<usize>) {
         let most = self.gateway.settings().call_time;
         let end = Instant::now() + most;
@@ -556,7 +557,7 @@ impl Hub {
                 Ok(Ok(answer)) => {
                     refused.get_or_insert(answer);
                 }
-                // The client gave it up.
+                // The client cancelled the request.
                 Ok(Err(_)) => return,
                 Err(_) => {
                     lock(&self.waiting).remove(id);
@@ -574,7 +575,8 @@ impl Hub {
 }
 
 impl HubServer {
-    /// Keeps the end of a greeting for a server that has not answered its beginning.
+    /// Holds back the `initialized` notification for a server that has not answered `initialize`. Returns false
+    /// if the server may receive it.
     fn holds(&self, message: &Message) -> bool {
         match &mut *lock(&self.greeting) {
             GreetingState::Done => false,
@@ -589,18 +591,18 @@ impl HubServer {
         self.backend.is_late.load(Ordering::Acquire)
     }
 
-    /// Whether it may be asked something: not before it was greeted.
+    /// Returns true if the server is initialized, so that it may receive requests.
     fn is_greeted(&self) -> bool {
         matches!(*lock(&self.greeting), GreetingState::Done)
     }
 }
 
-/// The id of a server's request, as the client sees it.
+/// Returns the id that clients see for a server's request.
 fn as_seen(server: usize, theirs: &Id) -> Id {
     Id::of_text(&format!("{OF_SERVER}{server}/{}", theirs.as_json()))
 }
 
-/// What a server says of a request of its own that it takes back, under the id that the client knows.
+/// Returns a server's cancellation of its own request, with the id that the client knows.
 fn taken_back(server: usize, message: &Message) -> Option<Message> {
     let place = ["params", "requestId"];
     let theirs = splice::id_at(message.text(), &place)?;
@@ -608,35 +610,35 @@ fn taken_back(server: usize, message: &Message) -> Option<Message> {
     Some(message.clone().with_text(text))
 }
 
-/// Whose request it is that has this id, and what its server calls it.
+/// Returns the server of a request with this id, and the server's own id.
 fn of_server(id: &Id) -> Option<(usize, Id)> {
     let text: String = serde_json::from_str(id.as_json()).ok()?;
     let (server, theirs) = text.strip_prefix(OF_SERVER)?.split_once('/')?;
     Some((server.parse().ok()?, Id::read(theirs)?))
 }
 
-/// Parameters that say nothing but who asks.
+/// Returns parameters that contain only the client's `_meta`.
 fn meta_of(params: &str) -> String {
     let meta = splice::at(params, &["_meta"]);
     meta.map_or_else(|| "{}".to_owned(), |meta| format!(r#"{{"_meta":{meta}}}"#))
 }
 
-/// Whether an answer says that there is no such method.
+/// Returns true if a response says that the method does not exist.
 fn says_unknown(answer: &Message) -> bool {
     splice::at(answer.text(), &["error", "code"]) == Some("-32601")
 }
 
-/// The result of an answer, as it is written.
+/// Returns the result of a response as JSON text.
 fn result(answer: &Message) -> Option<String> {
     splice::at(answer.text(), &["result"]).map(str::to_owned)
 }
 
-/// A request about a thing under its server's own name.
+/// Returns a request with the server's own name.
 fn renamed(message: &Message, name: &str) -> Option<Message> {
     with(message, &["params", "name"], &Value::from(name).to_string())
 }
 
-/// A request with another value in this place.
+/// Returns a request with another value at this place.
 fn with(message: &Message, place: &[&str], value: &str) -> Option<Message> {
     let text = splice::with(message.text(), place, value).ok()?;
     Some(message.clone().with_text(text))

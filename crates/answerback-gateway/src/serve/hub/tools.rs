@@ -1,4 +1,4 @@
-//! The tools of all servers as one list, and calls of them.
+//! Merges the tools of all servers and routes calls of them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,31 +12,31 @@ use super::super::names::ToolNames;
 use super::{Hub, Route, lock, meta_of, renamed};
 use crate::{Admission, ToolCallRequest, Toolbox, Upstream};
 
-/// When a server that did not list its tools is asked again.
+/// The delay before a server that did not list its tools is asked again.
 const AGAIN: Duration = Duration::from_secs(30);
-/// The name of what has no server of its own, in records.
+/// The upstream name in the ledger for calls of tools that no server has.
 const GATEWAY: &str = "gateway";
 
-/// All tools, as clients see them.
+/// Holds all tools as clients see them.
 pub(super) struct Tools {
     pub(super) names: Arc<ToolNames>,
     pub(super) items: Vec<String>,
-    /// For calls of what no server has.
+    /// Answers calls of tools that no server has.
     upstream: Upstream,
 }
 
-/// The tools that were listed last.
+/// Holds the tools that were listed last.
 #[derive(Default)]
 pub(super) struct KnownTools {
     tools: Option<Arc<Tools>>,
-    /// From when on the servers are asked again, where there is a reason to.
+    /// The time from which the servers are asked again, if that is necessary.
     until: Option<Instant>,
-    /// How often a server said that its tools changed.
+    /// Counts how often a server reported changed tools.
     changes: u64,
 }
 
 impl KnownTools {
-    /// Notes that the servers have to be asked again.
+    /// Marks the tools as changed, so that the servers are asked again.
     pub(super) fn change(&mut self) {
         self.changes += 1;
         self.until = Some(Instant::now());
@@ -50,7 +50,7 @@ impl KnownTools {
     fn keep(&mut self, tools: &Arc<Tools>, is_complete: bool, changes: u64) {
         self.tools = Some(Arc::clone(tools));
         self.until = if self.changes == changes {
-            // A server that did not answer is asked again, but not for every call to the others.
+            // A server that did not answer is asked again, but not for every call to other servers.
             (!is_complete).then(|| Instant::now() + AGAIN)
         } else {
             Some(Instant::now())
@@ -59,7 +59,7 @@ impl KnownTools {
 }
 
 impl Hub {
-    /// The tools of all servers, which are asked for where something changed.
+    /// Returns the tools of all servers. They are requested again after a change.
     pub(super) async fn fresh_tools(self: &Arc<Self>, params: &str) -> Arc<Tools> {
         let _one_at_a_time = self.refreshing.lock().await;
         if let Some(tools) = lock(&self.tools).fresh() {
@@ -87,7 +87,7 @@ impl Hub {
         tools
     }
 
-    /// Asks for the tools anew, unless somebody does. Nobody waits for it.
+    /// Requests the tools in the background, unless that is already happening.
     fn refresh_soon(self: &Arc<Self>, params: String) {
         if self.is_refreshing.swap(true, Ordering::AcqRel) {
             return;
@@ -99,7 +99,8 @@ impl Hub {
         });
     }
 
-    /// The tools of one server, unless it is still asked for them, or not greeted.
+    /// Requests the tools of one server. Returns `None` if another request is pending or the server is not
+    /// initialized.
     async fn list_tools(
         self: Arc<Self>,
         server: usize,
@@ -124,7 +125,7 @@ impl Hub {
         let read_names =
             |items: &Arc<Vec<String>>| items.iter().filter_map(|item| text(item, "name")).collect();
         let claimed: Vec<Vec<String>> = listed.iter().map(read_names).collect();
-        // What was pinned keeps its name, while its server is down and when another comes to list the same.
+        // Pinned tools keep their names while their server is down, even if another server lists the same names.
         let names = self.names.give(&servers, |kept| {
             let of = |names: &[Vec<String>]| -> Vec<(&str, Vec<String>)> {
                 servers.iter().copied().zip(names.iter().cloned()).collect()
@@ -148,11 +149,11 @@ impl Hub {
         Tools { names, items, upstream }
     }
 
-    /// Brings a call to the server whose tool it names. A name that is known is enough for that: what changed
-    /// meanwhile is asked for, and not waited for.
+    /// Forwards a call to the server of its tool. A known name is enough for that. Changed tools are then
+    /// requested in the background.
     pub(super) async fn call(self: &Arc<Self>, id: &Id, message: Message, params: &str) {
         let called = text(params, "name").unwrap_or_default();
-        // A stateless server wants to know in every request who asks.
+        // A stateless server expects the client's description in every request.
         let asking = meta_of(params);
         let (known, is_fresh) = {
             let known = lock(&self.tools);
@@ -169,7 +170,7 @@ impl Hub {
         if let Some((server, name)) = tools.names.behind(&called) {
             return self.forward_call(server, name, &called, id, message).await;
         }
-        // That took its time: what nobody wants any more is no attempt, either.
+        // Listing took some time. A call that was cancelled meanwhile must not count as an attempt.
         if !self.goes(id, Route::Undecided) {
             return;
         }
@@ -180,7 +181,7 @@ impl Hub {
         let answer = match self.gateway.admit(&self.client, &tools.upstream, call).await {
             Admission::Answer(answer) => answer,
             Admission::Ask(asked) => asked.answer,
-            // Nothing has this name, so there is nothing that could run.
+            // No server has this tool, so the call cannot run.
             Admission::Forward(forwarded) => {
                 self.gateway.fail_unsent(forwarded.running, "no server has this tool").await
             }

@@ -28,7 +28,7 @@ async fn say_about(streams: &Streams, text: &str, id: u8) {
     streams.send(Incoming::about(message(text), request(id, "").1)).await;
 }
 
-/// The next event; nothing, where the stream ends.
+/// Returns the next event, or `None` if the stream ends.
 async fn event(told: &Told) -> Option<String> {
     let bytes = poll_fn(|context| told.poll_event(context)).await?;
     Some(String::from_utf8(bytes.to_vec()).unwrap())
@@ -99,7 +99,7 @@ async fn whoever_comes_back_hears_the_rest_of_that_stream_and_nothing_else() {
     drop(back);
     say(&streams, answer).await;
     assert!(streams.open(&request(1, "").0, &request(1, "").1).is_some(), "it was answered");
-    // From the beginning, from the middle, and when all was heard.
+    // The stream is resumed from the beginning, from the middle, and after the last event.
     let told = [written("c-1-1", LOG), written("c-1-2", more), written("c-1-3", answer)];
     for last in 0..=3 {
         let back = streams.resume(&format!("c-1-{last}")).unwrap();
@@ -130,7 +130,7 @@ async fn of_two_readers_the_later_one_hears() {
     let second = streams.resume("c-1-0").unwrap();
     say_about(&streams, LOG, 1).await;
     assert_eq!(event(&first).await, None);
-    // Its leaving is not that of the one who came after it.
+    // Dropping the first reader does not affect the second one.
     drop(first);
     assert_eq!(event(&second).await.unwrap(), written("c-1-1", LOG));
     say(&streams, r#"{"id":1,"result":{}}"#).await;
@@ -154,7 +154,7 @@ async fn what_nobody_hears_is_kept_up_to_a_bound_and_the_gap_is_told() {
     assert!(!streams.is_idle());
     drop(own);
     assert!(streams.is_idle());
-    // Who comes back to what is gone is told, too.
+    // A client that resumes after removed events is told about the gap.
     let back = streams.resume("c-0-1").unwrap();
     assert_eq!(event(&back).await.unwrap(), "event: gap\ndata: {\"lost\":2}\n\n");
     let within = streams.lock().held;
@@ -200,7 +200,7 @@ async fn a_client_that_never_comes_back_leaves_little_behind() {
     assert!(open.streams.len() <= KEPT.events);
 }
 
-/// What all streams hold, counted one by one.
+/// Returns the total amount of stored data, counted event by event.
 fn held(streams: &Streams) -> StreamUsage {
     let open = streams.lock();
     let mut held = StreamUsage::default();
@@ -271,7 +271,7 @@ async fn who_reads_misses_nothing_and_who_does_not_is_waited_for_once() {
     };
     let heard = async {
         for number in 1..=4 * KEPT.events {
-            // It reads when there is much to read.
+            // The reader waits until there is much to read.
             if number % (KEPT.events / 2) == 1 {
                 tokio::time::sleep(PATIENCE / 5).await;
             }
@@ -287,7 +287,7 @@ async fn who_reads_misses_nothing_and_who_does_not_is_waited_for_once() {
 #[tokio::test]
 async fn a_server_that_closes_its_stream_has_ours_closed_where_its_client_can_come_back() {
     let streams = streams();
-    // Before it began, and with a message that was said before.
+    // The server pauses before our stream begins, and after one message.
     let told = opened(&streams, 1);
     say_about(&streams, LOG, 1).await;
     streams.flows(&request(1, "").1, Flow::Paused);
@@ -299,7 +299,7 @@ async fn a_server_that_closes_its_stream_has_ours_closed_where_its_client_can_co
     let back = streams.resume("c-1-1").unwrap();
     say(&streams, r#"{"id":1,"result":{}}"#).await;
     assert!(event(&back).await.unwrap().contains("result"));
-    // A client that knows no event has nothing to come back with.
+    // A client without an event id cannot resume.
     let told = opened(&streams, 2);
     told.begin(false);
     streams.flows(&request(2, "").1, Flow::Paused);
@@ -324,7 +324,7 @@ async fn an_answer_is_waited_for_by_whoever_reads_or_can_come_back() {
     assert_eq!([1, 2, 3, 4].map(is_waited_for), [false, false, true, true]);
     say(&streams, r#"{"id":3,"result":{}}"#).await;
     assert!(!is_waited_for(3), "it was answered");
-    // With its session nobody comes back, and whoever reads is answered.
+    // No stream can be resumed after the session ends, but a current reader still gets its response.
     let read = opened(&streams, 6);
     read.begin(true);
     streams.begin_end();
@@ -363,7 +363,7 @@ async fn of_clients_that_share_what_comes_one_that_does_not_read_is_cut_off() {
         assert!(!held(&streams).is_beyond(KEPT));
     }
     assert!(idle.message().await.is_none());
-    // What was about it is not told to another.
+    // Messages about that request do not reach another client.
     say(&streams, &progress(1)).await;
     say_about(&streams, LOG, 1).await;
     let answer = r#"{"id":2,"result":{}}"#;
