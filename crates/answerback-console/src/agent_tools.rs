@@ -1,4 +1,4 @@
-//! The console for agents: MCP tools to hand in a reply, publish to a stream, ask a person and get the decision, so that
+//! MCP tools of the console for agents: submit a reply, publish to a stream, request a decision and get it. With them
 //! an agent needs no HTTP client.
 
 use std::sync::Arc;
@@ -26,14 +26,15 @@ use crate::case::{Proposal, Question};
 use crate::reply::{SubmittedReply, take_in_with};
 use crate::stream::{self, NewEvent, Publisher};
 
-/// The longest that one call waits for a decision.
+/// The longest wait for a decision in one call, in seconds.
 const LONGEST_WAIT: u64 = 50;
 
 const INSTRUCTIONS: &str = "Hand results in with reply_submit, show progress with stream_publish, and ask before you do \
     what a person has to allow: decision_request, then decision_get until its status is decided. Do what the decision \
     says: approve means as you proposed it, modify means with the arguments that it gives, reject means not at all.";
 
-/// Serves the tools to a client of this principal on a stream until it ends. The gateway gives each client one.
+/// Serves the tools on a stream to a client of this principal until the stream ends. The gateway creates one such
+/// server per client.
 pub async fn serve(
     console: Arc<Console>,
     principal: String,
@@ -42,7 +43,7 @@ pub async fn serve(
     let (input, output) = tokio::io::split(stream);
     match serve_server(AgentToolServer { console, principal }, (input, output)).await {
         Ok(running) => {
-            // How it ended matters to nobody: the other end is in this process.
+            // The result is irrelevant, because the client is in this process.
             let _ = running.waiting().await;
         }
         Err(error) => tracing::debug!(%error, "a client of our own tools left before it began"),
@@ -51,7 +52,7 @@ pub async fn serve(
 
 struct AgentToolServer {
     console: Arc<Console>,
-    /// On whose behalf the agent hands in, publishes and asks.
+    /// The principal in whose name the agent submits, publishes and asks.
     principal: String,
 }
 
@@ -251,7 +252,8 @@ impl AgentToolServer {
 }
 
 impl AgentToolServer {
-    /// Whether the case was asked on behalf of this principal. Of another's it does not learn that there is one.
+    /// True if the case belongs to this principal. For a case of another principal the agent gets "no such case", so it
+    /// cannot find out that the case exists.
     async fn asked(&self, id: &UuidV7) -> Result<bool, String> {
         let (console, id, principal) =
             (Arc::clone(&self.console), id.clone(), self.principal.clone());
@@ -268,7 +270,7 @@ fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, String> {
     serde_json::from_value(arguments).map_err(told)
 }
 
-/// Returns an error as an agent reads it. Its cause is for the operator alone: a failure of the store may name the
+/// Returns the error text for an agent. The cause goes to the log only, because a store failure may contain the
 /// database's address.
 fn told(error: impl std::error::Error) -> String {
     if let Some(cause) = error.source() {
@@ -277,7 +279,7 @@ fn told(error: impl std::error::Error) -> String {
     error.to_string()
 }
 
-/// Returns a failure of the store as an agent reads it.
+/// Returns the public text of a store failure for an agent.
 fn store_failed(error: &StoreError) -> String {
     tracing::warn!(cause = %error, "a tool of the console failed");
     error.public_message().into_owned()

@@ -1,7 +1,7 @@
-//! The registry of artifacts: what replies brought, in which version, and where each version stands.
+//! The registry of artifacts, with the versions of each and their status.
 //!
-//! Each artifact has a stream of our own whose events are its history; what it holds stays in the entries of the replies
-//! that brought it, so erasing an entry takes its title along. The rules are those of the library's registry.
+//! The history of each artifact is an internal stream of events. The content stays in the entries of the replies, so
+//! erasing an entry also erases the title. The rules are those of the library's registry.
 
 use answerback::Timestamp;
 use answerback::contract::Contract;
@@ -16,19 +16,19 @@ use sha2::{Digest as _, Sha256};
 
 use crate::reply::shortened;
 
-/// Streams whose names begin so are the histories of artifacts.
+/// The name prefix of the streams that store artifact histories.
 pub(crate) const ARTIFACT_STREAMS: &str = "answerback/artifact/";
-/// The event of a version. The others are named like the status that the latest version has from then on.
+/// The kind of the event that adds a version. Other events have the name of the latest version's new status.
 const VERSION: &str = "version";
-/// How many artifacts of one reply are registered.
+/// The largest number of artifacts that are registered per reply.
 const MOST_OF_A_REPLY: usize = 256;
-/// How many versions an artifact has. One more is an artifact of its own.
+/// The largest number of versions of an artifact. A further version becomes a new artifact.
 const MOST_VERSIONS: usize = 1000;
-/// How much of a history is read: versions, and what became of them.
+/// The largest number of events that are read from a history: versions and status changes.
 const LONGEST: usize = 2 * MOST_VERSIONS;
-/// How much of a title the registry shows.
+/// The longest title in the registry, in characters.
 const TITLE: usize = 300;
-/// How much of a kind.
+/// The longest kind, in characters.
 const KIND: usize = 40;
 
 /// A version of an artifact as programs are shown it.
@@ -70,12 +70,12 @@ pub struct Settled {
     pub at: String,
 }
 
-/// The versions of an artifact, oldest first; never empty.
+/// The versions of an artifact, oldest first. Never empty.
 #[derive(Clone, Debug)]
 pub(crate) struct VersionHistory(Vec<ArtifactDocument>);
 
 impl VersionHistory {
-    /// The artifact with this id.
+    /// Reads the history of the artifact with this id.
     pub(crate) fn read(store: &Store, id: &ArtifactId) -> Result<Option<Self>, StoreError> {
         Ok(Self::of(id, store.newest_events(&stream_of(id), LONGEST)?))
     }
@@ -87,7 +87,7 @@ impl VersionHistory {
         Ok(Self::of(id, transaction.newest_events(&stream_of(id), LONGEST)?))
     }
 
-    /// The history that these events are, newest first.
+    /// Builds the history from its events, which are sorted newest first.
     fn of(id: &ArtifactId, newest_first: Vec<Event>) -> Option<Self> {
         let mut versions: Vec<ArtifactDocument> = Vec::new();
         for event in newest_first.into_iter().rev() {
@@ -125,7 +125,7 @@ impl VersionHistory {
     }
 }
 
-/// A version that takes the place of the one before it, and stands where that one stood.
+/// Builds the next version from an event. It takes over the status of the version before, which becomes superseded.
 fn version(
     id: &ArtifactId,
     event: &Event,
@@ -163,14 +163,14 @@ fn stream_of(id: &ArtifactId) -> String {
     format!("{ARTIFACT_STREAMS}{id}")
 }
 
-/// The status that a person may give, by its word.
+/// Parses a status that a person may set.
 pub(crate) fn status(word: &str) -> Option<ArtifactStatus> {
     [ArtifactStatus::Final, ArtifactStatus::Deprecated]
         .into_iter()
         .find(|status| status.as_str() == word)
 }
 
-/// What those who follow are told of an event of a history.
+/// Returns the live message for an event of a history.
 pub(crate) fn told(event: &Event) -> Option<Value> {
     let id = event.stream.strip_prefix(ARTIFACT_STREAMS)?;
     let body = body_of(event);
@@ -181,8 +181,8 @@ pub(crate) fn told(event: &Event) -> Option<Value> {
     }))
 }
 
-/// The id of an artifact that names no other: it follows from the entry that brought it, so that entries tell the ids of
-/// their artifacts without a table.
+/// Derives the id of an artifact that declares none. The id follows from the artifact's entry, so it can be computed
+/// again without a table.
 fn id_at(entry: &Hash, micros: i64, position: usize) -> ArtifactId {
     let digest = Sha256::new_with_prefix(ARTIFACT_STREAMS)
         .chain_update(entry.as_bytes())
@@ -193,18 +193,18 @@ fn id_at(entry: &Hash, micros: i64, position: usize) -> ArtifactId {
     ArtifactId::new(Timestamp::from_unix_micros(micros), random)
 }
 
-/// An artifact of a reply on its way in.
+/// An artifact of a submitted reply.
 #[derive(Clone, Debug)]
 pub(crate) struct SubmittedArtifact {
     position: usize,
     kind: String,
     title: String,
-    /// The artifact that it says to be a version of.
+    /// The existing artifact that this one declares itself a version of.
     named: Option<ArtifactId>,
 }
 
 impl SubmittedArtifact {
-    /// The artifacts of a reply that are registered.
+    /// Returns the artifacts of a reply that are to be registered.
     pub(crate) fn all_of(document: &Value, contract: Contract) -> Vec<Self> {
         if contract != Contract::Ui {
             return Vec::new();
@@ -224,8 +224,8 @@ impl SubmittedArtifact {
     }
 }
 
-/// Registers the artifacts of a reply in the transaction that records it. One that names an artifact of the same
-/// principal is its next version; every other one is new.
+/// Registers the artifacts of a reply in the transaction that records it. An artifact that names an existing one of the
+/// same principal becomes its next version. Every other one is new.
 pub(crate) fn register(
     transaction: &mut dyn Transaction,
     brought: &[SubmittedArtifact],
@@ -270,7 +270,7 @@ pub(crate) fn register(
     Ok(registered)
 }
 
-/// The artifacts that an entry brought, as they stand now.
+/// Returns the artifacts of an entry in their present state.
 pub(crate) fn of_entry(
     store: &Store,
     entry: &Entry,
@@ -295,8 +295,8 @@ pub(crate) fn of_entry(
     Ok(found)
 }
 
-/// Says where the latest version stands from now on, unless it is another one than the person saw. Which says nothing
-/// new is left out.
+/// Sets the status of the latest version, unless the person saw an older version. Does nothing if the status is the
+/// same.
 pub(crate) fn settle(
     transaction: &mut dyn Transaction,
     id: &ArtifactId,
@@ -320,15 +320,15 @@ pub(crate) fn settle(
     Ok(Settling::Done)
 }
 
-/// What became of saying where an artifact stands.
+/// The result of a status change.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Settling {
     Done,
-    /// It stood there already.
+    /// The artifact had this status already.
     Unchanged,
     Unknown,
-    /// There is another version by now.
+    /// There is a newer version, with this number.
     Stale(usize),
-    /// Nothing can become of it any more.
+    /// The artifact is deprecated or superseded, so its status cannot change any more.
     Closed(ArtifactStatus),
 }

@@ -1,4 +1,4 @@
-//! What every handler does: read from the store aside, answer in JSON, and say what is wrong with a request.
+//! Shared helpers of the handlers: blocking reads of the store, JSON responses, and problems with a request.
 
 use std::fmt::Display;
 
@@ -17,18 +17,18 @@ const SEND_JSON: &str = "Send the JSON that GET /api/openapi.json describes for 
 
 pub(crate) type Answer = Result<Response, Problem>;
 
-/// Answers with JSON.
+/// Returns a response with a JSON body.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
     let text = serde_json::to_string(value).map_err(internal)?;
     Ok((status, [(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
-/// Answers with JSON that all is well.
+/// Returns a JSON response with status 200.
 pub(crate) fn ok(value: &impl Serialize) -> Answer {
     json(StatusCode::OK, value)
 }
 
-/// A failure of our own.
+/// Returns the problem for an internal failure.
 pub(crate) fn internal(error: impl Display) -> Problem {
     Problem::new(ProblemKind::Internal).because(error)
 }
@@ -40,12 +40,12 @@ pub(crate) fn not_found(what: &str) -> Problem {
     Problem::told(ProblemKind::NotFound, error)
 }
 
-/// Where a decision comes from, as its record says it: a person at the pages, or the bearer of a token.
+/// Returns the surface that a decision's record names: `console` for a person in a browser, `api` for a token.
 pub(crate) fn surface_of(principal: &Principal) -> &'static str {
     if principal.is_person() { "console" } else { "api" }
 }
 
-/// One more of what a caller may have open at a time, until it is dropped.
+/// Takes one place of the caller's allowance, or returns a problem if none is free.
 pub(crate) fn held(
     allowance: &Allowance,
     principal: &Principal,
@@ -64,7 +64,7 @@ pub(crate) fn held(
     })
 }
 
-/// A parameter or a body that is not what it has to be.
+/// Returns the problem for an invalid parameter or body.
 pub(crate) fn bad(field: &str, detail: impl Display, solution: &str) -> Problem {
     let error = ErrorBuilder::new("INVALID_PARAMETER", detail.to_string(), field)
         .condition(format!("{field} is as GET /api/openapi.json says"))
@@ -72,8 +72,8 @@ pub(crate) fn bad(field: &str, detail: impl Display, solution: &str) -> Problem 
     Problem::told(ProblemKind::BadRequest, error)
 }
 
-/// Reads a body that is one JSON document, in which no object has a name twice: of such a name nobody knows which value
-/// is meant.
+/// Parses a body that is one JSON document. Rejects duplicate member names, because parsers disagree about which value
+/// counts.
 pub(crate) fn document(bytes: &[u8], solution: &str) -> Result<Value, Problem> {
     let not_json =
         |error: &dyn Display| bad("body", format!("the body is not JSON: {error}"), solution);
@@ -86,10 +86,10 @@ pub(crate) fn document(bytes: &[u8], solution: &str) -> Result<Value, Problem> {
     }
 }
 
-/// Reads a body that is a JSON object. These members of it are whole numbers.
+/// Parses a body that is a JSON object. The members named in `whole` are whole numbers.
 ///
-/// That it is an object is checked here because serde reads a list as a struct, too, member by member. JSON has one kind
-/// of number, so that 5.0 is as whole as 5; serde takes only the latter.
+/// The body must be an object, because serde also accepts a list for a struct, member by member. JSON has one type of
+/// number, so 5.0 is valid for 5, but serde accepts only the latter.
 pub(crate) fn body<T: DeserializeOwned>(bytes: &[u8], whole: &[&str]) -> Result<T, Problem> {
     typed(document(bytes, SEND_JSON)?, whole)
 }
@@ -108,8 +108,8 @@ fn typed<T: DeserializeOwned>(mut document: Value, whole: &[&str]) -> Result<T, 
     serde_json::from_value(document).map_err(|error| bad("body", error, SEND_JSON))
 }
 
-/// Reads a body that is an object of the variant that the member `tag` names. It has to name it: serde would take the
-/// number of the variant as well, and a number may mean another one tomorrow.
+/// Parses a body that is an object of the variant that the member `tag` names. The tag must be a string: serde would
+/// also accept the variant's number, and that number may change.
 pub(crate) fn variant<T: DeserializeOwned>(
     bytes: &[u8],
     tag: &str,
@@ -122,21 +122,21 @@ pub(crate) fn variant<T: DeserializeOwned>(
     typed(document, whole)
 }
 
-/// Returns a whole number that is written with a fraction of zero.
+/// Returns the whole number for a value that is written with a zero fraction.
 fn whole_number(value: &Value) -> Option<u64> {
-    /// The first number that is larger than every `u64`.
+    /// The smallest number that is larger than every `u64`.
     const END: f64 = 18_446_744_073_709_551_616.0;
     let number = value.as_f64().filter(|_| value.is_f64())?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "it is whole, and within the range"
+        reason = "the number is whole and within the range"
     )]
     let whole = number as u64;
     (number.fract() == 0.0 && (0.0..END).contains(&number)).then_some(whole)
 }
 
-/// Reads from the store without holding up whoever else is served.
+/// Reads from the store on a blocking thread, so that other requests are not delayed.
 pub(crate) async fn aside<T: Send + 'static>(
     read: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, Problem> {
@@ -147,7 +147,7 @@ pub(crate) async fn aside<T: Send + 'static>(
     }
 }
 
-/// What a caller is told when the store fails: a full queue is over soon, anything else is ours.
+/// Converts a store failure to a problem. A full queue is temporary; anything else is an internal error.
 pub(crate) fn store_problem(error: &StoreError) -> Problem {
     match error {
         StoreError::Busy | StoreError::Closed => {
@@ -157,7 +157,7 @@ pub(crate) fn store_problem(error: &StoreError) -> Problem {
     }
 }
 
-/// A time of a query.
+/// Parses a time of a query.
 pub(crate) fn micros(field: &str, text: Option<&String>) -> Result<Option<i64>, Problem> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     let (time, _) = Timestamp::parse(text)
@@ -165,12 +165,12 @@ pub(crate) fn micros(field: &str, text: Option<&String>) -> Result<Option<i64>, 
     Ok(Some(time.unix_millis().saturating_mul(1000)))
 }
 
-/// How many of a list are wanted.
+/// Returns the page size: the requested one or the default, between 1 and `most`.
 pub(crate) fn limit(asked: Option<usize>, usual: usize, most: usize) -> usize {
     asked.unwrap_or(usual).clamp(1, most)
 }
 
-/// A text that is not empty.
+/// Returns the text unless it is empty.
 pub(crate) fn some(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.is_empty())
 }
@@ -185,7 +185,7 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     struct Named {
-        #[expect(dead_code, reason = "only whether it is read counts")]
+        #[expect(dead_code, reason = "the test only checks that the member is parsed")]
         name: Value,
     }
 

@@ -1,4 +1,4 @@
-//! What waits for a person: proposals and questions in replies, and how programs are shown any case.
+//! Opens cases from the proposals and questions in replies, and converts cases for clients.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ use tokio::time::Instant;
 use crate::Console;
 use crate::reply::{SubmittedReply, TakeInError, take_in_with};
 
-/// How long a proposal or a question waits when it does not say.
+/// The default time until a proposal or a question expires.
 const LIFE_SECONDS: i64 = 24 * 60 * 60;
-/// The longest that it may wait.
+/// The longest time until a case expires.
 const LONGEST_LIFE_SECONDS: i64 = 30 * 24 * 60 * 60;
 
 /// A case as programs are shown it: without what only we can read.
@@ -44,11 +44,11 @@ pub struct CaseDocument {
 }
 
 impl CaseDocument {
-    /// A record with what the agent said of it.
+    /// Creates the document of a case, with the agent's acknowledgement.
     ///
     /// # Errors
     ///
-    /// When the store cannot be read.
+    /// If the store cannot be read.
     pub fn of(record: CaseRecord, store: &Store, now: Timestamp) -> Result<Self, StoreError> {
         let acknowledged = match &record.case.state {
             CaseState::Decided { .. } => acknowledgement(store, &record.case.id)?,
@@ -136,11 +136,11 @@ const fn yes() -> bool {
 }
 
 impl Proposal {
-    /// The proposal as a reply.
+    /// Returns the proposal as a reply.
     ///
     /// # Errors
     ///
-    /// When the title is blank.
+    /// If the title is blank.
     pub fn reply(&self, now: Timestamp) -> Result<Value, answerback::contract::Invalid> {
         let content = serde_json::to_value(self).unwrap_or_default();
         let draft = Artifact::new(self.title.clone(), ArtifactContent::MissionDraft(content));
@@ -161,11 +161,11 @@ impl Proposal {
 }
 
 impl Question {
-    /// The question as a reply.
+    /// Returns the question as a reply.
     ///
     /// # Errors
     ///
-    /// When the question is blank.
+    /// If the question is blank.
     pub fn reply(&self, now: Timestamp) -> Result<Value, answerback::contract::Invalid> {
         let options = self.options.clone();
         let asked = answerback::contract::ui::clarification_response(
@@ -183,7 +183,7 @@ impl Question {
     }
 }
 
-/// What a reply asks of a person.
+/// A question or proposal in a reply that needs a decision.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Asked {
     pub(crate) kind: CaseKind,
@@ -192,7 +192,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// All that a reply asks: its question, and its missions that await approval.
+    /// Returns everything in a reply that needs a decision: its question, and its missions that await approval.
     pub(crate) fn all_of(document: &Value, contract: Contract) -> Vec<Self> {
         if contract != Contract::Ui {
             return Vec::new();
@@ -252,7 +252,7 @@ impl Asked {
                 content.insert("description".into(), other.clone());
             }
         }
-        // The document's own words for the same: a mission reference has an objective.
+        // A mission reference has an objective in place of a description.
         if let (None, Some(said)) = (content.get("description"), draft.get("objective_description"))
         {
             content.insert("description".into(), said.clone());
@@ -270,7 +270,7 @@ fn life(said: Option<&Value>) -> i64 {
 }
 
 impl Console {
-    /// Lays a reply that asks something before a person, and gives the id of its case.
+    /// Records a reply with a question or proposal, and returns the id of its case.
     pub(crate) async fn ask(&self, reply: &Value, principal: &str) -> Result<UuidV7, AskError> {
         let handed_in = SubmittedReply::new(reply.to_string(), principal);
         let mut taken = take_in_with(&self.store, None, &self.files, handed_in).await?;
@@ -278,8 +278,9 @@ impl Console {
         if taken.cases.is_empty() { Err(AskError::Nothing) } else { Ok(taken.cases.remove(0)) }
     }
 
-    /// A case as soon as it is decided or lapsed, or as it is when the time is over; nothing, where there is none. Who asked
-    /// hears the answer as it was given; everybody else, what is recorded.
+    /// Waits until the case is decided or expired, or until the deadline, and returns it. Returns `None` if the case
+    /// does not exist. The principal who asked gets the decision as submitted; all others get the recorded one, which
+    /// is redacted.
     pub(crate) async fn decided(
         self: &Arc<Self>,
         id: &UuidV7,
@@ -323,7 +324,7 @@ impl Console {
         Ok(document)
     }
 
-    /// Whether a principal may hear of a case: its reply is its own, or it may see everything.
+    /// True if the principal may see the case: it submitted the reply, or it has the scope `read`.
     pub(crate) fn hears(
         &self,
         record: &CaseRecord,
@@ -335,7 +336,7 @@ impl Console {
         self.was_asked_by(record, principal.name())
     }
 
-    /// Whether a case belongs to what this principal handed in or called.
+    /// True if the case belongs to a reply or call of this principal.
     pub(crate) fn was_asked_by(
         &self,
         record: &CaseRecord,
@@ -349,12 +350,12 @@ impl Console {
     }
 }
 
-/// Why nobody was asked.
+/// The reason why no case was opened.
 #[derive(Debug)]
 pub(crate) enum AskError {
-    /// The reply asks nothing.
+    /// The reply contains no question and no proposal.
     Nothing,
-    /// The reply was not taken in.
+    /// The reply was not recorded.
     Reply(TakeInError),
 }
 
@@ -382,7 +383,7 @@ impl From<TakeInError> for AskError {
     }
 }
 
-/// Lays what a reply asks before a person.
+/// Opens the case for a question or proposal of a reply.
 pub(crate) fn open(
     transaction: &mut dyn Transaction,
     id: &UuidV7,
@@ -392,7 +393,7 @@ pub(crate) fn open(
 ) -> Result<(), StoreError> {
     let mut content = asked.content.clone();
     content.insert("reply".into(), json!({"id": reply, "index": index}));
-    // What is kept and shown has no secrets in it; the digest is of what is shown.
+    // The content is redacted before it is stored or shown. The digest is that of the redacted content.
     let content = secrets::redact_value(&Value::Object(content));
     let now = transaction.now();
     let expires = Timestamp::from_unix_millis(now.unix_millis() + asked.life_seconds * 1000);

@@ -12,10 +12,10 @@ use crate::live::Live;
 use crate::log_summary::LogSummary;
 use crate::{Behind, surface};
 
-/// How many streams of events, and how many requests that wait, one token or session has open at a time.
+/// The default limit on open event streams, and on waiting requests, per token or session.
 const MOST_OPEN: usize = 64;
 
-/// What a console is told beside its store.
+/// The settings of a console.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct ConsoleSettings {
@@ -27,60 +27,60 @@ pub struct ConsoleSettings {
 }
 
 impl ConsoleSettings {
-    /// A console that is served at this port.
+    /// Creates the settings of a console at this port.
     pub fn new(port: u16) -> Self {
         Self { port, ..Self::default() }
     }
 
-    /// Files that replies refer to are served from below these folders, and from nowhere else.
+    /// Sets the folders for files that replies refer to. Files outside of them are never served.
     pub fn with_folders(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         self.folders = folders.into_iter().collect();
         self
     }
 
-    /// All that is shown is made up.
+    /// Marks all data as invented, for the demo.
     pub const fn with_demo(mut self, is_demo: bool) -> Self {
         self.is_demo = is_demo;
         self
     }
 
-    /// How many streams of events one token or session may have open; 64, where nothing is said.
+    /// Sets how many event streams one token or session may have open. The default is 64.
     pub const fn with_readers(mut self, readers: usize) -> Self {
         self.readers = Some(readers);
         self
     }
 
-    /// The principal that may ask for links.
+    /// Sets the principal that may create launch links.
     pub fn with_launcher(mut self, name: impl Into<String>) -> Self {
         self.launcher = Some(name.into());
         self
     }
 }
 
-/// The console: what it shows, and who may look.
+/// The console: its data, its limits and its access rules.
 pub struct Console {
     pub(crate) store: Store,
     pub(crate) sessions: Sessions,
     pub(crate) behind: Arc<dyn Behind>,
     pub(crate) live: Arc<Live>,
-    /// What lists show of the log.
+    /// The cached data of the lists.
     pub(crate) summary: LogSummary,
     pub(crate) files: Files,
-    /// Streams of events that are open.
+    /// The limit on open event streams.
     pub(crate) readers: Allowance,
-    /// Requests that wait for a decision.
+    /// The limit on requests that wait for a decision.
     pub(crate) waiting: Allowance,
     pub(crate) settings: ConsoleSettings,
-    /// Names this run: who sees another one knows that the server was started again.
+    /// Identifies this run. A client that sees another value knows that the server was restarted.
     pub(crate) run: String,
 }
 
 impl Console {
-    /// A console on a store.
+    /// Creates a console for a store.
     ///
     /// # Errors
     ///
-    /// When there is no randomness.
+    /// If the operating system provides no random bytes.
     pub fn new(
         store: Store,
         sessions: Sessions,
@@ -107,12 +107,12 @@ impl Console {
         }))
     }
 
-    /// The API, and the web application where it is built in.
+    /// Returns the routes of the API, and of the web application if it is built in.
     pub fn routes(self: &Arc<Self>) -> Routes {
         surface::routes(self)
     }
 
-    /// Follows what other processes write, as long as it is awaited.
+    /// Follows the changes that other processes write, as long as the future is polled.
     pub async fn follow(self: Arc<Self>) {
         Arc::clone(&self.live).follow().await;
     }

@@ -1,5 +1,5 @@
-//! Files that replies refer to. A path in a reply is what an agent says: it is looked up below the folders that the
-//! configuration names, and nowhere else.
+//! Serves files that replies refer to. An agent chose the path in a reply, so it is looked up only below the configured
+//! folders.
 
 #[cfg(any(test, not(target_os = "linux")))]
 use std::fs;
@@ -15,20 +15,20 @@ use sha2::{Digest, Sha256};
 /// The largest file that is hashed and served.
 const LARGEST: u64 = 64 << 20;
 
-/// Why a file is not served.
+/// The reason why a file is not served.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum FileRefusal {
-    /// No file of that name is below the folders.
+    /// The folders contain no such file.
     Missing,
-    /// It has another name, which may be outside the folders: whoever may write below them could serve every file of the
-    /// disk by giving it a name there, as with a symbolic link that leads out.
+    /// The file has several hard links, and another one may be outside the folders. A user with write access to a
+    /// folder could otherwise expose every file of the disk by linking it there.
     HardLinked,
-    /// It is larger than what is served.
+    /// The file is larger than the limit.
     TooLarge,
 }
 
 impl FileRefusal {
-    /// Returns what to do about it.
+    /// Returns the advice for the user.
     pub(crate) const fn solution(self) -> &'static str {
         match self {
             Self::Missing => "It is not below the folders that console.files names, or was removed",
@@ -40,7 +40,7 @@ impl FileRefusal {
     }
 }
 
-/// How many files of one reply are looked at when it comes in.
+/// The largest number of files that are hashed when a reply is recorded.
 const MOST_FILES: usize = 32;
 
 /// The folders that files are served from.
@@ -49,7 +49,7 @@ pub(crate) struct Files {
     folders: Vec<PathBuf>,
 }
 
-/// What a file was when its reply came in.
+/// The state of a file when its reply was recorded.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct RecordedFile {
     /// The artifact's position in the reply.
@@ -59,7 +59,7 @@ pub(crate) struct RecordedFile {
 }
 
 impl Files {
-    /// Files below these folders. A folder that is not there has none.
+    /// Serves files below these folders. Missing folders are ignored.
     pub(crate) fn below(folders: &[PathBuf]) -> Self {
         Self { folders: folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect() }
     }
@@ -68,7 +68,7 @@ impl Files {
         self.folders.is_empty()
     }
 
-    /// What the files of a reply are now, by the artifacts that refer to them.
+    /// Hashes the files of a reply as they are now, by the position of their artifacts.
     pub(crate) fn note(&self, document: &Value) -> Vec<RecordedFile> {
         if self.is_empty() {
             return Vec::new();
@@ -85,7 +85,7 @@ impl Files {
             .collect()
     }
 
-    /// The bytes of a file, with their number and digest.
+    /// Reads a file and returns its bytes, size and digest.
     pub(crate) fn read(&self, path: &str) -> Result<(Vec<u8>, u64, String), FileRefusal> {
         let (file, about) = self.open(path)?;
         if names(&about) > 1 {
@@ -102,7 +102,7 @@ impl Files {
 
     fn open(&self, path: &str) -> Result<(File, Metadata), FileRefusal> {
         let path = Path::new(path);
-        // A way up is refused before anything is looked at: whether a file is there is nobody's business.
+        // A path with `..` is rejected before any lookup, so that it cannot reveal which files exist.
         let is_plain = |part: Component<'_>| {
             matches!(part, Component::Normal(_) | Component::RootDir | Component::CurDir)
         };
@@ -110,13 +110,13 @@ impl Files {
             return Err(FileRefusal::Missing);
         }
         for folder in &self.folders {
-            // An absolute path counts where it lies below the folder.
+            // An absolute path is valid if it is below the folder.
             let below =
                 if path.is_absolute() { path.strip_prefix(folder).ok() } else { Some(path) };
             let Some(file) = below.and_then(|below| open_below(folder, below).ok()) else {
                 continue;
             };
-            // Asked of the open file: a path could mean another one by now.
+            // This checks the open file, because the path could point to another file by now.
             let Ok(about) = file.metadata() else { continue };
             if about.is_file() {
                 return Ok((file, about));
@@ -126,20 +126,20 @@ impl Files {
     }
 }
 
-/// Returns how many names an open file has.
+/// Returns the number of hard links of an open file.
 #[cfg(unix)]
 fn names(about: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(about)
 }
 
-/// Returns how many names an open file has: one, where the standard library does not know more.
+/// Returns 1, because the standard library does not report hard links on this system.
 #[cfg(not(unix))]
 const fn names(_: &Metadata) -> u64 {
     1
 }
 
-/// Opens what lies below a folder, in one step: whoever exchanges a file for a link meanwhile leads nowhere else. A pipe
-/// is not waited for.
+/// Opens a file below a folder in one step, so that exchanging it for a link cannot lead outside. Opening a named pipe
+/// does not block.
 #[cfg(target_os = "linux")]
 fn open_below(folder: &Path, below: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
@@ -148,7 +148,8 @@ fn open_below(folder: &Path, below: &Path) -> io::Result<File> {
     Ok(openat2(File::open(folder)?, below, flags, Mode::empty(), within)?.into())
 }
 
-/// Opens what lies below a folder. Between the two steps somebody with write access to the folder could exchange a link.
+/// Opens a file below a folder. A user with write access to the folder could exchange a link between the check and the
+/// opening.
 #[cfg(not(target_os = "linux"))]
 fn open_below(folder: &Path, below: &Path) -> io::Result<File> {
     let found = folder.join(below).canonicalize()?;
@@ -158,7 +159,7 @@ fn open_below(folder: &Path, below: &Path) -> io::Result<File> {
     File::open(found)
 }
 
-/// The path that an artifact refers to.
+/// Returns the path that an artifact refers to.
 pub(crate) fn path_of(artifact: &Value) -> Option<&str> {
     if artifact.get("artifact_type")? != "file_reference" {
         return None;

@@ -8,13 +8,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What the console shows and does that is another's: the program hands it in.
+/// The parts of the console that the host program provides.
 pub trait Behind: Send + Sync + 'static {
-    /// Decides a case, with all that follows from it.
+    /// Decides a case and applies the consequences.
     ///
     /// # Errors
     ///
-    /// When the store takes nothing.
+    /// If the store does not accept the write.
     fn decide(
         &self,
         case: UuidV7,
@@ -22,31 +22,31 @@ pub trait Behind: Send + Sync + 'static {
         surface: &str,
     ) -> Result<Ticket<CaseRecord>, StoreError>;
 
-    /// Says that a case was decided here: whoever waits for it need not look.
+    /// Reports that a case was decided here, so that waiting tasks need not poll the store.
     fn tell_decided(&self) {}
 
-    /// A decision as the person gave it, where something in it is hidden in what is kept.
+    /// Returns a decision as submitted, if the stored one is redacted.
     fn as_given(&self, record: &CaseRecord) -> Option<Decision> {
         let _ = record;
         None
     }
 
-    /// The servers behind the gateway, and their tools as they are known now.
+    /// Returns the servers of the gateway with their known tools.
     fn servers(&self) -> Vec<ServerView> {
         Vec::new()
     }
 
-    /// What governed responses are verified against.
+    /// Returns the manifest and lock that governed responses are verified against.
     fn in_force(&self) -> Option<Arc<InForce>> {
         None
     }
 
-    /// The agents of manifest and lock.
+    /// Returns the agents of manifest and lock.
     fn agents(&self) -> AgentsView {
         AgentsView::default()
     }
 
-    /// A reply as a terminal shows it, without colours.
+    /// Renders a reply as a terminal shows it, without colors.
     fn terminal(&self, document: &Value) -> Option<String> {
         let _ = document;
         None
@@ -56,12 +56,12 @@ pub trait Behind: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// When it cannot be verified from here; why.
+    /// If the log cannot be verified from here, with the reason.
     fn verify(&self) -> Result<answerback_verify::Report, String> {
         Err("the log cannot be verified from here".to_owned())
     }
 
-    /// What a person types to do the same elsewhere: a new link, the log verified.
+    /// Returns the commands that users can run in a terminal, for example to create a link or to verify the log.
     fn commands(&self) -> Commands {
         Commands::default()
     }
@@ -69,7 +69,7 @@ pub trait Behind: Send + Sync + 'static {
 
 /// Commands that pages name.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
-#[expect(clippy::exhaustive_structs, reason = "the pages name these")]
+#[expect(clippy::exhaustive_structs, reason = "the pages use these members")]
 pub struct Commands {
     /// Prints a new link.
     pub link: String,
@@ -81,7 +81,7 @@ pub struct Commands {
 
 /// A server behind the gateway.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-#[expect(clippy::exhaustive_structs, reason = "the program fills it in")]
+#[expect(clippy::exhaustive_structs, reason = "the host program fills it in")]
 pub struct ServerView {
     /// Its name in the configuration.
     pub name: String,
@@ -96,7 +96,7 @@ pub struct ServerView {
 
 /// A tool of a server.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-#[expect(clippy::exhaustive_structs, reason = "the program fills it in")]
+#[expect(clippy::exhaustive_structs, reason = "the host program fills it in")]
 pub struct ToolView {
     /// Its name.
     pub name: String,
@@ -114,7 +114,7 @@ pub struct ToolView {
 
 /// Something about a schema.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-#[expect(clippy::exhaustive_structs, reason = "the program fills it in")]
+#[expect(clippy::exhaustive_structs, reason = "the host program fills it in")]
 pub struct RemarkView {
     /// `error`, `warning` or `info`.
     pub weight: String,
@@ -124,7 +124,7 @@ pub struct RemarkView {
 
 /// Manifest and lock, and how the prompts stand to them.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
-#[expect(clippy::exhaustive_structs, reason = "the program fills it in")]
+#[expect(clippy::exhaustive_structs, reason = "the host program fills it in")]
 pub struct AgentsView {
     /// Whether the configuration names a manifest and a lock.
     pub configured: bool,
@@ -140,7 +140,7 @@ pub struct AgentsView {
 
 /// A prompt of manifest and lock.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-#[expect(clippy::exhaustive_structs, reason = "the program fills it in")]
+#[expect(clippy::exhaustive_structs, reason = "the host program fills it in")]
 pub struct AgentView {
     /// Its id.
     pub id: String,

@@ -1,8 +1,9 @@
-//! What people look at: every reply, what waits for them, what happens now, and that the record holds.
+//! The console for people: replies, cases to decide, live events, and proofs of the ledger.
 //!
-//! [`Console`] is the HTTP API, the live events and, with the feature `web`, the web application; [`Behind`] is what it
-//! shows and does that is another's. [`reply::take_in`] and [`stream`] do the same without HTTP, for tools that an agent
-//! calls. Nothing that came from an agent is ever HTML, a path that is opened, or a URL that is fetched.
+//! [`Console`] is the HTTP API, the live events and, with the feature `web`, the web application. [`Behind`] is the
+//! part that the host program provides. The modules [`reply`] and [`stream`] offer the same functions without HTTP, for
+//! tools that an agent calls. Data of an agent never becomes HTML, a URL that is fetched, or a path outside the
+//! configured folders.
 #![warn(missing_docs)]
 
 pub mod agent_tools;
@@ -21,7 +22,7 @@ mod retention;
 pub mod stream;
 mod surface;
 
-/// Small replies in every contract and with every kind of artifact: a JSON list of `{name, title, document}`.
+/// Small replies in every contract and with every kind of artifact, as a JSON list of `{name, title, document}`.
 pub const EXAMPLES: &str = include_str!("../examples.json");
 
 pub use artifact::{ArtifactDocument, Settled};

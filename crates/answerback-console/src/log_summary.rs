@@ -1,8 +1,8 @@
-//! What lists show of the log, computed once for all open pages.
+//! Caches the data of the lists, computed once for all open pages.
 //!
-//! Pages load their lists anew whenever something is recorded. Entries never change, so what was computed of one is
-//! stored, and each new entry is read once, however many pages are open. Only an erasure takes content away from an entry:
-//! it is an entry itself, recorded together with the removal, and discards the rows.
+//! Pages reload their lists whenever something is recorded. Entries never change, so each new entry is read once and
+//! its row is stored, however many pages are open. Only an erasure removes content of an entry. It is an entry itself,
+//! recorded together with the removal, and discards the rows.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,11 +13,11 @@ use serde_json::Value;
 
 use crate::reply::{ReplyView, Row, is_passed};
 
-/// How many of the newest entries the outcomes of tools are counted over.
+/// The number of newest entries that tool outcomes are counted over.
 const COUNTED: u64 = 5000;
-/// How many entries are read at a time.
+/// The number of entries that are read at a time.
 const PAGE: usize = 500;
-/// How many rows are stored.
+/// The largest number of stored rows.
 const MOST_ROWS: usize = 2048;
 /// The largest row that is stored, in bytes. A row can name as many kinds of artifacts as its reply has.
 const LARGEST_ROW: usize = 8 << 10;
@@ -33,42 +33,42 @@ pub(crate) struct ToolOutcomes {
     pub(crate) codes: BTreeMap<String, u64>,
 }
 
-/// The outcomes by server and tool, and the oldest entry that is counted.
+/// The outcomes by server and tool, and the index of the oldest counted entry.
 pub(crate) type OutcomesByTool = (BTreeMap<(String, String), ToolOutcomes>, u64);
 
-/// What the newest entries say, for all lists.
+/// The cached data of the newest entries, for all lists.
 #[derive(Debug, Default)]
 pub(crate) struct LogSummary(Mutex<Summary>);
 
 #[derive(Debug, Default)]
 struct Summary {
-    /// Entries below this index were read, or are too old to be counted.
+    /// Entries below this index were read or are too old to be counted.
     read_to: u64,
     /// The newest entries.
     window: VecDeque<CallEntry>,
     kinds: Option<KindCounts>,
     rows: HashMap<u64, Arc<RowSlot>>,
-    /// The stored rows, the oldest first.
+    /// The indexes of the stored rows, the oldest first.
     order: VecDeque<u64>,
 }
 
-/// A row, once it was computed. Whoever needs it meanwhile waits for it instead of computing it, too.
+/// The slot of a row. Callers that need the same row wait for the lock instead of computing it twice.
 type RowSlot = Mutex<Option<Arc<Row>>>;
 
-/// How many entries there are of each kind.
+/// The number of entries of each kind.
 #[derive(Debug)]
 struct KindCounts {
-    /// Entries from this index to the other are counted.
+    /// The counts cover the entries from `minimum` up to, but not including, `counted_to`.
     minimum: u64,
     counted_to: u64,
     by_kind: BTreeMap<String, u64>,
 }
 
-/// What an entry says about the call of a tool.
+/// The parts of an entry that matter for tool outcomes.
 #[derive(Debug)]
 struct CallEntry {
     index: u64,
-    /// Server and name of the tool; `None` for an entry about something else.
+    /// The tool's server and name. `None` for an entry about something else.
     tool: Option<(String, String)>,
     kind: Kind,
     outcome: Option<String>,
@@ -76,7 +76,7 @@ struct CallEntry {
 }
 
 impl LogSummary {
-    /// Returns the row of an entry, of which the parts need not have been read.
+    /// Returns the row of an entry. The parts of `entry` need not be loaded.
     pub(crate) fn row(&self, store: &Store, entry: &Entry) -> Result<Arc<Row>, StoreError> {
         let index = entry.index;
         let slot = Arc::clone(self.lock().rows.entry(index).or_default());
@@ -90,7 +90,7 @@ impl LogSummary {
             Arc::new(Row::of(whole, &ReplyView::of(whole)))
         });
         let mut summary = self.lock();
-        // An erasure may have discarded the slot meanwhile. Then this row is for this caller alone.
+        // An erasure may have discarded the slot in the meantime. Then the row is not stored.
         let is_current = summary.rows.get(&index).is_some_and(|other| Arc::ptr_eq(other, &slot));
         if is_current {
             match &made {
@@ -104,12 +104,13 @@ impl LogSummary {
         made
     }
 
-    /// Brings the summary up to the newest entry. Rows that were read before count only after this.
+    /// Updates the summary to the newest entry. Call it before [`Self::row`], so that rows from before an erasure are
+    /// discarded.
     pub(crate) fn refresh(&self, store: &Store) -> Result<(), StoreError> {
         self.lock().refresh(store).map(drop)
     }
 
-    /// Returns the outcomes of all tools over the newest entries.
+    /// Counts the outcomes of all tools over the newest entries.
     pub(crate) fn outcomes(&self, store: &Store) -> Result<OutcomesByTool, StoreError> {
         let mut summary = self.lock();
         let head = summary.refresh(store)?;
@@ -126,7 +127,7 @@ impl LogSummary {
         Ok((outcomes, since))
     }
 
-    /// Returns how many entries there are of each kind.
+    /// Counts the entries of each kind.
     pub(crate) fn kinds(&self, store: &Store) -> Result<BTreeMap<String, u64>, StoreError> {
         let mut summary = self.lock();
         let head = summary.refresh(store)?;
@@ -137,7 +138,7 @@ impl LogSummary {
         let totals = store.totals()?.kinds.into_iter();
         let by_kind: BTreeMap<String, u64> =
             totals.map(|(kind, count)| (kind.as_str().to_owned(), count)).collect();
-        // Entries may have been recorded since the head was read. Their number says which ones are counted.
+        // Entries may have been recorded since the head was read, so the sum of the counts tells how far they reach.
         let counted_to = head.minimum + by_kind.values().sum::<u64>();
         let counts = KindCounts { minimum: head.minimum, counted_to, by_kind: by_kind.clone() };
         summary.kinds = Some(counts);
@@ -150,10 +151,10 @@ impl LogSummary {
 }
 
 impl Summary {
-    /// Reads the entries that are new since the last time.
+    /// Reads the entries that are new since the last call.
     fn refresh(&mut self, store: &Store) -> Result<Head, StoreError> {
         let head = store.head()?;
-        // Of a log that was replaced, or has grown by more than is counted, nothing is left.
+        // If the log was replaced, or grew by more than the window, the summary starts over.
         if head.size < self.read_to || head.size - self.read_to > COUNTED {
             let read_to = head.size.saturating_sub(COUNTED).max(head.minimum);
             *self = Self { read_to, ..Self::default() };
@@ -161,7 +162,7 @@ impl Summary {
         while self.read_to < head.size {
             let before = self.read_to.checked_sub(1);
             let page = store.entries(&Filter::default(), before, PAGE)?;
-            // Entries that were pruned are skipped.
+            // Pruned entries are skipped.
             let Some(last) = page.entries.last().map(|entry| entry.index) else {
                 self.read_to = head.size;
                 break;
@@ -189,7 +190,7 @@ impl Summary {
         }
     }
 
-    /// Notes that a row is stored, and discards the oldest one where there are too many.
+    /// Records that a row is stored, and discards the oldest row if there are too many.
     fn stored(&mut self, index: u64) {
         self.order.push_back(index);
         if self.order.len() > MOST_ROWS
@@ -225,7 +226,7 @@ impl ToolOutcomes {
                     _ => self.failed += 1,
                 }
             }
-            // A program had it checked, and it passed.
+            // A client had the call checked, and it passed.
             Kind::Validation if outcome.is_some_and(is_passed) => {
                 self.calls += 1;
                 self.ok += 1;
@@ -264,7 +265,7 @@ mod tests {
         store.write(unit).unwrap().wait().unwrap().value
     }
 
-    /// Records a reply in the contract for people.
+    /// Records a reply in the UI contract.
     fn reply(store: &Store, summary: &str) -> u64 {
         let document = json!({
             "response_type": "text", "summary": summary, "timestamp": "2026-03-12T10:02:11+00:00",
@@ -273,7 +274,7 @@ mod tests {
         append(store, Draft::rejected().with_part(part))
     }
 
-    /// The rows of some entries, as a list loads them.
+    /// Returns the rows of some entries as a list loads them.
     fn rows(summary: &LogSummary, store: &Store, indexes: &[u64]) -> Vec<Arc<Row>> {
         summary.refresh(store).unwrap();
         let entries = indexes.iter().map(|index| store.entry(*index).unwrap().unwrap());
@@ -287,7 +288,7 @@ mod tests {
         let indexes = [reply(&store, "one"), reply(&store, "two")];
         let first = rows(&summary, &store, &indexes);
         assert_eq!((first[0].summary.as_str(), first[0].erased), ("one", false));
-        // What is recorded later leaves them as they are.
+        // Later entries do not change these rows.
         reply(&store, "three");
         let second = rows(&summary, &store, &indexes);
         assert!(first.iter().zip(&second).all(|(one, other)| Arc::ptr_eq(one, other)));
@@ -362,7 +363,7 @@ mod tests {
         let of_tool = &outcomes[&("mail".to_owned(), "send".to_owned())];
         assert_eq!((of_tool.calls, of_tool.ok, of_tool.failed), (4, 3, 1));
         assert!(since <= first);
-        // A summary that begins later says the same.
+        // A summary that starts later has the same counts.
         let other = LogSummary::default();
         assert_eq!(other.outcomes(&store).unwrap().0, outcomes);
         assert_eq!(other.kinds(&store).unwrap(), totals());

@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use crate::Console;
 use crate::reply::time_of;
 
-/// How many decisions are read at a time.
+/// The number of decisions that are read at a time.
 const PAGE: usize = 100;
 
 impl Console {
-    /// Tells of every decision from this entry on, whoever records it, one after the other; without one, of those that are
-    /// recorded from now on. It ends with its task.
+    /// Calls `tell` for every decision from entry `from` on, one after the other. Without `from` it starts with the
+    /// next one. It runs until its task is dropped.
     ///
-    /// `note` is given the entry to go on from next time, after what lies before it was told. Whoever stops in between
-    /// tells of one decision twice, and of none not at all.
+    /// `note` receives the index to continue from after a restart, once the decisions before it were reported. A crash
+    /// in between reports one decision twice and skips none.
     pub async fn tell_decisions<F>(
         self: Arc<Self>,
         from: Option<u64>,
@@ -26,7 +26,7 @@ impl Console {
     {
         let Ok(mut level) = self.live.subscribe().await else { return };
         let size = level.borrow_and_update().size;
-        // Who was further than the log is was with another one.
+        // A position beyond the end of the log belongs to another log, so it is ignored.
         let mut next = from.filter(|from| *from <= size).unwrap_or(size);
         note(next);
         loop {
@@ -49,9 +49,10 @@ impl Console {
     }
 }
 
-/// The decisions at this index and behind it with their indexes, oldest first, and where to read on.
+/// Returns the decisions from this index on, oldest first, with their indexes and the index to continue from.
 fn decisions(store: &Store, from: u64) -> Result<(Vec<(u64, Value)>, u64), StoreError> {
-    // Read first: what comes meanwhile is read next time, or told now already and then past.
+    // The head is read first, so that no decision recorded in the meantime is skipped. `end` is raised past those that
+    // are included already.
     let mut end = store.head()?.size.max(from);
     let filter = Filter::default().with_kind(Kind::Decision);
     let (mut cursor, mut found) = (from.checked_sub(1), Vec::new());
@@ -69,7 +70,7 @@ fn decisions(store: &Store, from: u64) -> Result<(Vec<(u64, Value)>, u64), Store
     }
 }
 
-/// What is told of a decision about a case; nothing, where it is about an artifact.
+/// Returns the message about a decision on a case. Returns `None` for a decision on an artifact.
 fn told(entry: &Entry) -> Option<Value> {
     let part = entry.parts.iter().find(|part| part.name().as_str() == "decision");
     let said: Value =
@@ -87,7 +88,7 @@ fn told(entry: &Entry) -> Option<Value> {
         "surface": said["surface"],
         "digest": entry.leaf.text("digest"),
     });
-    // Only a process of this machine has one.
+    // Only decisions from a process on this machine have an OS user.
     if let Some(user) = said.get("os_user") {
         told["os_user"] = user.clone();
     }

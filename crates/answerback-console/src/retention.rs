@@ -1,4 +1,4 @@
-//! How long live events are kept.
+//! Prunes old live events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use answerback_store::{Store, StoreError};
 
 use crate::Console;
 
-/// How often it is looked whether something is to go.
+/// The interval between two pruning runs.
 const EVERY: Duration = Duration::from_mins(1);
-/// How many events go in one transaction: whoever writes meanwhile waits for no more.
+/// The number of events that are removed per transaction, so that other writers wait only briefly.
 const STEP: u64 = 1000;
-/// The pause between two of them, so that others come in between.
+/// The pause between two transactions, which lets other writers in.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long live events are kept, and how many of them: what is beyond either goes.
+/// The limits on stored live events: their age and their number. Events beyond either limit are removed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[must_use]
 pub struct Retention {
@@ -25,12 +25,12 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// Keeps events for so many days, and at most so many.
+    /// Keeps events for `days` days, and at most `count` of them.
     pub const fn new(days: u32, count: u64) -> Self {
         Self { days, count }
     }
 
-    /// The first event that stays.
+    /// Returns the first stored event, and the first one that is to stay.
     fn first_kept(self, store: &Store, now: Timestamp) -> Result<(u64, u64), StoreError> {
         let (minimum, newest) = (store.event_minimum()?, store.head()?.event_seq);
         let by_count = (newest + 1).saturating_sub(self.count);
@@ -39,7 +39,7 @@ impl Retention {
             let event = store.events(seq - 1, None, 1)?.events.pop();
             Ok(event.is_some_and(|event| event.time.unix_millis() < oldest))
         };
-        // Times go up with the numbers, so the first that is young enough is found by halving.
+        // Times increase with the sequence numbers, so a binary search finds the first event to keep.
         let (mut below, mut end) = (minimum.max(by_count).max(1), newest + 1);
         while below < end {
             let middle = below + (end - below) / 2;
@@ -54,8 +54,8 @@ impl Retention {
 }
 
 impl Console {
-    /// Removes the events that are no longer kept, a few at a time, as long as it is awaited. Streams of our own stay, and
-    /// of every stream how many events it had and the digest over them.
+    /// Prunes old events in small steps, as long as the future is polled. Internal streams are kept. For every stream
+    /// the number of its events and their digest are kept.
     pub async fn keep_events(self: Arc<Self>, retention: Retention) {
         loop {
             if let Err(error) = self.prune_events(retention).await {

@@ -1,4 +1,4 @@
-//! Live streams: what an agent publishes while it works, and the reply that its events make.
+//! Live streams: events that an agent publishes while it works, and the reply that they build.
 
 use answerback::finding::secrets;
 use answerback::json::patch::{self, Operation};
@@ -8,23 +8,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The longest name of a stream.
+/// The longest name of a stream, in bytes.
 const LONGEST_NAME: usize = 200;
-/// The longest name of a kind.
+/// The longest name of an event's kind, in bytes.
 const LONGEST_KIND: usize = 64;
-/// The largest body of an event. What is larger belongs into a reply, and a reference to it here.
+/// The largest body of an event. Larger content belongs in a reply that the event refers to.
 pub const LARGEST_BODY: usize = 256 << 10;
-/// How many events one request may bring.
+/// The largest number of events in one request.
 pub const MOST_EVENTS: usize = 1000;
-/// Says how it went, before the end.
+/// The kind of the event that reports the outcome, before the end.
 const OUTCOME: &str = "outcome";
-/// How many warnings are kept of a stream that does not make sense.
+/// The largest number of warnings about one stream.
 const MOST_WARNINGS: usize = 20;
-/// How deep a reply may become by patches. Who walks it uses the stack.
+/// The deepest nesting that patches may build. Walking a reply is recursive and uses the stack.
 const DEEPEST: usize = 64;
-/// How large a reply may become, in bytes of text and nodes. A patch can copy what is there, so few words can make much.
+/// The largest reply that events may build, in bytes of text plus 16 per node. A patch can copy existing content, so a
+/// small patch can add much.
 const LARGEST_REPLY: usize = 16 << 20;
-/// How much is walked for patches of one stream before the rest of them is left out.
+/// The total work for the patches of one stream. Further patches are left out.
 const MOST_WORK: usize = 1 << 28;
 
 /// An event on its way in.
@@ -39,10 +40,10 @@ pub struct NewEvent {
     pub body: Value,
 }
 
-/// What an event of a stream belongs to: whoever began the stream.
+/// The prefix of an event's reference, which names the principal that began the stream.
 const OWNER: &str = "principal/";
 
-/// Who publishes.
+/// A principal that publishes to streams.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Publisher {
     name: String,
@@ -50,13 +51,14 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    /// Who publishes under this name, to streams that it began.
+    /// Creates a publisher with this name, who may publish to its own streams.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), may_everywhere: false }
     }
 
-    /// What an event that it adds belongs to; nothing, where the stream is another's. It is asked of the newest event,
-    /// which every publisher marks as the owner's: who comes after all events of a stream are gone begins it anew.
+    /// Returns the reference for a new event. Returns `None` if the stream belongs to another principal. The owner is
+    /// taken from the newest event, since every event names it. If all events were pruned, the next publisher becomes
+    /// the owner.
     fn within(
         &self,
         transaction: &mut dyn Transaction,
@@ -75,16 +77,16 @@ impl From<&Principal> for Publisher {
     }
 }
 
-/// Who began the stream that an event is of, where that is known.
+/// Returns the principal that began the event's stream, if it is known.
 pub(crate) fn owner_of(event: &Event) -> Option<&str> {
     event.reference.as_deref()?.strip_prefix(OWNER)
 }
 
-/// Publishes events to a stream, all or none, and gives their first and last sequence numbers.
+/// Publishes events to a stream, all or none, and returns their first and last sequence numbers.
 ///
 /// # Errors
 ///
-/// When the stream has ended or is another's, the name or an event is not one, or the store refuses it.
+/// If the stream has ended or belongs to another principal, if the name or an event is invalid, or if the store fails.
 pub async fn publish(
     store: &Store,
     by: &Publisher,
@@ -95,7 +97,7 @@ pub async fn publish(
     if events.is_empty() || events.len() > MOST_EVENTS {
         return Err(StreamError::Count(events.len()));
     }
-    // The bodies are searched for secrets, which takes the longer the more there is.
+    // Redacting large bodies takes long, so it runs on a blocking thread.
     let prepared = tokio::task::spawn_blocking(move || bodies_of(events)).await;
     let (bodies, weight) = prepared.map_err(|error| StoreError::unit(error.to_string()))??;
     let (stream, by) = (stream.to_owned(), by.clone());
@@ -111,7 +113,7 @@ pub async fn publish(
     ticket.await?.value.ok_or(StreamError::OfAnother)
 }
 
-/// The kind and the text of each event without its secrets, and what they weigh together.
+/// Returns the kind and the redacted body of each event, and their total weight for the store.
 fn bodies_of(events: Vec<NewEvent>) -> Result<(Vec<(String, String)>, usize), StreamError> {
     let mut bodies = Vec::with_capacity(events.len());
     let mut weight = 0;
@@ -127,11 +129,11 @@ fn bodies_of(events: Vec<NewEvent>) -> Result<(Vec<(String, String)>, usize), St
     Ok((bodies, weight))
 }
 
-/// Ends a stream. Its last event has the digest over all of them; ending it again does nothing.
+/// Ends a stream. Its last event has the digest over all events. Ending a stream again does nothing.
 ///
 /// # Errors
 ///
-/// When the stream is another's, the name is not one, or the store refuses it.
+/// If the stream belongs to another principal, if the name is invalid, or if the store fails.
 pub async fn end(
     store: &Store,
     by: &Publisher,
@@ -150,7 +152,7 @@ pub async fn end(
     let ticket = store.write(move |transaction: &mut dyn Transaction| {
         let Some(owner) = by.within(transaction, &stream)? else { return Ok(None) };
         if let Some(outcome) = &outcome {
-            // A stream that ended before has its outcome.
+            // A stream that has ended already has its outcome.
             let body = outcome.as_bytes();
             if transaction.append_event(&stream, OUTCOME, Some(&owner), body).is_err() {
                 return Ok(Some(None));
@@ -175,23 +177,23 @@ fn check_kind(kind: &str) -> Result<(), StreamError> {
     if is_one && kind != Event::END && kind != OUTCOME { Ok(()) } else { Err(StreamError::Kind) }
 }
 
-/// Why nothing was published.
+/// The reason why an event was not published.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// A name that is none.
+    /// The name of the stream is invalid.
     Name,
-    /// A kind that is none.
+    /// The kind of an event is invalid.
     Kind,
-    /// No events, or too many.
+    /// There are no events, or too many.
     Count(usize),
-    /// A body that is too large.
+    /// A body is too large.
     TooLarge(usize),
     /// The stream has ended.
     Ended,
     /// Another principal began the stream.
     OfAnother,
-    /// The store refuses it.
+    /// The store failed.
     Store(StoreError),
 }
 
@@ -218,7 +220,7 @@ impl std::fmt::Display for StreamError {
             Self::OfAnother => formatter.write_str(
                 "another began this stream; publish under another name, or with the token that began it",
             ),
-            // Agents read it; the detail is the source.
+            // Agents read this text, so the details are only in the source.
             Self::Store(error) => formatter.write_str(&error.public_message()),
         }
     }
@@ -236,7 +238,7 @@ impl std::error::Error for StreamError {
 impl From<StoreError> for StreamError {
     fn from(error: StoreError) -> Self {
         match error {
-            // The one thing that the store refuses of an event.
+            // This is the only reason for which the store rejects an event.
             StoreError::Unit(_) => Self::Ended,
             other => Self::Store(other),
         }
@@ -275,24 +277,24 @@ impl From<&Event> for EventDocument {
     }
 }
 
-/// The reply that the events of a stream make.
+/// The reply that the events of a stream build.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Folded {
     /// The reply so far.
     pub envelope: Option<Value>,
-    /// What did not fit.
+    /// Warnings about events that could not be applied.
     pub warnings: Vec<String>,
-    /// How it went, once that is said.
+    /// The outcome, once an event reports it.
     pub outcome: Option<String>,
-    /// How large the reply is at most.
+    /// An upper bound of the reply's size.
     size: usize,
-    /// How much was walked to keep patches within bounds.
+    /// The work spent on patches so far.
     work: usize,
 }
 
 impl Folded {
-    /// Takes one event more. What does not fit is noted, and changes nothing.
+    /// Applies one more event. An event that cannot be applied adds a warning and changes nothing else.
     pub fn push(&mut self, event: &EventDocument) {
         let Some(body) = &event.body else { return };
         let fitted = match event.kind.as_str() {
@@ -316,7 +318,7 @@ impl Folded {
         }
     }
 
-    /// The reply, begun with nothing in it where no event has brought one yet: words and signals need no more.
+    /// Returns the reply, or creates an empty one, because text and signals may come before any envelope.
     fn begun(&mut self) -> &mut Value {
         self.envelope.get_or_insert_with(|| {
             json!({
@@ -369,7 +371,8 @@ impl Folded {
         Some(())
     }
 
-    /// Applies a patch step by step, each within bounds: what a step makes is at most twice what was there.
+    /// Applies a patch one operation at a time and checks the size after each. One operation can at most double the
+    /// size.
     fn patch(&mut self, body: &Value) -> Option<()> {
         let operations: Vec<Operation> = serde_json::from_value(body.get("patch")?.clone()).ok()?;
         let mut envelope = self.envelope.clone()?;
@@ -403,7 +406,7 @@ impl Folded {
     }
 }
 
-/// How large a value is; nothing, where it is too large or too deep.
+/// Returns the size of a value, or `None` if it is too large or too deep.
 fn measured(value: &Value) -> Option<usize> {
     fn walk(value: &Value, deep: usize, size: &mut usize) -> Option<()> {
         if deep > DEEPEST {

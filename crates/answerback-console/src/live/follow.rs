@@ -6,29 +6,29 @@ use tokio::sync::{Notify, watch};
 
 use super::ring::{EventFrame, Ring};
 
-/// How often the store is looked at while somebody follows: other processes write into it, too.
+/// The interval at which the store is polled while clients follow, because other processes write to it, too.
 const LOOK_EVERY: Duration = Duration::from_millis(150);
-/// How long to wait when it cannot be read.
+/// The pause after a failed read of the store.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How many events are read at a time.
+/// The number of events that are read at a time.
 const PAGE: usize = 512;
-/// A ring that is further behind starts anew instead of reading all of it.
+/// If the ring is further behind, it restarts at the newest event instead of reading all events.
 const CATCH_UP: u64 = 4096;
-/// More cases are not counted.
+/// The largest number of waiting cases that are counted.
 const MOST_WAITING: usize = 1000;
 
-/// How far everything is.
+/// The present position of log and events.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct LivePosition {
     /// The size of the log.
     pub(crate) size: u64,
-    /// The newest event.
+    /// The sequence number of the newest event.
     pub(crate) seq: u64,
-    /// How many cases wait.
+    /// The number of waiting cases.
     pub(crate) waiting: usize,
 }
 
-/// One reader of the store for all who follow.
+/// The single reader of the store for all followers.
 #[derive(Debug)]
 pub(crate) struct Live {
     store: Store,
@@ -37,7 +37,7 @@ pub(crate) struct Live {
     nudge: Notify,
 }
 
-/// Some events, what is missing before them, and where to read on.
+/// A page of events, the gap before them, and the position to continue after.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) gap: Option<Gap>,
@@ -51,12 +51,12 @@ impl Live {
         Arc::new(Self { store, ring, level, nudge: Notify::new() })
     }
 
-    /// Says that something was written here: those who follow need not wait for the next look.
+    /// Reports a write of this process, so that followers get it without waiting for the next poll.
     pub(crate) fn nudge(&self) {
         self.nudge.notify_one();
     }
 
-    /// Follows how far everything is, from a level that was read just now.
+    /// Subscribes to position changes, after reading the present position.
     pub(crate) async fn subscribe(
         self: &Arc<Self>,
     ) -> Result<watch::Receiver<LivePosition>, StoreError> {
@@ -66,7 +66,7 @@ impl Live {
         Ok(receiver)
     }
 
-    /// Looks at the store as long as somebody follows. It ends with its task.
+    /// Polls the store as long as there are followers. It never returns; dropping the future stops it.
     pub(crate) async fn follow(self: Arc<Self>) {
         loop {
             if self.level.receiver_count() == 0 {
@@ -81,7 +81,7 @@ impl Live {
         }
     }
 
-    /// Reads what is new into the ring, and tells the level.
+    /// Reads new events into the ring and publishes the new position.
     async fn look(self: &Arc<Self>) -> Result<(), StoreError> {
         let live = Arc::clone(self);
         let looked = tokio::task::spawn_blocking(move || live.read()).await;
@@ -122,7 +122,7 @@ impl Live {
         Ok(self.store.cases(&filter, None, MOST_WAITING)?.cases.len())
     }
 
-    /// Events after a place: from memory, or from the store for those who are further behind.
+    /// Returns events after a position: from memory, or from the store for followers that are further behind.
     pub(crate) async fn page(
         self: &Arc<Self>,
         after: u64,

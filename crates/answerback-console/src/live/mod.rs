@@ -1,4 +1,4 @@
-//! What happens now: one reader of the store for all who follow, and a short memory for those who are close behind.
+//! Live events: one reader of the store for all followers, and a ring in memory for those that are nearly up to date.
 
 mod follow;
 mod ring;

@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 use crate::artifact;
 use crate::stream::EventDocument;
 
-/// How many events are remembered.
+/// The largest number of events in the ring.
 const MOST: usize = 8192;
-/// How many bytes of them.
+/// The largest number of bytes in the ring.
 const MOST_BYTES: usize = 32 << 20;
 
-/// An event as it is sent, made once for all who follow.
+/// An event in the form in which it is sent, encoded once for all followers.
 #[derive(Clone, Debug)]
 pub(crate) struct EventFrame {
     pub(crate) seq: u64,
     pub(crate) stream: String,
-    /// Nothing, where nobody is told of it.
+    /// The encoded event, or empty if it is not sent.
     pub(crate) bytes: Bytes,
 }
 
@@ -31,7 +31,7 @@ impl EventFrame {
     }
 }
 
-/// What is sent of an event, and under which name. Of our own streams: what happened; that they end says nothing more.
+/// Returns the event name and the data to send. Internal streams send artifact and case events, but not their end.
 fn told(event: &Event) -> Option<(&'static str, Value)> {
     if !event.stream.starts_with(OWN_STREAMS) {
         return Some(("live", serde_json::to_value(EventDocument::from(event)).ok()?));
@@ -56,12 +56,12 @@ fn told(event: &Event) -> Option<(&'static str, Value)> {
     Some(("decision", decision))
 }
 
-/// The newest events, without holes.
+/// The newest events, without gaps.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     frames: VecDeque<EventFrame>,
     bytes: usize,
-    /// Everything up to here was seen.
+    /// The sequence number of the last event that was read.
     end: u64,
 }
 
@@ -70,7 +70,7 @@ impl Ring {
         self.end
     }
 
-    /// Starts anew after this place: what lies before is read from the store.
+    /// Discards all frames and continues after this position. Earlier events are read from the store.
     pub(crate) fn restart(&mut self, end: u64) {
         *self = Self { end, ..Self::default() };
     }
@@ -87,12 +87,13 @@ impl Ring {
         }
     }
 
-    /// Frames after a place, at most so many, and where to read on; nothing, where the ring does not reach back so far.
+    /// Returns at most `most` frames after a position, and the position to continue after. Returns `None` if the ring
+    /// does not reach back that far.
     pub(crate) fn after(&self, after: u64, most: usize) -> Option<(Vec<EventFrame>, u64)> {
         if after >= self.end {
             return Some((Vec::new(), after));
         }
-        // Sequence numbers have no holes, so the place of the next one is known.
+        // Sequence numbers have no gaps, so the index of the next frame can be computed.
         let oldest = self.frames.front().map_or(self.end + 1, |frame| frame.seq);
         let skip = usize::try_from((after + 1).checked_sub(oldest)?).ok()?;
         let frames: Vec<EventFrame> = self.frames.iter().skip(skip).take(most).cloned().collect();

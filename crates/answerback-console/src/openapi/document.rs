@@ -15,13 +15,13 @@ use crate::reply::Row;
 use crate::stream::EventDocument;
 use crate::{Commands, ServerView, ToolView};
 
-/// Schemas of requests and answers that no type of ours stands for.
+/// The schemas of requests and responses that have no Rust type.
 const COMPONENTS: &str = include_str!("components.json");
 
-/// Where schemas are, as references name them.
+/// The path of the schemas in references.
 const SCHEMAS: &str = "/components/schemas";
 
-/// Returns the description of the API.
+/// Returns the OpenAPI description of the API.
 pub fn document() -> Value {
     let mut paths = Map::new();
     for operation in OPERATIONS {
@@ -87,7 +87,7 @@ impl Operation {
 }
 
 impl Operation {
-    /// Returns the problems by status: those of every operation of its form, and its own.
+    /// Returns the problems by status: the common ones for this form of operation, and its own.
     fn all_problems(&self) -> BTreeMap<&'static str, Vec<&'static str>> {
         let has_body = !matches!(self.body, Content::None);
         let has_path_parameter = self.path.contains('{');
@@ -131,7 +131,7 @@ fn schemas() -> Value {
     let settings = || {
         SchemaSettings::draft2020_12().with(|settings| settings.definitions_path = SCHEMAS.into())
     };
-    // A member that we always write is required in an answer, also if it may be null.
+    // In responses, members that are always written are required, even if they may be null.
     let mut answers = settings().for_serialize().into_generator();
     add::<Row>(&mut answers);
     add::<CaseDocument>(&mut answers);
@@ -161,7 +161,8 @@ fn add<T: JsonSchema>(generator: &mut SchemaGenerator) {
     generator.subschema_for::<T>();
 }
 
-/// A proposal or a question, told apart by `kind`. Both are closed objects, so `kind` has to be a member of each.
+/// Adds the schema of a new case: a proposal or a question, selected by `kind`. Both are closed objects, so each needs
+/// `kind` as a member.
 fn add_new_case(schemas: &mut Map<String, Value>) {
     let (mut references, mut mapping) = (Vec::new(), Map::new());
     for (kind, name) in [("proposal", "Proposal"), ("question", "Question")] {
@@ -179,7 +180,7 @@ fn add_new_case(schemas: &mut Map<String, Value>) {
     schemas.insert("NewCase".to_owned(), new_case);
 }
 
-/// A line of `answerback replay`, with the schema of its tool.
+/// Returns the schema of a call to check: a line of `answerback replay`, with the schema of its tool.
 fn call_to_check() -> Value {
     let published = answerback::schema::ALL.iter().find(|published| published.name == "call");
     let mut schema = published.map(answerback::schema::Published::document).unwrap_or_default();
@@ -194,7 +195,7 @@ fn call_to_check() -> Value {
     schema
 }
 
-/// A line that `answerback replay` writes, with what a person decided.
+/// Returns the schema of a checked call: an output line of `answerback replay`, with the person's decision.
 fn checked_call() -> Value {
     json!({"allOf": [
         {"$ref": format!("#{SCHEMAS}/Answer")},

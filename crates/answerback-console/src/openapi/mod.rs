@@ -1,4 +1,4 @@
-//! The description of the HTTP API, `OpenAPI` 3.1.
+//! Builds the `OpenAPI` 3.1 description of the HTTP API.
 
 mod document;
 mod operations;

@@ -1,17 +1,17 @@
-//! The operations of the API, one line each. A test asks the server for each of them.
+//! The operations of the API, one line each. A test requests each of them from the server.
 
 use answerback_http::Scope;
 
 use super::parameters::{ParameterType, QueryParameter, query};
 
-/// The content of a request or of an answer.
+/// The content of a request or response.
 #[derive(Clone, Copy)]
 pub(super) enum Content {
-    /// Nothing.
+    /// No body.
     None,
-    /// JSON of a schema in the components.
+    /// JSON with a schema of the components.
     Json(&'static str),
-    /// JSON of a schema in the components, or no body at all.
+    /// JSON with a schema of the components, or no body.
     OptionalJson(&'static str),
     /// Another media type.
     Other(&'static str),
@@ -21,15 +21,15 @@ pub(super) enum Content {
 pub(super) struct Operation {
     pub(super) method: &'static str,
     pub(super) path: &'static str,
-    /// The scope that the caller's token needs; `None` if the operation needs no token.
+    /// The scope that the caller's token needs. `None` if the operation needs no token.
     pub(super) scope: Option<Scope>,
     pub(super) about: &'static str,
     pub(super) query: &'static [QueryParameter],
     pub(super) body: Content,
     pub(super) answer: Content,
-    /// The statuses of success.
+    /// The success statuses.
     pub(super) statuses: &'static [u16],
-    /// The statuses of problems that only this operation has, and their codes.
+    /// The problem statuses that only this operation has, with their codes.
     pub(super) problems: &'static [(&'static str, &'static str)],
 }
 

@@ -1,13 +1,13 @@
-//! The parameters of operations, with the values that each of them takes.
+//! The parameters of operations, with the values that each of them accepts.
 
 use serde_json::{Value, json};
 
-/// The values that a parameter takes.
+/// The values that a parameter accepts.
 #[derive(Clone, Copy)]
 pub(super) enum ParameterType {
     /// Any text.
     Text,
-    /// Any text without the character NUL, which no index of words can hold.
+    /// Any text without the character NUL, which no full-text index can contain.
     TextWithoutNul,
     /// A whole number from 0.
     Number,
@@ -21,7 +21,7 @@ pub(super) enum ParameterType {
     StreamName,
 }
 
-/// A parameter in the query part of the address.
+/// A parameter in the query string.
 pub(super) struct QueryParameter {
     pub(super) name: &'static str,
     pub(super) values: ParameterType,
@@ -29,7 +29,7 @@ pub(super) struct QueryParameter {
     pub(super) is_required: bool,
 }
 
-/// An optional parameter.
+/// Creates an optional parameter.
 pub(super) const fn query(
     name: &'static str,
     values: ParameterType,
@@ -39,7 +39,7 @@ pub(super) const fn query(
 }
 
 impl QueryParameter {
-    /// Makes the parameter one that every request has to carry.
+    /// Makes the parameter required.
     pub(super) const fn required(mut self) -> Self {
         self.is_required = true;
         self
@@ -85,7 +85,8 @@ impl ParameterType {
 pub(super) fn path_parameter(method: &str, path: &str, name: &str) -> ParameterType {
     match name {
         "index" | "position" => ParameterType::Number,
-        // A stream comes into being with its first event; until then every name is merely one that is not there.
+        // The first event creates a stream, so only publishing requires a valid name. For other operations an invalid
+        // name is just not found.
         "id" if method == "post" && path.starts_with("/api/streams/") => ParameterType::StreamName,
         _ => ParameterType::Text,
     }

@@ -15,13 +15,13 @@ use crate::artifact::{ArtifactDocument, SubmittedArtifact, register};
 use crate::case::{Asked, open};
 use crate::files::Files;
 
-/// How much one reply may lay before a person.
+/// The largest number of cases that one reply may open.
 const MOST_ASKED: usize = 20;
 
-/// The part that says what the files of a reply were when it came in.
+/// The name of the part with the state of the reply's files when it was recorded.
 pub(crate) const FILES: &str = "files";
 
-/// A document on its way in.
+/// A submitted document.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SubmittedReply {
@@ -33,52 +33,52 @@ pub struct SubmittedReply {
 }
 
 impl SubmittedReply {
-    /// A document that this principal hands in; its contract is recognised, and judged strictly.
+    /// Creates a submission of this principal. By default the contract is recognized and checked strictly.
     pub fn new(bytes: impl Into<Vec<u8>>, principal: impl Into<String>) -> Self {
         let (contract, profile, limits) = (None, Profile::Strict, Limits::default());
         Self { bytes: bytes.into(), contract, profile, principal: principal.into(), limits }
     }
 
-    /// Names the contract.
+    /// Sets the contract instead of recognizing it.
     pub const fn with_contract(mut self, contract: Option<Contract>) -> Self {
         self.contract = contract;
         self
     }
 
-    /// How strictly it is judged.
+    /// Sets how strictly the contract is checked.
     pub const fn with_profile(mut self, profile: Profile) -> Self {
         self.profile = profile;
         self
     }
 }
 
-/// A reply that was recorded.
+/// A recorded reply.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Taken {
-    /// Its entry.
+    /// The index of its entry.
     pub index: u64,
-    /// Its id.
+    /// The reply's id.
     pub id: String,
-    /// Its contract.
+    /// The reply's contract.
     pub contract: Contract,
-    /// Whether it was rejected: it is in the record as such.
+    /// True if the reply broke its contract and was recorded as rejected.
     pub is_rejected: bool,
-    /// Whether it was in the record before.
+    /// True if the same reply was recorded before.
     pub is_repeated: bool,
-    /// All that was found.
+    /// All findings.
     pub findings: Vec<ValidationError>,
-    /// The cases that it opened.
+    /// The cases that the reply opened.
     pub cases: Vec<UuidV7>,
-    /// Its artifacts in the registry.
+    /// The reply's artifacts in the registry.
     pub artifacts: Vec<ArtifactDocument>,
 }
 
-/// Judges a reply and records it, with the cases that it lays before a person, in one transaction.
+/// Checks a reply and records it in one transaction, together with the cases that it opens.
 ///
 /// # Errors
 ///
-/// When it is no reply at all, or cannot be recorded. One that breaks its contract is recorded as rejected.
+/// If the document is not a reply, or cannot be recorded. A reply that breaks its contract is recorded as rejected.
 pub async fn take_in(
     store: &Store,
     in_force: Option<Arc<InForce>>,
@@ -87,7 +87,7 @@ pub async fn take_in(
     take_in_with(store, in_force, &Files::default(), handed_in).await
 }
 
-/// As [`ingest`], and notes what the files that the reply refers to are now.
+/// Records a reply like the public function, and also hashes the files that the reply refers to.
 pub(crate) async fn take_in_with(
     store: &Store,
     in_force: Option<Arc<InForce>>,
@@ -95,7 +95,7 @@ pub(crate) async fn take_in_with(
     handed_in: SubmittedReply,
 ) -> Result<Taken, TakeInError> {
     let (aside, files) = (store.clone(), files.clone());
-    // Judging and hashing take as long as the document is large, and others are served meanwhile.
+    // Checking and hashing a large document takes long, so it runs on a blocking thread.
     let prepare = move || Prepared::new(&aside, in_force.as_deref(), &files, handed_in);
     let prepared = tokio::task::spawn_blocking(prepare).await;
     let prepared = prepared.map_err(|error| StoreError::unit(error.to_string()))??;
@@ -126,7 +126,7 @@ pub(crate) async fn take_in_with(
     Ok(Taken { index, id, contract, is_rejected, is_repeated, findings, cases, artifacts })
 }
 
-/// A reply that was judged, with all that its transaction writes.
+/// A checked reply, with everything that its transaction writes.
 struct Prepared {
     contract: Contract,
     findings: Vec<ValidationError>,
@@ -199,30 +199,30 @@ impl Prepared {
     }
 }
 
-/// A new id for a request that nobody gave one: a UUID of version 4, as the documents have it.
+/// Creates an id for a request without one: a UUID of version 4, as the contracts require.
 fn fresh_id() -> Result<Id, StoreError> {
     let random = random().map_err(|error| StoreError::unit(error.to_string()))?;
     Id::try_from(&UuidV4::from_random(random)).map_err(StoreError::unit)
 }
 
-/// Why a document was not taken in as it is.
+/// The reason why a document was not recorded as a valid reply.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TakeInError {
-    /// It is no reply.
+    /// The document is not a reply.
     Reply(ReplyError),
-    /// It lays more before a person than one reply may.
+    /// The reply contains more questions and proposals than allowed.
     TooMuchAsked(usize),
-    /// Another reply has its id. That it came is recorded, as rejected.
+    /// Another reply has the same id. The attempt is recorded as rejected.
     Taken {
         /// The id.
         id: String,
-        /// The entry of the other.
+        /// The entry of the other reply.
         first: u64,
-        /// The entry that says so.
+        /// The entry that records the attempt.
         index: u64,
     },
-    /// It could not be recorded.
+    /// The reply could not be recorded.
     Store(StoreError),
 }
 
@@ -242,7 +242,7 @@ impl std::fmt::Display for TakeInError {
                     "entry {first} is another reply with the id {id}; this one is recorded as rejected, as entry {index}"
                 )
             }
-            // Agents read it; the detail is the source.
+            // Agents read this text, so the details are only in the source.
             Self::Store(error) => formatter.write_str(&error.public_message()),
         }
     }

@@ -1,4 +1,4 @@
-//! A reply: how it comes in, and how people are shown it.
+//! Records replies and prepares them for people.
 
 mod ingest;
 mod reply_view;

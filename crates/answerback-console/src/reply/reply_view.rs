@@ -5,33 +5,33 @@ use answerback_ledger::Kind;
 use answerback_store::{Entry, KeptPart};
 use serde_json::{Value, json};
 
-/// Where an envelope of the gateway stands in what was delivered.
+/// The path of the gateway's envelope in a delivered result.
 const ENVELOPE: &str = "/but/_meta/dev.answerback~1envelope";
-/// Where it stands in an answer of the gateway's own.
+/// The path of the envelope in a result that the gateway itself produced.
 const OWN_ENVELOPE: &str = "/_meta/dev.answerback~1envelope";
 
-/// An entry of the log as people are shown it.
+/// An entry of the log, prepared for people.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReplyView {
-    /// Its contract.
+    /// The contract of the document.
     pub(crate) contract: Option<Contract>,
-    /// The reply as it was given.
+    /// The reply as submitted.
     pub(crate) document: Option<Value>,
-    /// The reply for people.
+    /// The reply in the UI contract.
     pub(crate) ui: Option<Value>,
-    /// What the reply for people cannot show.
+    /// The parts of the reply that the UI contract cannot represent.
     pub(crate) losses: Vec<String>,
 }
 
 impl ReplyView {
-    /// What an entry with its parts says.
+    /// Builds the view of an entry with its parts.
     pub(crate) fn of(entry: &Entry) -> Self {
         if let Some(document) = part(entry, "response") {
             let named = entry.leaf.text("contract").and_then(|word| word.parse().ok());
             let contract =
                 named.or_else(|| recognise(&document).map(|recognised| recognised.contract));
             let shown = Self::of_document(document, contract);
-            // A result that somebody answers for is shown in the tool's own words, where it has some.
+            // An attested result is shown in the tool's own contract, if the tool used one.
             return match part(entry, "received").and_then(|received| in_own_words(&received)) {
                 Some((ui, losses)) => Self { ui: Some(ui), losses, ..shown },
                 None => shown,
@@ -43,7 +43,7 @@ impl ReplyView {
         }
     }
 
-    /// What the gateway answered itself to a call without a result: a tool envelope with its words.
+    /// Builds the view of a result that the gateway itself produced: a tool envelope with its content.
     fn of_own(entry: &Entry) -> Self {
         let own = part(entry, "delivered").filter(|_| entry.leaf.kind() == Kind::Response);
         let Some(own) = own else { return Self::default() };
@@ -56,7 +56,7 @@ impl ReplyView {
         }
     }
 
-    /// A document of a contract.
+    /// Builds the view of a document in a contract.
     pub(crate) fn of_document(document: Value, contract: Option<Contract>) -> Self {
         let (ui, losses) = match contract {
             Some(contract) => for_people(&document, contract),
@@ -65,7 +65,7 @@ impl ReplyView {
         Self { contract, document: Some(document), ui, losses }
     }
 
-    /// The result of a call through the gateway: a tool envelope, whose data is the result beside it.
+    /// Builds the view of a forwarded call's result: a tool envelope whose data is the result.
     fn of_result(entry: &Entry, received: &Value) -> Self {
         let structured = received.get("structuredContent");
         let envelope = part(entry, "delivered")
@@ -87,13 +87,13 @@ impl ReplyView {
         Self { contract: Some(Contract::Tool), document: Some(envelope), ui, losses }
     }
 
-    /// What is said in a list.
+    /// Returns the summary for lists.
     pub(crate) fn summary(&self) -> Option<&str> {
         self.ui.as_ref()?.get("summary")?.as_str()
     }
 }
 
-/// The result of a tool that answers in one of our contracts.
+/// Converts the result of a tool that replies in one of our contracts.
 fn in_own_words(received: &Value) -> Option<(Value, Vec<String>)> {
     let inner = received.get("structuredContent")?;
     let contract = recognise(inner)?.contract;
@@ -104,7 +104,7 @@ fn in_own_words(received: &Value) -> Option<(Value, Vec<String>)> {
     Some((ui?, losses))
 }
 
-/// The reply in the contract for people. One that breaks its own contract is shown as far as it goes.
+/// Converts a reply to the UI contract. An invalid UI envelope is returned as it is.
 fn for_people(document: &Value, contract: Contract) -> (Option<Value>, Vec<String>) {
     match convert(document, contract, Contract::Ui, &Inputs::default()) {
         Ok(converted) => {
@@ -120,11 +120,11 @@ fn for_people(document: &Value, contract: Contract) -> (Option<Value>, Vec<Strin
 
 pub(crate) fn part(entry: &Entry, name: &str) -> Option<Value> {
     let part = entry.parts.iter().find(|part| part.name().as_str() == name)?;
-    // What was deep enough to be taken in is not too deep to be shown.
+    // A document within the depth limit on recording is within it here, too.
     read(part.bytes(), Limits::default()).ok().map(|document| document.value)
 }
 
-/// A part as text, where it is text.
+/// Returns a part as text, if it is UTF-8.
 pub(crate) fn part_text(part: &KeptPart) -> Option<String> {
     std::str::from_utf8(part.bytes()).ok().map(ToOwned::to_owned)
 }

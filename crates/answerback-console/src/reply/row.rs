@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::ReplyView;
 
-/// How much of a summary a list shows.
+/// The longest summary in a list, in characters.
 const SUMMARY: usize = 300;
 
 /// A reply in a list.
@@ -81,7 +81,7 @@ impl Row {
 }
 
 impl Row {
-    /// Returns about how many bytes the texts of the row take.
+    /// Estimates the size of the row's texts in bytes.
     pub(crate) fn size(&self) -> usize {
         let texts = [
             &self.id,
@@ -100,12 +100,12 @@ impl Row {
     }
 }
 
-/// When an entry was recorded.
+/// Returns the time when an entry was recorded.
 pub(crate) fn time_of(leaf: &Leaf) -> String {
     Timestamp::from_unix_micros(leaf.micros()).to_offset_micros()
 }
 
-/// A text that is not too long for a list. It is data: who shows it knows how.
+/// Shortens a text for lists. The text is plain data: the client escapes it.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -113,7 +113,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// Whether a call that a program had checked may run.
+/// True if a call that a client had checked may run.
 pub(crate) fn is_passed(outcome: &str) -> bool {
     matches!(outcome, "ok" | "waived" | "corrected")
 }
@@ -133,7 +133,7 @@ fn summary(leaf: &Leaf, shown: &ReplyView) -> String {
         Kind::Validation if outcome == "stopped" => {
             format!("{tool}: was not run, a person stopped its calls")
         }
-        // What was found is what opened the case, and not in this call.
+        // The findings belong to the call that opened the case, not to this one.
         Kind::Validation if outcome == "blocked" && codes().is_empty() => {
             format!("{tool}: was not run, a person is asked")
         }

@@ -1,4 +1,4 @@
-//! Who may speak: manifest and lock, and how the prompts stand to them.
+//! The agents of manifest and lock, with the state of their prompts.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
 
 async fn agents(State(console): State<Arc<Console>>) -> Answer {
     let behind = Arc::clone(&console.behind);
-    // Prompts are files: they are read aside.
+    // Prompts are files, so they are read on a blocking thread.
     let view = tokio::task::spawn_blocking(move || behind.agents()).await.map_err(internal)?;
     ok(&view)
 }

@@ -1,4 +1,4 @@
-//! Artifacts by their ids: listed, shown in any version, and where each stands.
+//! Artifacts by id: lists them, shows any version, and changes the status.
 
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ use crate::artifact::{self, ARTIFACT_STREAMS, ArtifactDocument, Settling, Versio
 use crate::ask::{self, Answer, aside, bad, limit, not_found, ok, some, store_problem, surface_of};
 use crate::reply::ReplyView;
 
-/// The largest body about an artifact.
+/// The largest request body.
 const LARGEST: usize = 4096;
-/// How many artifacts are looked through for one page.
+/// The largest number of artifacts that are read for one page.
 const MOST_LOOKED_AT: usize = 2000;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
@@ -46,7 +46,7 @@ struct ArtifactRow {
     limit: Option<usize>,
 }
 
-/// Which artifacts are wanted.
+/// The filter of a list.
 struct ArtifactFilter {
     kind: Option<String>,
     status: Option<ArtifactStatus>,
@@ -103,7 +103,7 @@ async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Artifact
     ok(&json!({"artifacts": artifacts, "next": next}))
 }
 
-/// The artifacts that a reply brought, as they stand now.
+/// Returns the artifacts of a reply in their present state.
 pub(super) async fn brought_by(
     console: &Console,
     entry: Entry,
@@ -152,7 +152,7 @@ async fn show(
     ok(&json!({"artifact": artifact, "document": document, "latest": latest}))
 }
 
-/// The artifact itself, as its reply has it; nothing, once it was erased.
+/// Returns the artifact's content from its reply, or `None` if it was erased.
 async fn document(
     console: &Console,
     artifact: &ArtifactDocument,
@@ -165,7 +165,7 @@ async fn document(
     }))
 }
 
-/// Where the latest version of an artifact lies: its entry, and its position there.
+/// Returns the entry of an artifact's latest version and its position there.
 pub(super) async fn place_of(console: &Console, id: &str) -> Result<(u64, usize), Problem> {
     let line = line(console, id).await?;
     let latest = line.latest();
@@ -184,7 +184,7 @@ struct Settle {
     version: usize,
 }
 
-/// Says where the version that the person saw stands from now on. It is recorded as a decision about what it holds.
+/// Changes the status of the version that the person saw. The change is recorded as a decision about its content.
 async fn settle(
     State(console): State<Arc<Console>>,
     Extension(by): Extension<Principal>,
@@ -243,7 +243,7 @@ async fn settle(
     }
 }
 
-/// The entry that says where an artifact stands: a decision about what this version holds.
+/// Drafts the entry for a status change: a decision about the content of this version.
 fn drafted(
     console: &Console,
     id: &ArtifactId,

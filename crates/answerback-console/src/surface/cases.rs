@@ -1,4 +1,4 @@
-//! What waits for a person, and what was decided.
+//! Cases that wait for a person, and their decisions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,9 +26,9 @@ use crate::ask::{
 };
 use crate::case::{CaseDocument, Proposal, Question};
 
-/// The longest that somebody may wait for a decision in one request.
+/// The longest wait for a decision in one request, in seconds.
 const LONGEST_WAIT: u64 = 60;
-/// The largest body about a case.
+/// The largest request body.
 const LARGEST: usize = 1 << 20;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
@@ -80,7 +80,7 @@ async fn list(State(console): State<Arc<Console>>, Query(listed): Query<CaseList
     ok(&json!({"cases": cases, "next": next}))
 }
 
-/// What an agent asks: `{"kind": "proposal", …}` or `{"kind": "question", …}`.
+/// A new case: `{"kind": "proposal", …}` or `{"kind": "question", …}`.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum New {
@@ -88,7 +88,7 @@ enum New {
     Question(Question),
 }
 
-/// Lays something before a person. It is a reply like any other, and recorded as one.
+/// Opens a case for a proposal or a question, which is recorded as a reply.
 async fn ask_person(
     State(console): State<Arc<Console>>,
     Extension(principal): Extension<Principal>,
@@ -124,7 +124,7 @@ fn case_id(text: &str) -> Result<UuidV7, Problem> {
     UuidV7::try_from(text).map_err(|_| not_found("case"))
 }
 
-/// Decides a case. The body is the decision with the digest and the revision of what the person saw.
+/// Decides a case. The body is the decision with the digest and the revision that the person saw.
 async fn decide(
     State(console): State<Arc<Console>>,
     Extension(by): Extension<Principal>,
@@ -154,7 +154,7 @@ async fn decide(
     }
 }
 
-/// Why a decision does not hold, with the one that does.
+/// Returns the problem for a rejected decision, with the earlier decision if there is one.
 fn refused(error: &StoreError, record: Option<&CaseRecord>) -> Problem {
     let told = |kind, code: &str, solution: &str| {
         let mut builder = ErrorBuilder::new(code, error.to_string(), "decision")
@@ -198,7 +198,8 @@ struct Wait {
     wait: Option<u64>,
 }
 
-/// The case as soon as it is decided, or as it is when the time is over. It is for whoever asked.
+/// Waits for the decision and returns the case. After the waiting time it returns the case as it is. Only the caller
+/// that asked, or one with the scope `read`, may use it.
 async fn wait(
     State(console): State<Arc<Console>>,
     Extension(principal): Extension<Principal>,
@@ -221,7 +222,7 @@ async fn wait(
     ok(&decided.ok_or_else(|| not_found("case"))?)
 }
 
-/// A case that the principal may hear of. Of another's it does not learn that there is one.
+/// Returns a case that the principal may see. Any other case is reported as not found, so its existence stays hidden.
 async fn heard(
     console: &Arc<Console>,
     id: UuidV7,
@@ -242,7 +243,7 @@ struct SeenCase {
     note: Option<String>,
 }
 
-/// The agent says that it has seen the decision, and what came of it.
+/// Records that the agent has seen the decision, with the outcome.
 async fn seen(
     State(console): State<Arc<Console>>,
     Extension(by): Extension<Principal>,
@@ -270,7 +271,7 @@ async fn seen(
     let (case, is_hidden) = (found.case.clone(), found.private.is_some());
     let tell = move |transaction: &mut dyn Transaction| {
         tell_acknowledgement(transaction, &case, said.clone())?;
-        // Who has heard needs the words no more.
+        // Once the decision is acknowledged, its private part is no longer needed.
         if is_hidden { transaction.keep_private(&case.id, None) } else { Ok(()) }
     };
     let ticket = console.store.write(tell);
@@ -278,7 +279,7 @@ async fn seen(
     console.live.nudge();
     match written {
         Ok(_) => ask::json(StatusCode::CREATED, &document(&console, found).await?),
-        // Another one was first.
+        // Another request acknowledged the decision first.
         Err(StoreError::Unit(_)) => ok(&document(&console, found).await?),
         Err(error) => Err(store_problem(&error)),
     }

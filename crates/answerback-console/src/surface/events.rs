@@ -1,7 +1,7 @@
-//! Everything that happens, as server-sent events from any point on.
+//! All live events as server-sent events, from any position on.
 //!
-//! Each connection pulls: it reads what is new behind its cursor, sends it, and waits. A slow reader slows only itself, and
-//! what it misses is a gap that it is told of.
+//! Each connection pulls: it reads the events after its cursor, sends them, and waits. A slow client slows only itself.
+//! If it misses events, it receives a gap event.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,11 +24,11 @@ use crate::Console;
 use crate::ask::{Answer, bad, held, some, store_problem};
 use crate::live::{Live, LivePosition};
 
-/// How many events are sent before the next look.
+/// The number of events per read.
 const PAGE: usize = 64;
-/// How often something is sent when nothing happens, so that whoever stands between does not cut the line.
+/// The interval of keep-alive comments, so that proxies do not close an idle connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// How many pieces may wait for a slow reader.
+/// The number of messages that may wait for a slow client.
 const WAITING: usize = 4;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
@@ -52,7 +52,7 @@ async fn follow(
     headers: HeaderMap,
 ) -> Answer {
     let header = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    // Who comes back says where he was; the address is that of his first coming.
+    // A client that reconnects sends its position in the header. Its URL still has the first position.
     let after = header.filter(|text| !text.is_empty()).map(ToOwned::to_owned).or(some(asked.after));
     let after = after
         .map(|text| {
@@ -73,7 +73,7 @@ async fn follow(
         run: console.run.clone(),
         level,
         streams,
-        // Who was further than we are was with another store.
+        // A position beyond the newest event belongs to another store.
         cursor: after.unwrap_or(seen.seq).min(seen.seq),
         sender,
     };
@@ -84,7 +84,7 @@ async fn follow(
             () = standing.lost() => {}
         }
     });
-    // It is open as long as somebody could read it.
+    // The place is held as long as the body exists.
     let body = body.map_frame(move |frame| {
         let _open = &held;
         frame
@@ -106,7 +106,7 @@ struct Follower {
 }
 
 impl Follower {
-    /// Ends when the reader is gone, or the store cannot be read: the reader comes back and goes on.
+    /// Sends events until the client disconnects or the store cannot be read. The client then reconnects and continues.
     async fn run(mut self) {
         let mut told = *self.level.borrow_and_update();
         let hello = json!({"server": self.run, "seq": told.seq, "size": told.size, "waiting": told.waiting});

@@ -1,4 +1,5 @@
-//! A file that a reply refers to, by the artifact's id or by the reply and the artifact's position: never by its path.
+//! Serves the file that a reply refers to, by the artifact's id or by the reply and the position, but never by its
+//! path.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::ask::{Answer, internal, not_found, ok};
 use crate::files::{FileRefusal, RecordedFile, path_of};
 use crate::reply::{FILES, ReplyView, part};
 
-/// What a browser may show by itself. Everything else is saved: a document of markup or of vectors can run scripts.
+/// The image types that a browser may display. All other files are only saved, because HTML and SVG can run scripts.
 const IMAGES: [(&str, &str); 5] = [
     ("png", "image/png"),
     ("jpg", "image/jpeg"),
@@ -29,7 +30,7 @@ const TEXTS: [&str; 24] = [
     "txt", "md", "log", "rs", "py", "js", "ts", "go", "java", "c", "h", "cpp", "sh", "sql", "toml",
     "yaml", "yml", "ini", "xml", "html", "css", "diff", "patch", "svg",
 ];
-/// The largest file that a page shows; larger ones are saved.
+/// The largest file with a preview. Larger files can only be saved.
 const LARGEST_PREVIEW: u64 = 1 << 20;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
@@ -49,7 +50,7 @@ pub(super) fn routes(console: &Arc<Console>) -> Routes {
         .route("/api/artifacts/{id}/file/state", Scope::Read, get(state_by_id).with_state(state()))
 }
 
-/// A file of an artifact, read and compared with what it was.
+/// A file of an artifact, with the state that was recorded.
 struct ArtifactFile {
     name: String,
     bytes: Vec<u8>,
@@ -59,7 +60,7 @@ struct ArtifactFile {
 }
 
 impl ArtifactFile {
-    /// Whether it is another than the one that was recorded; or none was, and then nobody knows which one was meant.
+    /// True if the file differs from the recorded one, or if none was recorded.
     fn has_changed(&self) -> bool {
         self.noted.as_ref().is_none_or(|noted| noted.sha256 != self.sha256)
     }
@@ -70,7 +71,7 @@ impl ArtifactFile {
     }
 }
 
-/// The file of an artifact, or why it is not served.
+/// Reads the file of an artifact, or returns the reason why it is not served.
 async fn look(
     console: &Arc<Console>,
     id: &str,
@@ -194,7 +195,7 @@ fn refused(refusal: FileRefusal) -> Problem {
     Problem::told(ProblemKind::Forbidden, told)
 }
 
-/// A name as RFC 5987 writes it.
+/// Encodes a name as RFC 5987 defines it.
 fn encoded(name: &str) -> String {
     name.bytes()
         .map(|byte| match byte {

@@ -1,4 +1,4 @@
-//! The record itself: its head, its entries, and its proofs.
+//! The ledger: its head, its entries and its proofs.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::Console;
 use crate::ask::{Answer, aside, bad, internal, not_found, ok};
 use crate::reply::time_of;
 
-/// A log with more entries is not counted by kind: that reads all of them.
+/// The largest log whose entries are counted by kind, since counting reads all of them.
 const MOST_COUNTED: u64 = 200_000;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
@@ -113,14 +113,14 @@ async fn consistency(
     ok(&json!({"from": from, "to": to, "hashes": hashes}))
 }
 
-/// Verifies the whole log by the verifier that shares no code with the writer.
+/// Verifies the whole log with the verifier, which shares no code with the writer.
 async fn verify(State(console): State<Arc<Console>>) -> Answer {
     let behind = Arc::clone(&console.behind);
     let command = behind.commands().verify;
     let started = Instant::now();
     let report = tokio::task::spawn_blocking(move || behind.verify()).await.map_err(internal)?;
     let report = report.map_err(|reason| {
-        // It may name the database.
+        // The reason may contain the database's address, so it only goes to the log.
         tracing::warn!(reason, "the log cannot be verified");
         let text = "The log cannot be verified from here";
         let told = ErrorBuilder::new("NOT_VERIFIABLE", text, "ledger")

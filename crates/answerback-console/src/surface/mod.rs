@@ -1,4 +1,4 @@
-//! The HTTP API, one file a noun.
+//! The HTTP API, one file per resource.
 
 mod agents;
 mod artifacts;

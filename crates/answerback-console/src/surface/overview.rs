@@ -1,4 +1,4 @@
-//! Everything in a few numbers, and the description of the API.
+//! The main counts, and the description of the API.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::Console;
 use crate::ask::{Answer, aside, ok, store_problem};
 
-/// More streams are not counted.
+/// The largest number of streams that are counted.
 const MOST_STREAMS: usize = 200;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {

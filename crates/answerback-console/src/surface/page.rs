@@ -1,4 +1,4 @@
-//! The web application: files that are the same for everybody, so nobody needs a token for them.
+//! Serves the web application. Its files are public, so they need no token.
 
 use answerback_http::Routes;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -7,7 +7,7 @@ use axum::routing::get;
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
-/// The addresses of pages. All of them are one document, which looks at its own address.
+/// The paths of the pages. All of them serve one document, which routes by its own path.
 const PAGES: [&str; 16] = [
     "/",
     "/unlock",
@@ -27,7 +27,8 @@ const PAGES: [&str; 16] = [
     "/settings",
 ];
 
-/// What the pages may do: run our scripts, and talk to us. Markup that came as text never becomes a document.
+/// The content security policy: pages run only our scripts and connect only to this server. Text never becomes markup
+/// without a trusted type.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'; require-trusted-types-for 'script'; trusted-types svelte-trusted-html answerback-worker";
 
 const OTHERS: [(HeaderName, &str); 4] = [
@@ -40,7 +41,7 @@ const OTHERS: [(HeaderName, &str); 4] = [
     (header::X_FRAME_OPTIONS, "DENY"),
 ];
 
-/// Where programs ask, and no page ever is.
+/// Path prefixes for programs, which never have pages.
 const APART: [&str; 3] = ["/api", "/mcp", "/assets"];
 
 pub(super) fn routes() -> Routes {
@@ -56,13 +57,13 @@ pub(super) fn routes() -> Routes {
     routes
 }
 
-/// The document that every page is.
+/// Returns the document of all pages.
 fn document() -> Option<&'static [u8]> {
     let (_, page) = ASSETS.iter().find(|(name, _)| *name == "/index.html")?;
     Some(page)
 }
 
-/// The same document at an address that is no page: it says so by itself.
+/// Serves the same document with status 404. The document itself shows that the page does not exist.
 fn lost() -> Response {
     let mut response = answer("/index.html", document().unwrap_or_default());
     *response.status_mut() = StatusCode::NOT_FOUND;

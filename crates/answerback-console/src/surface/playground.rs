@@ -1,4 +1,4 @@
-//! A document tried: judged, shown, converted, and not recorded.
+//! The playground: checks, shows and converts a document without recording it.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::ask::{Answer, bad, internal, ok};
 use crate::reply::ReplyView;
 use crate::{Console, EXAMPLES};
 
-/// The largest document that is tried.
+/// The largest document.
 const LARGEST: usize = 4 << 20;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
@@ -47,7 +47,7 @@ async fn judge(
 ) -> Answer {
     let console = Arc::clone(&console);
     let judge = move || judged(&console, how, &body);
-    // As long as it takes, others are served.
+    // Checking may take long, so it runs on a blocking thread.
     tokio::task::spawn_blocking(judge).await.map_err(internal)?
 }
 

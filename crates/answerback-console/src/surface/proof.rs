@@ -1,4 +1,4 @@
-//! What can be shown of one entry: that its content is what was committed to, and that the signed log has it.
+//! Proves one entry: its content matches its commitments, and the signed log includes it.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use crate::Console;
 use crate::ask::{Answer, aside, ok};
 
-/// One thing that was checked.
+/// The result of one check.
 struct ProofCheck {
     name: &'static str,
     holds: bool,
     detail: String,
 }
 
-/// Checks an entry now, here, and says what was checked.
+/// Checks an entry now and returns the result of each check.
 pub(super) async fn of(console: &Arc<Console>, entry: Entry) -> Answer {
     let store = console.store.clone();
     let verify = console.behind.commands().verify;
@@ -32,7 +32,7 @@ fn check(store: &Store, entry: &Entry, command: &str) -> Result<Value, StoreErro
     let is_erased = entry.parts.len() < entry.leaf.commitments().len();
     let state = match (checks.iter().all(|check| check.holds), is_erased) {
         (false, _) => "mismatch",
-        // What is gone cannot be checked; that it was recorded can.
+        // Erased content cannot be checked, but the log proves that it was recorded.
         (true, true) => "recorded",
         (true, false) => "verified",
     };
@@ -56,7 +56,7 @@ fn check(store: &Store, entry: &Entry, command: &str) -> Result<Value, StoreErro
     }))
 }
 
-/// Whether each part is the one that the leaf commits to.
+/// Checks that each part matches its commitment in the leaf.
 fn content(entry: &Entry) -> ProofCheck {
     let commitments = entry.leaf.commitments();
     let wrong: Vec<&str> = commitments
@@ -79,7 +79,7 @@ fn content(entry: &Entry) -> ProofCheck {
     ProofCheck { name: "content", holds, detail }
 }
 
-/// Whether the signed checkpoint has the entry, by the verifier that shares no code with the writer.
+/// Checks that the signed checkpoint includes the entry, with the verifier, which shares no code with the writer.
 fn inclusion(receipt: &str, key: &str, entry: &Entry) -> ProofCheck {
     let checked = VerifierKey::parse(key).map_err(|error| error.to_string()).and_then(|key| {
         verify_receipt(receipt, &key, Some(entry.leaf.bytes())).map_err(|error| error.to_string())

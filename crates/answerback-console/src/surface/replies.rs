@@ -1,4 +1,4 @@
-//! Replies: handed in, listed, and shown in any contract.
+//! Replies: submits, lists and shows them in any contract.
 
 use std::sync::Arc;
 
@@ -26,20 +26,20 @@ use crate::ask::{
 };
 use crate::reply::{ReplyView, Row, SubmittedReply, TakeInError, part, part_text, take_in_with};
 
-/// The largest document that is taken in.
+/// The largest document that is recorded.
 const LARGEST: usize = 16 << 20;
-/// What a list without a kind has.
+/// The kinds in a list without a filter on kinds.
 const KINDS: [Kind; 4] = [Kind::Response, Kind::Rejected, Kind::Validation, Kind::Escalation];
-/// How many entries are read at a time where some of them are left out.
+/// The number of entries that are read at a time when some are filtered out.
 const PAGE: usize = 256;
-/// How many findings one answer has. Whoever wants all of them has `answerback check`.
+/// The largest number of findings in one response. `answerback check` reports all of them.
 pub(super) const MOST_FINDINGS: usize = 500;
-/// How many cases are looked through for those of one reply.
+/// The largest number of cases that are searched for those of one reply.
 const MOST_CASES: usize = 500;
-/// The largest part whose text is shown; what is larger is in the export.
+/// The largest part whose text is included. Larger parts are only in the export.
 const LARGEST_TEXT: usize = 4 << 20;
-/// How far the index for full text is brought before a search, in steps of 256 entries: who waits for an answer does
-/// not wait for a long log.
+/// How far the full-text index is extended before a search, in steps of 256 entries. The limit keeps a search on a long
+/// log fast.
 const MOST_STEPS: usize = 8;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
@@ -81,7 +81,7 @@ pub(super) fn profile(word: Option<String>) -> Result<Profile, Problem> {
     }
 }
 
-/// Judges a reply, records it, and answers with its receipt.
+/// Checks a reply, records it, and returns its receipt.
 async fn hand_in(
     State(console): State<Arc<Console>>,
     Extension(principal): Extension<Principal>,
@@ -89,7 +89,7 @@ async fn hand_in(
     body: Bytes,
 ) -> Answer {
     let (named, to) = (contract("as", how.contract)?, contract("to", how.to)?);
-    // What cannot be converted is told before anything is recorded.
+    // The conversion comes first, so that nothing is recorded if it fails.
     let converted = match to {
         Some(to) => Some(converted_to(&body, named, to).await?),
         None => None,
@@ -149,7 +149,7 @@ async fn hand_in(
     )
 }
 
-/// The body in another contract, by a thread that may take its time.
+/// Converts the body to another contract on a blocking thread.
 async fn converted_to(
     body: &Bytes,
     named: Option<Contract>,
@@ -157,7 +157,7 @@ async fn converted_to(
 ) -> Result<Value, Problem> {
     let body = body.clone();
     let convert = move || {
-        // The same reading as when it is recorded and as `convert` has it: a repeated member makes it two documents.
+        // This parses like the recorder and like `answerback convert`. A duplicate member makes the document ambiguous.
         let document = read(&body, Limits::default())
             .map_err(|error| bad("body", error, "Send one JSON document"))?;
         only_reading(&document)?;
@@ -171,7 +171,7 @@ async fn converted_to(
     tokio::task::spawn_blocking(convert).await.map_err(internal)?
 }
 
-/// Refuses a document that can be read in more than one way, such as one that names a member twice.
+/// Rejects an ambiguous document, for example one with a duplicate member.
 fn only_reading(document: &Document) -> Result<(), Problem> {
     match document.findings.iter().find(|finding| finding.is_error()) {
         Some(finding) => Err(not_convertible(&finding.to_string())),
@@ -185,7 +185,7 @@ fn converted(document: &Value, from: Contract, to: Contract) -> Result<Value, Pr
     Ok(converted.document)
 }
 
-/// The answer where a reply cannot be written in the other contract.
+/// Returns the problem for a reply that cannot be converted.
 fn not_convertible(why: &str) -> Problem {
     let told = ErrorBuilder::new("NOT_CONVERTIBLE", why, "to")
         .condition("The reply is read in one way only, and has what the other contract requires")
@@ -242,7 +242,7 @@ impl Listed {
         kind.transpose()
     }
 
-    /// Entries as asked for, newest first, and where the next page goes on.
+    /// Prepares the requested page of entries, newest first.
     pub(super) fn read(self, store: &Store, kinds: &[Kind], usual: usize) -> Result<Read, Problem> {
         let (filter, kind) = (self.filter()?, self.kinds()?);
         let (before, count) = (self.before, limit(self.limit, usual, 200));
@@ -252,7 +252,7 @@ impl Listed {
     }
 }
 
-/// A page that is to be read.
+/// A page to read.
 pub(super) struct Read {
     store: Store,
     filter: Filter,
@@ -264,9 +264,10 @@ pub(super) struct Read {
 
 impl Read {
     pub(super) fn page(self) -> Result<Page, StoreError> {
-        // The store fills the index by itself; of what came last it may not know yet.
+        // The store extends the index in the background, so it may lack the newest entries.
         let indexed = self.has_text.then(|| self.store.advance_text(MOST_STEPS)).transpose()?;
-        // The store has no index of kinds. One kind is its own filter; of several, entries are read once for all of them.
+        // The store has no index of kinds. A single kind is a filter of the store; several kinds are filtered here, in
+        // one pass.
         let (filter, kinds) = match self.kinds.as_slice() {
             [kind] => (self.filter.with_kind(*kind), &[][..]),
             kinds => (self.filter, kinds),
@@ -283,7 +284,8 @@ impl Read {
                 break entries.last().map(|entry| entry.index);
             }
             before = page.next;
-            // A page that is not full has a next one where a search for words has looked far enough for one answer.
+            // A full-text search may return a page that is not full but has a next one, because it searches only so far
+            // per request.
             if before.is_none() || entries.len() == self.count || !is_full {
                 break before;
             }
@@ -295,15 +297,15 @@ impl Read {
 /// A page that was read.
 pub(super) struct Page {
     pub(super) entries: Vec<Entry>,
-    /// Where the next one goes on.
+    /// The index before which the next page continues.
     pub(super) next: Option<u64>,
-    /// How many entries the log has.
+    /// The number of entries in the log.
     pub(super) size: u64,
-    /// How many of them the search could see, where words were looked for.
+    /// The number of entries in the full-text index, for a search.
     pub(super) indexed: Option<u64>,
 }
 
-/// A page as it is sent.
+/// The JSON form of a page of rows.
 #[derive(Serialize)]
 struct RowPage {
     #[serde(serialize_with = "rows")]
@@ -330,7 +332,7 @@ async fn list(State(console): State<Arc<Console>>, Query(listed): Query<Listed>)
     ok(&page)
 }
 
-/// The entry that an id or an index names.
+/// Returns the entry with this id or index.
 pub(super) async fn find(console: &Console, id: &str) -> Result<Entry, Problem> {
     let store = console.store.clone();
     let (number, id) = (id.parse::<u64>().ok(), Id::parse(id).ok());
@@ -362,7 +364,7 @@ async fn show(
         let (Some(document), Some(from)) = (&shown.document, shown.contract) else {
             return Err(not_found("document in this entry"));
         };
-        // What was recorded as rejected because it can be read in two ways is not converted later either.
+        // A document that was rejected as ambiguous is not converted later either.
         let part = entry.parts.iter().find(|part| part.name().as_str() == RESPONSE);
         if let Some(Ok(read)) = part.map(|part| read(part.bytes(), Limits::default())) {
             only_reading(&read)?;
@@ -417,7 +419,7 @@ fn judged(shown: &ReplyView) -> Value {
     }
 }
 
-/// The parts of an entry: those that are there, and those that are gone.
+/// Returns the parts of an entry, including those that were erased.
 pub(super) fn parts(entry: &Entry) -> Vec<Value> {
     let commitments = entry.leaf.commitments();
     commitments

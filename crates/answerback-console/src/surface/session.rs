@@ -1,4 +1,4 @@
-//! Who sits at the browser.
+//! The sessions of people in a browser.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -33,7 +33,7 @@ struct Unlock {
     token: String,
 }
 
-/// Opens a session with the token of a link.
+/// Opens a session with the token of a launch link.
 async fn unlock(State(console): State<Arc<Console>>, body: Bytes) -> Answer {
     let Unlock { token } = ask::body(&body, &[])?;
     let cookie = match console.sessions.redeem_guarded(&token).await {
@@ -125,7 +125,8 @@ async fn revoke(State(console): State<Arc<Console>>, Path(id): Path<String>) -> 
     }
 }
 
-/// A link that opens one session. Whoever can read the file of the launcher's token is the person who runs the server.
+/// Creates a link that opens one session. Only the launcher's token may do this, because its file is readable only for
+/// the operator.
 async fn launch(
     State(console): State<Arc<Console>>,
     Extension(principal): Extension<Principal>,

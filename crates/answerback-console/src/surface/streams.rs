@@ -1,4 +1,4 @@
-//! Live streams: published, listed, and read.
+//! Live streams: publishes, lists and reads them.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use crate::Console;
 use crate::ask::{self, Answer, aside, bad, limit, not_found, ok, store_problem};
 use crate::stream::{self, EventDocument, Folded, NewEvent, Publisher, StreamError, owner_of};
 
-/// How many streams a page of the list has at most.
+/// The largest number of streams on a page.
 const MOST: usize = 200;
-/// How many events are read at a time while a stream is folded.
+/// The number of events that are read at a time to build a stream's reply.
 const PAGE: usize = 1000;
-/// A stream with more events is folded from its last whole reply on.
+/// The largest number of events that a stream's reply is built from. Later events of a longer stream are ignored.
 const MOST_FOLDED: usize = 100_000;
-/// The largest batch of events.
+/// The largest batch of events, in bytes.
 const LARGEST: usize = 4 << 20;
 
 pub(super) fn routes(console: &Arc<Console>) -> Routes {
@@ -59,7 +59,7 @@ async fn list(State(console): State<Arc<Console>>, Query(listed): Query<StreamRo
     ok(&json!({"streams": streams, "next": next}))
 }
 
-/// A stream of the list, with its ends.
+/// Describes a stream, with the times of its first and last events.
 fn told(store: &Store, info: &StreamInfo) -> Result<Value, StoreError> {
     let first = store.events(0, Some(&info.name), 1)?.events.pop();
     let near = store.events(info.newest.saturating_sub(1), Some(&info.name), 1)?.events.pop();
@@ -78,7 +78,7 @@ fn told(store: &Store, info: &StreamInfo) -> Result<Value, StoreError> {
     }))
 }
 
-/// How a stream went: it is said right before the end.
+/// Returns the outcome of a stream, from the event right before the end.
 fn outcome(store: &Store, info: &StreamInfo) -> Result<Option<Value>, StoreError> {
     let before = store.events(info.newest.saturating_sub(2), Some(&info.name), 2)?.events;
     let said = before.iter().map(EventDocument::from).find(|event| event.kind == "outcome");
@@ -97,7 +97,7 @@ async fn show(State(console): State<Arc<Console>>, Path(id): Path<String>) -> An
             for event in &page.events {
                 folded.push(&EventDocument::from(event));
             }
-            // The end is told beside the events that are counted.
+            // The end event is not part of the count.
             seen += page.events.iter().filter(|event| event.kind != Event::END).count();
             after = page.after;
             if page.events.len() < PAGE || seen >= MOST_FOLDED {
@@ -138,10 +138,10 @@ async fn events(
     ok(&json!({"events": events, "gap": gap, "after": page.after}))
 }
 
-/// What an event looks like, for whoever sent something else.
+/// The form of an event, for the error about an invalid one.
 const EVENT: &str = r#"Send {"kind": "note", "body": {"text": "…"}}, or a list of such events"#;
 
-/// One event, or a list of them.
+/// Parses one event or a list of events.
 fn events_of(body: &[u8]) -> Result<Vec<NewEvent>, Problem> {
     let read = ask::document(body, EVENT)?;
     let event = |place: String, value: Value| {

@@ -1,4 +1,4 @@
-//! Tools, and how calls of them went.
+//! The tools, with the outcomes of their calls.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ async fn tools(State(console): State<Arc<Console>>) -> Answer {
             tools.push(told);
         }
     }
-    // What was called and is not offered now: a server of another time, or of `wrap`.
+    // These tools were called but are not offered now, for example by an earlier server or through `wrap`.
     for ((server, name), count) in counts {
         let mut told = json!({
             "server": server, "name": name, "title": null, "description": null, "input_schema": null,
